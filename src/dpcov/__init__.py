@@ -1,0 +1,65 @@
+"""Differentially private covariance from one release that can be used for ever.
+
+>>> import dpcov
+>>> dpcov.ZCDP(0.1).epsilon(delta=1e-6) < 2.15
+True
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from dpcov._version import __version__
+
+if TYPE_CHECKING:
+    from dpcov.api import covariance
+    from dpcov.errors import BudgetError, DpcovError, EngineError, ParameterError, ReleaseError
+    from dpcov.mechanisms import MECHANISMS
+    from dpcov.privacy.budget import ZCDP, ApproxDP, PureDP
+    from dpcov.release import Release
+    from dpcov.release_file import load
+
+_HOME = {
+    "covariance": "api",
+    "load": "release_file",
+    "MECHANISMS": "mechanisms",
+    "Release": "release",
+    "PureDP": "privacy.budget",
+    "ZCDP": "privacy.budget",
+    "ApproxDP": "privacy.budget",
+    "DpcovError": "errors",
+    "ParameterError": "errors",
+    "BudgetError": "errors",
+    "ReleaseError": "errors",
+    "EngineError": "errors",
+}
+
+__all__ = [  # noqa: RUF022 - in the order people meet them
+    "covariance",
+    "load",
+    "Release",
+    "PureDP",
+    "ZCDP",
+    "ApproxDP",
+    "MECHANISMS",
+    "DpcovError",
+    "ParameterError",
+    "BudgetError",
+    "ReleaseError",
+    "EngineError",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used, so that ``import dpcov`` stays quick."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'dpcov' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"dpcov.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,176 @@
+"""The only door: the one object that holds data and noise together.
+
+Each primitive does the same five things in the same order, and nothing else touches rows:
+read the exact sum, commit the charge, draw the noise, record one line, answer.
+
+A charge is committed before the first random bit is drawn and is never taken back; a read that fails costs nothing.
+Privacy of any use of a curator is adaptive composition of the lines of `Curator.spent`: docs/guarantee.md.
+"""
+
+from __future__ import annotations
+
+import threading
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov._version import __version__
+from dpcov.errors import BudgetError, ParameterError
+from dpcov.privacy.bits import Bits
+from dpcov.privacy.budget import ZCDP, Budget, compose
+from dpcov.privacy.calibrate import gaussian_variance
+from dpcov.privacy.noise import DiscreteGaussian
+from dpcov.release import Answer, Option, Release, Spend
+from dpcov.sources.base import Source
+from dpcov.statistics.grid import Grid
+from dpcov.statistics.moments import REPLACE, Count, SecondMoment, Statistic
+
+GAUSSIAN = "gaussian"
+"""Discrete Gaussian noise, calibrated for zCDP."""
+
+
+class Curator:
+    """Answers questions about the rows of a source, each with noise and at a price.
+
+    Parameters
+    ----------
+    source : Source
+        The rows. Nothing but this object reads them.
+    grid : Grid
+        The public encoding of rows as integers.
+    budget : PureDP, ZCDP or ApproxDP
+        All that may ever be spent here.
+    neighbors : {"replace", "add-remove"}
+        Which data sets must look alike.
+    bits : Bits
+        Where randomness comes from.
+    """
+
+    def __init__(self, source: Source, grid: Grid, budget: Budget, neighbors: str, bits: Bits) -> None:
+        self._source, self._bits = source, bits
+        self.grid, self.budget, self.neighbors = grid, budget, neighbors
+        self._charged: list[Budget] = []
+        self._spent: list[Spend] = []
+        self._answers: list[Answer] = []
+        self._noisy_n: int | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def d(self) -> int:
+        """The number of columns, always public."""
+        return self._source.d
+
+    @property
+    def n(self) -> int:
+        """The number of rows: public under replace, the answer to `ask_n` under add-remove."""
+        if self.neighbors == REPLACE:
+            return self._source.n
+        if self._noisy_n is None:
+            raise ParameterError(
+                "n must be asked for under add-remove, got no ask_n(budget) yet. Hint: split the budget."
+            )
+        return self._noisy_n
+
+    @property
+    def spent(self) -> tuple[Spend, ...]:
+        """Every question answered so far, in order."""
+        return tuple(self._spent)
+
+    def second_moment(self) -> SecondMoment:
+        """Return the statistic Σ z zᵀ of the encoded rows: a question, not its answer."""
+        return SecondMoment(self.grid, self.d)
+
+    def ask_n(self, budget: Budget) -> None:
+        """Ask once for the private number of rows (add-remove); `n` is then the answer, at least 1."""
+        if self._noisy_n is not None:
+            raise ParameterError("n must be asked for once, got a second ask_n. Hint: use curator.n.")
+        answer = self.noisy(Count(), budget, noise=GAUSSIAN)
+        self._noisy_n = max(1, int(answer.integers[0]))
+
+    def noisy(
+        self, statistic: Statistic, budget: Budget, *, noise: str = GAUSSIAN, at_least: Fraction | None = None
+    ) -> Answer:
+        """Answer a statistic with independent noise on each entry.
+
+        Parameters
+        ----------
+        statistic : Statistic
+            A sum over rows; it brings its own sensitivity.
+        budget : ZCDP
+            What this answer costs.
+        noise : {"gaussian"}
+            The kind of noise.
+        at_least : Fraction, optional
+            No entry gets a smaller variance than this, in the units of rows of norm 1. Papers' looser constants enter
+            here: they can add noise and never remove any.
+
+        Privacy
+        -------
+        ``budget``, for the curator's neighbours: docs/mechanisms/gaussian.md.
+        """
+        law = self._calibrate(statistic, budget, noise, at_least)
+        self._refuse_beyond(budget)
+        exact = self._read(statistic)
+        self._charge(budget)
+        drawn = self._draw(statistic, law)
+        self._spent.append(Spend(statistic.name, law.law, budget))
+        answer = Answer(statistic.name, exact + drawn, statistic.unit_bits, law)
+        self._answers.append(answer)
+        return answer
+
+    def release(self, kind: str, mechanism: str, *, postprocess: str, **options: Option) -> Release:
+        """Put everything answered so far into one record."""
+        return Release(
+            kind=kind,
+            privacy=self.budget,
+            neighbors=self.neighbors,
+            n=self.n,
+            feature_names=self._source.feature_names,
+            row_norm=self.grid.row_norm,
+            grid_bits=self.grid.bits,
+            mechanism=mechanism,
+            requested=mechanism,
+            options=options,
+            postprocess=postprocess,
+            answers=tuple(self._answers),
+            spent=self.spent,
+            seeded=self._bits.seeded,
+            dpcov_version=__version__,
+        )
+
+    def _calibrate(
+        self, statistic: Statistic, budget: Budget, noise: str, at_least: Fraction | None
+    ) -> DiscreteGaussian:
+        """Set the law from public numbers: variance σ²/weight for each part, σ² = Δ²/(2ρ)."""
+        if noise != GAUSSIAN or not isinstance(budget, ZCDP):
+            raise ParameterError(
+                f"noise must be 'gaussian' with a ZCDP budget, got {noise!r}, {budget!r}. Hint: ZCDP(0.1)."
+            )
+        sensitivity_squared = statistic.sensitivity_squared(self.neighbors)
+        if sensitivity_squared == 0:
+            raise ParameterError(f"statistic must be private, got {statistic.name} under replace. Hint: use curator.n.")
+        variance = gaussian_variance(Fraction(sensitivity_squared), budget)
+        floor = (at_least or Fraction(0)) * 4**statistic.unit_bits
+        return DiscreteGaussian(tuple((part.name, max(variance / part.weight, floor)) for part in statistic.parts))
+
+    def _refuse_beyond(self, budget: Budget) -> None:
+        """Refuse a question that does not fit into what is left."""
+        if type(budget) is not type(self.budget):
+            raise BudgetError(f"budget must be a {type(self.budget).__name__}, got {budget!r}. Hint: convert it first.")
+        total = compose(*self._charged, budget)
+        if not self.budget.covers(total):
+            raise BudgetError(
+                f"budget must fit into {self.budget!r}, got a total of {total!r}. Hint: split the budget."
+            )
+
+    def _charge(self, budget: Budget) -> None:
+        with self._lock:  # two threads must not both find room for the same share
+            self._refuse_beyond(budget)
+            self._charged.append(budget)
+
+    def _read(self, statistic: Statistic) -> NDArray[np.int64]:
+        return self._source.total(statistic)
+
+    def _draw(self, statistic: Statistic, law: DiscreteGaussian) -> NDArray[np.int64]:
+        return law.draw((part.size for part in statistic.parts), self._bits)

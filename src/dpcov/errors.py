@@ -1,0 +1,54 @@
+"""The exceptions a user can meet, and the checks that raise them.
+
+::
+
+    DpcovError
+    ├── ParameterError (ValueError)    an argument is wrong; nothing was read or spent
+    ├── BudgetError (RuntimeError)     a question would cost more than is left; nothing was spent
+    ├── ReleaseError (ValueError)      a release file is damaged, edited or too new
+    └── EngineError (RuntimeError)     a file, a disk or the arithmetic of the machine failed
+
+Every message reads ``<name> must be <rule>, got <value>. Hint: <one action>.`` and never holds
+a value of the data: only parameters, shapes and types, which are public.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Collection
+
+
+class DpcovError(Exception):
+    """Any error that this library raises on purpose."""
+
+
+class ParameterError(DpcovError, ValueError):
+    """An argument breaks its rule."""
+
+
+class BudgetError(DpcovError, RuntimeError):
+    """A question would cost more privacy than is left."""
+
+
+class ReleaseError(DpcovError, ValueError):
+    """A release file cannot be trusted or understood."""
+
+
+class EngineError(DpcovError, RuntimeError):
+    """Something outside the library failed: a disk, a BLAS."""
+
+
+def check_choice(name: str, value: object, choices: Collection[str], hint: str) -> None:
+    """Refuse a value that is not one of the named choices."""
+    if not isinstance(value, str) or value not in choices:
+        known = ", ".join(repr(choice) for choice in choices)
+        raise ParameterError(f"{name} must be one of {known}, got {value!r}. Hint: {hint}.")
+
+
+def check_real(name: str, value: object, rule: str, low: float, high: float, hint: str) -> float:
+    """Return a real number inside ``[low, high]`` as a float, or refuse it."""
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(number := float(value)) or not low <= number <= high:  # type: ignore[arg-type]
+        raise ParameterError(f"{name} must be {rule}, got {value!r}. Hint: {hint}.")
+    return number

@@ -1,0 +1,62 @@
+"""Symmetric matrices: packed triangles and projections.
+
+A symmetric matrix is packed as its diagonal followed by its strict upper triangle, row by row, so
+that the two kinds of entries, which carry different noise, are two contiguous runs.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Number = TypeVar("Number", np.int64, np.float64)
+
+
+def pack(matrix: NDArray[Number]) -> NDArray[Number]:
+    """Diagonal, then strict upper triangle row by row."""
+    return np.concatenate([matrix.diagonal(), matrix[_strict_upper(len(matrix))]])
+
+
+def unpack(triangle: NDArray[Number], d: int) -> NDArray[Number]:
+    """Return the symmetric matrix that `pack` would turn into ``triangle``."""
+    matrix = np.zeros((d, d), dtype=triangle.dtype)
+    matrix[_strict_upper(d)] = triangle[d:]
+    matrix += matrix.T
+    np.fill_diagonal(matrix, triangle[:d])
+    return matrix
+
+
+def _strict_upper(d: int) -> NDArray[np.bool_]:
+    return ~np.tri(d, dtype=np.bool_)
+
+
+def triangle_size(d: int) -> int:
+    """Count the entries of a packed ``d`` by ``d`` matrix."""
+    return d * (d + 1) // 2
+
+
+def from_spectrum(eigenvalues: NDArray[np.float64], vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return V diag(eigenvalues) Vᵀ for eigenvalues ≥ 0, exactly symmetric.
+
+    Written as B Bᵀ because BLAS then does half the work and fills both halves alike.
+    """
+    kept = eigenvalues > 0
+    factor = vectors[:, kept] * np.sqrt(eigenvalues[kept])
+    return np.asarray(factor @ factor.T)
+
+
+def project_simplex(values: NDArray[np.float64], total: float) -> NDArray[np.float64]:
+    """Return the nearest vector that is nonnegative and sums to at most ``total``.
+
+    Where the sum binds, every coordinate is lowered by the same amount and cut at zero; that amount is
+    found from the sorted values (Held, Wolfe and Crowder 1974).
+    """
+    positive = np.maximum(values, 0.0)
+    if positive.sum() <= total:
+        return positive
+    descending = np.sort(positive)[::-1]
+    lowered = (np.cumsum(descending) - total) / np.arange(1, len(values) + 1)
+    shift = lowered[np.flatnonzero(descending > lowered)[-1]]
+    return np.asarray(np.maximum(values - shift, 0.0))

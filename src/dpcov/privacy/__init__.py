@@ -1,0 +1,1 @@
+"""Numbers and noise: budgets, calibration, random bits, exact samplers. Nothing here knows of rows."""

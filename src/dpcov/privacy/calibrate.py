@@ -1,0 +1,65 @@
+"""From sensitivity and budget to the scale of the noise: one function per noise, each with its lemma."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from dpcov.privacy.budget import ZCDP, ApproxDP, PureDP
+
+SIGMA_SLACK = Fraction(1, 10**11)
+"""Relative; the bisection stops and the float64 tail functions err below it. It is added to sigma."""
+
+
+def gaussian_variance(sensitivity_squared: Fraction, budget: ZCDP) -> Fraction:
+    """Return σ² = Δ₂²/(2ρ), exact.
+
+    Integer answers that move by at most Δ₂, plus discrete Gaussians of variance σ², are ρ-zCDP
+    (Canonne, Kamath and Steinke 2020, Theorem 14; docs/mechanisms/gaussian.md).
+    """
+    return sensitivity_squared / (2 * budget.rho)
+
+
+def laplace_scale(sensitivity: Fraction, budget: PureDP) -> Fraction:
+    """Return b = Δ₁/ε, exact.
+
+    Integer answers that move by at most Δ₁ in total, plus discrete Laplace noise of scale b, are ε-DP:
+    each probability changes by a factor of at most exp(Δ₁/b).
+    """
+    return sensitivity / budget.epsilon
+
+
+def analytic_gaussian_sigma(sensitivity: float, budget: ApproxDP) -> float:
+    """Return the least σ for which the *continuous* Gaussian is (ε, δ)-DP, rounded up.
+
+    Balle and Wang (2018), Theorem 8. With discrete noise the true δ can exceed the target: see
+    docs/guarantee.md before using it for anything but a continuous Gaussian.
+    """
+    epsilon, log_target = float(budget.epsilon), math.log(budget.delta.numerator) - math.log(budget.delta.denominator)
+    low, high = 1e-12, 1.0
+    while log_analytic_delta(1 / high, epsilon) > log_target:
+        low, high = high, 2 * high
+    while high / low - 1 > 1e-13:
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if log_analytic_delta(1 / middle, epsilon) > log_target else (low, middle)
+    return sensitivity * high * (1 + float(SIGMA_SLACK))
+
+
+def log_analytic_delta(ratio: float, epsilon: float) -> float:
+    """Return the log of δ(ε) = Φ(r/2 − ε/r) − e^ε·Φ(−r/2 − ε/r), r = Δ/σ: exact for the continuous Gaussian.
+
+    For small r the two terms nearly cancel. With Mills' ratio R(x) = Φ(−x)/φ(x) and a = r/2 − ε/r the difference is
+    φ(a)·(R(x − r/2) − R(x + r/2)) at x = ε/r, and R′(t) = t·R(t) − 1 is integrated over that short interval instead.
+    """
+    from scipy.special import erfcx, log_ndtr  # here: importing dpcov should not load scipy
+
+    upper, lower = ratio / 2 - epsilon / ratio, -ratio / 2 - epsilon / ratio
+    if ratio >= 1:
+        gap = epsilon + float(log_ndtr(lower)) - float(log_ndtr(upper))
+        return float(log_ndtr(upper)) + math.log(-math.expm1(gap))
+    nodes, weights = np.polynomial.legendre.leggauss(16)
+    points = epsilon / ratio + nodes * ratio / 2
+    fall = 1 - points * math.sqrt(math.pi / 2) * erfcx(points / math.sqrt(2))
+    return -upper * upper / 2 - math.log(2 * math.pi) / 2 + math.log(float(weights @ fall) * ratio / 2)

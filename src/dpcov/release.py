@@ -1,0 +1,127 @@
+"""The release: a frozen record that outlives the process and needs nothing but itself.
+
+It holds the raw noisy answers and the law of their noise. Estimates are computed from them on demand, so a better
+post-processing can be applied to an old file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.linalg import unpack
+from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, decimal_text
+from dpcov.privacy.noise import DiscreteGaussian
+from dpcov.shrinkage import POSTPROCESS
+
+Option = str | int | float | bool
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A noisy sum as it left the curator: integers, the size of their unit, and the law of the noise in them."""
+
+    statistic: str
+    integers: NDArray[np.int64]
+    unit_bits: int
+    noise: DiscreteGaussian
+
+    def __post_init__(self) -> None:
+        self.integers.flags.writeable = False
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The answer in units of the encoded rows (row norm 1)."""
+        return np.ldexp(self.integers.astype(np.float64), -self.unit_bits)
+
+
+@dataclass(frozen=True)
+class Spend:
+    """One question that was asked of the data, and what it cost."""
+
+    asked: str
+    noise: str
+    budget: Budget
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Release:
+    """What was learnt about the rows, what was promised for it, and how to use it.
+
+    Attributes
+    ----------
+    privacy : PureDP, ZCDP or ApproxDP
+        The promise, for neighbours that differ as ``neighbors`` says.
+    spent : tuple of Spend
+        Every question asked of the data.
+    n : int
+        Number of rows: public under "replace", a noisy count (at least 1) under "add-remove".
+    seeded : bool
+        True means that the noise can be predicted: **not private**, for tests and papers only.
+    """
+
+    kind: str
+    privacy: Budget
+    neighbors: str
+    n: int
+    feature_names: tuple[str, ...]
+    row_norm: float
+    grid_bits: int
+    mechanism: str
+    requested: str
+    options: Mapping[str, Option] = field(default_factory=dict)
+    postprocess: str
+    answers: tuple[Answer, ...]
+    spent: tuple[Spend, ...]
+    seeded: bool
+    dpcov_version: str
+
+    @property
+    def d(self) -> int:
+        """The number of columns."""
+        return len(self.feature_names)
+
+    @cached_property
+    def second_moment(self) -> NDArray[np.float64]:
+        """Estimate of (1/n) Σ x xᵀ over the clipped rows, in the data's units."""
+        answer = next(answer for answer in self.answers if answer.statistic == "second moment")
+        noisy = unpack(answer.values, self.d) / self.n
+        estimate = POSTPROCESS[self.postprocess](noisy, 1.0) * self.row_norm**2
+        estimate.flags.writeable = False
+        return estimate
+
+    @property
+    def covariance(self) -> NDArray[np.float64]:
+        """The covariance estimate; for an uncentred release this is `second_moment`."""
+        return self.second_moment
+
+    def statement(self) -> str:
+        """Say in one paragraph what this release promises."""
+        change = {
+            "replace": f"replacing any one of the {self.n} rows",
+            "add-remove": "adding or removing any one row",
+        }[self.neighbors]
+        promise = {
+            ZCDP: lambda p: f"{decimal_text(p.rho)}-zCDP (at delta = 1e-6: epsilon = {p.epsilon(1e-6):.4g})",
+            PureDP: lambda p: f"{decimal_text(p.epsilon)}-DP",
+            ApproxDP: lambda p: f"({decimal_text(p.epsilon)}, {decimal_text(p.delta)})-DP",
+        }[type(self.privacy)](self.privacy)
+        if self.seeded:
+            return f"seeded: not private. With the operating system's randomness it would be {promise} for {change}."
+        return f"{promise} for {change}; column names, row_norm and the options are public."
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the release as JSON; the file appears whole or not at all."""
+        from dpcov.release_file import write
+
+        write(self, Path(path))
+
+    def __repr__(self) -> str:
+        parts = [f"{self.privacy!r}", self.neighbors, self.mechanism, f"n={self.n}", f"d={self.d}"]
+        return f"<Release of a {self.kind}: {', '.join(parts + ['seeded: not private'] * self.seeded)}>"

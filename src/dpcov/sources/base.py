@@ -1,0 +1,50 @@
+"""The one interface of a source, and the loop that every source shares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.statistics.moments import Statistic
+
+BLOCK_ELEMENTS = 2**20
+"""Default size of a block: 8 MB of float64, enough for BLAS to run at full speed."""
+
+
+class Source(Protocol):
+    """Rows, wherever they are."""
+
+    @property
+    def n(self) -> int:
+        """The number of rows. Private under add-remove: only the curator may read it."""
+        ...
+
+    @property
+    def d(self) -> int:
+        """The number of columns."""
+        ...
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        ...
+
+    def total(self, statistic: Statistic) -> NDArray[np.int64]:
+        """Return the sum of the statistic over all rows."""
+        ...
+
+
+def add_up(statistic: Statistic, blocks: Iterable[NDArray[np.float64]]) -> NDArray[np.int64]:
+    """Add a statistic over blocks, in int64 modulo 2⁶⁴.
+
+    Wrapping around is what keeps a private number of rows from being visible: sum plus noise modulo 2⁶⁴ is a
+    function of sum plus noise. Below 2³⁰ rows (at 16 bits) nothing wraps.
+    """
+    blocks = iter(blocks)
+    total = statistic.of(next(blocks))
+    for block in blocks:
+        total += statistic.of(block)
+    return statistic.entries(total)

@@ -1,0 +1,1 @@
+"""Sums over rows of bounded integer maps, with their sensitivities."""

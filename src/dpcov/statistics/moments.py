@@ -1,0 +1,196 @@
+"""Count, sum and second moment of the integer rows, with their sensitivities.
+
+Sensitivities are squared L2 norms in integers, for rows with ‖z‖ ≤ R = 2ᵏ (docs/mechanisms/gaussian.md):
+
+=============  ===========================  ==============  =============
+statistic      squared L2 distance          replace         add-remove
+=============  ===========================  ==============  =============
+`Count`        (n − n′)²                    0               1
+`Sum`          ‖Σz − Σz′‖²                  4·R²            R²
+`SecondMoment` ‖S − S′‖²_F                  2·R⁴ (d=1: R⁴)  R⁴
+=============  ===========================  ==============  =============
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.errors import EngineError
+from dpcov.linalg import pack, triangle_size
+from dpcov.statistics.grid import Grid
+
+Rows = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+EXACT = 2**53
+"""Integers up to here are exact in float64, in sums as well, whatever the order of addition."""
+
+REPLACE = "replace"
+ADD_REMOVE = "add-remove"
+NEIGHBORS = (REPLACE, ADD_REMOVE)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A run of entries that share a weight in the squared distance Σ weight·(difference)²."""
+
+    name: str
+    weight: int
+    size: int
+
+
+class Statistic(Protocol):
+    """A sum over rows of a bounded map into integers. Merging is ``+``, modulo 2⁶⁴."""
+
+    @property
+    def name(self) -> str:
+        """What a record calls it."""
+        ...
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The runs of its entries, in storage order."""
+        ...
+
+    @property
+    def unit_bits(self) -> int:
+        """One step of the integers is 2⁻ᵘⁿⁱᵗ⁻ᵇⁱᵗˢ in the encoded rows' units."""
+        ...
+
+    @property
+    def max_block(self) -> int:
+        """How many rows `of` may be given at a time."""
+        ...
+
+    def of(self, rows: Rows) -> Integers:
+        """Return the statistic of a block of raw rows."""
+        ...
+
+    def entries(self, total: Integers) -> Integers:
+        """Return the entries of a sum of blocks in storage order."""
+        ...
+
+    def sensitivity_squared(self, neighbors: str) -> int:
+        """Return the largest Σ weight·(difference)² between neighbours."""
+        ...
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many rows there are."""
+
+    name = "count"
+    unit_bits = 0
+    max_block = EXACT
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """One number."""
+        return (Part("count", 1, 1),)
+
+    def of(self, rows: Rows) -> Integers:
+        """Count the block's rows."""
+        return np.array([len(rows)], dtype=np.int64)
+
+    def entries(self, total: Integers) -> Integers:
+        """Return the one number."""
+        return total
+
+    def sensitivity_squared(self, neighbors: str) -> int:
+        """Return 0 where a row is replaced, 1 where one is added."""
+        return 0 if neighbors == REPLACE else 1
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Σ z over the integer rows."""
+
+    grid: Grid
+    d: int
+    name = "sum"
+
+    @property
+    def unit_bits(self) -> int:
+        """Coordinates are multiples of 2⁻ᵏ."""
+        return self.grid.bits
+
+    @property
+    def max_block(self) -> int:
+        """Partial sums of coordinates stay exact: |zⱼ| ≤ 2ᵏ."""
+        return EXACT // self.grid.one
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """One run of d coordinates."""
+        return (Part("coordinates", 1, self.d),)
+
+    def of(self, rows: Rows) -> Integers:
+        """Add up the block's integer rows."""
+        return np.asarray(self.grid.encode(rows).sum(axis=0), dtype=np.int64)
+
+    def entries(self, total: Integers) -> Integers:
+        """Return the coordinates."""
+        return total
+
+    def sensitivity_squared(self, neighbors: str) -> int:
+        """‖z − z′‖² ≤ (2R)² by the triangle inequality; ‖z‖² ≤ R²."""
+        return (4 if neighbors == REPLACE else 1) * self.grid.one**2
+
+
+@dataclass(frozen=True)
+class SecondMoment:
+    """S = Σ z zᵀ over the integer rows, packed: the diagonal, then the strict upper triangle.
+
+    In the squared Frobenius distance a diagonal entry counts once and an upper one twice: those are the weights.
+    """
+
+    grid: Grid
+    d: int
+    name = "second moment"
+
+    @property
+    def unit_bits(self) -> int:
+        """Products of two coordinates are multiples of 4⁻ᵏ."""
+        return 2 * self.grid.bits
+
+    @property
+    def max_block(self) -> int:
+        """Partial sums of products stay exact: Σ|zᵢzⱼ| ≤ Σ‖z‖² ≤ rows·4ᵏ ≤ 2⁵³."""
+        return EXACT // self.grid.one**2
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The diagonal and the strict upper triangle."""
+        return (Part("diagonal", 1, self.d), Part("off-diagonal", 2, triangle_size(self.d) - self.d))
+
+    def of(self, rows: Rows) -> Integers:
+        """Multiply the block's integer rows in float64, where every partial sum is an exact integer."""
+        check_exact_blas()
+        z = self.grid.encode(rows)
+        return (z.T @ z).astype(np.int64)
+
+    def entries(self, total: Integers) -> Integers:
+        """Pack the symmetric matrix."""
+        return pack(total)
+
+    def sensitivity_squared(self, neighbors: str) -> int:
+        """‖xxᵀ − yyᵀ‖²_F = ‖x‖⁴ + ‖y‖⁴ − 2(x·y)² ≤ 2R⁴; for one column (x² − y²)² ≤ R⁴; ‖xxᵀ‖²_F ≤ R⁴."""
+        return (2 if neighbors == REPLACE and self.d > 1 else 1) * self.grid.one**4
+
+
+@cache
+def check_exact_blas() -> None:
+    """Check once per process that this machine's BLAS multiplies integers up to 2⁵³ exactly."""
+    row, column = np.indices((64, 33))
+    integers = (row * 7919 + column * 104729) % 2**24 - 2**23
+    integers[:, 0] = 2**23 - 1  # column 0 squared sums to 64·(2²³ − 1)², just below 2⁵²
+    floats = integers.astype(np.float64)
+    if not np.array_equal((floats.T @ floats).astype(np.int64), integers.T @ integers):
+        raise EngineError(
+            "the BLAS of numpy must be exact on integers below 2**53, and is not. Hint: install another numpy."
+        )

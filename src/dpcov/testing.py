@@ -1,0 +1,83 @@
+"""For tests of mechanisms, here and elsewhere: predictable bits, and a curator that says what it is told.
+
+Nothing made with these is private.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpcov.curator import Curator
+from dpcov.linalg import pack
+from dpcov.privacy.bits import SeededBits
+from dpcov.privacy.budget import Budget
+from dpcov.privacy.noise import DiscreteGaussian
+from dpcov.statistics.grid import Grid
+from dpcov.statistics.moments import REPLACE, Statistic
+
+__all__ = ["NoSource", "ScriptedCurator", "SeededBits"]
+
+
+@dataclass(frozen=True)
+class NoSource:
+    """A source that has a shape and fails the test when it is read."""
+
+    n: int
+    d: int
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names as an array's."""
+        return tuple(f"x{j}" for j in range(self.d))
+
+    def total(self, statistic: Statistic) -> NoReturn:
+        """Fail: whoever calls this read the data."""
+        raise AssertionError(f"the data were read for {statistic.name}")
+
+
+class ScriptedCurator(Curator):
+    """A curator without data that returns chosen answers, in order, rounded to the grid.
+
+    Calibration, charging and the record are the real ones, so a test sees what a mechanism asks for, what it pays and
+    what it makes of the answers.
+
+    Parameters
+    ----------
+    answers : iterable of array-like
+        One per question, in units of the encoded rows: a number for a count, a symmetric matrix for a second moment.
+
+    Examples
+    --------
+    >>> from dpcov import ZCDP
+    >>> from dpcov.mechanisms import MECHANISMS
+    >>> curator = ScriptedCurator([[[8.0, 0.0], [0.0, -2.0]]], n=10, d=2, budget=ZCDP(1))
+    >>> release = MECHANISMS["covariance"]["gaussian"](curator, ZCDP(1))
+    >>> release.second_moment.round(3).tolist()
+    [[0.8, 0.0], [0.0, 0.0]]
+    """
+
+    def __init__(
+        self,
+        answers: Iterable[ArrayLike],
+        *,
+        n: int,
+        d: int,
+        budget: Budget,
+        neighbors: str = REPLACE,
+        row_norm: float = 1.0,
+    ) -> None:
+        super().__init__(NoSource(n, d), Grid(row_norm), budget, neighbors, SeededBits(0))
+        self._script = iter(answers)
+
+    def _read(self, statistic: Statistic) -> NDArray[np.int64]:
+        answer = np.asarray(next(self._script), dtype=np.float64)
+        entries = pack(answer) if answer.ndim == 2 else answer.reshape(-1)
+        return np.rint(np.ldexp(entries, statistic.unit_bits)).astype(np.int64)
+
+    def _draw(self, statistic: Statistic, law: DiscreteGaussian) -> NDArray[np.int64]:  # noqa: ARG002
+        return np.zeros(sum(part.size for part in statistic.parts), dtype=np.int64)
