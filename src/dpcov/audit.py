@@ -175,7 +175,7 @@ def epsilon_lower_bound(first: Floats, second: Floats, delta: float, alpha: floa
     """Return an ε that (ε, δ)-DP needs, with confidence 1 − alpha, given scores of releases from two neighbours.
 
     An event {score ≥ t} or {score ≤ t} is picked on the even-numbered scores and judged on the odd-numbered ones, so
-    the pick costs no confidence. The bound is log((p − δ)/q), with p and q at the ends of their Clopper-Pearson intervals.
+    the pick costs no confidence. The bound is log((p − δ)/q), p and q at the ends of their Clopper-Pearson intervals.
     """
     pick = [
         (bound, swap, sign, threshold)

@@ -12,24 +12,22 @@ import json
 import math
 import os
 import re
-from collections.abc import Collection
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any
 
 import numpy as np
 
-from dpcov.errors import EngineError, ParameterError, ReleaseError
+from dpcov.errors import EngineError, ParameterError
 from dpcov.linalg import triangle_size
 from dpcov.privacy.budget import NOTIONS, Budget, compose
 from dpcov.privacy.noise import DiscreteGaussian
 from dpcov.release import Answer, Release, Spend
 from dpcov.shrinkage import POSTPROCESS
+from dpcov.strict_json import Fields, each, read_object, refuse
 
 FORMAT = "dpcov release"
 FORMAT_VERSION = 1
-
-T = TypeVar("T")
 
 
 def write(release: Release, path: Path) -> None:
@@ -72,31 +70,26 @@ def load(path: str | os.PathLike[str]) -> Release:
             f"Hint: check the path."
         ) from None
     except UnicodeDecodeError:
-        _refuse("text in UTF-8", "other bytes")
+        refuse("text in UTF-8", "other bytes")
     return parse(text)
 
 
 def parse(text: str) -> Release:
     """Turn the text of a release file into a release."""
-    try:
-        record = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
-    except json.JSONDecodeError as error:
-        _refuse("whole JSON", f"an error at line {error.lineno}; the file may be truncated")
-    except RecursionError:
-        _refuse("a flat record", "endless nesting")
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
-        _refuse(f"a JSON object with format {FORMAT!r}", "something else")
+    record = read_object(text)
+    if record.get("format") != FORMAT:
+        refuse(f"a JSON object with format {FORMAT!r}", "something else")
     version = record.get("format_version")
     if type(version) is not int or version < 1:
-        _refuse("a file with a format_version", repr(version))
+        refuse("a file with a format_version", repr(version))
     if version > FORMAT_VERSION:
-        _refuse(f"of format version {FORMAT_VERSION} or older", f"{version}", hint="install a newer dpcov")
+        refuse(f"of format version {FORMAT_VERSION} or older", f"{version}", hint="install a newer dpcov")
     if record.pop("checksum", None) != _checksum(record):
-        _refuse("unchanged since it was written", "another checksum")
+        refuse("unchanged since it was written", "another checksum")
     try:
         return _from_record(record)
     except ParameterError as error:
-        _refuse("well formed", str(error))
+        refuse("well formed", str(error))
 
 
 def _to_record(release: Release) -> dict[str, Any]:
@@ -135,10 +128,10 @@ def _to_record(release: Release) -> dict[str, Any]:
 
 
 def _from_record(record: dict[str, Any]) -> Release:
-    fields = _Fields(record, "release")
+    fields = Fields(record, "release")
     fields.take("format", str)
     fields.take("format_version", int)
-    encoding = _Fields(fields.take("encoding", dict), "encoding")
+    encoding = Fields(fields.take("encoding", dict), "encoding")
     release = Release(
         dpcov_version=fields.take("dpcov_version", str),
         kind=fields.choice("kind", ["covariance"]),
@@ -146,15 +139,15 @@ def _from_record(record: dict[str, Any]) -> Release:
         neighbors=fields.choice("neighbors", ["replace", "add-remove"]),
         seeded=fields.take("seeded", bool),
         n=fields.take("n", int),
-        feature_names=tuple(_each(fields.take("feature_names", list), str, "feature_names")),
+        feature_names=tuple(each(fields.take("feature_names", list), str, "feature_names")),
         row_norm=encoding.take("row_norm", float),
         grid_bits=encoding.take("grid_bits", int),
         mechanism=fields.take("mechanism", str),
         requested=fields.take("requested", str),
         options=fields.take("options", dict),
         postprocess=fields.choice("postprocess", POSTPROCESS),
-        spent=tuple(_spend(entry) for entry in _each(fields.take("spent", list), dict, "spent")),
-        answers=tuple(_answer(entry) for entry in _each(fields.take("answers", list), dict, "answers")),
+        spent=tuple(_spend(entry) for entry in each(fields.take("spent", list), dict, "spent")),
+        answers=tuple(_answer(entry) for entry in each(fields.take("answers", list), dict, "answers")),
     )
     encoding.end()
     fields.end()
@@ -164,19 +157,19 @@ def _from_record(record: dict[str, Any]) -> Release:
 
 def _check_consistent(release: Release) -> None:
     if release.n < 1 or not release.feature_names or not 0 < release.row_norm < math.inf:
-        _refuse("consistent", "an n, a row_norm or a list of columns that no release has")
+        refuse("consistent", "an n, a row_norm or a list of columns that no release has")
     sizes = {answer.statistic: len(answer.integers) for answer in release.answers}
     if sizes.get("second moment") != triangle_size(release.d):
-        _refuse("consistent", "a second moment that does not fit the columns")
+        refuse("consistent", "a second moment that does not fit the columns")
     costs = [spend.budget for spend in release.spent]
     if not costs or any(type(cost) is not type(release.privacy) for cost in costs):
-        _refuse("consistent", "spends of another notion than the promise")
+        refuse("consistent", "spends of another notion than the promise")
     if not release.privacy.covers(compose(*costs)):
-        _refuse("consistent", "spends that exceed the promise")
+        refuse("consistent", "spends that exceed the promise")
 
 
 def _budget(record: dict[str, Any]) -> Budget:
-    fields = _Fields(record, "budget")
+    fields = Fields(record, "budget")
     kind = NOTIONS[fields.choice("notion", NOTIONS)]
     budget = kind(*(_fraction(fields.take(name, str)) for name in kind.names))
     fields.end()
@@ -184,22 +177,22 @@ def _budget(record: dict[str, Any]) -> Budget:
 
 
 def _spend(record: dict[str, Any]) -> Spend:
-    fields = _Fields(record, "spend")
+    fields = Fields(record, "spend")
     spend = Spend(fields.take("asked", str), fields.take("noise", str), _budget(fields.take("budget", dict)))
     fields.end()
     return spend
 
 
 def _answer(record: dict[str, Any]) -> Answer:
-    fields = _Fields(record, "answer")
-    noise = _Fields(fields.take("noise", dict), "noise")
+    fields = Fields(record, "answer")
+    noise = Fields(fields.take("noise", dict), "noise")
     noise.choice("law", [DiscreteGaussian.law])
     noise.choice("numerics", [DiscreteGaussian.numerics])
     variances = noise.take("variances", dict)
     noise.end()
-    integers = _each(fields.take("integers", list), int, "integers")
+    integers = each(fields.take("integers", list), int, "integers")
     if any(not -(2**63) <= value < 2**63 for value in integers):
-        _refuse("64-bit integers", "larger ones")
+        refuse("64-bit integers", "larger ones")
     answer = Answer(
         statistic=fields.take("statistic", str),
         integers=np.array(integers, dtype=np.int64),
@@ -210,56 +203,12 @@ def _answer(record: dict[str, Any]) -> Answer:
     return answer
 
 
-class _Fields:
-    """A JSON object read field by field; what is missing, of another type, or left over is refused."""
-
-    def __init__(self, record: dict[str, Any], name: str) -> None:
-        self._left, self._name = dict(record), name
-
-    def take(self, key: str, kind: type[T]) -> T:
-        value = self._left.pop(key, None)
-        if type(value) is not kind:  # not isinstance: JSON's true is no integer
-            _refuse(f"complete: {self._name}.{key} is a {kind.__name__}", type(value).__name__)
-        return value
-
-    def choice(self, key: str, choices: Collection[str]) -> str:
-        value = self.take(key, str)
-        if value not in choices:
-            _refuse(f"known to this version: {self._name}.{key} is one of {sorted(choices)}", repr(value))
-        return value
-
-    def end(self) -> None:
-        if self._left:
-            _refuse(f"known to this version: {self._name} has no field", repr(sorted(self._left)[0]))
-
-
-def _each(values: list[Any], kind: type[T], name: str) -> list[T]:
-    if any(type(value) is not kind for value in values):
-        _refuse(f"well formed: {name} holds only {kind.__name__}", "another type")
-    return values
-
-
 def _fraction(text: object) -> Fraction:
     if not isinstance(text, str) or not re.fullmatch(r"[1-9][0-9]{0,999}(/[1-9][0-9]{0,999})?", text):
-        _refuse("well formed: amounts are positive fractions such as '1/10'", "other text")
+        refuse("well formed: amounts are positive fractions such as '1/10'", "other text")
     return Fraction(text)
 
 
 def _checksum(record: dict[str, Any]) -> str:
     canonical = json.dumps(record, sort_keys=True, separators=(",", ":"))
     return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        _refuse("without repeated keys", "a key that stands twice")
-    return record
-
-
-def _no_constant(name: str) -> NoReturn:
-    _refuse("finite numbers only", name)
-
-
-def _refuse(rule: str, found: str, hint: str = "ask for the original file") -> NoReturn:
-    raise ReleaseError(f"release file must be {rule}, got {found}. Hint: {hint}.") from None

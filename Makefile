@@ -1,0 +1,38 @@
+# Bare `make` explains the targets. Each creates .venv when it is missing; nothing but Python is needed.
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check audit bench clean
+
+help: ## Print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(RUN) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,dev]'
+	@touch $@
+
+demo: $(READY) ## Release the Wine data privately, with the truth beside it
+	$(VENV)/bin/dpcov demo
+
+test: $(READY) ## Run the tests: laws, calibration, refusals, distribution, audits, planted bugs
+	$(RUN) -m pytest
+
+check: $(READY) ## Formatting, lint, strict types, the direction of imports
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
+	$(RUN) -m pytest -q tests/test_architecture.py
+
+audit: $(READY) ## Slower evidence: more trials, and branch coverage of the kernel
+	$(RUN) -m pytest -m audit --override-ini 'addopts=-ra --strict-markers'
+	$(RUN) -m pytest -q --ignore tests/mutation --cov --cov-report=term
+
+bench: $(READY) ## Speed as a ratio to X.T @ X plus eigh, one BLAS thread
+	$(RUN) -m benchmarks.speed
+
+clean: ## Remove the environment and caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

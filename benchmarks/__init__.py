@@ -1,0 +1,1 @@
+"""Measurements that `make bench` prints; never asserted in tests."""

@@ -1,0 +1,73 @@
+"""JSON read strictly: what is missing, unknown, repeated, of another type or not finite is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from typing import Any, NoReturn, TypeVar
+
+from dpcov.errors import ReleaseError
+
+T = TypeVar("T")
+
+
+def read_object(text: str) -> dict[str, Any]:
+    """Parse one JSON object without repeated keys or NaN."""
+    try:
+        record = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        refuse("whole JSON", f"an error at line {error.lineno}; the file may be truncated")
+    except RecursionError:
+        refuse("a flat record", "endless nesting")
+    if not isinstance(record, dict):
+        refuse("a JSON object", f"a {type(record).__name__}")
+    return record
+
+
+class Fields:
+    """A JSON object read field by field; what is missing, of another type, or left over is refused."""
+
+    def __init__(self, record: dict[str, Any], name: str) -> None:
+        self._left, self._name = dict(record), name
+
+    def take(self, key: str, kind: type[T]) -> T:
+        """Return the field, which must have exactly this type."""
+        value = self._left.pop(key, None)
+        if type(value) is not kind:  # not isinstance: JSON's true is no integer
+            refuse(f"complete: {self._name}.{key} is a {kind.__name__}", type(value).__name__)
+        return value
+
+    def choice(self, key: str, choices: Collection[str]) -> str:
+        """Return the field, which must be one of the choices."""
+        value = self.take(key, str)
+        if value not in choices:
+            refuse(f"known to this version: {self._name}.{key} is one of {sorted(choices)}", repr(value))
+        return value
+
+    def end(self) -> None:
+        """Refuse fields that nobody took."""
+        if self._left:
+            refuse(f"known to this version: {self._name} has no field", repr(sorted(self._left)[0]))
+
+
+def each(values: list[Any], kind: type[T], name: str) -> list[T]:
+    """Return a list whose members must all have exactly this type."""
+    if any(type(value) is not kind for value in values):
+        refuse(f"well formed: {name} holds only {kind.__name__}", "another type")
+    return values
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        refuse("without repeated keys", "a key that stands twice")
+    return record
+
+
+def _no_constant(name: str) -> NoReturn:
+    refuse("finite numbers only", name)
+
+
+def refuse(rule: str, found: str, hint: str = "ask for the original file") -> NoReturn:
+    """Say why a release file is not accepted."""
+    raise ReleaseError(f"release file must be {rule}, got {found}. Hint: {hint}.") from None

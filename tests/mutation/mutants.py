@@ -1,0 +1,133 @@
+"""Planted bugs: each is an edit of the source, and the tests that must fail because of it, by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Replace the only occurrence of ``old`` in a file of the package."""
+
+    file: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True)
+class Mutant:
+    edits: tuple[Edit, ...]
+    caught_by: tuple[str, ...]
+
+
+def mutant(*edits: tuple[str, str, str], by: str | tuple[str, ...]) -> Mutant:
+    return Mutant(tuple(Edit(*edit) for edit in edits), (by,) if isinstance(by, str) else by)
+
+
+MUTANTS = {
+    "scale halved": mutant(
+        ("privacy/calibrate.py", "sensitivity_squared / (2 * budget.rho)", "sensitivity_squared / (8 * budget.rho)"),
+        by=(
+            "tests/audit/test_audit.py::test_replay_never_costs_more_than_was_charged",
+            "tests/audit/test_audit.py::test_black_box_stays_under_the_promise[e1 by e2]",
+        ),
+    ),
+    "variance 5 percent too small": mutant(
+        (
+            "privacy/calibrate.py",
+            "sensitivity_squared / (2 * budget.rho)",
+            "sensitivity_squared * 19 / (40 * budget.rho)",
+        ),
+        by=(
+            "tests/audit/test_audit.py::test_replay_never_costs_more_than_was_charged",
+            "tests/calibration/test_calibrate.py",
+        ),
+    ),
+    "sensitivity wrong": mutant(
+        ("statistics/moments.py", "(2 if neighbors == REPLACE and self.d > 1 else 1)", "1"),
+        by=(
+            "tests/audit/test_audit.py::test_replay_never_costs_more_than_was_charged",
+            "tests/laws/test_moments.py",
+        ),
+    ),
+    "clip after sum": mutant(
+        ("statistics/grid.py", "                shrink(chunk, self.one)\n", ""),
+        (
+            "statistics/moments.py",
+            "(z.T @ z).astype",
+            "np.clip(z.T @ z, -len(z) * self.grid.one**2, len(z) * self.grid.one**2).astype",
+        ),
+        by=("tests/audit/test_audit.py::test_replay_of_wild_rows", "tests/laws/test_moments.py"),
+    ),
+    "NaN passes the clip": mutant(
+        ("statistics/grid.py", "        np.copyto(z, 0.0, where=~np.isfinite(z))\n", ""),
+        by=("tests/audit/test_audit.py::test_replay_of_wild_rows", "tests/laws/test_grid.py"),
+    ),
+    "infinity passes as the largest value": mutant(
+        ("statistics/grid.py", "where=~np.isfinite(z)", "where=np.isnan(z)"),
+        by="tests/laws/test_grid.py",
+    ),
+    "off-diagonal variance doubled": mutant(
+        ("curator.py", "max(variance / part.weight, floor)", "max(variance, floor)"),
+        by=(
+            "tests/audit/test_audit.py::test_the_worst_neighbours_use_the_whole_budget",
+            "tests/scripted/test_gaussian.py",
+        ),
+    ),
+    "charge after the draw": mutant(
+        (
+            "curator.py",
+            "        self._charge(budget)\n        drawn = self._draw(statistic, law)\n",
+            "        drawn = self._draw(statistic, law)\n        self._charge(budget)\n",
+        ),
+        by="tests/scripted/test_gaussian.py",
+    ),
+    "charge before the read": mutant(
+        (
+            "curator.py",
+            "        exact = self._read(statistic)\n        self._charge(budget)\n",
+            "        self._charge(budget)\n        exact = self._read(statistic)\n",
+        ),
+        by="tests/scripted/test_gaussian.py",
+    ),
+    "float noise": mutant(
+        (
+            "privacy/noise.py",
+            "discrete_gaussian(variance, size, bits) for",
+            "np.rint(np.random.default_rng().normal(0, float(variance) ** 0.5, size)).astype(np.int64) for",
+        ),
+        by="tests/audit/test_numbers.py::test_answer_is_the_exact_sum_plus_integer_noise_from_the_bits",
+    ),
+    "float addition": mutant(
+        ("curator.py", "exact + drawn", "(exact.astype(np.float64) + drawn).astype(np.int64)"),
+        by="tests/audit/test_numbers.py::test_noise_does_not_depend_on_the_data",
+    ),
+    "zero drawn twice": mutant(
+        ("privacy/discrete.py", "        accepted &= ~(negative & (magnitude == 0))\n", ""),
+        by="tests/distribution/test_discrete.py",
+    ),
+    "acceptance without the low bits": mutant(
+        ("privacy/discrete.py", "low * inverse + distance", "distance"),
+        by="tests/distribution/test_discrete.py",
+    ),
+    "overspending allowed": mutant(
+        ("curator.py", "if not self.budget.covers(total):", "if False:"),
+        by="tests/scripted/test_gaussian.py",
+    ),
+    "true n under add-remove": mutant(
+        (
+            "curator.py",
+            "        if self.neighbors == REPLACE:\n            return self._source.n\n",
+            "        return self._source.n\n",
+        ),
+        by=("tests/audit/test_numbers.py::test_the_number_of_rows_is_private_under_add_remove",),
+    ),
+    "seed not stamped": mutant(
+        ("curator.py", "seeded=self._bits.seeded", "seeded=False"),
+        by="tests/audit/test_numbers.py::test_two_releases_differ_and_only_seeded_ones_repeat",
+    ),
+    "rho rounded up": mutant(
+        ("privacy/budget.py", "rho * (1 - ROUNDING)", "rho * (1 + ROUNDING)"),
+        by="tests/calibration/test_budget.py",
+    ),
+}

@@ -1,0 +1,107 @@
+"""Imports point one way, and randomness and rows are touched only where the design says."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "src" / "dpcov"
+
+# A module may import those on lines above its own, and its own package.
+LAYERS = [
+    {"_version", "errors"},
+    {"linalg", "strict_json"},
+    {"privacy", "shrinkage"},
+    {"statistics", "release"},
+    {"sources", "release_file"},
+    {"curator"},
+    {"mechanisms"},
+    {"api"},
+    {"audit", "testing"},
+    {"cli"},
+]
+RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
+
+FORBIDDEN = {
+    "mechanisms": {
+        "dpcov.sources",
+        "dpcov.privacy.bits",
+        "dpcov.privacy.discrete",
+        "dpcov.privacy.noise",
+        "numpy.random",
+    },
+    "release": {"dpcov.statistics", "dpcov.sources"},
+    "linalg": {"dpcov.errors"},
+}
+KERNEL = {"privacy", "statistics", "curator", "sources"}
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def layer(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports(path: Path, *, top_level_only: bool = False) -> set[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = tree.body if top_level_only else ast.walk(tree)
+    found: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name} imports relatively"
+            found |= {f"{node.module}.{alias.name}" for alias in node.names} | {str(node.module)}
+    return found
+
+
+def inside(imported: set[str]) -> set[str]:
+    return {name.split(".")[1] for name in imported if name.startswith("dpcov.") and name.split(".")[1] in RANK}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_one_way(path: Path) -> None:
+    own = layer(path)
+    if own == "__init__":
+        assert imports(path, top_level_only=True) & {"numpy", "scipy", "rich"} == set()
+        return
+    assert own in RANK, f"{own} has no place in LAYERS"
+    upward_allowed = {"release_file"} if own == "release" else set()  # Release.save, inside its body
+    for other in inside(imports(path)) - upward_allowed - {own}:
+        assert RANK[other] < RANK[own], f"{own} must not import {other}"
+    if upward_allowed:
+        assert not inside(imports(path, top_level_only=True)) & upward_allowed
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_nothing_forbidden_is_imported(path: Path) -> None:
+    forbidden = FORBIDDEN.get(layer(path), set())
+    hits = {name for name in imports(path) if any(name == f or name.startswith(f + ".") for f in forbidden)}
+    assert not hits
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_randomness_has_one_home(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    if path.name != "bits.py":
+        assert "np.random" not in text
+        assert "urandom" not in text
+        assert not {"random", "secrets", "numpy.random"} & imports(path)
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if layer(p) in KERNEL], ids=lambda path: path.name)
+def test_the_kernel_is_silent(path: Path) -> None:
+    """No print, log, warning or clock near the data: each could tell about a row."""
+    assert not {"logging", "warnings", "time", "datetime"} & imports(path)
+    calls = {
+        n.func.id
+        for n in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
+    }
+    assert "print" not in calls
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_files_stay_short(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 240, "split it: nobody should scroll for a minute"
