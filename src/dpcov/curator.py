@@ -16,15 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov._version import __version__
-from dpcov.errors import BudgetError, ParameterError
+from dpcov.errors import BudgetError, EngineError, ParameterError, check_choice, shown
 from dpcov.privacy.bits import Bits
 from dpcov.privacy.budget import ZCDP, Budget, compose
 from dpcov.privacy.calibrate import gaussian_variance
+from dpcov.privacy.discrete import MIN_SCALE
 from dpcov.privacy.noise import DiscreteGaussian
 from dpcov.release import Answer, Option, Release, Spend
 from dpcov.sources.base import Source
 from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import REPLACE, Count, SecondMoment, Statistic
+from dpcov.statistics.moments import NEIGHBORS, REPLACE, STATISTICS, Count, SecondMoment, Statistic, check_exact_blas
 
 GAUSSIAN = "gaussian"
 """Discrete Gaussian noise, calibrated for zCDP."""
@@ -48,13 +49,30 @@ class Curator:
     """
 
     def __init__(self, source: Source, grid: Grid, budget: Budget, neighbors: str, bits: Bits) -> None:
+        check_choice("neighbors", neighbors, NEIGHBORS, "'replace' keeps n public, 'add-remove' protects it")
+        check_exact_blas()
         self._source, self._bits = source, bits
-        self.grid, self.budget, self.neighbors = grid, budget, neighbors
+        self._grid, self._budget, self._neighbors = grid, budget, neighbors
         self._charged: list[Budget] = []
         self._spent: list[Spend] = []
         self._answers: list[Answer] = []
         self._noisy_n: int | None = None
         self._lock = threading.Lock()
+
+    @property
+    def grid(self) -> Grid:
+        """The public encoding."""
+        return self._grid
+
+    @property
+    def budget(self) -> Budget:
+        """All that may be spent."""
+        return self._budget
+
+    @property
+    def neighbors(self) -> str:
+        """Which data sets must look alike."""
+        return self._neighbors
 
     @property
     def d(self) -> int:
@@ -114,9 +132,8 @@ class Curator:
         exact = self._read(statistic)
         self._charge(budget)
         drawn = self._draw(statistic, law)
-        self._spent.append(Spend(statistic.name, law.law, budget))
         answer = Answer(statistic.name, exact + drawn, statistic.unit_bits, law)
-        self._answers.append(answer)
+        self._record(Spend(statistic.name, law.law, budget), answer)
         return answer
 
     def release(self, kind: str, mechanism: str, *, postprocess: str, **options: Option) -> Release:
@@ -143,6 +160,13 @@ class Curator:
         self, statistic: Statistic, budget: Budget, noise: str, at_least: Fraction | None
     ) -> DiscreteGaussian:
         """Set the law from public numbers: variance σ²/weight for each part, σ² = Δ²/(2ρ)."""
+        fits = getattr(statistic, "d", self.d) == self.d and getattr(statistic, "grid", self.grid) == self.grid
+        if type(statistic) not in STATISTICS or not fits:
+            raise ParameterError(
+                "statistic must be one of this curator's rows, got another. Hint: curator.second_moment()."
+            )
+        if not isinstance(at_least, Fraction | None):
+            raise ParameterError(f"at_least must be a Fraction, got {shown(at_least)}. Hint: exact numbers only.")
         if noise != GAUSSIAN or not isinstance(budget, ZCDP):
             raise ParameterError(
                 f"noise must be 'gaussian' with a ZCDP budget, got {noise!r}, {budget!r}. Hint: ZCDP(0.1)."
@@ -152,7 +176,9 @@ class Curator:
             raise ParameterError(f"statistic must be private, got {statistic.name} under replace. Hint: use curator.n.")
         variance = gaussian_variance(Fraction(sensitivity_squared), budget)
         floor = (at_least or Fraction(0)) * 4**statistic.unit_bits
-        return DiscreteGaussian(tuple((part.name, max(variance / part.weight, floor)) for part in statistic.parts))
+        return DiscreteGaussian(
+            tuple((part.name, max(variance / part.weight, floor, MIN_SCALE**2)) for part in statistic.parts)
+        )
 
     def _refuse_beyond(self, budget: Budget) -> None:
         """Refuse a question that does not fit into what is left."""
@@ -169,8 +195,19 @@ class Curator:
             self._refuse_beyond(budget)
             self._charged.append(budget)
 
+    def _record(self, spend: Spend, answer: Answer) -> None:
+        with self._lock:
+            self._spent.append(spend)
+            self._answers.append(answer)
+
     def _read(self, statistic: Statistic) -> NDArray[np.int64]:
-        return self._source.total(statistic)
+        exact = self._source.total(statistic)
+        # Otherwise one draw of noise could be broadcast over many entries.
+        if exact.shape != (sum(part.size for part in statistic.parts),) or exact.dtype != np.int64:
+            raise EngineError(
+                "a source must return an int64 for each entry, and did not. Hint: this is a bug in the source."
+            )
+        return exact
 
     def _draw(self, statistic: Statistic, law: DiscreteGaussian) -> NDArray[np.int64]:
         return law.draw((part.size for part in statistic.parts), self._bits)

@@ -39,16 +39,33 @@ class EngineError(DpcovError, RuntimeError):
     """Something outside the library failed: a disk, a BLAS."""
 
 
+def shown(value: object) -> str:
+    """Return what a message may say of a wrong argument: scalars and text, cut short; of anything else its type.
+
+    An argument in the wrong place may well be the data.
+    """
+    if value is None or isinstance(value, str | numbers.Number):
+        try:
+            text = repr(value)
+        except ValueError:  # an integer beyond Python's limit of digits
+            text = "a very long number"
+        return text if len(text) <= 60 else text[:57] + "..."
+    return f"a value of type {type(value).__name__}"
+
+
 def check_choice(name: str, value: object, choices: Collection[str], hint: str) -> None:
     """Refuse a value that is not one of the named choices."""
     if not isinstance(value, str) or value not in choices:
         known = ", ".join(repr(choice) for choice in choices)
-        raise ParameterError(f"{name} must be one of {known}, got {value!r}. Hint: {hint}.")
+        raise ParameterError(f"{name} must be one of {known}, got {shown(value)}. Hint: {hint}.")
 
 
 def check_real(name: str, value: object, rule: str, low: float, high: float, hint: str) -> float:
     """Return a real number inside ``[low, high]`` as a float, or refuse it."""
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(number := float(value)) or not low <= number <= high:  # type: ignore[arg-type]
-        raise ParameterError(f"{name} must be {rule}, got {value!r}. Hint: {hint}.")
+    try:
+        number = float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
+    except OverflowError:
+        number = math.inf
+    if not low <= number <= high:
+        raise ParameterError(f"{name} must be {rule}, got {shown(value)}. Hint: {hint}.")
     return number

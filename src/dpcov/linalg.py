@@ -58,5 +58,7 @@ def project_simplex(values: NDArray[np.float64], total: float) -> NDArray[np.flo
         return positive
     descending = np.sort(positive)[::-1]
     lowered = (np.cumsum(descending) - total) / np.arange(1, len(values) + 1)
-    shift = lowered[np.flatnonzero(descending > lowered)[-1]]
-    return np.asarray(np.maximum(values - shift, 0.0))
+    active = np.flatnonzero(descending > lowered)
+    if len(active) == 0:  # the total is lost in the rounding of values beyond 1e16 times its size
+        return np.where(values == values.max(), total / np.sum(values == values.max()), 0.0)
+    return np.asarray(np.maximum(values - lowered[active[-1]], 0.0))

@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Context
 from functools import cached_property
-from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcov.errors import ReleaseError
 from dpcov.linalg import unpack
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, decimal_text
 from dpcov.privacy.noise import DiscreteGaussian
@@ -82,6 +84,9 @@ class Release:
     seeded: bool
     dpcov_version: str
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
+
     @property
     def d(self) -> int:
         """The number of columns."""
@@ -90,7 +95,9 @@ class Release:
     @cached_property
     def second_moment(self) -> NDArray[np.float64]:
         """Estimate of (1/n) Σ x xᵀ over the clipped rows, in the data's units."""
-        answer = next(answer for answer in self.answers if answer.statistic == "second moment")
+        answer = next((answer for answer in self.answers if answer.statistic == "second moment"), None)
+        if answer is None:
+            raise ReleaseError("release must hold a second moment, got none. Hint: ask the curator before releasing.")
         noisy = unpack(answer.values, self.d) / self.n
         estimate = POSTPROCESS[self.postprocess](noisy, 1.0) * self.row_norm**2
         estimate.flags.writeable = False
@@ -108,7 +115,7 @@ class Release:
             "add-remove": "adding or removing any one row",
         }[self.neighbors]
         promise = {
-            ZCDP: lambda p: f"{decimal_text(p.rho)}-zCDP (at delta = 1e-6: epsilon = {p.epsilon(1e-6):.4g})",
+            ZCDP: lambda p: f"{decimal_text(p.rho)}-zCDP (at delta = 1e-6: epsilon = {_round_up(p.epsilon(1e-6))})",
             PureDP: lambda p: f"{decimal_text(p.epsilon)}-DP",
             ApproxDP: lambda p: f"({decimal_text(p.epsilon)}, {decimal_text(p.delta)})-DP",
         }[type(self.privacy)](self.privacy)
@@ -120,8 +127,13 @@ class Release:
         """Write the release as JSON; the file appears whole or not at all."""
         from dpcov.release_file import write
 
-        write(self, Path(path))
+        write(self, path)
 
     def __repr__(self) -> str:
         parts = [f"{self.privacy!r}", self.neighbors, self.mechanism, f"n={self.n}", f"d={self.d}"]
         return f"<Release of a {self.kind}: {', '.join(parts + ['seeded: not private'] * self.seeded)}>"
+
+
+def _round_up(epsilon: float) -> str:
+    """Write four digits that do not promise more than was proved."""
+    return str(Context(prec=4, rounding=ROUND_CEILING).create_decimal_from_float(epsilon).normalize())

@@ -8,8 +8,8 @@ recompute it.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
-import math
 import os
 import re
 from fractions import Fraction
@@ -18,36 +18,39 @@ from typing import Any
 
 import numpy as np
 
-from dpcov.errors import EngineError, ParameterError
-from dpcov.linalg import triangle_size
-from dpcov.privacy.budget import NOTIONS, Budget, compose
+from dpcov.errors import EngineError, ParameterError, shown
+from dpcov.privacy.budget import NOTIONS, Budget
 from dpcov.privacy.noise import DiscreteGaussian
-from dpcov.release import Answer, Release, Spend
+from dpcov.release import Answer, Option, Release, Spend
+from dpcov.release_check import check_consistent
 from dpcov.shrinkage import POSTPROCESS
 from dpcov.strict_json import Fields, each, read_object, refuse
 
 FORMAT = "dpcov release"
 FORMAT_VERSION = 1
 
+_serial = itertools.count()
 
-def write(release: Release, path: Path) -> None:
+
+def write(release: Release, path: str | os.PathLike[str]) -> None:
     """Write to a temporary file in the same folder, then rename: never a half-written release."""
     record = _to_record(release)
     record["checksum"] = _checksum(record)
     lines = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in record.items())
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    target = _checked_path(path)
+    partial = target.parent / f".dpcov-{os.getpid()}-{next(_serial)}.partial"  # shared with no other save
     try:
         try:
-            with partial.open("x", encoding="utf-8") as file:
+            with partial.open("w", encoding="utf-8") as file:
                 file.write("{\n" + lines + "\n}\n")
                 file.flush()
                 os.fsync(file.fileno())
-            partial.replace(path)
+            partial.replace(target)
         finally:
             partial.unlink(missing_ok=True)
     except OSError as error:
         raise EngineError(
-            f"path must be a file that can be written, got {str(path)!r} ({error.strerror}). "
+            f"path must be a file that can be written, got {str(target)!r} ({error.strerror}). "
             f"Hint: the release is still in memory; save it elsewhere."
         ) from None
 
@@ -62,11 +65,12 @@ def load(path: str | os.PathLike[str]) -> Release:
     EngineError
         The file cannot be opened.
     """
+    source = _checked_path(path)
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = source.read_text(encoding="utf-8")
     except OSError as error:
         raise EngineError(
-            f"path must be a release file that can be read, got {os.fspath(path)!r} ({error.strerror}). "
+            f"path must be a release file that can be read, got {str(source)!r} ({error.strerror}). "
             f"Hint: check the path."
         ) from None
     except UnicodeDecodeError:
@@ -90,6 +94,21 @@ def parse(text: str) -> Release:
         return _from_record(record)
     except ParameterError as error:
         refuse("well formed", str(error))
+
+
+def _checked_path(path: object) -> Path:
+    hint = "pass a file name such as 'release.json'"
+    if not isinstance(path, str | os.PathLike):
+        raise ParameterError(f"path must be text or a Path, got {shown(path)}. Hint: {hint}.")
+    checked = Path(path)
+    try:
+        os.fsencode(checked)
+        named = bool(checked.name) and "\0" not in str(checked)
+    except UnicodeEncodeError:
+        named = False
+    if not named:
+        raise ParameterError(f"path must be the name of a file, got {shown(str(checked))}. Hint: {hint}.")
+    return checked
 
 
 def _to_record(release: Release) -> dict[str, Any]:
@@ -144,28 +163,21 @@ def _from_record(record: dict[str, Any]) -> Release:
         grid_bits=encoding.take("grid_bits", int),
         mechanism=fields.take("mechanism", str),
         requested=fields.take("requested", str),
-        options=fields.take("options", dict),
+        options=_options(fields.take("options", dict)),
         postprocess=fields.choice("postprocess", POSTPROCESS),
         spent=tuple(_spend(entry) for entry in each(fields.take("spent", list), dict, "spent")),
         answers=tuple(_answer(entry) for entry in each(fields.take("answers", list), dict, "answers")),
     )
     encoding.end()
     fields.end()
-    _check_consistent(release)
+    check_consistent(release)
     return release
 
 
-def _check_consistent(release: Release) -> None:
-    if release.n < 1 or not release.feature_names or not 0 < release.row_norm < math.inf:
-        refuse("consistent", "an n, a row_norm or a list of columns that no release has")
-    sizes = {answer.statistic: len(answer.integers) for answer in release.answers}
-    if sizes.get("second moment") != triangle_size(release.d):
-        refuse("consistent", "a second moment that does not fit the columns")
-    costs = [spend.budget for spend in release.spent]
-    if not costs or any(type(cost) is not type(release.privacy) for cost in costs):
-        refuse("consistent", "spends of another notion than the promise")
-    if not release.privacy.covers(compose(*costs)):
-        refuse("consistent", "spends that exceed the promise")
+def _options(record: dict[str, Any]) -> dict[str, Option]:
+    if any(type(value) not in (str, int, float, bool) for value in record.values()):
+        refuse("well formed: options are numbers, text or true and false", "another type")
+    return record
 
 
 def _budget(record: dict[str, Any]) -> Budget:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Collection
 from typing import Any, NoReturn, TypeVar
 
@@ -14,7 +15,9 @@ T = TypeVar("T")
 def read_object(text: str) -> dict[str, Any]:
     """Parse one JSON object without repeated keys or NaN."""
     try:
-        record = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        record = json.loads(
+            text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=_integer, parse_float=_real
+        )
     except json.JSONDecodeError as error:
         refuse("whole JSON", f"an error at line {error.lineno}; the file may be truncated")
     except RecursionError:
@@ -62,6 +65,15 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(record) < len(pairs):
         refuse("without repeated keys", "a key that stands twice")
     return record
+
+
+def _integer(text: str) -> int:
+    return int(text) if len(text) <= 20 else refuse("64-bit integers only", "a longer one")
+
+
+def _real(text: str) -> float:
+    value = float(text)
+    return value if math.isfinite(value) else refuse("finite numbers only", "an overflowing one")
 
 
 def _no_constant(name: str) -> NoReturn:

@@ -51,8 +51,13 @@ def test_replay_never_costs_more_than_was_charged(pair: str, constants: str) -> 
 def test_the_worst_neighbours_use_the_whole_budget() -> None:
     """Tightness: more noise than needed would show here as a cost below the charge."""
     assert cost(*PAIRS["e1 by e2"], "replace") == [(Fraction(1, 2), Fraction(1, 2))]
+    rotated = np.array([[1.0, 1.0], [1.0, -1.0]]) / np.sqrt(
+        2
+    )  # differs above the diagonal only; shortened by truncation
+    [(true, charged)] = cost(np.vstack([OTHERS, rotated[:1]]), np.vstack([OTHERS, rotated[1:]]), "replace")
+    assert charged * Fraction(999, 1000) < true <= charged
     removed = cost(PAIRS["e1 by e2"][0], OTHERS, "add-remove")
-    assert removed == [(Fraction(1, 12), Fraction(1, 12)), (Fraction(5, 12), Fraction(5, 12))]
+    assert removed == [(Fraction(5, 12), Fraction(5, 12)), (Fraction(1, 12), Fraction(1, 12))]
 
 
 @given(st.lists(wild, min_size=3, max_size=3), st.lists(wild, min_size=3, max_size=3), st.booleans())

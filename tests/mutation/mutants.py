@@ -44,7 +44,7 @@ MUTANTS = {
         ),
     ),
     "sensitivity wrong": mutant(
-        ("statistics/moments.py", "(2 if neighbors == REPLACE and self.d > 1 else 1)", "1"),
+        ("statistics/moments.py", "{REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors]", "1"),
         by=(
             "tests/audit/test_audit.py::test_replay_never_costs_more_than_was_charged",
             "tests/laws/test_moments.py",
@@ -61,6 +61,7 @@ MUTANTS = {
     ),
     "NaN passes the clip": mutant(
         ("statistics/grid.py", "        np.copyto(z, 0.0, where=~np.isfinite(z))\n", ""),
+        ("statistics/grid.py", "z[~(np.linalg.vecdot(z, z) <= radius**2)]", "z[np.linalg.vecdot(z, z) > radius**2]"),
         by=("tests/audit/test_audit.py::test_replay_of_wild_rows", "tests/laws/test_grid.py"),
     ),
     "infinity passes as the largest value": mutant(
@@ -68,7 +69,7 @@ MUTANTS = {
         by="tests/laws/test_grid.py",
     ),
     "off-diagonal variance doubled": mutant(
-        ("curator.py", "max(variance / part.weight, floor)", "max(variance, floor)"),
+        ("curator.py", "max(variance / part.weight, floor,", "max(variance, floor,"),
         by=(
             "tests/audit/test_audit.py::test_the_worst_neighbours_use_the_whole_budget",
             "tests/scripted/test_gaussian.py",
@@ -80,7 +81,7 @@ MUTANTS = {
             "        self._charge(budget)\n        drawn = self._draw(statistic, law)\n",
             "        drawn = self._draw(statistic, law)\n        self._charge(budget)\n",
         ),
-        by="tests/scripted/test_gaussian.py",
+        by="tests/scripted/test_curator.py",
     ),
     "charge before the read": mutant(
         (
@@ -88,7 +89,7 @@ MUTANTS = {
             "        exact = self._read(statistic)\n        self._charge(budget)\n",
             "        self._charge(budget)\n        exact = self._read(statistic)\n",
         ),
-        by="tests/scripted/test_gaussian.py",
+        by="tests/scripted/test_curator.py",
     ),
     "float noise": mutant(
         (
@@ -110,9 +111,21 @@ MUTANTS = {
         ("privacy/discrete.py", "low * inverse + distance", "distance"),
         by="tests/distribution/test_discrete.py",
     ),
+    "one draw for all entries": mutant(
+        ("curator.py", "if type(statistic) not in STATISTICS or not fits:", "if False:"),
+        by="tests/scripted/test_curator.py::TestStatisticsThatDoNotFit::test_another_shape_or_grid",
+    ),
+    "the last check is loose": mutant(
+        (
+            "statistics/grid.py",
+            "z[~(np.linalg.vecdot(z, z) <= radius**2)]",
+            "z[np.linalg.vecdot(z, z) > radius**2 * 1.1]",
+        ),
+        by="tests/laws/test_grid.py",
+    ),
     "overspending allowed": mutant(
         ("curator.py", "if not self.budget.covers(total):", "if False:"),
-        by="tests/scripted/test_gaussian.py",
+        by="tests/scripted/test_curator.py",
     ),
     "true n under add-remove": mutant(
         (

@@ -58,14 +58,12 @@ def gaussian(curator: Curator, budget: Budget, *, postprocess: str | None = None
     chosen = default if postprocess is None else postprocess
     check_choice("postprocess", chosen, POSTPROCESSES, f"leave it out for {default!r}")
 
-    if curator.neighbors == REPLACE:
-        moment_budget = budget
-    else:
-        count_share = Fraction(1, 2 * curator.d + 2)
-        count_budget, moment_budget = budget.split(count_share, 1 - count_share)
-        curator.ask_n(count_budget)
+    count_share = Fraction(0) if curator.neighbors == REPLACE else Fraction(1, 2 * curator.d + 2)
+    moment_budget = budget.share(1 - count_share)
     at_least = paper_variance(moment_budget, curator.neighbors) if constants == "paper" else None
     curator.noisy(curator.second_moment(), moment_budget, noise=GAUSSIAN, at_least=at_least)
+    if count_share:
+        curator.ask_n(budget.share(count_share))  # last: a budget too small is refused before anything is spent
     return curator.release("covariance", "gaussian", postprocess=chosen, constants=constants)
 
 

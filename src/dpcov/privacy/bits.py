@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import ParameterError
+from dpcov.errors import ParameterError, shown
 
 
 class Bits(Protocol):
@@ -45,7 +45,7 @@ class SeededBits:
     def __init__(self, seed: int) -> None:
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
             raise ParameterError(
-                f"seed must be a nonnegative integer, got {seed!r}. Hint: leave it out for a private release."
+                f"seed must be a nonnegative integer, got {shown(seed)}. Hint: leave it out for a private release."
             )
         self._generator = np.random.PCG64(int(seed))
 

@@ -8,6 +8,7 @@ rounded in the safe direction (ε and δ up, ρ down).
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -16,7 +17,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from dpcov.errors import ParameterError
+from dpcov.errors import ParameterError, shown
 
 Exact = int | float | str | Fraction | Decimal
 
@@ -24,15 +25,32 @@ ROUNDING = 1e-11
 """Relative slack of the conversions, in the safe direction: four orders above their float64 error."""
 
 
+LARGEST = Fraction(10) ** 300
+MAX_BITS = 3000
+"""An amount's numerator and denominator have at most about 900 digits: files and floats can hold what was computed."""
+
+
 def read_exact(name: str, value: object) -> Fraction:
     """Read a number by its decimal text; refuse what is not a finite number."""
     hint = "pass a number such as 0.1, or a Fraction"
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | str | Fraction | Decimal | np.number):
-        raise ParameterError(f"{name} must be a number, got {value!r}. Hint: {hint}.")
+        raise ParameterError(f"{name} must be a number, got {shown(value)}. Hint: {hint}.")
     try:
-        return Fraction(value) if isinstance(value, Fraction) else Fraction(str(value))
+        exact = value if isinstance(value, Fraction) else _from_text(str(value))
     except (ValueError, ZeroDivisionError):
-        raise ParameterError(f"{name} must be a finite number, got {value!r}. Hint: {hint}.") from None
+        raise ParameterError(f"{name} must be a finite number, got {shown(value)}. Hint: {hint}.") from None
+    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > MAX_BITS or not -LARGEST <= exact <= LARGEST:
+        raise ParameterError(
+            f"{name} must be at most 1e300 and written with at most 900 digits, got {shown(value)}. Hint: {hint}."
+        )
+    return exact
+
+
+def _from_text(text: str) -> Fraction:
+    """Read a decimal or a fraction; refuse exponents that would take forever to write out."""
+    if re.search(r"[eE][+-]?0*[0-9]{4}", text):
+        raise ValueError(text)
+    return Fraction(text)
 
 
 class _Budget:
@@ -46,7 +64,7 @@ class _Budget:
             exact = read_exact(name, amount)
             if exact <= 0:
                 raise ParameterError(
-                    f"{name} must be greater than 0, got {amount!r}. Hint: nothing can be released without spending."
+                    f"{name} must be greater than 0, got {shown(amount)}. Hint: nothing is released without spending."
                 )
             object.__setattr__(self, name, exact)
 
@@ -64,7 +82,7 @@ class _Budget:
         exact = read_exact("part", part)
         if not 0 < exact <= 1:
             raise ParameterError(
-                f"part must be above 0 and at most 1, got {part!r}. Hint: parts are shares of a budget."
+                f"part must be above 0 and at most 1, got {shown(part)}. Hint: parts are shares of a budget."
             )
         return type(self)(*(amount * exact for amount in self._amounts()))
 
@@ -126,10 +144,13 @@ class ZCDP(_Budget):
         target = read_exact("epsilon", epsilon)
         if target < 0:
             raise ParameterError(
-                f"epsilon must be at least 0, got {epsilon!r}. Hint: epsilon = 0 gives total variation."
+                f"epsilon must be at least 0, got {shown(epsilon)}. Hint: epsilon = 0 gives total variation."
             )
         best = _smallest(lambda a: _log_delta(a, float(self.rho), float(target)))
-        return min(1.0, math.exp(best) * (1 + ROUNDING * max(1.0, abs(best))))
+        if best >= 0:
+            return 1.0
+        # nextafter: where exp underflows, a δ of exactly 0 would claim pure DP
+        return min(1.0, math.nextafter(math.exp(best) * (1 + ROUNDING * max(1.0, abs(best))), math.inf))
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -178,11 +199,15 @@ def decimal_text(value: Fraction) -> str:
 def _probability(name: str, value: Exact) -> Fraction:
     exact = read_exact(name, value)
     if not 0 < exact < 1:
-        raise ParameterError(f"{name} must be above 0 and below 1, got {value!r}. Hint: choose delta well below 1/n.")
+        raise ParameterError(
+            f"{name} must be above 0 and below 1, got {shown(value)}. Hint: choose delta well below 1/n."
+        )
     return exact
 
 
 def _log(value: Fraction) -> float:
+    if value > Fraction(1, 2):
+        return math.log1p(-float(1 - value))  # the difference of two logarithms would cancel near 1
     return math.log(value.numerator) - math.log(value.denominator)
 
 

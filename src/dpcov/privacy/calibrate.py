@@ -56,10 +56,13 @@ def log_analytic_delta(ratio: float, epsilon: float) -> float:
     from scipy.special import erfcx, log_ndtr  # here: importing dpcov should not load scipy
 
     upper, lower = ratio / 2 - epsilon / ratio, -ratio / 2 - epsilon / ratio
-    if ratio >= 1:
+    if upper > 1:  # nothing cancels, and Mills' ratio would overflow
         gap = epsilon + float(log_ndtr(lower)) - float(log_ndtr(upper))
         return float(log_ndtr(upper)) + math.log(-math.expm1(gap))
-    nodes, weights = np.polynomial.legendre.leggauss(16)
-    points = epsilon / ratio + nodes * ratio / 2
-    fall = 1 - points * math.sqrt(math.pi / 2) * erfcx(points / math.sqrt(2))
-    return -upper * upper / 2 - math.log(2 * math.pi) / 2 + math.log(float(weights @ fall) * ratio / 2)
+    if ratio >= 1:
+        fall = math.sqrt(math.pi / 2) * float(erfcx(-upper / math.sqrt(2)) - erfcx(-lower / math.sqrt(2)))
+    else:
+        nodes, weights = np.polynomial.legendre.leggauss(16)
+        points = epsilon / ratio + nodes * ratio / 2
+        fall = float(weights @ (1 - points * math.sqrt(math.pi / 2) * erfcx(points / math.sqrt(2)))) * ratio / 2
+    return -upper * upper / 2 - math.log(2 * math.pi) / 2 + math.log(fall)

@@ -44,6 +44,9 @@ from numpy.typing import NDArray
 from dpcov.errors import ParameterError
 from dpcov.privacy.bits import Bits
 
+MIN_SCALE = Fraction(1, 2**20)
+"""Smallest scale: below it floats would overflow, and noise of that size is zero anyway. Raise a smaller one to it."""
+
 MAX_SCALE = Fraction(2**50)
 """Largest scale: a draw leaves [−2⁶², 2⁶²] with probability below exp(−4095), so int64 holds every draw."""
 
@@ -61,7 +64,7 @@ ExactExcess = Callable[[int, int], Fraction]
 
 def discrete_laplace(scale: Fraction, size: int, bits: Bits) -> Integers:
     """Draw from P(x) ∝ exp(−|x|/scale) on the integers."""
-    _check_scale("scale", scale, MAX_SCALE)
+    check_scale(scale)
     inverse = float(1 / scale)
 
     def excess(magnitude: Integers, low: Integers) -> Floats:  # noqa: ARG001
@@ -72,7 +75,7 @@ def discrete_laplace(scale: Fraction, size: int, bits: Bits) -> Integers:
 
 def discrete_gaussian(variance: Fraction, size: int, bits: Bits) -> Integers:
     """Draw from P(x) ∝ exp(−x²/(2·variance)) on the integers."""
-    _check_scale("variance", variance, MAX_SCALE**2)
+    check_variance(variance)
     scale = math.isqrt(math.floor(variance)) + 1  # t = ⌊σ⌋ + 1, the proposal of the paper's Algorithm 3
     centre, spread, inverse = float(variance / scale), float(2 * variance), 1.0 / scale
 
@@ -101,12 +104,13 @@ def _two_sided(scale: Fraction, size: int, bits: Bits, excess: FloatExcess, exac
     while filled < size:
         count = min(BATCH, 2 * (size - filled) + 32)
         words = bits.words(3 * count)
-        high = _invert(words[:count], coarse, bits)
-        signed = words[count : 2 * count].view(np.int64)
-        low = signed & low_mask
-        negative = signed < 0
-        magnitude = (high << shift) | low
-        accepted = _compare(words[2 * count :], excess(magnitude, low), magnitude, low, exact_excess, bits)
+        with np.errstate(all="ignore"):  # a caller's np.seterr(all="raise") must not stop a draw
+            high = _invert(words[:count], coarse, bits)
+            signed = words[count : 2 * count].view(np.int64)
+            low = signed & low_mask
+            negative = signed < 0
+            magnitude = (high << shift) | low
+            accepted = _compare(words[2 * count :], excess(magnitude, low), magnitude, low, exact_excess, bits)
         accepted &= ~(negative & (magnitude == 0))
         values = np.where(negative, -magnitude, magnitude)[accepted][: size - filled]
         draws[filled : filled + len(values)] = values
@@ -153,7 +157,9 @@ class _LazyUniform:
     def below_exp(self, gamma: Fraction) -> bool:
         """Whether U < exp(−γ), for γ ≥ 0."""
         while True:
-            lower, upper = exp_enclosure(gamma, digits=self._length // 3 + 10)
+            if gamma > self._length and self._value > 0:
+                return False  # exp(−γ) < 2⁻ˡᵉⁿᵍᵗʰ ≤ U; its digits would fill the memory for a large γ
+            lower, upper = (Fraction(0), Fraction(1)) if gamma > self._length else exp_enclosure(gamma, self._length)
             if Fraction(self._value + 1, 2**self._length) <= lower:
                 return True
             if Fraction(self._value, 2**self._length) >= upper:
@@ -172,22 +178,39 @@ class _LazyUniform:
         return low
 
 
-def exp_enclosure(gamma: Fraction, digits: int) -> tuple[Fraction, Fraction]:
-    """Return rationals around exp(−γ), about ``digits`` decimal digits apart.
+def exp_enclosure(gamma: Fraction, length: int) -> tuple[Fraction, Fraction]:
+    """Return rationals around exp(−γ), closer to each other than 2⁻ˡᵉⁿᵍᵗʰ.
 
     The standard library's ``Decimal.exp`` is correctly rounded, so one unit in the last place each way encloses it.
     """
-    down = Context(prec=digits, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
-    up = Context(prec=digits, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)
+    digits = length // 3 + 10
+    down = Context(prec=digits, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[], clamp=0)
+    up = Context(prec=digits, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[], clamp=0)
     numerator, denominator = Decimal(gamma.numerator), Decimal(gamma.denominator)
     lower = down.next_minus(down.exp(down.minus(up.divide(numerator, denominator))))
     upper = up.next_plus(up.exp(up.minus(down.divide(numerator, denominator))))
     return Fraction(max(lower, Decimal(0))), min(Fraction(upper), Fraction(1))
 
 
-def _check_scale(name: str, value: Fraction, largest: Fraction) -> None:
-    if not 0 < value <= largest:
+def check_scale(scale: Fraction) -> None:
+    """Refuse a scale outside [MIN_SCALE, MAX_SCALE]."""
+    if not MIN_SCALE <= scale <= MAX_SCALE:
         raise ParameterError(
-            f"{name} of the noise must be above 0 and at most 2**{largest.numerator.bit_length() - 1} grid steps, "
-            f"got about {float(value):.3g}. Hint: spend more; with so small a budget the answer would be noise only."
+            f"scale of the noise must be between 2**-20 and 2**50 grid steps, got {_size(scale)}. "
+            f"Hint: spend more; with so small a budget the answer would be noise only."
         )
+
+
+def check_variance(variance: Fraction) -> None:
+    """Refuse a variance outside [MIN_SCALE², MAX_SCALE²]."""
+    if not MIN_SCALE**2 <= variance <= MAX_SCALE**2:
+        raise ParameterError(
+            f"variance of the noise must be between 2**-40 and 2**100 squared grid steps, got {_size(variance)}. "
+            f"Hint: spend more; with so small a budget the answer would be noise only."
+        )
+
+
+def _size(value: Fraction) -> str:
+    if value <= 0:
+        return "0 or less"
+    return f"about 2**{value.numerator.bit_length() - value.denominator.bit_length()}"

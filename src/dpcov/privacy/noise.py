@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.privacy.bits import Bits
-from dpcov.privacy.discrete import discrete_gaussian
+from dpcov.privacy.discrete import check_variance, discrete_gaussian
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,10 @@ class DiscreteGaussian:
     variances: tuple[tuple[str, Fraction], ...]
     law: ClassVar[str] = "discrete gaussian"
     numerics: ClassVar[str] = "exact"
+
+    def __post_init__(self) -> None:
+        for _, variance in self.variances:
+            check_variance(variance)
 
     def draw(self, sizes: Iterable[int], bits: Bits) -> NDArray[np.int64]:
         """Draw the parts one after another; ``sizes`` are their numbers of entries."""

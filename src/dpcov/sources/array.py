@@ -58,5 +58,5 @@ def _checked(data: object) -> NDArray[np.generic]:
     if data.dtype.kind not in NUMERIC:
         raise ParameterError(f"{rule}, got dtype {data.dtype}. Hint: numpy.asarray(data, dtype=float).")
     if not 1 <= data.shape[1] <= MAX_FEATURES:
-        raise ParameterError(f"{rule}, between 1 and 2**20 columns, got {data.shape[1]}. Hint: select columns first.")
+        raise ParameterError(f"{rule}, between 1 and 2**15 columns, got {data.shape[1]}. Hint: select columns first.")
     return np.asarray(data)

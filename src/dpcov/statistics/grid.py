@@ -15,9 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcov.errors import check_real
+
 DEFAULT_BITS = 16
-MAX_FEATURES = 2**20
-"""Keeps sums of d squares of at most 4ᵏ, k ≤ 16, below 2⁵³: exact in float64."""
+MAX_FEATURES = 2**15
+"""A second moment of so many columns fills 8 GB. Sums of d squares of at most 4ᵏ, k ≤ 16, stay below 2⁵³: exact."""
 
 SHRINK = 1 - 2.0**-40
 """Makes a shrunk row end strictly inside the ball in spite of the roundings of the square root and the product."""
@@ -31,6 +33,12 @@ class Grid:
 
     row_norm: float
     bits: int = DEFAULT_BITS
+
+    def __post_init__(self) -> None:
+        rule = "a finite number between 1e-150 and 1e150"
+        hint = "use units in which rows have a sensible size"
+        object.__setattr__(self, "row_norm", check_real("row_norm", self.row_norm, rule, 1e-150, 1e150, hint))
+        check_real("bits", self.bits, "between 1 and 16", 1, DEFAULT_BITS, "16 is the default")
 
     @property
     def one(self) -> int:
@@ -69,4 +77,4 @@ def shrink(z: NDArray[np.float64], radius: int) -> None:
     np.multiply(z, factors[:, None], out=z)
     np.trunc(z, out=z)
     # Truncation cannot lengthen a row, so nothing is ever zeroed here; the sensitivity rests on this line all the same.
-    z[np.linalg.vecdot(z, z) > radius**2] = 0.0
+    z[~(np.linalg.vecdot(z, z) <= radius**2)] = 0.0
