@@ -104,3 +104,15 @@ def test_lower_bound_on_known_scores() -> None:
     assert 1.5 < epsilon_lower_bound(first, second, 1e-5, 1e-6) < 4.38
     assert epsilon_lower_bound(first, first, 1e-5, 1e-6) < 0.2
     assert epsilon_lower_bound(np.ones(10), np.zeros(10), 0.5, 1e-6) == 0.0  # ten trials prove nothing
+
+
+def test_replay_catches_a_mechanism_that_asks_less() -> None:
+    def peeking(asked: Curator, budget: Budget) -> Release:
+        asked.noisy(asked.second_moment(), budget.share("0.25"))
+        if asked._source.total(asked.second_moment())[0] > 2**32:
+            asked.noisy(asked.second_moment(), budget.share("0.25"))
+        return asked.release("covariance", "gaussian", postprocess="none")
+
+    first, second = PAIRS["e1 by e2"]
+    with pytest.raises(PrivacyViolationError, match="fewer"):
+        replay(peeking, ArraySource(first), ArraySource(second), grid=Grid(1.0), budget=RHO)

@@ -315,3 +315,26 @@ def count_with_two_entries(record: dict[str, Any]) -> None:
 def test_a_record_that_contradicts_itself(damage: Callable[[dict[str, Any]], None], record: dict[str, Any]) -> None:
     damage(record)
     assert_refused(sealed(record))
+
+
+def halve_the_noise(record: dict[str, Any]) -> None:
+    record["answers"][0]["noise"]["variances"]["diagonal"] = "1000"
+
+
+def repeat_a_name(record: dict[str, Any]) -> None:
+    record["feature_names"] = ["x0", "x0"]
+
+
+def another_noise(record: dict[str, Any]) -> None:
+    record["spent"][0]["noise"] = "continuous gaussian"
+
+
+@pytest.mark.parametrize("change", [halve_the_noise, repeat_a_name, another_noise])
+def test_parts_that_do_not_agree(change: Callable[[dict[str, Any]], None], record: dict[str, Any]) -> None:
+    change(record)
+    assert_refused(sealed(record), "consistent")
+
+
+def test_a_release_without_a_second_moment_says_so() -> None:
+    with pytest.raises(ReleaseError, match="second moment"):
+        _ = dataclasses.replace(example(), answers=()).second_moment
