@@ -31,8 +31,9 @@ audit: $(READY) ## Slower evidence: more trials, and branch coverage of the kern
 	$(RUN) -m pytest -m audit --override-ini 'addopts=-ra --strict-markers'
 	$(RUN) -m pytest -q --ignore tests/mutation --cov --cov-report=term
 
-bench: $(READY) ## Speed as a ratio to X.T @ X plus eigh, one BLAS thread
+bench: $(READY) ## Speed against X.T @ X plus eigh, and accuracy tables (DATA=folder for adult, airfoil, MNIST)
 	$(RUN) -m benchmarks.speed
+	$(RUN) -m benchmarks.accuracy $(if $(DATA),--data $(DATA))
 
 clean: ## Remove the environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -13,14 +13,16 @@ PACKAGE = Path(__file__).parents[1] / "src" / "dpcov"
 LAYERS = [
     {"_version", "errors"},
     {"linalg", "strict_json"},
-    {"privacy", "shrinkage"},
+    {"privacy"},
+    {"shrinkage"},
     {"statistics", "release"},
     {"sources", "release_check"},
     {"release_file"},
     {"curator"},
     {"mechanisms"},
+    {"plan", "replay", "testing"},
     {"api"},
-    {"audit", "testing"},
+    {"audit"},
     {"cli"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
@@ -30,7 +32,7 @@ FORBIDDEN = {
         "dpcov.sources",
         "dpcov.privacy.bits",
         "dpcov.privacy.discrete",
-        "dpcov.privacy.noise",
+        "dpcov.privacy.normal",
         "numpy.random",
     },
     "release": {"dpcov.statistics", "dpcov.sources"},
@@ -105,4 +107,4 @@ def test_the_kernel_is_silent(path: Path) -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_files_stay_short(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 240, "split it: nobody should scroll for a minute"
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 250, "split it: nobody should scroll for a minute"

@@ -45,9 +45,7 @@ def test_the_readme_shows_what_its_code_prints(tmp_path: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize("page", sorted(ROOT.glob("docs/mechanisms/*.md")), ids=lambda page: page.stem)
 def test_quoted_lines_exist(page: Path) -> None:
-    quotes = re.findall(
-        r"^\|[^|]*\| `(src/[^`]*)` \| `([^`]*)` \|$", page.read_text(encoding="utf-8"), flags=re.MULTILINE
-    )
+    quotes = re.findall(r"^\|[^|]*\| `(src/[^`]*)` \| `([^`]*)` \|$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert len(quotes) >= 4
     for file, line in quotes:
         assert line in (ROOT / file).read_text(encoding="utf-8"), f"{file} no longer holds {line!r}"

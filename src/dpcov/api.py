@@ -23,7 +23,7 @@ def covariance(
     budget: Budget,
     *,
     row_norm: float | None = None,
-    mechanism: str = "gaussian",
+    mechanism: str = "auto",
     postprocess: str | None = None,
     neighbors: str = REPLACE,
     seed: int | None = None,
@@ -35,13 +35,13 @@ def covariance(
     ----------
     data : ndarray of shape (n, d)
         A row per person. Never modified. NaN and infinite entries count as 0; longer rows than row_norm are clipped.
-    budget : ZCDP
-        What may be spent, for example ``dpcov.ZCDP(0.1)``.
+    budget : PureDP, ZCDP or ApproxDP
+        What may be spent, for example ``dpcov.PureDP(1)``.
     row_norm : float
         A public bound on the Euclidean norm of rows, chosen **without looking at the data**.
     mechanism : str
-        A name in ``dpcov.MECHANISMS["covariance"]``.
-    postprocess : {"project", "clip", "none"}, optional
+        A name in ``dpcov.MECHANISMS["covariance"]``; "auto" picks from the budget and the number of columns.
+    postprocess : {"shrink", "project", "clip", "none"}, optional
         How the estimate is made from the noisy matrix; it costs no privacy. By default the mechanism's own.
     neighbors : {"replace", "add-remove"}
         "replace": n is public. "add-remove": n is private and is asked for with a small part of the budget.
@@ -80,14 +80,10 @@ def covariance(
     run = MECHANISMS["covariance"][mechanism]
     known = set(inspect.signature(run).parameters) - {"curator", "budget", "postprocess"}
     for name in sorted(set(options) - known):
-        raise ParameterError(
-            f"options of {mechanism!r} must be among {sorted(known)}, got {name!r}. Hint: check the name."
-        )
+        raise ParameterError(f"options of {mechanism!r} must be among {sorted(known)}, got {name!r}. Hint: check the name.")
     bits: Bits = SystemBits() if seed is None else SeededBits(seed)
     if neighbors == REPLACE and not 1 <= source.n <= MAX_ROWS:
-        raise ParameterError(
-            f"data must have 1 to 2**30 rows, got {source.n}. Hint: an empty table has no second moment."
-        )
+        raise ParameterError(f"data must have 1 to 2**30 rows, got {source.n}. Hint: an empty table has no second moment.")
     return run(Curator(source, grid, budget, neighbors, bits), budget, postprocess=postprocess, **options)
 
 

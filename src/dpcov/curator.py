@@ -18,17 +18,13 @@ from numpy.typing import NDArray
 from dpcov._version import __version__
 from dpcov.errors import BudgetError, EngineError, ParameterError, check_choice, shown
 from dpcov.privacy.bits import Bits
-from dpcov.privacy.budget import ZCDP, Budget, compose
-from dpcov.privacy.calibrate import gaussian_variance
-from dpcov.privacy.discrete import MIN_SCALE
-from dpcov.privacy.noise import DiscreteGaussian
+from dpcov.privacy.budget import Budget, PureDP, pays_for
+from dpcov.privacy.noise import NoiseLaw
 from dpcov.release import Answer, Option, Release, Spend
 from dpcov.sources.base import Source
+from dpcov.statistics.calibrated import GAUSSIAN, LAPLACE, calibrated
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.moments import NEIGHBORS, REPLACE, STATISTICS, Count, SecondMoment, Statistic, check_exact_blas
-
-GAUSSIAN = "gaussian"
-"""Discrete Gaussian noise, calibrated for zCDP."""
 
 
 class Curator:
@@ -85,9 +81,7 @@ class Curator:
         if self.neighbors == REPLACE:
             return self._source.n
         if self._noisy_n is None:
-            raise ParameterError(
-                "n must be asked for under add-remove, got no ask_n(budget) yet. Hint: split the budget."
-            )
+            raise ParameterError("n must be asked for under add-remove, got no ask_n(budget) yet. Hint: split the budget.")
         return self._noisy_n
 
     @property
@@ -103,36 +97,34 @@ class Curator:
         """Ask once for the private number of rows (add-remove); `n` is then the answer, at least 1."""
         if self._noisy_n is not None:
             raise ParameterError("n must be asked for once, got a second ask_n. Hint: use curator.n.")
-        answer = self.noisy(Count(), budget, noise=GAUSSIAN)
+        answer = self.noisy(Count(), budget, noise=LAPLACE if isinstance(budget, PureDP) else GAUSSIAN)
         self._noisy_n = max(1, int(answer.integers[0]))
 
-    def noisy(
-        self, statistic: Statistic, budget: Budget, *, noise: str = GAUSSIAN, at_least: Fraction | None = None
-    ) -> Answer:
-        """Answer a statistic with independent noise on each entry.
+    def noisy(self, statistic: Statistic, budget: Budget, *, noise: str, at_least: Fraction | None = None) -> Answer:
+        """Answer a statistic with noise.
 
         Parameters
         ----------
         statistic : Statistic
             A sum over rows; it brings its own sensitivity.
-        budget : ZCDP
+        budget : PureDP, ZCDP or ApproxDP
             What this answer costs.
-        noise : {"gaussian"}
-            The kind of noise.
+        noise : {"gaussian", "laplace", "wishart", "frobenius"}
+            Its kind; it must serve the budget's notion.
         at_least : Fraction, optional
-            No entry gets a smaller variance than this, in the units of rows of norm 1. Papers' looser constants enter
+            A least variance (gaussian) or scale (the others), in the units of rows of norm 1. Papers' looser constants enter
             here: they can add noise and never remove any.
 
         Privacy
         -------
-        ``budget``, for the curator's neighbours: docs/mechanisms/gaussian.md.
+        ``budget``, for the curator's neighbours: the noise's page in docs/mechanisms/.
         """
         law = self._calibrate(statistic, budget, noise, at_least)
         self._refuse_beyond(budget)
         exact = self._read(statistic)
         self._charge(budget)
         drawn = self._draw(statistic, law)
-        answer = Answer(statistic.name, exact + drawn, statistic.unit_bits, law)
+        answer = Answer(statistic.name, law.settle(exact + drawn), statistic.unit_bits, law)
         self._record(Spend(statistic.name, law.law, budget), answer)
         return answer
 
@@ -156,38 +148,21 @@ class Curator:
             dpcov_version=__version__,
         )
 
-    def _calibrate(
-        self, statistic: Statistic, budget: Budget, noise: str, at_least: Fraction | None
-    ) -> DiscreteGaussian:
-        """Set the law from public numbers: variance σ²/weight for each part, σ² = Δ²/(2ρ)."""
+    def _calibrate(self, statistic: Statistic, budget: Budget, noise: str, at_least: Fraction | None) -> NoiseLaw:
+        """Set the law from public numbers."""
         fits = getattr(statistic, "d", self.d) == self.d and getattr(statistic, "grid", self.grid) == self.grid
         if type(statistic) not in STATISTICS or not fits:
-            raise ParameterError(
-                "statistic must be one of this curator's rows, got another. Hint: curator.second_moment()."
-            )
+            raise ParameterError("statistic must be one of this curator's rows, got another. Hint: curator.second_moment().")
         if not isinstance(at_least, Fraction | None):
             raise ParameterError(f"at_least must be a Fraction, got {shown(at_least)}. Hint: exact numbers only.")
-        if noise != GAUSSIAN or not isinstance(budget, ZCDP):
-            raise ParameterError(
-                f"noise must be 'gaussian' with a ZCDP budget, got {noise!r}, {budget!r}. Hint: ZCDP(0.1)."
-            )
-        sensitivity_squared = statistic.sensitivity_squared(self.neighbors)
-        if sensitivity_squared == 0:
-            raise ParameterError(f"statistic must be private, got {statistic.name} under replace. Hint: use curator.n.")
-        variance = gaussian_variance(Fraction(sensitivity_squared), budget)
-        floor = (at_least or Fraction(0)) * 4**statistic.unit_bits
-        return DiscreteGaussian(
-            tuple((part.name, max(variance / part.weight, floor, MIN_SCALE**2)) for part in statistic.parts)
-        )
+        return calibrated(statistic, budget, self.neighbors, noise, at_least)
 
     def _refuse_beyond(self, budget: Budget) -> None:
         """Refuse a question that does not fit into what is left."""
-        if type(budget) is not type(self.budget):
-            raise BudgetError(f"budget must be a {type(self.budget).__name__}, got {budget!r}. Hint: convert it first.")
-        total = compose(*self._charged, budget)
-        if not self.budget.covers(total):
+        charges = [*self._charged, budget]
+        if len({type(charge) for charge in charges}) > 1 or not pays_for(self.budget, charges):
             raise BudgetError(
-                f"budget must fit into {self.budget!r}, got a total of {total!r}. Hint: split the budget."
+                f"budget must fit into {self.budget!r}, got {charges!r} in all. Hint: split or convert the budget."
             )
 
     def _charge(self, budget: Budget) -> None:
@@ -204,10 +179,8 @@ class Curator:
         exact = self._source.total(statistic)
         # Otherwise one draw of noise could be broadcast over many entries.
         if exact.shape != (sum(part.size for part in statistic.parts),) or exact.dtype != np.int64:
-            raise EngineError(
-                "a source must return an int64 for each entry, and did not. Hint: this is a bug in the source."
-            )
+            raise EngineError("a source must return an int64 for each entry, and did not. Hint: this is a bug in the source.")
         return exact
 
-    def _draw(self, statistic: Statistic, law: DiscreteGaussian) -> NDArray[np.int64]:
-        return law.draw((part.size for part in statistic.parts), self._bits)
+    def _draw(self, statistic: Statistic, law: NoiseLaw) -> NDArray[np.int64]:
+        return law.draw([part.size for part in statistic.parts], self._bits)

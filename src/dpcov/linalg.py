@@ -6,6 +6,8 @@ that the two kinds of entries, which carry different noise, are two contiguous r
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from typing import TypeVar
 
 import numpy as np
@@ -35,6 +37,11 @@ def _strict_upper(d: int) -> NDArray[np.bool_]:
 def triangle_size(d: int) -> int:
     """Count the entries of a packed ``d`` by ``d`` matrix."""
     return d * (d + 1) // 2
+
+
+def sqrt_up(value: Fraction) -> Fraction:
+    """Return a rational number above the square root, by at most 2⁻⁴⁰."""
+    return Fraction(math.isqrt(math.ceil(value * 4**40)) + 1, 2**40)
 
 
 def from_spectrum(eigenvalues: NDArray[np.float64], vectors: NDArray[np.float64]) -> NDArray[np.float64]:

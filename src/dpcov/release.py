@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dpcov.errors import ReleaseError
 from dpcov.linalg import unpack
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, decimal_text
-from dpcov.privacy.noise import DiscreteGaussian
+from dpcov.privacy.noise import NoiseLaw
 from dpcov.shrinkage import POSTPROCESS
 
 Option = str | int | float | bool
@@ -32,7 +32,7 @@ class Answer:
     statistic: str
     integers: NDArray[np.int64]
     unit_bits: int
-    noise: DiscreteGaussian
+    noise: NoiseLaw
 
     def __post_init__(self) -> None:
         self.integers.flags.writeable = False
@@ -95,13 +95,27 @@ class Release:
     @cached_property
     def second_moment(self) -> NDArray[np.float64]:
         """Estimate of (1/n) Σ x xᵀ over the clipped rows, in the data's units."""
-        answer = next((answer for answer in self.answers if answer.statistic == "second moment"), None)
-        if answer is None:
-            raise ReleaseError("release must hold a second moment, got none. Hint: ask the curator before releasing.")
+        answer = self._second_moment_answer()
+        noise = answer.noise.spread().scaled(2.0**-answer.unit_bits / self.n)
         noisy = unpack(answer.values, self.d) / self.n
-        estimate = POSTPROCESS[self.postprocess](noisy, 1.0) * self.row_norm**2
+        estimate = POSTPROCESS[self.postprocess](noisy, 1.0, noise) * self.row_norm**2
         estimate.flags.writeable = False
         return estimate
+
+    @property
+    def expected_error(self) -> float:
+        """The r.m.s. Frobenius norm of the noise in the raw second moment, for rows of norm 1: known before the data are read.
+
+        Post-processing makes the error of `second_moment` smaller; clipping, and a noisy n, add to it.
+        """
+        answer = self._second_moment_answer()
+        return answer.noise.spread().scaled(2.0**-answer.unit_bits / self.n).rms(self.d)
+
+    def _second_moment_answer(self) -> Answer:
+        for answer in self.answers:
+            if answer.statistic == "second moment":
+                return answer
+        raise ReleaseError("release must hold a second moment, got none. Hint: ask the curator before releasing.")
 
     @property
     def covariance(self) -> NDArray[np.float64]:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
-from dpcov.privacy.budget import ZCDP, compose
-from dpcov.privacy.calibrate import gaussian_variance
-from dpcov.privacy.discrete import MIN_SCALE
+from dpcov.privacy.budget import pays_for
+from dpcov.privacy.matrix import FrobeniusNoise, WishartDifference
+from dpcov.privacy.noise import DiscreteGaussian, DiscreteLaplace
 from dpcov.release import Answer, Release, Spend
+from dpcov.statistics.calibrated import FROBENIUS, GAUSSIAN, LAPLACE, WISHART, calibrated
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.moments import REPLACE, Count, SecondMoment, Statistic
 from dpcov.strict_json import refuse
+
+NOISE_OF_LAW = {
+    DiscreteGaussian.law: GAUSSIAN,
+    DiscreteLaplace.law: LAPLACE,
+    WishartDifference.law: WISHART,
+    FrobeniusNoise.law: FROBENIUS,
+}
 
 
 def check_consistent(release: Release) -> None:
@@ -19,9 +25,7 @@ def check_consistent(release: Release) -> None:
         refuse("consistent", "an n or a list of columns that no release has")
     if len(set(release.feature_names)) < release.d:
         refuse("consistent", "a column name that stands twice")
-    if not release.spent or any(type(spend.budget) is not type(release.privacy) for spend in release.spent):
-        refuse("consistent", "spends of another notion than the promise")
-    if not release.privacy.covers(compose(*(spend.budget for spend in release.spent))):
+    if not release.spent or not pays_for(release.privacy, [spend.budget for spend in release.spent]):
         refuse("consistent", "spends that exceed the promise")
     grid = Grid(release.row_norm, release.grid_bits)
     expected: list[Statistic] = [SecondMoment(grid, release.d)]
@@ -37,11 +41,8 @@ def check_consistent(release: Release) -> None:
 def _check_answer(statistic: Statistic, answer: Answer, spend: Spend, neighbors: str) -> None:
     if len(answer.integers) != sum(part.size for part in statistic.parts) or answer.unit_bits != statistic.unit_bits:
         refuse("consistent", f"a {statistic.name} that does not fit the columns and the grid")
-    if [name for name, _ in answer.noise.variances] != [part.name for part in statistic.parts]:
-        refuse("consistent", f"noise on other parts than those of a {statistic.name}")
-    if not isinstance(spend.budget, ZCDP) or spend.noise != answer.noise.law:
-        refuse("consistent", "a noise that does not serve the promise")
-    least = gaussian_variance(Fraction(statistic.sensitivity_squared(neighbors)), spend.budget)
-    for part, (_, variance) in zip(statistic.parts, answer.noise.variances, strict=True):
-        if variance < max(least / part.weight, MIN_SCALE**2):
-            refuse("consistent", "less noise than the promise needs")
+    if spend.noise != answer.noise.law or answer.noise.law not in NOISE_OF_LAW:
+        refuse("consistent", "a noise that was not paid for")
+    least = calibrated(statistic, spend.budget, neighbors, NOISE_OF_LAW[answer.noise.law])
+    if not answer.noise.is_at_least(least):
+        refuse("consistent", "less noise than the promise needs")

@@ -20,7 +20,8 @@ import numpy as np
 
 from dpcov.errors import EngineError, ParameterError, shown
 from dpcov.privacy.budget import NOTIONS, Budget
-from dpcov.privacy.noise import DiscreteGaussian
+from dpcov.privacy.matrix import FrobeniusNoise, WishartDifference
+from dpcov.privacy.noise import DiscreteGaussian, DiscreteLaplace, NoiseLaw
 from dpcov.release import Answer, Option, Release, Spend
 from dpcov.release_check import check_consistent
 from dpcov.shrinkage import POSTPROCESS
@@ -28,6 +29,10 @@ from dpcov.strict_json import Fields, each, read_object, refuse
 
 FORMAT = "dpcov release"
 FORMAT_VERSION = 1
+
+LAWS: dict[str, type[NoiseLaw]] = {
+    kind.law: kind for kind in (DiscreteGaussian, DiscreteLaplace, WishartDifference, FrobeniusNoise)
+}
 
 _serial = itertools.count()
 
@@ -70,8 +75,7 @@ def load(path: str | os.PathLike[str]) -> Release:
         text = source.read_text(encoding="utf-8")
     except OSError as error:
         raise EngineError(
-            f"path must be a release file that can be read, got {str(source)!r} ({error.strerror}). "
-            f"Hint: check the path."
+            f"path must be a release file that can be read, got {str(source)!r} ({error.strerror}). Hint: check the path."
         ) from None
     except UnicodeDecodeError:
         refuse("text in UTF-8", "other bytes")
@@ -127,9 +131,7 @@ def _to_record(release: Release) -> dict[str, Any]:
         "requested": release.requested,
         "options": dict(release.options),
         "postprocess": release.postprocess,
-        "spent": [
-            {"asked": spend.asked, "noise": spend.noise, "budget": spend.budget.to_json()} for spend in release.spent
-        ],
+        "spent": [{"asked": spend.asked, "noise": spend.noise, "budget": spend.budget.to_json()} for spend in release.spent],
         "answers": [
             {
                 "statistic": answer.statistic,
@@ -137,7 +139,7 @@ def _to_record(release: Release) -> dict[str, Any]:
                 "noise": {
                     "law": answer.noise.law,
                     "numerics": answer.noise.numerics,
-                    "variances": {name: str(variance) for name, variance in answer.noise.variances},
+                    "parameters": answer.noise.to_json(),
                 },
                 "integers": answer.integers.tolist(),
             }
@@ -195,13 +197,21 @@ def _spend(record: dict[str, Any]) -> Spend:
     return spend
 
 
+def _noise(record: dict[str, Any]) -> NoiseLaw:
+    fields = Fields(record, "noise")
+    kind = LAWS[fields.choice("law", LAWS)]
+    fields.choice("numerics", [kind.numerics])
+    parameters = fields.take("parameters", dict)
+    fields.end()
+    try:
+        return kind.from_json({name: _fraction(value) for name, value in parameters.items()})
+    except (KeyError, TypeError):
+        refuse(f"known to this version: noise.parameters are those of {kind.law}", "others")
+
+
 def _answer(record: dict[str, Any]) -> Answer:
     fields = Fields(record, "answer")
-    noise = Fields(fields.take("noise", dict), "noise")
-    noise.choice("law", [DiscreteGaussian.law])
-    noise.choice("numerics", [DiscreteGaussian.numerics])
-    variances = noise.take("variances", dict)
-    noise.end()
+    noise = _noise(fields.take("noise", dict))
     integers = each(fields.take("integers", list), int, "integers")
     if any(not -(2**63) <= value < 2**63 for value in integers):
         refuse("64-bit integers", "larger ones")
@@ -209,7 +219,7 @@ def _answer(record: dict[str, Any]) -> Answer:
         statistic=fields.take("statistic", str),
         integers=np.array(integers, dtype=np.int64),
         unit_bits=fields.take("unit_bits", int),
-        noise=DiscreteGaussian(tuple((name, _fraction(variance)) for name, variance in variances.items())),
+        noise=noise,
     )
     fields.end()
     return answer

@@ -15,9 +15,7 @@ T = TypeVar("T")
 def read_object(text: str) -> dict[str, Any]:
     """Parse one JSON object without repeated keys or NaN."""
     try:
-        record = json.loads(
-            text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=_integer, parse_float=_real
-        )
+        record = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=_integer, parse_float=_real)
     except json.JSONDecodeError as error:
         refuse("whole JSON", f"an error at line {error.lineno}; the file may be truncated")
     except RecursionError:

@@ -16,7 +16,7 @@ from dpcov.curator import Curator
 from dpcov.linalg import pack
 from dpcov.privacy.bits import SeededBits
 from dpcov.privacy.budget import Budget
-from dpcov.privacy.noise import DiscreteGaussian
+from dpcov.privacy.noise import NoiseLaw
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.moments import REPLACE, Statistic
 
@@ -79,5 +79,5 @@ class ScriptedCurator(Curator):
         entries = pack(answer) if answer.ndim == 2 else answer.reshape(-1)
         return np.rint(np.ldexp(entries, statistic.unit_bits)).astype(np.int64)
 
-    def _draw(self, statistic: Statistic, law: DiscreteGaussian) -> NDArray[np.int64]:  # noqa: ARG002
+    def _draw(self, statistic: Statistic, law: NoiseLaw) -> NDArray[np.int64]:  # noqa: ARG002
         return np.zeros(sum(part.size for part in statistic.parts), dtype=np.int64)

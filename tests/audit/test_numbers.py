@@ -8,6 +8,7 @@ from dpcov import ZCDP, covariance
 from dpcov.curator import Curator
 from dpcov.privacy.bits import SeededBits
 from dpcov.privacy.discrete import discrete_gaussian
+from dpcov.privacy.noise import DiscreteGaussian
 from dpcov.sources.array import ArraySource
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.moments import SecondMoment
@@ -19,8 +20,9 @@ def test_answer_is_the_exact_sum_plus_integer_noise_from_the_bits() -> None:
     """Float noise, or float addition, differs from this in the last bits; other randomness differs everywhere."""
     source = ArraySource(DATA)
     statistic = SecondMoment(Grid(1.0), 4)
-    answer = Curator(source, Grid(1.0), ZCDP("0.1"), "replace", SeededBits(5)).noisy(statistic, ZCDP("0.1"))
+    answer = Curator(source, Grid(1.0), ZCDP("0.1"), "replace", SeededBits(5)).noisy(statistic, ZCDP("0.1"), noise="gaussian")
     bits = SeededBits(5)
+    assert isinstance(answer.noise, DiscreteGaussian)
     (_, diagonal), (_, upper) = answer.noise.variances
     noise = np.concatenate([discrete_gaussian(diagonal, 4, bits), discrete_gaussian(upper, 6, bits)])
     assert np.array_equal(answer.integers, source.total(statistic) + noise)
@@ -32,7 +34,7 @@ def test_noise_does_not_depend_on_the_data() -> None:
     noises = []
     for data in (DATA, big):
         source, statistic = ArraySource(data), SecondMoment(Grid(1.0), 4)
-        answer = Curator(source, Grid(1.0), ZCDP(1), "replace", SeededBits(6)).noisy(statistic, ZCDP(1))
+        answer = Curator(source, Grid(1.0), ZCDP(1), "replace", SeededBits(6)).noisy(statistic, ZCDP(1), noise="gaussian")
         noises.append(answer.integers - source.total(statistic))
     assert np.array_equal(noises[0], noises[1])
     assert np.any(noises[0] % 2 == 1)

@@ -62,9 +62,7 @@ def renyi_cost(variance: Fraction, shift: int) -> float:
         total = mpmath.fsum(mpmath.exp(-(x**2) / spread) for x in reach)
         return max(
             float(
-                mpmath.log(
-                    mpmath.fsum(mpmath.exp((-a * x**2 + (a - 1) * (x - shift) ** 2) / spread) for x in reach) / total
-                )
+                mpmath.log(mpmath.fsum(mpmath.exp((-a * x**2 + (a - 1) * (x - shift) ** 2) / spread) for x in reach) / total)
                 / (a - 1)
                 / a
             )

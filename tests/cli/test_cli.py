@@ -14,9 +14,7 @@ from dpcov.cli import cli
 
 def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     code = "import sys; from dpcov.cli import main; main(sys.argv[1:])"
-    return subprocess.run(
-        [sys.executable, "-W", "error", "-c", code, *arguments], cwd=cwd, capture_output=True, text=True
-    )
+    return subprocess.run([sys.executable, "-W", "error", "-c", code, *arguments], cwd=cwd, capture_output=True, text=True)
 
 
 def test_demo_prints_its_table_and_writes_a_release(tmp_path: Path) -> None:

@@ -12,11 +12,13 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from dpcov.linalg import from_spectrum, pack, project_simplex, triangle_size, unpack
+from dpcov.privacy.noise import Spread
 from dpcov.shrinkage import POSTPROCESS, clip, none, project
 
 Floats = NDArray[np.float64]
 repeatable = settings(derandomize=True, deadline=None, max_examples=100)
 vectors = arrays(np.float64, st.integers(1, 6), elements=st.floats(-1e3, 1e3))
+NOISE = Spread(2.0, 1.0)  # what project and clip do not look at
 ROUNDING = 1e-12  # relative: a few hundred float64 roundings, for matrices this small
 
 
@@ -120,21 +122,21 @@ class TestPostprocess:
     BOUND = 1.5
 
     def test_project_meets_its_constraints(self, d: int, spread: float) -> None:
-        result = project(symmetric(32, d, spread), self.BOUND)
+        result = project(symmetric(32, d, spread), self.BOUND, NOISE)
         slack = ROUNDING * d * max(spread, 1.0)
         assert np.array_equal(result, result.T)
         assert np.linalg.eigvalsh(result).min() >= -slack
         assert np.trace(result) <= self.BOUND + slack
 
     def test_clip_meets_its_constraints(self, d: int, spread: float) -> None:
-        eigenvalues = np.linalg.eigvalsh(clip(symmetric(33, d, spread), self.BOUND))
+        eigenvalues = np.linalg.eigvalsh(clip(symmetric(33, d, spread), self.BOUND, NOISE))
         slack = ROUNDING * d * max(spread, 1.0)
         assert eigenvalues.min() >= -slack
         assert eigenvalues.max() <= self.BOUND + slack
 
     def test_project_is_the_nearest_point(self, d: int, spread: float) -> None:
         noisy = symmetric(34, d, spread)
-        result = project(noisy, self.BOUND)
+        result = project(noisy, self.BOUND, NOISE)
         pull = noisy - result
         # Nearest exactly when no feasible Q has ⟨pull, Q − result⟩ > 0; the best Q is 0 or bound·vvᵀ.
         best = max(0.0, self.BOUND * np.linalg.eigvalsh(pull).max())
@@ -146,7 +148,7 @@ class TestPostprocess:
 
     def test_clip_is_the_nearest_point_with_eigenvalues_in_range(self, d: int, spread: float) -> None:
         noisy = symmetric(35, d, spread)
-        result = clip(noisy, self.BOUND)
+        result = clip(noisy, self.BOUND, NOISE)
         pull = noisy - result
         # The best Q with 0 ⪯ Q ⪯ bound takes bound in each direction that pull favours.
         best = self.BOUND * np.maximum(np.linalg.eigvalsh(pull), 0.0).sum()
@@ -154,8 +156,8 @@ class TestPostprocess:
 
     @pytest.mark.parametrize("name", ["project", "clip"])
     def test_once_is_enough(self, d: int, spread: float, name: str) -> None:
-        once = POSTPROCESS[name](symmetric(36, d, spread), self.BOUND)
-        assert np.allclose(POSTPROCESS[name](once, self.BOUND), once, rtol=0, atol=ROUNDING * d * max(spread, 1.0))
+        once = POSTPROCESS[name](symmetric(36, d, spread), self.BOUND, NOISE)
+        assert np.allclose(POSTPROCESS[name](once, self.BOUND, NOISE), once, rtol=0, atol=ROUNDING * d * max(spread, 1.0))
 
     @pytest.mark.parametrize("name", ["project", "clip"])
     def test_it_never_moves_away_from_a_feasible_truth(self, d: int, spread: float, name: str) -> None:
@@ -163,9 +165,9 @@ class TestPostprocess:
         for seed in range(50):
             truth = feasible(generator, d, self.BOUND)
             noisy = truth + symmetric(seed, d, spread)
-            error = np.linalg.norm(POSTPROCESS[name](noisy, self.BOUND) - truth)
+            error = np.linalg.norm(POSTPROCESS[name](noisy, self.BOUND, NOISE) - truth)
             assert error <= np.linalg.norm(noisy - truth) * (1 + ROUNDING * d)
 
     def test_none_returns_the_raw_matrix(self, d: int, spread: float) -> None:
         noisy = symmetric(38, d, spread)
-        assert none(noisy, self.BOUND).tobytes() == noisy.tobytes()
+        assert none(noisy, self.BOUND, NOISE).tobytes() == noisy.tobytes()

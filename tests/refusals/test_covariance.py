@@ -32,7 +32,8 @@ class Frame:
 
 
 def ask(data: object = GOOD, budget: Any = ONE, **changes: Any) -> dpcov.Release:
-    return dpcov.covariance(data, budget, **({"row_norm": 1.0, "seed": 0} | changes))
+    arguments: dict[str, Any] = {"row_norm": 1.0, "seed": 0, "mechanism": "gaussian"} | changes
+    return dpcov.covariance(data, budget, **arguments)
 
 
 def refused(case: str, name: str, **changes: object) -> Any:
@@ -66,7 +67,10 @@ BAD = [
     *(refused(f"budget {bad!r}", "budget", budget=bad) for bad in (0.1, None, "0.1", (1, 1e-6), Fraction(1, 10))),
     refused("budget class", "budget", budget=dpcov.ZCDP),
     refused("PureDP", "budget", budget=dpcov.PureDP(1)),
-    refused("ApproxDP", "budget", budget=dpcov.ApproxDP(1, 1e-6)),
+    refused("ZCDP for wishart", "budget", mechanism="wishart"),
+    refused("ZCDP for laplace", "budget", mechanism="laplace"),
+    refused("ZCDP for frobenius", "budget", mechanism="frobenius"),
+    refused("constants for wishart", "options", mechanism="wishart", constants="paper", budget=dpcov.PureDP(1)),
     *(refused(f"mechanism {bad!r}", "mechanism", mechanism=bad) for bad in ("laplce", "", None, 1, ["gaussian"])),
     *(refused(f"postprocess {bad!r}", "postprocess", postprocess=bad) for bad in ("clamp", "", 1, False, ["clip"])),
     *(refused(f"neighbors {bad!r}", "neighbors", neighbors=bad) for bad in ("swap", "", None, 1, ("replace",))),
@@ -106,7 +110,7 @@ class TestRefusedBeforeReading:
     def test_a_public_number_of_rows_out_of_range(self, n: int) -> None:
         assert_refused("data", data=np.broadcast_to(np.zeros((1, 1)), (n, 1)))
 
-    @pytest.mark.parametrize("rho", ["1e-12", "1e-30", "1e-400"])
+    @pytest.mark.parametrize("rho", ["1e-16", "1e-30", "1e-400"])
     @pytest.mark.parametrize("neighbors", ["replace", "add-remove"])
     def test_a_budget_too_small_for_the_sampler(self, rho: str, neighbors: str) -> None:
         # The scale of the noise follows from public numbers, so this too must be known before the first row.
@@ -217,7 +221,7 @@ def test_no_value_can_raise_or_warn(case: str, postprocess: str, neighbors: str,
 def test_data_in_the_wrong_place_are_not_quoted(name: str) -> None:
     """An argument in the wrong place may be the data: messages name its type, not its values."""
     secret = np.full((3, 2), 0.123456)
-    arguments: dict[str, Any] = {"budget": dpcov.ZCDP(1), "row_norm": 1.0} | {name: secret}
+    arguments: dict[str, Any] = {"budget": dpcov.ZCDP(1), "row_norm": 1.0, "mechanism": "gaussian"} | {name: secret}
     with pytest.raises(ParameterError) as raised:
         dpcov.covariance(secret, **arguments)
     assert "0.12" not in str(raised.value)

@@ -115,9 +115,7 @@ class TestSave:
         assert path.read_bytes() != before
         assert names(tmp_path) == ["release.json"]
 
-    def test_a_second_save_during_the_first_does_not_spoil_it(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_second_save_during_the_first_does_not_spoil_it(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         # As two threads would: the second save runs while the first has written and not yet renamed.
         path = tmp_path / "release.json"
 

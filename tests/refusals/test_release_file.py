@@ -69,7 +69,7 @@ class TestRoundTrip:
         "changes",
         [
             {},
-            {"constants": "paper"},
+            {"constants": "paper", "mechanism": "gaussian"},
             {"postprocess": "none", "row_norm": 0.1 + 0.2},
             {"row_norm": 1e-150},
             {"row_norm": 1e150, "seed": None},
@@ -178,7 +178,7 @@ LEVELS: list[Level] = [
     ("spent", 1, "budget"),
     ("answers", 0),
     ("answers", 1, "noise"),
-    ("answers", 1, "noise", "variances"),
+    ("answers", 1, "noise", "parameters"),
 ]
 
 
@@ -226,7 +226,7 @@ WRONG: list[tuple[Level, list[Any]]] = [
     (("requested",), [1]),
     (("options",), [[], "constants"]),
     (("options", "constants"), [None, [1], {"a": 1}]),
-    (("postprocess",), ["shrink", 1]),
+    (("postprocess",), ["shrunk", 1]),
     (("spent",), [{}, [1], ["count"]]),
     (("spent", 0, "budget"), ["1/10", {"notion": "pure", "epsilon": "1/100"}]),
     (("answers",), [{}, [1]]),
@@ -235,8 +235,8 @@ WRONG: list[tuple[Level, list[Any]]] = [
     (("answers", 1, "integers"), [[1.0], [True], ["1"], [None], [[1]], [2**63], [-(2**63) - 1], [10**400], "1", {}]),
     (("answers", 1, "noise", "law"), ["laplace", 1]),
     (("answers", 1, "noise", "numerics"), ["rounded", 1]),
-    (("answers", 1, "noise", "variances"), [[], [["diagonal", "1"]], {"diagonal": 1, "off-diagonal": "1"}]),
-    (("answers", 1, "noise", "variances", "diagonal"), ["0", "-1", "1.5", "inf", 1, 1.5, "1" * 2000]),
+    (("answers", 1, "noise", "parameters"), [[], [["diagonal", "1"]], {"diagonal": 1, "off-diagonal": "1"}]),
+    (("answers", 1, "noise", "parameters", "diagonal"), ["0", "-1", "1.5", "inf", 1, 1.5, "1" * 2000]),
 ]
 
 
@@ -318,7 +318,7 @@ def test_a_record_that_contradicts_itself(damage: Callable[[dict[str, Any]], Non
 
 
 def halve_the_noise(record: dict[str, Any]) -> None:
-    record["answers"][0]["noise"]["variances"]["diagonal"] = "1000"
+    record["answers"][0]["noise"]["parameters"]["diagonal"] = "1000"
 
 
 def repeat_a_name(record: dict[str, Any]) -> None:

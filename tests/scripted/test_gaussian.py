@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from dpcov import PureDP, Release
 from dpcov.errors import BudgetError, ParameterError
 from dpcov.mechanisms.gaussian import gaussian
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, compose
+from dpcov.privacy.budget import ZCDP, ApproxDP, compose
+from dpcov.privacy.noise import DiscreteGaussian
 from dpcov.testing import ScriptedCurator
 
 Matrix = NDArray[np.float64]
@@ -36,17 +37,17 @@ def run(answers: list[Any], d: int, *, n: int = 10, row_norm: float = 1.0, **opt
 
 
 def variances(release: Release, index: int = 0) -> dict[str, Fraction]:
-    return dict(release.answers[index].noise.variances)
+    law = release.answers[index].noise
+    assert isinstance(law, DiscreteGaussian)
+    return dict(law.variances)
 
 
 class TestEstimate:
     @pytest.mark.parametrize("eigenvalues", [(0.7,), (0.7, 0.2), (0.5, 0.3, 0.1)])
     @pytest.mark.parametrize("row_norm", [1.0, 3.0])
-    def test_a_feasible_answer_comes_back_in_the_datas_units(
-        self, eigenvalues: tuple[float, ...], row_norm: float
-    ) -> None:
+    def test_a_feasible_answer_comes_back_in_the_datas_units(self, eigenvalues: tuple[float, ...], row_norm: float) -> None:
         truth = rotated(*eigenvalues)
-        release = run([10 * truth], len(eigenvalues), row_norm=row_norm)
+        release = run([10 * truth], len(eigenvalues), row_norm=row_norm, postprocess="project")
         # The script is rounded to the grid: half a step of 2⁻³² before the division by n.
         assert np.allclose(release.second_moment, truth * row_norm**2, rtol=0, atol=2.0**-32 * row_norm**2)
         assert np.array_equal(release.covariance, release.second_moment)
@@ -54,8 +55,7 @@ class TestEstimate:
     @pytest.mark.parametrize(
         ("postprocess", "expected"),
         [
-            (None, (0.75, 0.25, 0.0)),  # positive part 0.9 + 0.4 exceeds 1 by 0.3: both give 0.15
-            ("project", (0.75, 0.25, 0.0)),
+            ("project", (0.75, 0.25, 0.0)),  # positive part 0.9 + 0.4 exceeds 1 by 0.3: both give 0.15
             ("clip", (0.9, 0.4, 0.0)),
             ("none", (0.9, 0.4, -0.3)),
         ],
@@ -70,7 +70,7 @@ class TestEstimate:
 
     def test_defaults(self) -> None:
         answer = [10 * rotated(0.9, 0.4, -0.3)]
-        assert run(answer, 3).postprocess == "project"
+        assert run(answer, 3).postprocess == "shrink"
         assert run(answer, 3, constants="paper").postprocess == "clip"
         assert run(answer, 3, constants="paper", postprocess="none").postprocess == "none"
         assert run(answer, 3).options == {"constants": "tight"}
@@ -144,9 +144,27 @@ class TestSpending:
         with pytest.raises(BudgetError, match=r"budget must fit .* Hint: "):
             gaussian(curator, ZCDP(2 * RHO))
 
-    @pytest.mark.parametrize("budget", [PureDP(1), ApproxDP(1, 1e-6)])
-    def test_other_notions_are_refused_before_asking(self, budget: Budget) -> None:
-        curator = ScriptedCurator([], n=10, d=2, budget=budget)
-        with pytest.raises(ParameterError, match=r"must be ZCDP, got .* Hint: "):
-            gaussian(curator, budget)
+    def test_pure_budgets_are_refused_before_asking(self) -> None:
+        curator = ScriptedCurator([], n=10, d=2, budget=PureDP(1))
+        with pytest.raises(ParameterError, match=r"must be ZCDP or ApproxDP, got .* Hint: "):
+            gaussian(curator, PureDP(1))
         assert curator.spent == ()
+
+
+class TestApproximate:
+    PROMISE = ApproxDP(1, "1e-6")
+
+    def test_one_answer_is_calibrated_analytically(self) -> None:
+        """Balle and Wang's multiplier for ε = 1, δ = 10⁻⁶ is 4.2248; through zCDP it would be 4.62."""
+        curator = ScriptedCurator([np.eye(3)], n=10, d=3, budget=self.PROMISE)
+        release = gaussian(curator, self.PROMISE)
+        assert [spend.budget for spend in release.spent] == [self.PROMISE]
+        sigma = float(variances(release)["diagonal"] / (2 * GRID)) ** 0.5  # over the sensitivity √2
+        assert abs(sigma / 4.2248 - 1) < 1e-4
+        assert variances(release)["off-diagonal"] == variances(release)["diagonal"] / 2
+
+    def test_two_answers_go_through_zcdp(self) -> None:
+        curator = ScriptedCurator([np.eye(3), 10], n=10, d=3, budget=self.PROMISE, neighbors="add-remove")
+        release = gaussian(curator, self.PROMISE)
+        assert compose(*(spend.budget for spend in release.spent)) == self.PROMISE.to_zcdp()
+        assert release.privacy == self.PROMISE

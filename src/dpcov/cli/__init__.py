@@ -8,6 +8,7 @@ import click
 
 from dpcov._version import __version__
 from dpcov.cli.demo import demo
+from dpcov.cli.plan import plan
 from dpcov.cli.show import show
 from dpcov.errors import BudgetError, DpcovError, EngineError
 
@@ -21,6 +22,7 @@ def cli() -> None:
 
 
 cli.add_command(demo)
+cli.add_command(plan)
 cli.add_command(show)
 
 

@@ -59,6 +59,8 @@ def demo(output: str) -> None:
     table.add_row("cosine between their eigenvectors", "", f"{abs(direction @ noisy_direction):.3f}")
     error = np.linalg.norm(release.second_moment - truth) / np.linalg.norm(truth)
     table.add_row("relative Frobenius error", "", f"{error:.2f}")
+    expected = release.expected_error * ROW_NORM**2 / np.linalg.norm(truth)
+    table.add_row("... of the noise before shrinkage, expected", "", f"{expected:.2f}")
 
     console = Console(highlight=False)
     console.print(table)

@@ -28,7 +28,9 @@ def print_release(release: Release) -> None:
     console = Console(highlight=False, markup=False)  # a column may be called [red]
     console.print(repr(release), style="bold")
     console.print(f"Privacy: {release.statement()}")
-    console.print(f"Numbers: rows clipped to norm {release.row_norm:g} on a {release.grid_bits}-bit grid; exact noise.")
+    numerics = " and ".join(sorted({answer.noise.numerics for answer in release.answers}))
+    console.print(f"Numbers: rows clipped to norm {release.row_norm:g} on a {release.grid_bits}-bit grid; {numerics} noise.")
+    console.print(f"Expected error: {release.expected_error * release.row_norm**2:.3g} (r.m.s. Frobenius, raw).")
     console.print(spends_table(release))
     console.print(moments_table(release))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dpcov.mechanisms.gaussian import gaussian
+from dpcov.mechanisms.auto import ADDITIVE, auto
 from dpcov.release import Release
 
-MECHANISMS: dict[str, dict[str, Callable[..., Release]]] = {"covariance": {"gaussian": gaussian}}
+MECHANISMS: dict[str, dict[str, Callable[..., Release]]] = {"covariance": {"auto": auto, **ADDITIVE}}

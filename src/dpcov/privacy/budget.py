@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -81,9 +81,7 @@ class _Budget:
         """Return this exact part of the budget, for a part above 0 and at most 1."""
         exact = read_exact("part", part)
         if not 0 < exact <= 1:
-            raise ParameterError(
-                f"part must be above 0 and at most 1, got {shown(part)}. Hint: parts are shares of a budget."
-            )
+            raise ParameterError(f"part must be above 0 and at most 1, got {shown(part)}. Hint: parts are shares of a budget.")
         return type(self)(*(amount * exact for amount in self._amounts()))
 
     def split(self, *parts: Exact) -> list[Self]:
@@ -143,9 +141,7 @@ class ZCDP(_Budget):
         """Return the smallest known δ for which ρ-zCDP implies (ε, δ)-DP, rounded up."""
         target = read_exact("epsilon", epsilon)
         if target < 0:
-            raise ParameterError(
-                f"epsilon must be at least 0, got {shown(epsilon)}. Hint: epsilon = 0 gives total variation."
-            )
+            raise ParameterError(f"epsilon must be at least 0, got {shown(epsilon)}. Hint: epsilon = 0 gives total variation.")
         best = _smallest(lambda a: _log_delta(a, float(self.rho), float(target)))
         if best >= 0:
             return 1.0
@@ -184,10 +180,22 @@ NOTIONS: dict[str, type[Budget]] = {kind.notion: kind for kind in (PureDP, ZCDP,
 def compose(*budgets: Budget) -> Budget:
     """Return what several releases about the same rows cost together (adaptive composition): the sum."""
     if not budgets or len({type(budget) for budget in budgets}) > 1:
-        raise ParameterError(
-            f"budgets must be one or more of the same notion, got {budgets!r}. Hint: convert with to_zcdp()."
-        )
+        raise ParameterError(f"budgets must be one or more of the same notion, got {budgets!r}. Hint: convert with to_zcdp().")
     return type(budgets[0])(*(sum(amounts) for amounts in zip(*(b._amounts() for b in budgets), strict=True)))
+
+
+def pays_for(promise: Budget, charges: Sequence[Budget]) -> bool:
+    """Whether a promise covers all these charges about the same rows.
+
+    An (ε, δ) promise may also be kept by pure charges whose ε add up to at most ε, or by zCDP charges whose ρ add up to at most
+    the ρ that implies it; never by a mixture.
+    """
+    total = compose(*charges)
+    if isinstance(promise, ApproxDP) and isinstance(total, PureDP):
+        return total.epsilon <= promise.epsilon
+    if isinstance(promise, ApproxDP) and isinstance(total, ZCDP):
+        return promise.to_zcdp().covers(total)
+    return promise.covers(total)
 
 
 def decimal_text(value: Fraction) -> str:
@@ -199,9 +207,7 @@ def decimal_text(value: Fraction) -> str:
 def _probability(name: str, value: Exact) -> Fraction:
     exact = read_exact(name, value)
     if not 0 < exact < 1:
-        raise ParameterError(
-            f"{name} must be above 0 and below 1, got {shown(value)}. Hint: choose delta well below 1/n."
-        )
+        raise ParameterError(f"{name} must be above 0 and below 1, got {shown(value)}. Hint: choose delta well below 1/n.")
     return exact
 
 

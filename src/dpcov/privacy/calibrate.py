@@ -65,7 +65,5 @@ def log_analytic_delta(ratio: float, epsilon: float) -> float:
         nodes, weights = np.polynomial.legendre.leggauss(16)
         points = epsilon / ratio + nodes * ratio / 2
         fall = float(weights @ (1 - points * math.sqrt(math.pi / 2) * erfcx(points / math.sqrt(2)))) * ratio / 2
-    log_fall = (
-        math.log(fall) if fall > 0 else -math.inf
-    )  # beyond ε = 1e15 the difference is lost; δ is then 0 to any digit
+    log_fall = math.log(fall) if fall > 0 else -math.inf  # beyond ε = 1e15 the difference is lost; δ is then 0 to any digit
     return -upper * upper / 2 - math.log(2 * math.pi) / 2 + log_fall

@@ -47,8 +47,8 @@ from dpcov.privacy.bits import Bits
 MIN_SCALE = Fraction(1, 2**20)
 """Smallest scale: below it floats would overflow, and noise of that size is zero anyway. Raise a smaller one to it."""
 
-MAX_SCALE = Fraction(2**50)
-"""Largest scale: a draw leaves [−2⁶², 2⁶²] with probability below exp(−4095), so int64 holds every draw."""
+MAX_SCALE = Fraction(2**56)
+"""Largest scale: a draw leaves [−2⁶², 2⁶²] with probability exp(−64), and int64 with exp(−128): it holds every draw."""
 
 TRUSTED_WORD = np.uint64(2**44)
 LOG_ERROR = 2.0**-42
@@ -196,7 +196,7 @@ def check_scale(scale: Fraction) -> None:
     """Refuse a scale outside [MIN_SCALE, MAX_SCALE]."""
     if not MIN_SCALE <= scale <= MAX_SCALE:
         raise ParameterError(
-            f"scale of the noise must be between 2**-20 and 2**50 grid steps, got {_size(scale)}. "
+            f"scale of the noise must be between 2**-20 and 2**56 grid steps, got {_size(scale)}. "
             f"Hint: spend more; with so small a budget the answer would be noise only."
         )
 
@@ -205,7 +205,7 @@ def check_variance(variance: Fraction) -> None:
     """Refuse a variance outside [MIN_SCALE², MAX_SCALE²]."""
     if not MIN_SCALE**2 <= variance <= MAX_SCALE**2:
         raise ParameterError(
-            f"variance of the noise must be between 2**-40 and 2**100 squared grid steps, got {_size(variance)}. "
+            f"variance of the noise must be between 2**-40 and 2**112 squared grid steps, got {_size(variance)}. "
             f"Hint: spend more; with so small a budget the answer would be noise only."
         )
 

@@ -62,9 +62,7 @@ class Grid:
         np.copyto(z, 0.0, where=~np.isfinite(z))
         # A row with an entry beyond row_norm is divided by that entry, so that 1e308 neither overflows nor loses its
         # direction; its norm stays at least 1, so the clip still meets it.
-        peak = np.maximum.reduceat(
-            np.abs(z).ravel(), np.arange(0, z.size, z.shape[1])
-        )  # per row; faster than max(axis=1)
+        peak = np.maximum.reduceat(np.abs(z).ravel(), np.arange(0, z.size, z.shape[1]))  # per row; faster than max(axis=1)
         divisor = np.maximum(peak, self.row_norm) / self.one  # exact: a power of two
         np.divide(z, divisor[:, None], out=z)
         np.rint(z, out=z)

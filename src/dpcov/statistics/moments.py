@@ -1,19 +1,23 @@
 """Count, sum and second moment of the integer rows, with their sensitivities.
 
-Sensitivities are squared L2 norms in integers, for rows with ‖z‖ ≤ R = 2ᵏ (docs/mechanisms/gaussian.md):
+Sensitivities are in integers, or rounded up, for rows with ‖z‖ ≤ R = 2ᵏ (proofs in docs/mechanisms/):
 
-=============  ===========================  ==============  =============
-statistic      squared L2 distance          replace         add-remove
-=============  ===========================  ==============  =============
-`Count`        (n − n′)²                    0               1
-`Sum`          ‖Σz − Σz′‖²                  4·R²            R²
-`SecondMoment` ‖S − S′‖²_F                  2·R⁴ (d=1: R⁴)  R⁴
-=============  ===========================  ==============  =============
+==============  ====================  ====================================================  ============
+statistic       distance              replace                                               add-remove
+==============  ====================  ====================================================  ============
+`Count`         (n − n′)², |n − n′|   0                                                     1
+`Sum`           ‖Σz − Σz′‖²           4·R²                                                  R²
+`Sum`           ‖Σz − Σz′‖₁           2√d·R                                                 √d·R
+`SecondMoment`  ‖S − S′‖²_F           2·R⁴ (d=1: R⁴)                                        R⁴
+`SecondMoment`  triangle, L1          (2 + √((d−1)(d−2)/2))·R² (d=2: √5·R²; d=1: R²)        (d+1)/2·R²
+`SecondMoment`  ‖S − S′‖_* (nuclear)  2·R² (d=1: R²)                                        R²
+==============  ====================  ====================================================  ============
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 from typing import Protocol
 
@@ -21,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import EngineError
-from dpcov.linalg import pack, triangle_size
+from dpcov.linalg import pack, sqrt_up, triangle_size
 from dpcov.statistics.grid import Grid
 
 Rows = NDArray[np.float64]
@@ -79,6 +83,10 @@ class Statistic(Protocol):
         """Return the largest Σ weight·(difference)² between neighbours."""
         ...
 
+    def sensitivity_l1(self, neighbors: str) -> Fraction:
+        """Return a bound on Σ |difference| between neighbours, rounded up."""
+        ...
+
 
 @dataclass(frozen=True)
 class Count:
@@ -104,6 +112,10 @@ class Count:
     def sensitivity_squared(self, neighbors: str) -> int:
         """Return 0 where a row is replaced, 1 where one is added."""
         return {REPLACE: 0, ADD_REMOVE: 1}[neighbors]
+
+    def sensitivity_l1(self, neighbors: str) -> Fraction:
+        """Return 0 where a row is replaced, 1 where one is added."""
+        return Fraction({REPLACE: 0, ADD_REMOVE: 1}[neighbors])
 
 
 @dataclass(frozen=True)
@@ -140,6 +152,10 @@ class Sum:
     def sensitivity_squared(self, neighbors: str) -> int:
         """‖z − z′‖² ≤ (2R)² by the triangle inequality; ‖z‖² ≤ R²."""
         return {REPLACE: 4, ADD_REMOVE: 1}[neighbors] * self.grid.one**2
+
+    def sensitivity_l1(self, neighbors: str) -> Fraction:
+        """‖z‖₁ ≤ √d·‖z‖."""
+        return {REPLACE: 2, ADD_REMOVE: 1}[neighbors] * sqrt_up(Fraction(self.d)) * self.grid.one
 
 
 @dataclass(frozen=True)
@@ -182,6 +198,18 @@ class SecondMoment:
         """‖xxᵀ − yyᵀ‖²_F = ‖x‖⁴ + ‖y‖⁴ − 2(x·y)² ≤ 2R⁴; for one column (x² − y²)² ≤ R⁴; ‖xxᵀ‖²_F ≤ R⁴."""
         return {REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.grid.one**4
 
+    def sensitivity_l1(self, neighbors: str) -> Fraction:
+        """Bound Σ_{i≤j} |xᵢxⱼ − yᵢyⱼ|: docs/mechanisms/laplace.md, in units of R²."""
+        d = self.d
+        add_remove = Fraction(d + 1, 2)
+        by_columns = {1: Fraction(1), 2: sqrt_up(Fraction(5))}
+        replace = by_columns.get(d) or 2 + sqrt_up(Fraction((d - 1) * (d - 2), 2))
+        return {REPLACE: replace, ADD_REMOVE: add_remove}[neighbors] * self.grid.one**2
+
+    def sensitivity_nuclear(self, neighbors: str) -> int:
+        """‖xxᵀ − yyᵀ‖_* ≤ ‖x‖² + ‖y‖² ≤ 2R²; for one column |x² − y²| ≤ R²; ‖xxᵀ‖_* = ‖x‖² ≤ R²."""
+        return {REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.grid.one**2
+
 
 @cache
 def check_exact_blas() -> None:
@@ -194,9 +222,7 @@ def check_exact_blas() -> None:
         corner = slice(0, 40)  # int64 products are slow, and every block of the kernel is the same
         exact = integers.T[corner] @ integers[:, -40:]
         if not np.array_equal((floats.T @ floats)[corner, -40:].astype(np.int64), exact):
-            raise EngineError(
-                "numpy's BLAS must be exact on integers below 2**53, and is not. Hint: install another numpy."
-            )
+            raise EngineError("numpy's BLAS must be exact on integers below 2**53, and is not. Hint: install another numpy.")
 
 
 STATISTICS = (Count, Sum, SecondMoment)

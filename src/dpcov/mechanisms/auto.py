@@ -1,0 +1,59 @@
+"""The automatic choice: of the noises that serve the budget, the one with the smallest r.m.s. error.
+
+It is computed from public numbers alone (d, the budget, the neighbours), so choosing costs nothing and tells nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from dpcov.curator import Curator
+from dpcov.errors import ParameterError
+from dpcov.mechanisms.additive import question
+from dpcov.mechanisms.frobenius import frobenius
+from dpcov.mechanisms.gaussian import gaussian
+from dpcov.mechanisms.laplace import laplace
+from dpcov.mechanisms.wishart import wishart
+from dpcov.privacy.budget import Budget
+from dpcov.release import Release
+from dpcov.statistics.grid import Grid
+from dpcov.statistics.moments import SecondMoment
+
+ADDITIVE: dict[str, Callable[..., Release]] = {
+    "gaussian": gaussian,
+    "wishart": wishart,
+    "frobenius": frobenius,
+    "laplace": laplace,
+}
+
+
+def auto(curator: Curator, budget: Budget, *, postprocess: str | None = None) -> Release:
+    """Release the second moment by the additive mechanism with the smallest predicted error.
+
+    Privacy
+    -------
+    ``budget``: that of the chosen mechanism.
+    """
+    errors = predicted_errors(curator.d, budget, curator.neighbors)
+    if not errors:
+        raise ParameterError(f"budget must be large enough for some mechanism, got {budget!r}. Hint: spend more.")
+    best = min(errors, key=errors.__getitem__)
+    release = ADDITIVE[best](curator, budget, postprocess=postprocess)
+    return dataclasses.replace(release, requested="auto")
+
+
+def predicted_errors(d: int, budget: Budget, neighbors: str) -> dict[str, float]:
+    """Return, for each additive mechanism that serves the budget, the r.m.s. Frobenius error of n times the second moment.
+
+    For rows of norm 1, before post-processing, exactly as the mechanism would calibrate its noise.
+    """
+    unit = 2.0 ** -SecondMoment(Grid(1.0), d).unit_bits
+    errors = {}
+    for name in ADDITIVE:
+        try:
+            law = question(name, budget, d, neighbors).law(d, neighbors)
+        except ParameterError:
+            continue  # another notion, or too small a budget for this noise
+        errors[name] = law.spread().scaled(unit).rms(d)
+    return errors

@@ -1,0 +1,33 @@
+r"""Second moment plus the difference of two Wishart matrices: pure DP with error d^{3/2}.
+
+With d+1 degrees of freedom the Wishart density on the cone of positive semidefinite matrices is ∝ exp(−c·tr A): the determinant
+drops out. The difference of two such matrices has a log-density that is c-Lipschitz in the nuclear norm, and one row moves the
+second moment by at most 2 in that norm. For d = 1 it is Laplace noise, written as exponential minus exponential.
+
+Proof    docs/mechanisms/wishart.md
+"""
+
+from __future__ import annotations
+
+from dpcov.curator import Curator
+from dpcov.mechanisms.additive import question, release_additive
+from dpcov.privacy.budget import Budget
+from dpcov.release import Release
+from dpcov.statistics.calibrated import WISHART
+
+
+def wishart(curator: Curator, budget: Budget, *, postprocess: str | None = None) -> Release:
+    """Release the second moment with a difference of two Wishart matrices.
+
+    Privacy
+    -------
+    ``budget`` (PureDP, or ApproxDP with δ unused): one second moment, and under add-remove one count. The noise is rounded:
+    docs/guarantee.md.
+
+    Utility
+    -------
+    The raw error of n times the second moment has r.m.s. Frobenius norm (d+1)·√(2d)/ε, in units of row_norm²
+    (add-remove: half).
+    """
+    asked = question(WISHART, budget, curator.d, curator.neighbors)
+    return release_additive(curator, asked, postprocess=postprocess)
