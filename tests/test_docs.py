@@ -72,7 +72,7 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), target
 
 
-@pytest.mark.parametrize("module", ["dpcov", "dpcov.api", "dpcov.testing"])
+@pytest.mark.parametrize("module", ["dpcov", "dpcov.api", "dpcov.plan", "dpcov.testing"])
 def test_docstring_examples(module: str) -> None:
     results = doctest.testmod(importlib.import_module(module), extraglobs={"np": np})
     assert results.attempted > 0

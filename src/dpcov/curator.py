@@ -160,7 +160,7 @@ class Curator:
     def _refuse_beyond(self, budget: Budget) -> None:
         """Refuse a question that does not fit into what is left."""
         charges = [*self._charged, budget]
-        if len({type(charge) for charge in charges}) > 1 or not pays_for(self.budget, charges):
+        if not pays_for(self.budget, charges):
             raise BudgetError(
                 f"budget must fit into {self.budget!r}, got {charges!r} in all. Hint: split or convert the budget."
             )

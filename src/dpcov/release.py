@@ -6,6 +6,7 @@ post-processing can be applied to an old file.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from dpcov.errors import ReleaseError
 from dpcov.linalg import unpack
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, decimal_text
-from dpcov.privacy.noise import NoiseLaw
+from dpcov.privacy.noise import NoiseLaw, RoundedLaw
 from dpcov.shrinkage import POSTPROCESS
 
 Option = str | int | float | bool
@@ -133,6 +134,9 @@ class Release:
             PureDP: lambda p: f"{decimal_text(p.epsilon)}-DP",
             ApproxDP: lambda p: f"({decimal_text(p.epsilon)}, {decimal_text(p.delta)})-DP",
         }[type(self.privacy)](self.privacy)
+        rounded = [law for law in (answer.noise for answer in self.answers) if isinstance(law, RoundedLaw)]
+        if rounded:
+            promise += f", but for a probability below 2**-{math.floor(-math.log2(max(law.tail for law in rounded))) - 1}"
         if self.seeded:
             return f"seeded: not private. With the operating system's randomness it would be {promise} for {change}."
         return f"{promise} for {change}; column names, row_norm and the options are public."

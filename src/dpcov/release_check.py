@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from dpcov.privacy.budget import pays_for
 from dpcov.privacy.matrix import FrobeniusNoise, WishartDifference
 from dpcov.privacy.noise import DiscreteGaussian, DiscreteLaplace
@@ -34,6 +36,8 @@ def check_consistent(release: Release) -> None:
     names = [statistic.name for statistic in expected]
     if [answer.statistic for answer in release.answers] != names or [spend.asked for spend in release.spent] != names:
         refuse(f"consistent: it answers {names}", "other answers or spends")
+    if release.mechanism != NOISE_OF_LAW.get(release.answers[0].noise.law):
+        refuse("consistent", "a mechanism with another noise than its own")
     for statistic, answer, spend in zip(expected, release.answers, release.spent, strict=True):
         _check_answer(statistic, answer, spend, release.neighbors)
 
@@ -43,6 +47,8 @@ def _check_answer(statistic: Statistic, answer: Answer, spend: Spend, neighbors:
         refuse("consistent", f"a {statistic.name} that does not fit the columns and the grid")
     if spend.noise != answer.noise.law or answer.noise.law not in NOISE_OF_LAW:
         refuse("consistent", "a noise that was not paid for")
+    if not np.array_equal(answer.noise.settle(answer.integers), answer.integers):
+        refuse("consistent", "integers that are not on the lattice of their noise")
     least = calibrated(statistic, spend.budget, neighbors, NOISE_OF_LAW[answer.noise.law])
     if not answer.noise.is_at_least(least):
         refuse("consistent", "less noise than the promise needs")

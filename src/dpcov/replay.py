@@ -28,6 +28,8 @@ from dpcov.sources.base import Source
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.moments import REPLACE, Statistic
 
+FLOAT_SLACK = 1e-12
+
 
 class PrivacyViolationError(DpcovError):
     """A mechanism behaved in a way that its promise excludes."""
@@ -142,5 +144,7 @@ def _cost(one: _Measured, other: _Measured, charged: Budget) -> Fraction | float
     assert isinstance(law, WishartDifference | FrobeniusNoise)
     difference = unpack(np.array(gaps, dtype=np.float64), law.d)
     if isinstance(law, WishartDifference):
-        return float(np.abs(np.linalg.eigvalsh(difference)).sum()) / (2 * float(law.scale)) + float(law.excess)
-    return float(np.linalg.norm(difference)) / float(law.scale) + float(law.excess)
+        shift = float(np.abs(np.linalg.eigvalsh(difference)).sum()) / 2
+    else:
+        shift = float(np.linalg.norm(difference))
+    return shift / float(law.scale) * (1 - FLOAT_SLACK) + float(law.excess)  # never accuse because of a last digit

@@ -108,10 +108,11 @@ def _strength(noisy: Floats, noise: Spread) -> float:
     smoothing = _smoothing(d, noise)
     if d == 1 or smoothing == 0:
         return 1.0
-    gap = noisy[:, None] - noisy[None, :]
-    squares = gap**2 + smoothing**2
-    correction = (gap / squares).sum(axis=1)  # h, up to the factor σ²
-    slopes = ((smoothing**2 - gap**2) / squares**2).sum() - d / smoothing**2  # without j = k
+    position = noisy / smoothing  # in these units σ² and η² are both of order 1
+    gap = position[:, None] - position[None, :]
+    squares = gap**2 + 1
+    correction = (gap / squares).sum(axis=1)  # h, up to a factor
+    slopes = float(((1 - gap**2) / squares**2).sum()) - d  # without j = k
     apart = gap != 0
     slopes += float(np.sum((correction[:, None] - correction[None, :])[apart] / gap[apart])) / 2
     energy = float(correction @ correction)
@@ -145,7 +146,7 @@ def _mean_within(observed: float, deviation: float, room: float) -> float:
     low, high = -observed / deviation, (room - observed) / deviation
     if low < -8:
         return observed  # and high > 8: nothing is cut off
-    if high - low < 1e-6:
+    if high - low < 1e-4:
         return room / 2
     ratio = math.exp(-(high - low) * (high + low) / 2)  # φ(high)/φ(low)
     mills = [math.sqrt(math.pi / 2) * float(erfcx(x / math.sqrt(2))) for x in (low, high)]

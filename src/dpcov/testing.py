@@ -56,7 +56,7 @@ class ScriptedCurator(Curator):
     >>> from dpcov import ZCDP
     >>> from dpcov.mechanisms import MECHANISMS
     >>> curator = ScriptedCurator([[[8.0, 0.0], [0.0, -2.0]]], n=10, d=2, budget=ZCDP(1))
-    >>> release = MECHANISMS["covariance"]["gaussian"](curator, ZCDP(1))
+    >>> release = MECHANISMS["covariance"]["gaussian"](curator, ZCDP(1), postprocess="project")
     >>> release.second_moment.round(3).tolist()
     [[0.8, 0.0], [0.0, 0.0]]
     """

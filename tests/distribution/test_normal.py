@@ -58,28 +58,35 @@ class Recorded(SeededBits):
     def words(self, count: int) -> NDArray[np.uint64]:
         words = super().words(count)
         if self._small:  # each with a random number of leading zeros, so that all magnitudes occur
-            words = words >> (words & np.uint64(63))
+            words = words >> (words & np.uint64(31)) * np.uint64(2)
         self.log += [int(word) for word in words]
         return words
 
 
-def _interval(high: int, low: int, more: int | None) -> tuple[mpmath.mpf, mpmath.mpf]:
-    """Return the ends of the interval of uniform numbers that start with these bits."""
-    seen = (high << 64) + low
-    if more is None:
-        return mpmath.mpf(seen) / 2**128, mpmath.mpf(seen + 1) / 2**128
-    seen = (seen << 64) + more
-    return mpmath.mpf(seen) / 2**192, mpmath.mpf(seen + 1) / 2**192
+def _interval(*words: int) -> tuple[mpmath.mpf, mpmath.mpf]:
+    """Return the ends of the interval of uniform numbers that start with these words."""
+    seen, unit = 0, mpmath.mpf(1)
+    for word in words:
+        seen, unit = (seen << 64) + word, unit / 2**64
+    return seen * unit, (seen + 1) * unit
 
 
 def _uniforms(count: int, words: Sequence[int], start: int) -> tuple[list[tuple[mpmath.mpf, mpmath.mpf]], int]:
-    """Read what `normal._uniforms` reads: high words, low words, one more word for each high one below 2³²."""
-    high, low = words[start : start + count], words[start + count : start + 2 * count]
-    position, intervals = start + 2 * count, []
-    for first, second in zip(high, low, strict=True):
-        more = words[position] if first < 2**32 else None
-        position += more is not None
-        intervals.append(_interval(first, second, more))
+    """Read what `normal._uniforms` reads: a word each; another where it starts with eight equal bits; a third where all are.
+
+    Near 1 the third word may count for U or for 1 − U: two words then say enough.
+    """
+    high, position = words[start : start + count], start + count
+    short = [index for index, word in enumerate(high) if min(word, ONES - word) < 2**56]
+    low = dict(zip(short, words[position : position + len(short)], strict=True))
+    position += len(short)
+    intervals = []
+    for index, word in enumerate(high):
+        seen = [word, low[index]] if index in low else [word]
+        if word in (0, ONES):
+            seen += [words[position]] if word == 0 else []
+            position += 1
+        intervals.append(_interval(*seen))
     return intervals, position
 
 
@@ -117,7 +124,7 @@ def test_the_law(law: str) -> None:
     sampler, cdf, _ = LAWS[law]
     draws = sampler(DRAWS, SeededBits(301))
     assert p_value(draws, law) > SIZE
-    assert stats.kstest(draws, cdf).pvalue > SIZE
+    assert stats.kstest(cdf(draws), "uniform").pvalue > SIZE
 
 
 @pytest.mark.parametrize("mistake", [0.95, 1.05])
@@ -195,54 +202,65 @@ def test_normals_err_less_than_is_claimed(small: bool) -> None:
             assert abs(draw - ideal) <= RELATIVE_ERROR * (1 + 2.0**-10) * abs(ideal)
 
 
+def check_one(words: Sequence[int]) -> int:
+    """Draw one exponential from these words, check it against 80 digits and return how many words it took."""
+    bits = Words(words)
+    draw = float(exponentials(1, bits)[0])
+    with mpmath.workdps(80):
+        [(least, most)], used = ideal_exponentials(1, words)
+        assert least * (1 - RELATIVE_ERROR) <= draw <= most * (1 + RELATIVE_ERROR)
+    assert used == len(words) - bits.left
+    return used
+
+
 def test_complements_are_as_accurate() -> None:
-    """Near U = 1 the answer is 1 − U: words that start with up to 63 ones, which random words do not show."""
-    high = [ONES - (2**k - 1) - (k % 2) for k in range(1, 63)]
-    low = [(k * 0x9E3779B97F4A7C15) % 2**64 for k in range(1, 63)]
-    draws = exponentials(62, Words(high + low))
-    with mpmath.workdps(60):
-        for draw, (least, most) in zip(draws.tolist(), ideal_exponentials(62, high + low)[0], strict=True):
-            assert least * (1 - RELATIVE_ERROR) <= draw <= most * (1 + RELATIVE_ERROR)
+    """Near U = 1 the answer is 1 − U: words that start with up to 64 ones, which random words do not show."""
+    for k in range(65):
+        for low in (0, 1, 2**40 + 1, 2**63 + 5, ONES):
+            check_one([ONES - (2**k - 1), low, 2**63])
+
+
+@pytest.mark.parametrize(
+    ("high", "used"),
+    [(0, 3), (1, 2), (2**56 - 1, 2), (2**56, 1), (2**63, 1), (ONES - 2**56, 1), (ONES - 2**56 + 1, 2), (ONES, 3)],
+)
+def test_more_bits_where_few_are_significant(high: int, used: int) -> None:
+    """128 bits after eight equal ones, 192 after 64: in the right place, for 0, 1 and a half in each of the later words.
+
+    Catches a last word that is added to the middle of the interval that it should divide: the tail would end at 2⁻¹²⁹.
+    """
+    for low, last in product([0, 1, 2**63, ONES], repeat=2):
+        assert check_one([high, low, last]) == used
 
 
 def test_all_zeros_and_all_ones() -> None:
-    """The smallest uniform is 2⁻¹⁹² and not 0, the largest leaves 1 − U above 0: nothing is infinite or zero."""
-    zeros = Words([0, 0, 0])
-    assert exponentials(1, zeros)[0] == pytest.approx(192 * np.log(2), rel=RELATIVE_ERROR)
-    assert zeros.left == 0
-    assert 0 < exponentials(1, Words([ONES, ONES]))[0] <= 2.0**-128
-    assert exponentials(1, Words([2**63, 0]))[0] == pytest.approx(np.log(2), rel=RELATIVE_ERROR)
-
-
-@pytest.mark.parametrize(("high", "used"), [(2**32 - 1, 3), (1, 3), (0, 3), (2**32, 2)])
-def test_32_leading_zeros_draw_64_more_bits(high: int, used: int) -> None:
-    """The third word is used, in its place: all of its bits move the answer by less than the second word's last one."""
-    bits = Words([high, 5, 2**63])
-    draw = exponentials(1, bits)[0]
-    assert bits.left == 3 - used
-    with mpmath.workdps(60):
-        low, most = ideal_exponentials(1, [high, 5, 2**63])[0][0]
-        assert low * (1 - RELATIVE_ERROR) <= draw <= most * (1 + RELATIVE_ERROR)
-    assert exponentials(1, Words([0, 0, ONES]))[0] == pytest.approx(128 * np.log(2), rel=RELATIVE_ERROR)
+    """The smallest uniform is near 2⁻¹⁹² and not 0, the largest leaves 1 − U above 0: nothing is infinite or zero."""
+    assert 191 * np.log(2) < exponentials(1, Words([0, 0, 0]))[0] < 194 * np.log(2)
+    assert 0 < exponentials(1, Words([ONES, ONES, ONES]))[0] <= 2.0**-127
+    assert exponentials(1, Words([2**63]))[0] == pytest.approx(np.log(2), rel=RELATIVE_ERROR)
 
 
 def test_tails_are_not_cut() -> None:
-    """53-bit uniforms end at 8.6 standard deviations, 64-bit ones at 9.4; tiny words go to 16.3 on every side."""
+    """53-bit uniforms end at 8.6 standard deviations, 64-bit ones at 9.5; tiny words go beyond 13 on every side."""
     for octant in range(8):
-        # length from zeros; angle 0, as its words are zeros too; then the octant
-        pair = normals(2, Words([0, 0, 0, 0, 0, 0, octant]))
-        assert np.abs(pair).max() == pytest.approx(np.sqrt(2 * 192 * np.log(2)), rel=2 * RELATIVE_ERROR)
-        assert np.abs(pair).max() > 9
-        assert 0 < np.abs(pair).min() < 1e-50
+        # length from small words; an angle near 0, as its words are small too; then the octant
+        pair = normals(2, Words([0, 0, 2**63, 0, 0, 2**63, octant]))
+        assert np.abs(pair).max() > 13
+        assert 0 < np.abs(pair).min() < 1e-35
         assert (np.signbit(pair) == [bool(octant & 1), bool(octant & 2)]).all()
         assert (np.abs(pair[1]) > np.abs(pair[0])) == bool(octant & 4)
+
+
+def needed(word: int) -> list[int]:
+    """Return a word and what is drawn after it."""
+    return [word, 7, 7] if word in (0, ONES) else [word, 7] if min(word, ONES - word) < 2**56 else [word]
 
 
 def test_always_finite_and_never_zero() -> None:
     """Every mixture of extreme words, also under a caller's np.seterr(all="raise")."""
     with np.errstate(all="raise"):
-        for words in product([0, 1, 2**32 - 1, 2**63, ONES], repeat=4):
-            pair = normals(2, Words([*words[:2], *([7] * (words[0] < 2**32)), *words[2:], *([7] * (words[2] < 2**32)), 0]))
+        for length, angle in product([0, 1, 2**32 - 1, 2**56 - 1, 2**56, 2**63, ONES - 1, ONES], repeat=2):
+            pair = normals(2, Words([*needed(length), *needed(angle), 0]))
             assert np.isfinite(pair).all()
             assert pair.all()
 

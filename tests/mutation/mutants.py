@@ -44,7 +44,11 @@ MUTANTS = {
         ),
     ),
     "sensitivity wrong": mutant(
-        ("statistics/moments.py", "{REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors]", "1"),
+        (
+            "statistics/moments.py",
+            "{REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.grid.one**4",
+            "self.grid.one**4",
+        ),
         by=(
             "tests/audit/test_audit.py::test_replay_never_costs_more_than_was_charged",
             "tests/laws/test_moments.py",
@@ -69,7 +73,7 @@ MUTANTS = {
         by="tests/laws/test_grid.py",
     ),
     "off-diagonal variance doubled": mutant(
-        ("curator.py", "max(variance / part.weight, floor,", "max(variance, floor,"),
+        ("statistics/calibrated.py", "max(variance / part.weight, least)", "max(variance, least)"),
         by=(
             "tests/audit/test_audit.py::test_the_worst_neighbours_use_the_whole_budget",
             "tests/scripted/test_gaussian.py",
@@ -100,7 +104,7 @@ MUTANTS = {
         by="tests/audit/test_numbers.py::test_answer_is_the_exact_sum_plus_integer_noise_from_the_bits",
     ),
     "float addition": mutant(
-        ("curator.py", "exact + drawn", "(exact.astype(np.float64) + drawn).astype(np.int64)"),
+        ("curator.py", "law.settle(exact + drawn)", "(exact.astype(np.float64) + drawn).astype(np.int64)"),
         by="tests/audit/test_numbers.py::test_noise_does_not_depend_on_the_data",
     ),
     "zero drawn twice": mutant(
@@ -124,7 +128,7 @@ MUTANTS = {
         by="tests/laws/test_grid.py",
     ),
     "overspending allowed": mutant(
-        ("curator.py", "if not self.budget.covers(total):", "if False:"),
+        ("curator.py", "if not pays_for(self.budget, charges):", "if False:"),
         by="tests/scripted/test_curator.py",
     ),
     "true n under add-remove": mutant(
@@ -142,5 +146,51 @@ MUTANTS = {
     "rho rounded up": mutant(
         ("privacy/budget.py", "rho * (1 - ROUNDING)", "rho * (1 + ROUNDING)"),
         by="tests/calibration/test_budget.py",
+    ),
+    "one Wishart only": mutant(
+        ("privacy/matrix.py", "plus @ plus.T - minus @ minus.T", "plus @ plus.T"),
+        by=(
+            "tests/distribution/test_matrix.py",
+            "tests/audit/test_pure_audit.py",
+        ),
+    ),
+    "Wishart scale halved": mutant(
+        ("privacy/matrix.py", "        Fraction(nuclear, 2),\n", "        Fraction(nuclear, 4),\n"),
+        by=(
+            "tests/calibration/test_calibrated.py",
+            "tests/audit/test_pure_audit.py",
+        ),
+    ),
+    "d degrees of freedom": mutant(
+        ("privacy/matrix.py", "shape = (2, self.d, self.d + 1)", "shape = (2, self.d, self.d)"),
+        by="tests/distribution/test_matrix.py",
+    ),
+    "noise rounded alone": mutant(
+        ("curator.py", "law.settle(exact + drawn)", "exact + law.settle(drawn)"),
+        by="tests/distribution/test_matrix.py",
+    ),
+    "radius Gamma(D-1)": mutant(
+        ("privacy/matrix.py", "math.fsum(exponentials(count, bits))", "math.fsum(exponentials(count - 1, bits))"),
+        by="tests/distribution/test_matrix.py",
+    ),
+    "shrinkage reads n times the noise": mutant(
+        (
+            "release.py",
+            "        noise = answer.noise.spread().scaled(2.0**-answer.unit_bits / self.n)\n",
+            "        noise = answer.noise.spread().scaled(2.0**-answer.unit_bits)\n",
+        ),
+        by="tests/scripted/test_additive.py",
+    ),
+    "L1 sensitivity 5 percent too small": mutant(
+        (
+            "statistics/moments.py",
+            "ADD_REMOVE: add_remove}[neighbors] * self",
+            "ADD_REMOVE: add_remove}[neighbors] * 19 / 20 * self",
+        ),
+        by="tests/calibration/test_calibrated.py",
+    ),
+    "delta not lowered": mutant(
+        ("statistics/calibrated.py", "budget.delta - Fraction(gap * 1.01)", "budget.delta + Fraction(gap * 1.01)"),
+        by="tests/calibration/test_calibrated.py",
     ),
 }

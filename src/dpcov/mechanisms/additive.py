@@ -5,16 +5,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 from dpcov.curator import Curator
 from dpcov.errors import ParameterError, check_choice
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from dpcov.privacy.noise import NoiseLaw
+from dpcov.privacy.noise import NoiseLaw, RoundedLaw
 from dpcov.release import Release
 from dpcov.statistics.calibrated import GAUSSIAN, calibrated
-from dpcov.statistics.grid import Grid
 from dpcov.statistics.moments import REPLACE, SecondMoment
 
 POSTPROCESSES = ("shrink", "project", "clip", "none")
@@ -32,19 +32,31 @@ class Question:
     count_budget: Budget | None
     at_least: Fraction | None = None
 
-    def law(self, d: int, neighbors: str) -> NoiseLaw:
+    def law(self, moment: SecondMoment, neighbors: str) -> NoiseLaw:
         """Return the law of the noise, in grid steps; no data are needed."""
-        return calibrated(SecondMoment(Grid(1.0), d), self.moment_budget, neighbors, self.noise, self.at_least)
+        return calibrated(moment, self.moment_budget, neighbors, self.noise, self.at_least)
 
 
-def question(noise: str, budget: Budget, d: int, neighbors: str) -> Question:
+def question(noise: str, budget: Budget, moment: SecondMoment, neighbors: str) -> Question:
     """Convert the budget to what the noise serves, and set aside the count's share under add-remove."""
     served = _served(noise, budget, neighbors)
-    if neighbors == REPLACE:
-        return Question(noise, served, None)
-    # The optimal shares for ‖second moment‖_F ≈ 0.35: docs/mechanisms/gaussian.md and wishart.md
-    share = Fraction(4, 5 * d + 8) if isinstance(served, PureDP) else Fraction(1, 2 * d + 2)
-    return Question(noise, served.share(1 - share), served.share(share))
+    asked = Question(noise, served, None)
+    if neighbors != REPLACE:
+        # The optimal shares for ‖second moment‖_F ≈ 0.35: docs/mechanisms/gaussian.md and wishart.md
+        d = moment.d
+        share = Fraction(4, 5 * d + 8) if isinstance(served, PureDP) else Fraction(1, 2 * d + 2)
+        asked = Question(noise, served.share(1 - share), served.share(share))
+    if isinstance(budget, ApproxDP):
+        _check_tail(asked.law(moment, neighbors), budget)
+    return asked
+
+
+def _check_tail(law: NoiseLaw, budget: ApproxDP) -> None:
+    """Refuse rounded noise whose tail would not fit into δ: it counts (1 + e^ε) times, docs/guarantee.md."""
+    if isinstance(law, RoundedLaw) and (budget.epsilon > 700 or (1 + math.exp(budget.epsilon)) * law.tail > budget.delta):
+        raise ParameterError(
+            f"delta must exceed the tail of rounded noise, got {budget!r}. Hint: mechanism='laplace' is exact."
+        )
 
 
 def _served(noise: str, budget: Budget, neighbors: str) -> Budget:

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Callable
 
 from dpcov.curator import Curator
-from dpcov.errors import ParameterError
+from dpcov.errors import ParameterError, check_choice
 from dpcov.mechanisms.additive import question
 from dpcov.mechanisms.frobenius import frobenius
 from dpcov.mechanisms.gaussian import gaussian
@@ -28,14 +28,20 @@ ADDITIVE: dict[str, Callable[..., Release]] = {
 }
 
 
-def auto(curator: Curator, budget: Budget, *, postprocess: str | None = None) -> Release:
+def auto(curator: Curator, budget: Budget, *, postprocess: str | None = None, numerics: str = "rounded") -> Release:
     """Release the second moment by the additive mechanism with the smallest predicted error.
+
+    Parameters
+    ----------
+    numerics : {"rounded", "exact"}
+        "exact" leaves out the mechanisms whose noise is rounded (docs/guarantee.md): at a price in error under pure DP.
 
     Privacy
     -------
     ``budget``: that of the chosen mechanism.
     """
-    errors = predicted_errors(curator.d, budget, curator.neighbors)
+    check_choice("numerics", numerics, ("rounded", "exact"), "'exact' leaves out wishart and frobenius")
+    errors = predicted_errors(curator.d, budget, curator.neighbors, numerics)
     if not errors:
         raise ParameterError(f"budget must be large enough for some mechanism, got {budget!r}. Hint: spend more.")
     best = min(errors, key=errors.__getitem__)
@@ -43,17 +49,19 @@ def auto(curator: Curator, budget: Budget, *, postprocess: str | None = None) ->
     return dataclasses.replace(release, requested="auto")
 
 
-def predicted_errors(d: int, budget: Budget, neighbors: str) -> dict[str, float]:
+def predicted_errors(d: int, budget: Budget, neighbors: str, numerics: str = "rounded") -> dict[str, float]:
     """Return, for each additive mechanism that serves the budget, the r.m.s. Frobenius error of n times the second moment.
 
     For rows of norm 1, before post-processing, exactly as the mechanism would calibrate its noise.
     """
-    unit = 2.0 ** -SecondMoment(Grid(1.0), d).unit_bits
+    moment = SecondMoment(Grid(1.0), d)
+    unit = 2.0**-moment.unit_bits
     errors = {}
     for name in ADDITIVE:
         try:
-            law = question(name, budget, d, neighbors).law(d, neighbors)
+            law = question(name, budget, moment, neighbors).law(moment, neighbors)
         except ParameterError:
             continue  # another notion, or too small a budget for this noise
-        errors[name] = law.spread().scaled(unit).rms(d)
+        if law.numerics in ("exact", numerics):
+            errors[name] = law.spread().scaled(unit).rms(d)
     return errors

@@ -42,7 +42,7 @@ def frobenius(curator: Curator, budget: Budget, *, postprocess: str | None = Non
     (add-remove: √(D(D+1))/ε).
     """
     paper = wants_paper(constants)
-    asked = question(FROBENIUS, budget, curator.d, curator.neighbors)
+    asked = question(FROBENIUS, budget, curator.second_moment(), curator.neighbors)
     if paper and isinstance(asked.moment_budget, PureDP):
         sensitivity = sqrt_up(Fraction(2)) if curator.neighbors == REPLACE else Fraction(1)
         asked = replace(asked, at_least=2 * sensitivity / asked.moment_budget.epsilon)

@@ -41,9 +41,9 @@ def gaussian(curator: Curator, budget: Budget, *, postprocess: str | None = None
     (add-remove: 1/(2ρ)); "paper": d·σ.
     """
     paper = wants_paper(constants)
-    asked = question(GAUSSIAN, budget, curator.d, curator.neighbors)
+    asked = question(GAUSSIAN, budget, curator.second_moment(), curator.neighbors)
     if paper:
-        law = asked.law(curator.d, curator.neighbors)
+        law = asked.law(curator.second_moment(), curator.neighbors)
         assert isinstance(law, DiscreteGaussian)
         moment = curator.second_moment()
         # σ² for the paper's Δ² = 2 (also at d = 1, where 1 would do), or 1 for add-remove, on every entry

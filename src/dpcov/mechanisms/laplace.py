@@ -36,7 +36,7 @@ def laplace(curator: Curator, budget: Budget, *, postprocess: str | None = None,
     The raw error of n times the second moment has r.m.s. Frobenius norm √2·d·B(d)/ε, in units of row_norm².
     """
     paper = wants_paper(constants)
-    asked = question(LAPLACE, budget, curator.d, curator.neighbors)
+    asked = question(LAPLACE, budget, curator.second_moment(), curator.neighbors)
     if paper and isinstance(asked.moment_budget, PureDP):
         asked = replace(asked, at_least=2 * curator.d / asked.moment_budget.epsilon)
     return release_additive(curator, asked, postprocess=postprocess, constants=constants)

@@ -29,5 +29,5 @@ def wishart(curator: Curator, budget: Budget, *, postprocess: str | None = None)
     The raw error of n times the second moment has r.m.s. Frobenius norm (d+1)·√(2d)/ε, in units of row_norm²
     (add-remove: half).
     """
-    asked = question(WISHART, budget, curator.d, curator.neighbors)
+    asked = question(WISHART, budget, curator.second_moment(), curator.neighbors)
     return release_additive(curator, asked, postprocess=postprocess)

@@ -190,12 +190,15 @@ def pays_for(promise: Budget, charges: Sequence[Budget]) -> bool:
     An (ε, δ) promise may also be kept by pure charges whose ε add up to at most ε, or by zCDP charges whose ρ add up to at most
     the ρ that implies it; never by a mixture.
     """
-    total = compose(*charges)
-    if isinstance(promise, ApproxDP) and isinstance(total, PureDP):
-        return total.epsilon <= promise.epsilon
-    if isinstance(promise, ApproxDP) and isinstance(total, ZCDP):
-        return promise.to_zcdp().covers(total)
-    return promise.covers(total)
+    if not charges or len({type(charge) for charge in charges}) > 1:
+        return False
+    limit: Budget = promise
+    if isinstance(promise, ApproxDP) and isinstance(charges[0], PureDP):
+        limit = PureDP(promise.epsilon)
+    elif isinstance(promise, ApproxDP) and isinstance(charges[0], ZCDP):
+        limit = promise.to_zcdp()
+    totals = [sum(amounts) for amounts in zip(*(charge._amounts() for charge in charges), strict=True)]
+    return type(limit) is type(charges[0]) and all(a <= b for a, b in zip(totals, limit._amounts(), strict=True))
 
 
 def decimal_text(value: Fraction) -> str:

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from dpcov.errors import ParameterError
 from dpcov.privacy.budget import ZCDP, ApproxDP, PureDP
 
 SIGMA_SLACK = Fraction(1, 10**11)
@@ -41,6 +42,8 @@ def analytic_gaussian_sigma(sensitivity: float, budget: ApproxDP) -> float:
     low, high = 1e-12, 1.0
     while log_analytic_delta(1 / high, epsilon) > log_target:
         low, high = high, 2 * high
+        if high > 2.0**60:
+            raise ParameterError(f"delta must not be so small, got {budget!r}. Hint: the noise would exceed any answer.")
     while high / low - 1 > 1e-13:
         middle = math.sqrt(low * high)
         low, high = (middle, high) if log_analytic_delta(1 / middle, epsilon) > log_target else (low, middle)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from dpcov.errors import ParameterError
 from dpcov.linalg import pack, triangle_size
 from dpcov.privacy.bits import Bits
+from dpcov.privacy.budget import decimal_text
 from dpcov.privacy.noise import NoiseLaw, Spread
 from dpcov.privacy.normal import RELATIVE_ERROR, UNSEEN, exponentials, normals
 
@@ -34,7 +35,13 @@ TAIL = 80.0
 LEAST_DEVIATION = 2.0**12
 """Noise of a smaller standard deviation than this many grid steps is raised to it: rounding would cost too much ε."""
 
-LARGEST_ENTRY = 2.0**62
+LARGEST_ENTRY = 2**62
+LARGEST_EPSILON = Fraction(10**12)
+"""A larger ε is served as this one: more noise than asked for, and far less than a grid step."""
+
+TOLERANCE = Fraction(10**12 - 1, 10**12)
+"""Another machine's logarithms may calibrate the same law to another last digit."""
+
 ROUNDOFF = 2.0**-53
 
 
@@ -51,8 +58,8 @@ class _Lattice:
     numerics: ClassVar[str] = "rounded"
 
     def __post_init__(self) -> None:
-        if not 0 <= self.lattice <= 61 or self.d < 1:
-            raise ParameterError(f"lattice must be between 0 and 61, got {self.lattice}. Hint: this noise does not fit int64.")
+        if not 0 <= self.lattice <= 61 or self.d < 1 or not 0 < self.scale <= LARGEST_ENTRY or not self.excess < 2**64:
+            raise ParameterError("the noise must fit into int64, got a scale or a lattice that does not. Hint: spend more.")
 
     def settle(self, total: Integers) -> Integers:
         """Round exact sum plus noise to the lattice, in integers: half-open cells, no ties."""
@@ -60,8 +67,11 @@ class _Lattice:
         return np.asarray((total + half) >> self.lattice << self.lattice)
 
     def is_at_least(self, other: NoiseLaw) -> bool:
-        """Compare the scales of two laws of the same kind and size."""
-        return isinstance(other, _Lattice) and (type(self), self.d) == (type(other), other.d) and self.scale >= other.scale
+        """Whether this could be the other law, or the same with a larger scale and so a coarser lattice."""
+        if not isinstance(other, _Lattice) or (type(self), self.d, self.tail) != (type(other), other.d, other.tail):
+            return False
+        noisy = self.scale >= other.scale * TOLERANCE and other.lattice <= self.lattice <= other.lattice + 8
+        return noisy and 0 < self.excess <= 2 * other.excess
 
     def to_json(self) -> dict[str, str]:
         """Return the parameters."""
@@ -72,7 +82,13 @@ class _Lattice:
     def from_json(cls, record: Mapping[str, Fraction]) -> Self:
         """Read the parameters."""
         values = dict(record)
-        return cls(int(values.pop("d")), lattice=int(values.pop("lattice")), **values)
+        d, lattice = values.pop("d"), values.pop("lattice")
+        if d.denominator != 1 or lattice.denominator != 1:
+            raise TypeError("d and lattice are integers")
+        return cls(int(d), lattice=int(lattice), **values)
+
+    def _rounding_variance(self) -> float:
+        return 4.0**self.lattice / 12
 
 
 @dataclass(frozen=True)
@@ -92,7 +108,7 @@ class WishartDifference(_Lattice):
     def spread(self) -> Spread:
         """Off-diagonal variance 2(d+1)s², diagonal 4(d+1)s²."""
         variance = 2 * (self.d + 1) * float(self.scale) ** 2
-        return Spread(2 * variance, variance, wishart=True)
+        return Spread(2 * variance + self._rounding_variance(), variance + self._rounding_variance(), wishart=True)
 
 
 @dataclass(frozen=True)
@@ -105,16 +121,15 @@ class FrobeniusNoise(_Lattice):
         """Draw direction and radius; an entry above the diagonal is its isometric coordinate divided by √2."""
         count = sum(sizes)
         direction = normals(count, bits)
-        radius = exponentials(count, bits).sum() * float(self.scale)  # Gamma(D) as a sum of D exponentials
-        with np.errstate(all="ignore"):
-            entries = direction * (radius / np.sqrt(np.sum(direction * direction)))
+        radius = math.fsum(exponentials(count, bits)) * float(self.scale)  # Gamma(D) as a sum of D exponentials
+        entries = direction * (radius / math.sqrt(math.fsum(direction * direction)))
         entries[self.d :] /= math.sqrt(2)
         return np.asarray(np.rint(entries), dtype=np.int64)
 
     def spread(self) -> Spread:
         """E‖N‖²_F = D(D+1)·scale², shared evenly by D coordinates."""
         variance = (triangle_size(self.d) + 1) * float(self.scale) ** 2
-        return Spread(variance, variance / 2)
+        return Spread(variance + self._rounding_variance(), variance / 2 + self._rounding_variance())
 
 
 Law = TypeVar("Law", WishartDifference, FrobeniusNoise)
@@ -154,8 +169,8 @@ def calibrate_frobenius(d: int, sensitivity: Fraction, epsilon: Fraction, least_
         epsilon,
         least_scale,
         deviation=math.sqrt((size + 1) / 2),
-        # direction and exponentials each err by RELATIVE_ERROR; two sums of D terms and a few products round 2D+8 times
-        error=radius * (4 * RELATIVE_ERROR + 1.01 * (2 * size + 8) * ROUNDOFF),
+        # direction and exponentials each err by RELATIVE_ERROR; fsum rounds once
+        error=radius * (4 * RELATIVE_ERROR + 16 * ROUNDOFF),
         largest=radius,
         lipschitz=d / float(sensitivity),  # a shift by at most t in each entry has ‖·‖_F ≤ d·t
         tail=math.exp(-TAIL) + 2 * size * UNSEEN,
@@ -177,23 +192,27 @@ def _calibrated(
 ) -> Law:
     """Choose lattice and scale so that ε(scale) + excess ≤ ε. Keyword numbers are per unit of scale, in grid steps."""
     entries = triangle_size(d)
+    refusal = ParameterError(
+        f"epsilon must leave room for the rounding of this noise, got {decimal_text(epsilon)[:20]} at d = {d}. "
+        f"Hint: spend more, or use mechanism 'laplace', whose noise is exact."
+    )
+    epsilon = min(epsilon, LARGEST_EPSILON)
     least = max(least_scale, Fraction(LEAST_DEVIATION / deviation))
-    scale = float(max(sensitivity / epsilon, least))
+    if max(sensitivity / epsilon, least) > LARGEST_ENTRY:
+        raise refusal
+    scale, budget = float(max(sensitivity / epsilon, least)), float(epsilon)
     e = 2 * scale * error + 0.5  # twice, because the final scale is a little larger; rint to the grid errs by a half
-    budget = float(epsilon)
-    # at most a hundredth of ε is spent on rounding, and the lattice costs no accuracy where it is an eighth of the noise
-    lattice = max(math.floor(math.log2(deviation * scale / 8)), math.ceil(math.log2(400 * e * entries / budget)))
+    # An eighth of the noise costs no accuracy; more, up to the noise itself, where rounding would cost a hundredth of ε.
+    finest, coarsest = math.floor(math.log2(deviation * scale / 8)), math.floor(math.log2(deviation * scale))
+    lattice = min(max(finest, math.ceil(math.log2(400 * e * entries / budget))), coarsest)
     step = 2.0**lattice
-    excess = entries * math.log1p(4 * e / (step - 2 * e)) + lipschitz * 2 * e * budget
-    if excess > budget / 2 or 2 * scale * largest + step > LARGEST_ENTRY:
-        raise ParameterError(
-            f"epsilon must leave room for the rounding of this noise, got about {budget:.3g} at d = {d}. "
-            f"Hint: spend more, or use mechanism 'laplace', whose noise is exact."
-        )
+    excess = entries * math.log1p(4 * e / (step - 2 * e)) + lipschitz * 2 * e * budget if step > 4 * e else budget
+    if excess > budget / 4 or 4 * scale * largest + step > LARGEST_ENTRY:
+        raise refusal
     spent = Fraction(math.ceil(excess * (1 + 1e-9) * 2**64), 2**64)
     exact = max(sensitivity / (epsilon - spent), least)
-    rounded_up = Fraction(math.nextafter(float(exact), math.inf))
-    return kind(d, rounded_up, lattice, spent, Fraction(1, 2 ** math.floor(-math.log2(tail))))
+    rounded = float(exact) if Fraction(float(exact)) >= exact else math.nextafter(float(exact), math.inf)
+    return kind(d, Fraction(rounded), lattice, spent, Fraction(1, 2 ** math.floor(-math.log2(tail))))
 
 
 def _gamma_tail(shape: float) -> float:

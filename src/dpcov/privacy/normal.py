@@ -56,13 +56,16 @@ def _uniforms(count: int, bits: Bits) -> tuple[Floats, Floats]:
     all 64 are equal, another 64.
     """
     high = bits.words(count)
-    uniform, complement = (high.astype(np.float64) + 0.5) * 2.0**-64, ((~high).astype(np.float64) + 0.5) * 2.0**-64
     short = np.flatnonzero((high < SHORT_WORD) | (~high < SHORT_WORD))
     low = bits.words(len(short))
-    for values, first, second in ((uniform, high[short], low), (complement, ~high[short], ~low)):
-        values[short] = first * 2.0**-64 + (second + 0.5) * 2.0**-128
-    for index in short[(high[short] == 0) | (~high[short] == 0)]:
-        last = (float(bits.words(1)[0]) + 0.5) * 2.0**-192
-        uniform[index] += last
-        complement[index] += last
+    results = []
+    for first, second in ((high, low), (~high, ~low)):
+        values = (first.astype(np.float64) + 0.5) * 2.0**-64
+        values[short] = first[short] * 2.0**-64 + (second + 0.5) * 2.0**-128
+        results.append(values)
+    uniform, complement = results
+    for place in np.flatnonzero((high[short] == 0) | (~high[short] == 0)):
+        last = int(bits.words(1)[0])
+        side, word = (uniform, int(low[place])) if high[short[place]] == 0 else (complement, int(~low[place]))
+        side[short[place]] = word * 2.0**-128 + (last + 0.5) * 2.0**-192
     return uniform, complement
