@@ -28,7 +28,7 @@ check: $(READY) ## Formatting, lint, strict types, the direction of imports
 	$(RUN) -m pytest -q tests/test_architecture.py
 
 audit: $(READY) ## Slower evidence: more trials, and branch coverage of the kernel
-	$(RUN) -m pytest -m audit --override-ini 'addopts=-ra --strict-markers'
+	$(RUN) -m pytest -m audit -s --override-ini 'addopts=-ra --strict-markers'
 	$(RUN) -m pytest -q --ignore tests/mutation --cov --cov-report=term
 
 bench: $(READY) ## Speed against X.T @ X plus eigh, and accuracy tables (DATA=folder for adult, airfoil, MNIST)

@@ -68,4 +68,5 @@ def project_simplex(values: NDArray[np.float64], total: float) -> NDArray[np.flo
     active = np.flatnonzero(descending > lowered)
     if len(active) == 0:  # the total is lost in the rounding of values beyond 1e16 times its size
         return np.where(values == values.max(), total / np.sum(values == values.max()), 0.0)
-    return np.asarray(np.maximum(values - lowered[active[-1]], 0.0))
+    projected = np.maximum(values - lowered[active[-1]], 0.0)
+    return np.asarray(projected * min(1.0, total / projected.sum()))  # the last digits of a large sum may be lost

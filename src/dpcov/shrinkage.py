@@ -75,7 +75,7 @@ def shrink_spectrum(noisy: Floats, noise: Spread, bound: float) -> Floats:
 
 
 def _denoised(noisy: Floats, noise: Spread) -> Floats:
-    """Apply the rotation-invariant estimator of Bun, Allez, Bouchaud and Potters (2016), eq. (31), smoothed over η."""
+    """Apply the rotation-invariant estimator of Bun, Allez, Bouchaud and Potters (2016), smoothed over η."""
     d = len(noisy)
     deviation = math.sqrt(noise.off_diagonal_variance * (d + 1))
     if d == 1 or deviation == 0:

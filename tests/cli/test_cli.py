@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -69,3 +70,35 @@ def test_help_and_version_do_not_load_numpy(tmp_path: Path) -> None:
     code = "import sys, dpcov, dpcov.cli; sys.exit('numpy' in sys.modules or 'rich' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=tmp_path).returncode == 0
     assert dpcov.__version__ in run("--version", cwd=tmp_path).stdout
+
+
+def test_plan_predicts_without_data(tmp_path: Path) -> None:
+    table = run("plan", "covariance", "--n", "48842", "--d", "108", "--epsilon", "1", cwd=tmp_path)
+    assert table.returncode == 0, table.stderr
+    assert "what auto chooses" in table.stdout
+    printed = run("plan", "covariance", "--n", "48842", "--d", "108", "--epsilon", "1", "--json", cwd=tmp_path)
+    assert list(json.loads(printed.stdout)) == ["wishart", "frobenius", "laplace"]
+    assert abs(json.loads(printed.stdout)["wishart"] - 109 * 216**0.5 / 48842) < 1e-5
+    approximate = run(
+        "plan", "covariance", "--n", "9", "--d", "108", "--epsilon", "1", "--delta", "1e-6", "--json", cwd=tmp_path
+    )
+    assert next(iter(json.loads(approximate.stdout))) == "gaussian"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--n", "0", "--d", "3", "--epsilon", "1"],
+        ["--n", "5", "--d", "3"],
+        ["--n", "5", "--d", "3", "--rho", "1", "--epsilon", "1"],
+        ["--n", "5", "--d", "3", "--epsilon", "nan"],
+        ["--n", "5", "--d", "3", "--delta", "1e-6"],
+        ["--n", "5", "--d", "3", "--rho", "1", "--neighbors", "swap"],
+        ["--n", "5", "--d", "300", "--epsilon", "1e-300"],
+    ],
+)
+def test_plan_refuses_bad_numbers_with_code_2(arguments: list[str], tmp_path: Path) -> None:
+    refused = run("plan", "covariance", *arguments, cwd=tmp_path)
+    assert refused.returncode == 2
+    assert refused.stdout == ""
+    assert "Traceback" not in refused.stderr

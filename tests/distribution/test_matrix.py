@@ -196,8 +196,9 @@ class TestWishart:
         """Size 1e-6 for each kind of entry, by the normal law: mean 0, variances 4(d+1)s² and 2(d+1)s²; 5 % in s is caught."""
         law = law_of("wishart", 5)
         draws = draws_of(law, 12_000, 408)
-        assert law.spread().diagonal_variance == pytest.approx(24 * float(law.scale) ** 2, rel=1e-15)
-        assert law.spread().off_diagonal_variance == pytest.approx(12 * float(law.scale) ** 2, rel=1e-15)
+        rounding = 4.0**law.lattice / 12  # of the lattice
+        assert law.spread().diagonal_variance == pytest.approx(24 * float(law.scale) ** 2 + rounding, rel=1e-14)
+        assert law.spread().off_diagonal_variance == pytest.approx(12 * float(law.scale) ** 2 + rounding, rel=1e-14)
         for entries, variance in ((draws[:, :5], 24.0), (draws[:, 5:], 12.0)):
             assert 2 * stats.norm.sf(abs(entries.mean()) / math.sqrt(variance / entries.size)) > SIZE / 2
             squares = (entries**2).mean(axis=1)  # entries of one matrix depend on each other, matrices do not
@@ -352,8 +353,9 @@ class TestFrobenius:
         assert stats.kstest(norms, stats.gamma(15).cdf).pvalue > SIZE
         shares = (draws[:, :5] ** 2).sum(axis=1) / norms**2
         assert stats.kstest(shares, stats.beta(5 / 2, 10 / 2).cdf).pvalue > SIZE
-        assert law.spread().rms(5) == pytest.approx(math.sqrt(15 * 16) * float(law.scale), rel=1e-14)
-        assert law.spread().diagonal_variance == pytest.approx(2 * law.spread().off_diagonal_variance, rel=1e-15)
+        rounding = 4.0**law.lattice / 12
+        assert law.spread().diagonal_variance == pytest.approx(16 * float(law.scale) ** 2 + rounding, rel=1e-14)
+        assert law.spread().off_diagonal_variance == pytest.approx(8 * float(law.scale) ** 2 + rounding, rel=1e-14)
 
 
 KINDS = {"wishart": WishartDifference, "frobenius": FrobeniusNoise}
@@ -411,8 +413,8 @@ def rounding_error(law: Laws) -> float:
     d, scale = law.d, float(law.scale)
     if isinstance(law, WishartDifference):
         return 0.5 + scale * 2 * 2 * gamma_bound((d + 1) / 2) * (2 * RELATIVE_ERROR + (d + 5) * 2.0**-53)
-    size = triangle_size(d)
-    return 0.5 + scale * gamma_bound(size) * (3 * RELATIVE_ERROR + (2 * size + 8) * 2.0**-53)
+    # a coordinate, the norm and the radius err by RELATIVE_ERROR each; sums and products round ten times in all
+    return 0.5 + scale * gamma_bound(triangle_size(d)) * (3 * RELATIVE_ERROR + 10 * 2.0**-53)
 
 
 def needed_excess(law: Laws, sensitivity: float, epsilon: float) -> float:
@@ -456,15 +458,12 @@ class TestExcess:
             assert smallest**2 >= squared
         assert 0 < law.excess < exact / 2
 
+    @pytest.mark.parametrize("noise", KINDS)
     @pytest.mark.parametrize(("d", "most"), [(13, 1e-6), (108, 1e-5), (784, 1e-3)])
-    def test_it_is_small(self, d: int, most: float) -> None:
-        law = law_of("wishart", d)
+    def test_it_is_small(self, noise: str, d: int, most: float) -> None:
+        law = law_of(noise, d)
         assert float(law.excess) < most
         assert float(law.tail) < 2.0**-100
-
-    def test_it_is_small_for_frobenius(self) -> None:
-        assert float(law_of("frobenius", 13).excess) < 1e-6
-        assert float(law_of("frobenius", 13).tail) < 2.0**-100
 
     @pytest.mark.parametrize("noise", KINDS)
     @pytest.mark.parametrize("d", [1, 2, 13, 60])
@@ -475,7 +474,7 @@ class TestExcess:
         assert deviation / 16 < 2.0**law.lattice <= deviation / 8 * (1 + 1e-6)
 
     @pytest.mark.parametrize(
-        ("mechanism", "d", "epsilon"), [(wishart, 784, 1e-6), (frobenius, 784, 1e-2), (frobenius, 50, 1e-6)]
+        ("mechanism", "d", "epsilon"), [(wishart, 784, 1e-6), (frobenius, 784, 1e-4), (frobenius, 50, 1e-8)]
     )
     def test_too_small_an_epsilon_is_refused_before_reading(
         self, mechanism: Callable[..., object], d: int, epsilon: float
@@ -487,7 +486,7 @@ class TestExcess:
             assert asked.spent == ()
 
     def test_packing_is_that_of_the_statistic(self) -> None:
-        """The diagonal first: entries have twice the variance there (size 1e-6 by an F test over 4000 matrices)."""
+        """The diagonal first: entries have twice the variance there; the band is 15 standard errors, size below 1e-6."""
         law = law_of("wishart", 3)
         draws = draws_of(law, 4000, 441)
         ratio = (draws[:, :3] ** 2).mean() / (draws[:, 3:] ** 2).mean()

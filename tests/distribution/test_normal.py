@@ -194,7 +194,7 @@ def test_exponentials_err_less_than_is_claimed(small: bool) -> None:
 
 @pytest.mark.parametrize("small", [False, True])
 def test_normals_err_less_than_is_claimed(small: bool) -> None:
-    """As above; beside the claim, the bits that were not drawn count for 2⁻⁶⁰ at most in these words."""
+    """As above; beside the claim, the bits that were not drawn count for 2⁻⁵⁷ at most in these words."""
     bits = Recorded(308, small=small)
     draws = normals(3001, bits)
     with mpmath.workdps(60):

@@ -221,7 +221,7 @@ def _log(value: Fraction) -> float:
 
 
 def _log_delta(a: float, rho: float, epsilon: float) -> float:
-    """Return log δ at order α = 1 + a (Canonne, Kamath and Steinke 2020, Corollary 13).
+    """Return log δ at order α = 1 + a (Canonne, Kamath and Steinke 2020, Proposition 12).
 
     δ = exp((α−1)(αρ−ε)) · (1−1/α)^α / (α−1), rearranged so that nothing cancels as a → 0 or a → ∞.
     """

@@ -18,7 +18,7 @@ def gaussian_variance(sensitivity_squared: Fraction, budget: ZCDP) -> Fraction:
     """Return σ² = Δ₂²/(2ρ), exact.
 
     Integer answers that move by at most Δ₂, plus discrete Gaussians of variance σ², are ρ-zCDP
-    (Canonne, Kamath and Steinke 2020, Theorem 14; docs/mechanisms/gaussian.md).
+    (Canonne, Kamath and Steinke 2020, multivariate form; docs/mechanisms/gaussian.md).
     """
     return sensitivity_squared / (2 * budget.rho)
 

@@ -76,7 +76,7 @@ def discrete_laplace(scale: Fraction, size: int, bits: Bits) -> Integers:
 def discrete_gaussian(variance: Fraction, size: int, bits: Bits) -> Integers:
     """Draw from P(x) ∝ exp(−x²/(2·variance)) on the integers."""
     check_variance(variance)
-    scale = math.isqrt(math.floor(variance)) + 1  # t = ⌊σ⌋ + 1, the proposal of the paper's Algorithm 3
+    scale = math.isqrt(math.floor(variance)) + 1  # t = ⌊σ⌋ + 1, the proposal of the paper's sampler
     centre, spread, inverse = float(variance / scale), float(2 * variance), 1.0 / scale
 
     def excess(magnitude: Integers, low: Integers) -> Floats:

@@ -71,7 +71,7 @@ class _Lattice:
         if not isinstance(other, _Lattice) or (type(self), self.d, self.tail) != (type(other), other.d, other.tail):
             return False
         noisy = self.scale >= other.scale * TOLERANCE and other.lattice <= self.lattice <= other.lattice + 8
-        return noisy and 0 < self.excess <= 2 * other.excess
+        return noisy and other.excess / 4 <= self.excess <= 2 * other.excess
 
     def to_json(self) -> dict[str, str]:
         """Return the parameters."""

@@ -1,7 +1,7 @@
 """From raw rows to integer rows of bounded norm: the clip that the sensitivities rest on.
 
 A row's integers are a function of that row and of public numbers alone. Each step is elementwise and correctly
-rounded (IEEE division, square root, rint), or an exact maximum, or a sum of integers below 2⁵³, which float64 adds
+rounded (IEEE division, product, square root, rint), or an exact maximum, or a sum of integers below 2⁵³, which float64 adds
 exactly in any order. So no block size, memory layout, thread count or vector unit can change them, and the final
 inequality ‖z‖² ≤ 4ᵏ is checked on the integers themselves.
 
@@ -63,8 +63,7 @@ class Grid:
         # A row with an entry beyond row_norm is divided by that entry, so that 1e308 neither overflows nor loses its
         # direction; its norm stays at least 1, so the clip still meets it.
         peak = np.maximum.reduceat(np.abs(z).ravel(), np.arange(0, z.size, z.shape[1]))  # per row; faster than max(axis=1)
-        divisor = np.maximum(peak, self.row_norm) / self.one  # exact: a power of two
-        np.divide(z, divisor[:, None], out=z)
+        np.multiply(z, (self.one / np.maximum(peak, self.row_norm))[:, None], out=z)
         np.rint(z, out=z)
 
 
