@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError
-from dpcov.sources.base import BLOCK_ELEMENTS, add_up
+from dpcov.sources.base import add_up, default_block_rows
 from dpcov.statistics.grid import MAX_FEATURES
 from dpcov.statistics.moments import Statistic
 
@@ -20,7 +20,7 @@ class ArraySource:
 
     def __init__(self, data: object, block_rows: int | None = None) -> None:
         self._array = _checked(data)
-        self._block_rows = block_rows or max(1, BLOCK_ELEMENTS // self._array.shape[1])
+        self._block_rows = block_rows or default_block_rows(self._array.shape[1])
 
     @property
     def n(self) -> int:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from dpcov.statistics.moments import Statistic
 
-BLOCK_ELEMENTS = 2**20
-"""Default size of a block: 8 MB of float64, enough for BLAS to run at full speed."""
+BLOCK_ELEMENTS, BLOCK_ROWS = 2**19, 1024
+"""A block has about 4 MB of float64, which stays in cache, but enough rows that a product of blocks outweighs their sum."""
 
 
 class Source(Protocol):
@@ -35,6 +35,11 @@ class Source(Protocol):
     def total(self, statistic: Statistic) -> NDArray[np.int64]:
         """Return the sum of the statistic over all rows."""
         ...
+
+
+def default_block_rows(d: int) -> int:
+    """Return how many rows of d columns to read at a time."""
+    return max(BLOCK_ELEMENTS // d, BLOCK_ROWS)
 
 
 def add_up(statistic: Statistic, blocks: Iterable[NDArray[np.float64]]) -> NDArray[np.int64]:

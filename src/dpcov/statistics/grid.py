@@ -24,7 +24,7 @@ MAX_FEATURES = 2**15
 SHRINK = 1 - 2.0**-40
 """Makes a shrunk row end strictly inside the ball in spite of the roundings of the square root and the product."""
 
-CHUNK = 2**16  # elements at a time, so that the dozen passes below stay in cache
+CHUNK = 2**17  # elements at a time, so that the dozen passes below stay in cache
 
 
 @dataclass(frozen=True)
