@@ -14,7 +14,7 @@ from dpcov.errors import ParameterError, check_choice
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.privacy.noise import NoiseLaw, RoundedLaw
 from dpcov.release import Release
-from dpcov.statistics.calibrated import GAUSSIAN, calibrated
+from dpcov.statistics.calibrated import GAUSSIAN, calibrated, is_analytic
 from dpcov.statistics.moments import REPLACE, SecondMoment
 
 POSTPROCESSES = ("shrink", "project", "clip", "none")
@@ -39,7 +39,7 @@ class Question:
 
 def question(noise: str, budget: Budget, moment: SecondMoment, neighbors: str) -> Question:
     """Convert the budget to what the noise serves, and set aside the count's share under add-remove."""
-    served = _served(noise, budget, neighbors)
+    served = _served(noise, budget, moment, neighbors)
     asked = Question(noise, served, None)
     if neighbors != REPLACE:
         # The optimal shares for ‖second moment‖_F ≈ 0.35: docs/mechanisms/gaussian.md and wishart.md
@@ -59,12 +59,12 @@ def _check_tail(law: NoiseLaw, budget: ApproxDP) -> None:
         )
 
 
-def _served(noise: str, budget: Budget, neighbors: str) -> Budget:
+def _served(noise: str, budget: Budget, moment: SecondMoment, neighbors: str) -> Budget:
     if noise == GAUSSIAN and isinstance(budget, ZCDP):
         return budget
     if noise == GAUSSIAN and isinstance(budget, ApproxDP):
-        # One Gaussian answer is calibrated exactly; two are composed as zCDP.
-        return budget if neighbors == REPLACE else budget.to_zcdp()
+        # One Gaussian answer is calibrated analytically; two are composed as zCDP.
+        return budget if neighbors == REPLACE and is_analytic(moment, budget, neighbors) else budget.to_zcdp()
     if noise != GAUSSIAN and isinstance(budget, PureDP | ApproxDP):
         return PureDP(budget.epsilon)
     serves = "ZCDP or ApproxDP" if noise == GAUSSIAN else "PureDP or ApproxDP"

@@ -37,7 +37,7 @@ LEAST_DEVIATION = 2.0**12
 
 LARGEST_ENTRY = 2**62
 LARGEST_EPSILON = Fraction(10**12)
-"""A larger ε is served as this one: more noise than asked for, and far less than a grid step."""
+"""A larger ε is served as this one: more noise than asked for, though the least deviation decides long before."""
 
 TOLERANCE = Fraction(10**12 - 1, 10**12)
 """Another machine's logarithms may calibrate the same law to another last digit."""

@@ -38,6 +38,11 @@ def calibrated(statistic: Statistic, budget: Budget, neighbors: str, noise: str,
         if isinstance(budget, ZCDP):
             variance = gaussian_variance(sensitivity_squared, budget)
         else:
+            if not is_analytic(statistic, budget, neighbors):
+                raise ParameterError(
+                    f"delta must exceed a hundred times the gap between discrete and continuous noise, got {budget!r}. "
+                    f"Hint: use to_zcdp()."
+                )
             variance = sensitivity_squared * _analytic_multiplier(statistic, sensitivity_squared, budget) ** 2
         return DiscreteGaussian(tuple((part.name, max(variance / part.weight, least)) for part in statistic.parts))
     if noise == LAPLACE and isinstance(budget, PureDP):
@@ -53,19 +58,25 @@ def calibrated(statistic: Statistic, budget: Budget, neighbors: str, noise: str,
     )
 
 
+def is_analytic(statistic: Statistic, budget: ApproxDP, neighbors: str) -> bool:
+    """Whether discrete Gaussian noise is close enough to continuous for analytic calibration; else go through `to_zcdp`."""
+    sensitivity_squared = Fraction(statistic.sensitivity_squared(neighbors))
+    multiplier = analytic_gaussian_sigma(1.0, budget)
+    smallest = multiplier * math.sqrt(float(sensitivity_squared) / max(part.weight for part in statistic.parts))
+    return _gap(statistic, sensitivity_squared, budget, multiplier) <= float(budget.delta) / 100 and smallest >= 1000
+
+
+def _gap(statistic: Statistic, sensitivity_squared: Fraction, budget: ApproxDP, multiplier: float) -> float:
+    """Bound the δ between discrete and continuous noise: (1 + e^ε)·0.021·Σ 1/σᵢ², docs/mechanisms/gaussian.md."""
+    inverse_variances = sum(part.weight * part.size for part in statistic.parts) / (multiplier**2 * float(sensitivity_squared))
+    return (1 + math.exp(min(float(budget.epsilon), 700.0))) * DISCRETE_GAP * inverse_variances
+
+
 def _analytic_multiplier(statistic: Statistic, sensitivity_squared: Fraction, budget: ApproxDP) -> Fraction:
     """Return σ/Δ for discrete Gaussians under (ε, δ): docs/mechanisms/gaussian.md, "Under (ε, δ)".
 
     Balle and Wang's σ is for the continuous Gaussian; δ is lowered by what the discrete one can differ from it.
     """
-    first = analytic_gaussian_sigma(1.0, budget)
-    inverse_variances = sum(part.weight * part.size for part in statistic.parts) / (first**2 * float(sensitivity_squared))
-    gap = (1 + math.exp(min(float(budget.epsilon), 700.0))) * DISCRETE_GAP * inverse_variances
-    smallest = first * math.sqrt(float(sensitivity_squared) / max(part.weight for part in statistic.parts))
-    if gap > float(budget.delta) / 100 or smallest < 1000:
-        raise ParameterError(
-            f"delta must exceed a hundred times the gap between discrete and continuous noise, got {budget!r}. "
-            f"Hint: use {type(budget).__name__}.to_zcdp()."
-        )
+    gap = _gap(statistic, sensitivity_squared, budget, analytic_gaussian_sigma(1.0, budget))
     lowered = ApproxDP(budget.epsilon, budget.delta - Fraction(gap * 1.01))
     return Fraction(analytic_gaussian_sigma(1.0, lowered))
