@@ -136,7 +136,7 @@ class Release:
         }[type(self.privacy)](self.privacy)
         rounded = [law for law in (answer.noise for answer in self.answers) if isinstance(law, RoundedLaw)]
         if rounded:
-            promise += f", but for a probability below 2**-{math.floor(-math.log2(max(law.tail for law in rounded))) - 1}"
+            promise += f" (but for a probability below 2**-{math.floor(-math.log2(max(law.tail for law in rounded))) - 1})"
         if self.seeded:
             return f"seeded: not private. With the operating system's randomness it would be {promise} for {change}."
         return f"{promise} for {change}; column names, row_norm and the options are public."
