@@ -20,7 +20,7 @@ PAIRS = {"e1 by e2": (np.eye(2)[:1], np.eye(2)[1:]), "e1 by 0": (np.eye(2)[:1], 
     [("gaussian", ZCDP("0.5")), ("laplace", PureDP(1)), ("wishart", PureDP(1)), ("frobenius", PureDP(1))],
 )
 def test_many_releases_stay_under_the_promise(mechanism: str, budget: Budget, pair: str) -> None:
-    """Rejects correct code with probability below 4e-6; at δ = 0.1 an ε 15 % too large for the promise would show."""
+    """Rejects correct code with probability below 4e-6. Half the Gaussian noise, or a third of a pure one, would be proved."""
     one, other = (np.vstack([BASE, row]) for row in PAIRS[pair])
     findings = audit_covariance(one, other, budget, trials=30_000, mechanism=mechanism)
     for finding in findings:
