@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dpcov.api import covariance
     from dpcov.errors import BudgetError, DpcovError, EngineError, ParameterError, ReleaseError
     from dpcov.mechanisms import MECHANISMS
-    from dpcov.privacy.budget import ZCDP, ApproxDP, PureDP
+    from dpcov.privacy.budget import ZCDP, ApproxDP, PureDP, compose
     from dpcov.release import Release
     from dpcov.release_file import load
 
@@ -28,6 +28,7 @@ _HOME = {
     "PureDP": "privacy.budget",
     "ZCDP": "privacy.budget",
     "ApproxDP": "privacy.budget",
+    "compose": "privacy.budget",
     "DpcovError": "errors",
     "ParameterError": "errors",
     "BudgetError": "errors",
@@ -42,6 +43,7 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "PureDP",
     "ZCDP",
     "ApproxDP",
+    "compose",
     "MECHANISMS",
     "DpcovError",
     "ParameterError",

@@ -12,10 +12,7 @@ from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.release import Option, Release
 from dpcov.sources.array import ArraySource
 from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import NEIGHBORS, REPLACE
-
-MAX_ROWS = 2**30
-"""At 16 bits the exact sums then stay below 2⁶², and one bit of int64 is left for the noise."""
+from dpcov.statistics.moments import MAX_ROWS, NEIGHBORS, REPLACE
 
 
 def covariance(

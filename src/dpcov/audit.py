@@ -36,7 +36,7 @@ class Finding:
 
 
 DISTANCES: dict[str, Callable[[Floats], float]] = {
-    # minus the log-density of each noise, up to constants: their difference separates two neighbours best
+    # the norm that each noise is calibrated to: differences of distances separate neighbours well
     "discrete gaussian": lambda noise: float(np.sum(noise**2)),
     "discrete laplace": lambda noise: float(np.abs(np.triu(noise)).sum()),
     "frobenius": lambda noise: float(np.linalg.norm(noise)),
@@ -57,8 +57,8 @@ def audit_covariance(
 ) -> list[Finding]:
     """Release ``trials`` times from each of two neighbours and bound ε from below at each δ.
 
-    A correct library is accused at one δ with probability at most ``alpha``. ``arguments`` go to `dpcov.covariance`; rows
-    should have norm at most 1 and ``row_norm`` be 1, or the scores separate the neighbours less well.
+    A correct library is accused at one δ with probability at most ``alpha``. ``arguments`` go to `dpcov.covariance`;
+    ``row_norm`` is 1, so rows should have norm at most 1.
     """
     centres = [data.T @ data for data in (first, second)]
 

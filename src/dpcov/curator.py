@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from dpcov._version import __version__
 from dpcov.errors import BudgetError, EngineError, ParameterError, check_choice, shown
 from dpcov.privacy.bits import Bits
-from dpcov.privacy.budget import Budget, PureDP, pays_for
+from dpcov.privacy.budget import ApproxDP, Budget, PureDP, pays_for
 from dpcov.privacy.noise import NoiseLaw
 from dpcov.release import Answer, Option, Release, Spend
 from dpcov.sources.base import Source
-from dpcov.statistics.calibrated import GAUSSIAN, LAPLACE, calibrated
+from dpcov.statistics.calibrated import GAUSSIAN, LAPLACE, calibrated, check_tail
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.moments import NEIGHBORS, REPLACE, STATISTICS, Count, SecondMoment, Statistic, check_exact_blas
 
@@ -155,7 +155,10 @@ class Curator:
             raise ParameterError("statistic must be one of this curator's rows, got another. Hint: curator.second_moment().")
         if not isinstance(at_least, Fraction | None):
             raise ParameterError(f"at_least must be a Fraction, got {shown(at_least)}. Hint: exact numbers only.")
-        return calibrated(statistic, budget, self.neighbors, noise, at_least)
+        law = calibrated(statistic, budget, self.neighbors, noise, at_least)
+        if isinstance(self.budget, ApproxDP):
+            check_tail(law, self.budget)
+        return law
 
     def _refuse_beyond(self, budget: Budget) -> None:
         """Refuse a question that does not fit into what is left."""

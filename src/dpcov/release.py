@@ -97,9 +97,10 @@ class Release:
     def second_moment(self) -> NDArray[np.float64]:
         """Estimate of (1/n) Σ x xᵀ over the clipped rows, in the data's units."""
         answer = self._second_moment_answer()
-        noise = answer.noise.spread().scaled(2.0**-answer.unit_bits / self.n)
-        noisy = unpack(answer.values, self.d) / self.n
-        estimate = POSTPROCESS[self.postprocess](noisy, 1.0, noise) * self.row_norm**2
+        with np.errstate(all="ignore"):  # extreme units and budgets overflow harmlessly inside
+            noise = answer.noise.spread().scaled(2.0**-answer.unit_bits / self.n)
+            noisy = unpack(answer.values, self.d) / self.n
+            estimate = POSTPROCESS[self.postprocess](noisy, 1.0, noise) * self.row_norm**2
         estimate.flags.writeable = False
         return estimate
 

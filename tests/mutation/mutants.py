@@ -176,8 +176,8 @@ MUTANTS = {
     "shrinkage reads n times the noise": mutant(
         (
             "release.py",
-            "        noise = answer.noise.spread().scaled(2.0**-answer.unit_bits / self.n)\n",
-            "        noise = answer.noise.spread().scaled(2.0**-answer.unit_bits)\n",
+            "            noise = answer.noise.spread().scaled(2.0**-answer.unit_bits / self.n)\n",
+            "            noise = answer.noise.spread().scaled(2.0**-answer.unit_bits)\n",
         ),
         by="tests/scripted/test_additive.py",
     ),

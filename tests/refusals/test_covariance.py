@@ -228,3 +228,19 @@ def test_data_in_the_wrong_place_are_not_quoted(name: str) -> None:
     with pytest.raises(ParameterError) as raised:
         dpcov.ZCDP(secret)  # type: ignore[arg-type]
     assert "0.12" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("row_norm", "budget"), [(1e-150, dpcov.PureDP(1)), (1e150, dpcov.ZCDP(1)), (1.0, dpcov.PureDP("1e15"))]
+)
+def test_estimates_do_not_warn_at_the_ends_of_the_range(row_norm: float, budget: Any) -> None:
+    with np.errstate(all="raise"):
+        release = dpcov.covariance(GOOD, budget, row_norm=row_norm, seed=1)
+        assert np.all(np.isfinite(release.second_moment))
+
+
+def test_the_width_of_text_is_not_told() -> None:
+    """NumPy derives it from the longest value."""
+    with pytest.raises(ParameterError) as raised:
+        dpcov.covariance(np.array([["a" * 37]]), dpcov.ZCDP(1), row_norm=1)
+    assert "37" not in str(raised.value)

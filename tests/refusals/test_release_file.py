@@ -16,7 +16,7 @@ import pytest
 
 import dpcov
 from dpcov.errors import ReleaseError
-from dpcov.release_file import _checksum, parse
+from dpcov.release_file import _checksum, _to_record, parse
 
 ROWS = np.array([[0.5, -0.25, 0.1], [0.3, 0.9, -0.7]])
 Level = tuple[str | int, ...]
@@ -338,3 +338,37 @@ def test_parts_that_do_not_agree(change: Callable[[dict[str, Any]], None], recor
 def test_a_release_without_a_second_moment_says_so() -> None:
     with pytest.raises(ReleaseError, match="second moment"):
         _ = dataclasses.replace(example(), answers=()).second_moment
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"requested": "banana"},
+        {"options": {"constants": "banana"}},
+        {"options": {"foo": 1}},
+        {"n": 2**31},
+        {"feature_names": ["x0", "\ud800"]},
+    ],
+    ids=["requested", "constants", "unknown option", "too many rows", "no text"],
+)
+def test_a_release_that_no_curator_made(changes: dict[str, Any]) -> None:
+    made = json.loads(json.dumps(_to_record(dpcov.covariance(ROWS[:, :2], dpcov.ZCDP(1), row_norm=1, seed=5))))
+    assert_refused(sealed(made | changes))
+
+
+def test_n_is_the_noisy_count_and_nothing_else() -> None:
+    made = _to_record(dpcov.covariance(ROWS, dpcov.ZCDP(1), row_norm=1, seed=5, neighbors="add-remove"))
+    assert parse(sealed(made)).n == made["n"]
+    assert_refused(sealed(made | {"n": 12345}), "noisy count")
+
+
+def test_a_scale_that_grew_without_its_lattice() -> None:
+    made = _to_record(dpcov.covariance(ROWS, dpcov.PureDP(1), row_norm=1, seed=5, mechanism="wishart"))
+    made["answers"][0]["noise"]["parameters"]["scale"] = str(2**55)
+    assert_refused(sealed(made), "consistent")
+
+
+def test_a_delta_below_the_tail_of_rounded_noise() -> None:
+    made = _to_record(dpcov.covariance(ROWS, dpcov.ApproxDP(1, 1e-9), row_norm=1, seed=5, mechanism="wishart"))
+    made["privacy"]["delta"] = f"1/{10**60}"
+    assert_refused(sealed(made), "tail")

@@ -265,3 +265,13 @@ def test_a_grid_without_a_bound_is_refused(row_norm: float, bits: int) -> None:
 def test_a_variance_in_floats_is_refused() -> None:
     with pytest.raises(ParameterError, match="at_least"):
         curator(NoSource(4, 2)).noisy(SecondMoment(Grid(1.0), 2), ONE, at_least=0.5, noise="gaussian")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("promise", [ApproxDP(1, "1e-60"), ApproxDP(900, "1e-6")])
+@pytest.mark.parametrize("noise", ["wishart", "frobenius"])
+def test_rounded_noise_must_fit_into_delta(promise: ApproxDP, noise: str) -> None:
+    """The trusted layer checks it, not only the mechanisms."""
+    asked = Curator(NoSource(4, 2), Grid(1.0), promise, "replace", SeededBits(0))
+    with pytest.raises(ParameterError, match="tail"):
+        asked.noisy(asked.second_moment(), PureDP(1), noise=noise)
+    assert asked._charged == []

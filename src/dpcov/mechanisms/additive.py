@@ -5,20 +5,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 from dpcov.curator import Curator
 from dpcov.errors import ParameterError, check_choice
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from dpcov.privacy.noise import NoiseLaw, RoundedLaw
+from dpcov.privacy.noise import NoiseLaw
 from dpcov.release import Release
-from dpcov.statistics.calibrated import GAUSSIAN, calibrated, is_analytic
+from dpcov.shrinkage import POSTPROCESS
+from dpcov.statistics.calibrated import GAUSSIAN, calibrated, check_tail, is_analytic
 from dpcov.statistics.moments import REPLACE, SecondMoment
-
-POSTPROCESSES = ("shrink", "project", "clip", "none")
-"""The first is the default; ``constants="paper"`` defaults to the papers' clip."""
 
 CONSTANTS = ("tight", "paper")
 
@@ -47,16 +44,8 @@ def question(noise: str, budget: Budget, moment: SecondMoment, neighbors: str) -
         share = Fraction(4, 5 * d + 8) if isinstance(served, PureDP) else Fraction(1, 2 * d + 2)
         asked = Question(noise, served.share(1 - share), served.share(share))
     if isinstance(budget, ApproxDP):
-        _check_tail(asked.law(moment, neighbors), budget)
+        check_tail(asked.law(moment, neighbors), budget)
     return asked
-
-
-def _check_tail(law: NoiseLaw, budget: ApproxDP) -> None:
-    """Refuse rounded noise whose tail would not fit into δ: it counts (1 + e^ε) times, docs/guarantee.md."""
-    if isinstance(law, RoundedLaw) and (budget.epsilon > 700 or (1 + math.exp(budget.epsilon)) * law.tail > budget.delta):
-        raise ParameterError(
-            f"delta must exceed the tail of rounded noise, got {budget!r}. Hint: mechanism='laplace' is exact."
-        )
 
 
 def _served(noise: str, budget: Budget, moment: SecondMoment, neighbors: str) -> Budget:
@@ -77,12 +66,12 @@ def wants_paper(constants: str) -> bool:
     return constants == "paper"
 
 
-def release_additive(curator: Curator, asked: Question, *, postprocess: str | None, constants: str = "tight") -> Release:
-    """Ask for the second moment, then for n where it is private, and release both."""
-    default = "clip" if wants_paper(constants) else POSTPROCESSES[0]
+def release_additive(curator: Curator, asked: Question, *, postprocess: str | None, **options: str) -> Release:
+    """Ask for the second moment, then for n where it is private, and release both; the papers' constants come with a clip."""
+    default = "clip" if options.get("constants") == "paper" else "shrink"
     chosen = default if postprocess is None else postprocess
-    check_choice("postprocess", chosen, POSTPROCESSES, f"leave it out for {default!r}")
+    check_choice("postprocess", chosen, POSTPROCESS, f"leave it out for {default!r}")
     curator.noisy(curator.second_moment(), asked.moment_budget, noise=asked.noise, at_least=asked.at_least)
     if asked.count_budget is not None:
         curator.ask_n(asked.count_budget)  # last: a budget too small is refused before anything is spent
-    return curator.release("covariance", asked.noise, postprocess=chosen, constants=constants)
+    return curator.release("covariance", asked.noise, postprocess=chosen, **options)

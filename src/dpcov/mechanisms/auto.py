@@ -46,7 +46,7 @@ def auto(curator: Curator, budget: Budget, *, postprocess: str | None = None, nu
         raise ParameterError(f"budget must be large enough for some mechanism, got {budget!r}. Hint: spend more.")
     best = min(errors, key=errors.__getitem__)
     release = ADDITIVE[best](curator, budget, postprocess=postprocess)
-    return dataclasses.replace(release, requested="auto")
+    return dataclasses.replace(release, requested="auto", options={**release.options, "numerics": numerics})
 
 
 def predicted_errors(d: int, budget: Budget, neighbors: str, numerics: str = "rounded") -> dict[str, float]:

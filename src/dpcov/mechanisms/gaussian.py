@@ -38,14 +38,14 @@ def gaussian(curator: Curator, budget: Budget, *, postprocess: str | None = None
     Utility
     -------
     The raw error of n times the second moment has r.m.s. Frobenius norm √(d(d+1)/2)·σ, σ² = 1/ρ in units of row_norm⁴
-    (add-remove: 1/(2ρ)); "paper": d·σ.
+    (add-remove, or d = 1: 1/(2ρ)); "paper": d·σ.
     """
     paper = wants_paper(constants)
-    asked = question(GAUSSIAN, budget, curator.second_moment(), curator.neighbors)
+    moment = curator.second_moment()
+    asked = question(GAUSSIAN, budget, moment, curator.neighbors)
     if paper:
-        law = asked.law(curator.second_moment(), curator.neighbors)
+        law = asked.law(moment, curator.neighbors)
         assert isinstance(law, DiscreteGaussian)
-        moment = curator.second_moment()
         # σ² for the paper's Δ² = 2 (also at d = 1, where 1 would do), or 1 for add-remove, on every entry
         paper_sensitivity = (2 if curator.neighbors == REPLACE else 1) * Fraction(curator.grid.one) ** 4
         variance = law.variances[0][1] * paper_sensitivity / moment.sensitivity_squared(curator.neighbors)

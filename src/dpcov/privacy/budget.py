@@ -180,7 +180,8 @@ NOTIONS: dict[str, type[Budget]] = {kind.notion: kind for kind in (PureDP, ZCDP,
 def compose(*budgets: Budget) -> Budget:
     """Return what several releases about the same rows cost together (adaptive composition): the sum."""
     if not budgets or len({type(budget) for budget in budgets}) > 1:
-        raise ParameterError(f"budgets must be one or more of the same notion, got {budgets!r}. Hint: convert with to_zcdp().")
+        kinds = sorted({type(budget).__name__ for budget in budgets})
+        raise ParameterError(f"budgets must be one or more of the same notion, got {kinds}. Hint: convert with to_zcdp().")
     return type(budgets[0])(*(sum(amounts) for amounts in zip(*(b._amounts() for b in budgets), strict=True)))
 
 

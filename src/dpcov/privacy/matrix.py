@@ -24,7 +24,7 @@ from dpcov.errors import ParameterError
 from dpcov.linalg import pack, triangle_size
 from dpcov.privacy.bits import Bits
 from dpcov.privacy.budget import decimal_text
-from dpcov.privacy.noise import NoiseLaw, Spread
+from dpcov.privacy.noise import TOLERANCE, NoiseLaw, Spread
 from dpcov.privacy.normal import RELATIVE_ERROR, UNSEEN, exponentials, normals
 
 Integers = NDArray[np.int64]
@@ -38,9 +38,6 @@ LEAST_DEVIATION = 2.0**12
 LARGEST_ENTRY = 2**62
 LARGEST_EPSILON = Fraction(10**12)
 """A larger ε is served as this one: more noise than asked for, though the least deviation decides long before."""
-
-TOLERANCE = Fraction(10**12 - 1, 10**12)
-"""Another machine's logarithms may calibrate the same law to another last digit."""
 
 ROUNDOFF = 2.0**-53
 
@@ -71,6 +68,8 @@ class _Lattice:
         if not isinstance(other, _Lattice) or (type(self), self.d, self.tail) != (type(other), other.d, other.tail):
             return False
         noisy = self.scale >= other.scale * TOLERANCE and other.lattice <= self.lattice <= other.lattice + 8
+        # a scale that grew without its lattice would have float errors beyond the lattice
+        noisy = noisy and self.scale <= 2 * other.scale * 2 ** (self.lattice - other.lattice)
         return noisy and other.excess / 4 <= self.excess <= 2 * other.excess
 
     def to_json(self) -> dict[str, str]:

@@ -18,6 +18,9 @@ from dpcov.privacy.discrete import check_scale, check_variance, discrete_gaussia
 
 Integers = NDArray[np.int64]
 
+TOLERANCE = Fraction(10**12 - 1, 10**12)
+"""Another machine's logarithms may calibrate the same law to another last digit."""
+
 
 @dataclass(frozen=True)
 class Spread:
@@ -113,8 +116,7 @@ class DiscreteGaussian:
         """Compare the parts' variances."""
         if not isinstance(other, DiscreteGaussian) or [n for n, _ in self.variances] != [n for n, _ in other.variances]:
             return False
-        least = Fraction(10**12 - 1, 10**12)  # another machine's logarithms may differ in the last digit
-        return all(a >= b * least for (_, a), (_, b) in zip(self.variances, other.variances, strict=True))
+        return all(a >= b * TOLERANCE for (_, a), (_, b) in zip(self.variances, other.variances, strict=True))
 
     def to_json(self) -> dict[str, str]:
         """Return the variances by part."""

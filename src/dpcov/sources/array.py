@@ -56,7 +56,7 @@ def _checked(data: object) -> NDArray[np.generic]:
     if data.ndim != 2:
         raise ParameterError(f"{rule}, got {data.ndim} dimension(s). Hint: one column is data.reshape(-1, 1).")
     if data.dtype.kind not in NUMERIC:
-        raise ParameterError(f"{rule}, got dtype {data.dtype}. Hint: numpy.asarray(data, dtype=float).")
+        raise ParameterError(f"{rule}, got {data.dtype.type.__name__}. Hint: numpy.asarray(data, dtype=float).")
     if not 1 <= data.shape[1] <= MAX_FEATURES:
         raise ParameterError(f"{rule}, between 1 and 2**15 columns, got {data.shape[1]}. Hint: select columns first.")
     return np.asarray(data)

@@ -14,7 +14,7 @@ from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.privacy.calibrate import analytic_gaussian_sigma, gaussian_variance, laplace_scale
 from dpcov.privacy.discrete import MIN_SCALE
 from dpcov.privacy.matrix import calibrate_frobenius, calibrate_wishart
-from dpcov.privacy.noise import DiscreteGaussian, DiscreteLaplace, NoiseLaw
+from dpcov.privacy.noise import DiscreteGaussian, DiscreteLaplace, NoiseLaw, RoundedLaw
 from dpcov.statistics.moments import SecondMoment, Statistic
 
 GAUSSIAN, LAPLACE, WISHART, FROBENIUS = "gaussian", "laplace", "wishart", "frobenius"
@@ -56,6 +56,15 @@ def calibrated(statistic: Statistic, budget: Budget, neighbors: str, noise: str,
         f"noise must serve the statistic and the budget, got {noise!r} for a {statistic.name} and {budget!r}. "
         f"Hint: gaussian serves ZCDP and ApproxDP; laplace, wishart and frobenius serve PureDP."
     )
+
+
+def check_tail(law: NoiseLaw, promise: ApproxDP) -> None:
+    """Refuse rounded noise whose tail does not fit into δ: it counts (1 + e^ε) times, docs/guarantee.md."""
+    epsilon = promise.epsilon
+    if isinstance(law, RoundedLaw) and (epsilon > 700 or (1 + math.exp(epsilon)) * law.tail > promise.delta):
+        raise ParameterError(
+            f"delta must exceed the tail of rounded noise, got {promise!r}. Hint: mechanism='laplace' is exact."
+        )
 
 
 def is_analytic(statistic: Statistic, budget: ApproxDP, neighbors: str) -> bool:

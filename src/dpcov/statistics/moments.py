@@ -34,6 +34,9 @@ Integers = NDArray[np.int64]
 EXACT = 2**53
 """Integers up to here are exact in float64, in sums as well, whatever the order of addition."""
 
+MAX_ROWS = 2**30
+"""At 16 bits the exact sums then stay below 2⁶², and one bit of int64 is left for the noise."""
+
 REPLACE = "replace"
 ADD_REMOVE = "add-remove"
 NEIGHBORS = (REPLACE, ADD_REMOVE)
