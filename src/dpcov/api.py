@@ -12,7 +12,7 @@ from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.release import Option, Release
 from dpcov.sources.array import ArraySource
 from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import MAX_ROWS, NEIGHBORS, REPLACE
+from dpcov.statistics.moments import MAX_ROWS, REPLACE, check_neighbors
 
 
 def covariance(
@@ -71,7 +71,7 @@ def covariance(
     source = ArraySource(data)
     if type(budget) not in (PureDP, ZCDP, ApproxDP):
         raise ParameterError(f"budget must be a PureDP, ZCDP or ApproxDP, got {shown(budget)}. Hint: dpcov.ZCDP(0.1).")
-    check_choice("neighbors", neighbors, NEIGHBORS, "'replace' keeps n public, 'add-remove' protects it")
+    check_neighbors(neighbors)
     grid = Grid(_checked_row_norm(row_norm))
     check_choice("mechanism", mechanism, MECHANISMS["covariance"], "dpcov.MECHANISMS lists them")
     run = MECHANISMS["covariance"][mechanism]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov._version import __version__
-from dpcov.errors import BudgetError, EngineError, ParameterError, check_choice, shown
+from dpcov.errors import BudgetError, EngineError, ParameterError, shown
 from dpcov.privacy.bits import Bits
 from dpcov.privacy.budget import ApproxDP, Budget, PureDP, pays_for
 from dpcov.privacy.noise import NoiseLaw
@@ -24,7 +24,7 @@ from dpcov.release import Answer, Option, Release, Spend
 from dpcov.sources.base import Source
 from dpcov.statistics.calibrated import GAUSSIAN, LAPLACE, calibrated, check_tail
 from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import NEIGHBORS, REPLACE, STATISTICS, Count, SecondMoment, Statistic, check_exact_blas
+from dpcov.statistics.moments import REPLACE, STATISTICS, Count, SecondMoment, Statistic, check_exact_blas, check_neighbors
 
 
 class Curator:
@@ -45,7 +45,7 @@ class Curator:
     """
 
     def __init__(self, source: Source, grid: Grid, budget: Budget, neighbors: str, bits: Bits) -> None:
-        check_choice("neighbors", neighbors, NEIGHBORS, "'replace' keeps n public, 'add-remove' protects it")
+        check_neighbors(neighbors)
         check_exact_blas()
         self._source, self._bits = source, bits
         self._grid, self._budget, self._neighbors = grid, budget, neighbors

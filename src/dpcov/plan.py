@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpcov.errors import ParameterError, check_choice, shown
+from dpcov.errors import ParameterError, shown
 from dpcov.mechanisms.auto import predicted_errors
 from dpcov.privacy.budget import Budget
 from dpcov.statistics.grid import MAX_FEATURES
-from dpcov.statistics.moments import NEIGHBORS, REPLACE
+from dpcov.statistics.moments import REPLACE, check_neighbors
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def plan_covariance(n: int, d: int, budget: Budget, *, neighbors: str = REPLACE)
     >>> best.mechanism, round(best.expected_error, 4)
     ('wishart', 0.0328)
     """
-    check_choice("neighbors", neighbors, NEIGHBORS, "'replace' keeps n public, 'add-remove' protects it")
+    check_neighbors(neighbors)
     for name, value, largest in (("n", n, 2**62), ("d", d, MAX_FEATURES)):
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= largest:
             raise ParameterError(f"{name} must be an integer from 1 to {largest}, got {shown(value)}. Hint: it is public.")

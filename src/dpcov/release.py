@@ -25,6 +25,9 @@ from dpcov.shrinkage import POSTPROCESS
 
 Option = str | int | float | bool
 
+OPTIONS: dict[str, tuple[str, ...]] = {"constants": ("tight", "paper"), "numerics": ("rounded", "exact")}
+"""The options that a release can carry, and their values."""
+
 
 @dataclass(frozen=True, eq=False)
 class Answer:

@@ -5,22 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from dpcov.privacy.budget import ApproxDP, Budget, pays_for
-from dpcov.privacy.matrix import FrobeniusNoise, WishartDifference
-from dpcov.privacy.noise import DiscreteGaussian, DiscreteLaplace
-from dpcov.release import Answer, Option, Release, Spend
-from dpcov.statistics.calibrated import FROBENIUS, GAUSSIAN, LAPLACE, WISHART, calibrated, check_tail
+from dpcov.release import OPTIONS, Answer, Release, Spend
+from dpcov.statistics.calibrated import LAWS, calibrated, check_tail
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.moments import MAX_ROWS, REPLACE, Count, SecondMoment, Statistic
 from dpcov.strict_json import refuse
 
-NOISE_OF_LAW = {
-    DiscreteGaussian.law: GAUSSIAN,
-    DiscreteLaplace.law: LAPLACE,
-    WishartDifference.law: WISHART,
-    FrobeniusNoise.law: FROBENIUS,
-}
-
-OPTIONS: dict[str, tuple[Option, ...]] = {"constants": ("tight", "paper"), "numerics": ("rounded", "exact")}
+NOISE_OF_LAW = {kind.law: noise for noise, kind in LAWS.items()}
 
 
 def check_consistent(release: Release) -> None:

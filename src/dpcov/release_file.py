@@ -20,19 +20,18 @@ import numpy as np
 
 from dpcov.errors import EngineError, ParameterError, shown
 from dpcov.privacy.budget import NOTIONS, Budget
-from dpcov.privacy.matrix import FrobeniusNoise, WishartDifference
-from dpcov.privacy.noise import DiscreteGaussian, DiscreteLaplace, NoiseLaw
+from dpcov.privacy.noise import NoiseLaw
 from dpcov.release import Answer, Option, Release, Spend
 from dpcov.release_check import check_consistent
 from dpcov.shrinkage import POSTPROCESS
+from dpcov.statistics.calibrated import LAWS
+from dpcov.statistics.moments import NEIGHBORS
 from dpcov.strict_json import Fields, each, read_object, refuse
 
 FORMAT = "dpcov release"
 FORMAT_VERSION = 1
 
-LAWS: dict[str, type[NoiseLaw]] = {
-    kind.law: kind for kind in (DiscreteGaussian, DiscreteLaplace, WishartDifference, FrobeniusNoise)
-}
+KIND_OF_LAW = {kind.law: kind for kind in LAWS.values()}
 
 _serial = itertools.count()
 
@@ -157,7 +156,7 @@ def _from_record(record: dict[str, Any]) -> Release:
         dpcov_version=fields.take("dpcov_version", str),
         kind=fields.choice("kind", ["covariance"]),
         privacy=_budget(fields.take("privacy", dict)),
-        neighbors=fields.choice("neighbors", ["replace", "add-remove"]),
+        neighbors=fields.choice("neighbors", NEIGHBORS),
         seeded=fields.take("seeded", bool),
         n=fields.take("n", int),
         feature_names=tuple(each(fields.take("feature_names", list), str, "feature_names")),
@@ -199,7 +198,7 @@ def _spend(record: dict[str, Any]) -> Spend:
 
 def _noise(record: dict[str, Any]) -> NoiseLaw:
     fields = Fields(record, "noise")
-    kind = LAWS[fields.choice("law", LAWS)]
+    kind = KIND_OF_LAW[fields.choice("law", KIND_OF_LAW)]
     fields.choice("numerics", [kind.numerics])
     parameters = fields.take("parameters", dict)
     fields.end()

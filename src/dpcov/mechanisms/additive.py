@@ -12,12 +12,10 @@ from dpcov.curator import Curator
 from dpcov.errors import ParameterError, check_choice
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.privacy.noise import NoiseLaw
-from dpcov.release import Release
+from dpcov.release import OPTIONS, Release
 from dpcov.shrinkage import POSTPROCESS
 from dpcov.statistics.calibrated import GAUSSIAN, calibrated, check_tail, is_analytic
 from dpcov.statistics.moments import REPLACE, SecondMoment
-
-CONSTANTS = ("tight", "paper")
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ def _served(noise: str, budget: Budget, moment: SecondMoment, neighbors: str) ->
 
 def wants_paper(constants: str) -> bool:
     """Check the option ``constants`` and say whether the paper's are meant."""
-    check_choice("constants", constants, CONSTANTS, "'paper' only to reproduce figures; it adds noise")
+    check_choice("constants", constants, OPTIONS["constants"], "'paper' only to reproduce figures; it adds noise")
     return constants == "paper"
 
 

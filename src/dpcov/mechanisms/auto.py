@@ -16,7 +16,7 @@ from dpcov.mechanisms.gaussian import gaussian
 from dpcov.mechanisms.laplace import laplace
 from dpcov.mechanisms.wishart import wishart
 from dpcov.privacy.budget import Budget
-from dpcov.release import Release
+from dpcov.release import OPTIONS, Release
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.moments import SecondMoment
 
@@ -40,7 +40,7 @@ def auto(curator: Curator, budget: Budget, *, postprocess: str | None = None, nu
     -------
     ``budget``: that of the chosen mechanism.
     """
-    check_choice("numerics", numerics, ("rounded", "exact"), "'exact' leaves out wishart and frobenius")
+    check_choice("numerics", numerics, OPTIONS["numerics"], "'exact' leaves out wishart and frobenius")
     errors = predicted_errors(curator.d, budget, curator.neighbors, numerics)
     if not errors:
         raise ParameterError(f"budget must be large enough for some mechanism, got {budget!r}. Hint: spend more.")

@@ -40,9 +40,7 @@ def read_exact(name: str, value: object) -> Fraction:
     except (ValueError, ZeroDivisionError):
         raise ParameterError(f"{name} must be a finite number, got {shown(value)}. Hint: {hint}.") from None
     if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > MAX_BITS or not -LARGEST <= exact <= LARGEST:
-        raise ParameterError(
-            f"{name} must be at most 1e300 and written with at most 900 digits, got {shown(value)}. Hint: {hint}."
-        )
+        raise ParameterError(f"{name} must be at most 1e300, in at most 900 digits, got {shown(value)}. Hint: {hint}.")
     return exact
 
 
@@ -73,9 +71,7 @@ class _Budget:
 
     def covers(self, other: _Budget) -> bool:
         """Whether a promise of this size includes the other one, of the same notion."""
-        if type(other) is not type(self):
-            return False
-        return all(a >= b for a, b in zip(self._amounts(), other._amounts(), strict=True))
+        return type(other) is type(self) and all(a >= b for a, b in zip(self._amounts(), other._amounts(), strict=True))
 
     def share(self, part: Exact) -> Self:
         """Return this exact part of the budget, for a part above 0 and at most 1."""
@@ -182,7 +178,11 @@ def compose(*budgets: Budget) -> Budget:
     if not budgets or len({type(budget) for budget in budgets}) > 1:
         kinds = sorted({type(budget).__name__ for budget in budgets})
         raise ParameterError(f"budgets must be one or more of the same notion, got {kinds}. Hint: convert with to_zcdp().")
-    return type(budgets[0])(*(sum(amounts) for amounts in zip(*(b._amounts() for b in budgets), strict=True)))
+    return type(budgets[0])(*_totals(budgets))
+
+
+def _totals(budgets: Sequence[Budget]) -> list[Fraction]:
+    return [sum(amounts, start=Fraction(0)) for amounts in zip(*(budget._amounts() for budget in budgets), strict=True)]
 
 
 def pays_for(promise: Budget, charges: Sequence[Budget]) -> bool:
@@ -198,8 +198,8 @@ def pays_for(promise: Budget, charges: Sequence[Budget]) -> bool:
         limit = PureDP(promise.epsilon)
     elif isinstance(promise, ApproxDP) and isinstance(charges[0], ZCDP):
         limit = promise.to_zcdp()
-    totals = [sum(amounts) for amounts in zip(*(charge._amounts() for charge in charges), strict=True)]
-    return type(limit) is type(charges[0]) and all(a <= b for a, b in zip(totals, limit._amounts(), strict=True))
+    # not compose(): a sum of δ beyond 1 is no budget, but it is an answer
+    return type(limit) is type(charges[0]) and all(a <= b for a, b in zip(_totals(charges), limit._amounts(), strict=True))
 
 
 def decimal_text(value: Fraction) -> str:

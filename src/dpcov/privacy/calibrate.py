@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cache, lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError
 from dpcov.privacy.budget import ZCDP, ApproxDP, PureDP
@@ -32,6 +34,7 @@ def laplace_scale(sensitivity: Fraction, budget: PureDP) -> Fraction:
     return sensitivity / budget.epsilon
 
 
+@lru_cache(maxsize=64)  # one release asks for the same σ when it chooses, when it checks and when it draws
 def analytic_gaussian_sigma(sensitivity: float, budget: ApproxDP) -> float:
     """Return the least σ for which the *continuous* Gaussian is (ε, δ)-DP, rounded up.
 
@@ -50,6 +53,12 @@ def analytic_gaussian_sigma(sensitivity: float, budget: ApproxDP) -> float:
     return sensitivity * high * (1 + float(SIGMA_SLACK))
 
 
+@cache
+def _quadrature() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    nodes, weights = np.polynomial.legendre.leggauss(16)
+    return nodes, weights
+
+
 def log_analytic_delta(ratio: float, epsilon: float) -> float:
     """Return the log of δ(ε) = Φ(r/2 − ε/r) − e^ε·Φ(−r/2 − ε/r), r = Δ/σ: exact for the continuous Gaussian.
 
@@ -65,7 +74,7 @@ def log_analytic_delta(ratio: float, epsilon: float) -> float:
     if ratio >= 1:
         fall = math.sqrt(math.pi / 2) * float(erfcx(-upper / math.sqrt(2)) - erfcx(-lower / math.sqrt(2)))
     else:
-        nodes, weights = np.polynomial.legendre.leggauss(16)
+        nodes, weights = _quadrature()
         points = epsilon / ratio + nodes * ratio / 2
         fall = float(weights @ (1 - points * math.sqrt(math.pi / 2) * erfcx(points / math.sqrt(2)))) * ratio / 2
     log_fall = math.log(fall) if fall > 0 else -math.inf  # beyond ε = 1e15 the difference is lost; δ is then 0 to any digit

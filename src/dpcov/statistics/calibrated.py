@@ -13,11 +13,19 @@ from dpcov.linalg import sqrt_up
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.privacy.calibrate import analytic_gaussian_sigma, gaussian_variance, laplace_scale
 from dpcov.privacy.discrete import MIN_SCALE
-from dpcov.privacy.matrix import calibrate_frobenius, calibrate_wishart
+from dpcov.privacy.matrix import FrobeniusNoise, WishartDifference, calibrate_frobenius, calibrate_wishart
 from dpcov.privacy.noise import DiscreteGaussian, DiscreteLaplace, NoiseLaw, RoundedLaw
 from dpcov.statistics.moments import SecondMoment, Statistic
 
 GAUSSIAN, LAPLACE, WISHART, FROBENIUS = "gaussian", "laplace", "wishart", "frobenius"
+
+LAWS: dict[str, type[NoiseLaw]] = {
+    GAUSSIAN: DiscreteGaussian,
+    LAPLACE: DiscreteLaplace,
+    WISHART: WishartDifference,
+    FROBENIUS: FrobeniusNoise,
+}
+"""The law of each kind of noise; a file knows the law and finds the kind."""
 
 DISCRETE_GAP = 0.021
 """Total variation between a discrete and a rounded continuous Gaussian is at most this over σ², σ ≥ 1000 grid steps."""

@@ -24,7 +24,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import EngineError
+from dpcov.errors import EngineError, check_choice
 from dpcov.linalg import pack, sqrt_up, triangle_size
 from dpcov.statistics.grid import Grid
 
@@ -40,6 +40,11 @@ MAX_ROWS = 2**30
 REPLACE = "replace"
 ADD_REMOVE = "add-remove"
 NEIGHBORS = (REPLACE, ADD_REMOVE)
+
+
+def check_neighbors(neighbors: object) -> None:
+    """Refuse an unknown relation: a sensitivity is for one of the two."""
+    check_choice("neighbors", neighbors, NEIGHBORS, "'replace' keeps n public, 'add-remove' protects it")
 
 
 @dataclass(frozen=True)
