@@ -14,17 +14,22 @@ from dpcov._version import __version__
 
 if TYPE_CHECKING:
     from dpcov.api import covariance
-    from dpcov.errors import BudgetError, DpcovError, EngineError, ParameterError, ReleaseError
+    from dpcov.errors import BudgetError, DpcovError, EngineError, ParameterError, ReleaseError, SchemaError
     from dpcov.mechanisms import MECHANISMS
     from dpcov.privacy.budget import ZCDP, ApproxDP, PureDP, compose
     from dpcov.release import Release
     from dpcov.release_file import load
+    from dpcov.schema import Categorical, Ignored, Numeric, Schema
 
 _HOME = {
     "covariance": "api",
     "load": "release_file",
     "MECHANISMS": "mechanisms",
     "Release": "release",
+    "Schema": "schema",
+    "Numeric": "schema",
+    "Categorical": "schema",
+    "Ignored": "schema",
     "PureDP": "privacy.budget",
     "ZCDP": "privacy.budget",
     "ApproxDP": "privacy.budget",
@@ -32,6 +37,7 @@ _HOME = {
     "DpcovError": "errors",
     "ParameterError": "errors",
     "BudgetError": "errors",
+    "SchemaError": "errors",
     "ReleaseError": "errors",
     "EngineError": "errors",
 }
@@ -40,6 +46,10 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "covariance",
     "load",
     "Release",
+    "Schema",
+    "Numeric",
+    "Categorical",
+    "Ignored",
     "PureDP",
     "ZCDP",
     "ApproxDP",
@@ -48,6 +58,7 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "DpcovError",
     "ParameterError",
     "BudgetError",
+    "SchemaError",
     "ReleaseError",
     "EngineError",
     "__version__",

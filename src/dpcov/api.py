@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Sequence
 
 from dpcov.curator import Curator
 from dpcov.errors import ParameterError, check_choice, shown
@@ -10,9 +11,10 @@ from dpcov.mechanisms import MECHANISMS
 from dpcov.privacy.bits import Bits, SeededBits, SystemBits
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.release import Option, Release
-from dpcov.sources.array import ArraySource
+from dpcov.schema import Schema
+from dpcov.sources.opening import open_source
 from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import MAX_ROWS, REPLACE, check_neighbors
+from dpcov.statistics.moments import REPLACE, check_neighbors
 
 
 def covariance(
@@ -20,30 +22,45 @@ def covariance(
     budget: Budget,
     *,
     row_norm: float | None = None,
+    schema: Schema | None = None,
     mechanism: str = "auto",
     postprocess: str | None = None,
     neighbors: str = REPLACE,
+    center: bool = False,
+    columns: Sequence[str | int] | None = None,
     seed: int | None = None,
+    progress: Callable[[float | None], None] | None = None,
     **options: Option,
 ) -> Release:
-    """Release the second moment (1/n) Σ x xᵀ of the rows, once, under differential privacy.
+    """Release the second moment (1/n) Σ x xᵀ of the rows, or mean and covariance, once, under differential privacy.
 
     Parameters
     ----------
-    data : ndarray of shape (n, d)
-        A row per person. Never modified. NaN and infinite entries count as 0; longer rows than row_norm are clipped.
+    data : array, frame, path or anything with ``__arrow_c_stream__``
+        A row per person: a numeric array of shape (n, d), a pandas, polars or pyarrow table, a duckdb relation, a path to a
+        Parquet or CSV file (.gz too), read in bounded memory. Never modified.
     budget : PureDP, ZCDP or ApproxDP
         What may be spent, for example ``dpcov.PureDP(1)``.
     row_norm : float
-        A public bound on the Euclidean norm of rows, chosen **without looking at the data**.
+        A public bound on the Euclidean norm of rows, chosen **without looking at the data**: longer rows are clipped; missing,
+        NaN and infinite entries count as 0. Exactly one of row_norm and schema is required.
+    schema : Schema
+        Public bounds and levels of the columns: values outside the bounds are clipped; missing, NaN and infinite ones count as
+        the midpoint, unknown levels as none. Estimates are in the columns' own units.
     mechanism : str
         A name in ``dpcov.MECHANISMS["covariance"]``; "auto" picks from the budget and the number of columns.
     postprocess : {"shrink", "project", "clip", "none"}, optional
         How the estimate is made from the noisy matrix; it costs no privacy. By default the mechanism's own.
     neighbors : {"replace", "add-remove"}
         "replace": n is public. "add-remove": n is private and is asked for with a small part of the budget.
+    center : bool
+        True: the release has a mean and a centred covariance, from one noisy matrix.
+    columns : list of names or positions, optional
+        Which columns to use, in this order.
     seed : int, optional
         For tests and papers only: the release is then stamped as not private.
+    progress : callable, optional
+        Called now and then while rows are read, with the fraction read so far or None.
     **options
         Of the mechanism.
 
@@ -53,8 +70,10 @@ def covariance(
 
     Raises
     ------
-    ParameterError
-        Before any row is read and anything is spent.
+    ParameterError, SchemaError
+        Before anything is spent; but for an empty stream, before any row is read.
+    EngineError
+        A file or stream cannot be read to its end; nothing is spent.
 
     Privacy
     -------
@@ -68,26 +87,29 @@ def covariance(
     >>> release.second_moment.round(2).tolist()
     [[0.25, 0.25], [0.25, 0.25]]
     """
-    source = ArraySource(data)
     if type(budget) not in (PureDP, ZCDP, ApproxDP):
         raise ParameterError(f"budget must be a PureDP, ZCDP or ApproxDP, got {shown(budget)}. Hint: dpcov.ZCDP(0.1).")
     check_neighbors(neighbors)
-    grid = Grid(_checked_row_norm(row_norm))
+    if not isinstance(center, bool):
+        raise ParameterError(f"center must be True or False, got {shown(center)}. Hint: True gives a mean, too.")
+    grid = Grid(_checked_row_norm(row_norm, schema), center=center)
     check_choice("mechanism", mechanism, MECHANISMS["covariance"], "dpcov.MECHANISMS lists them")
     run = MECHANISMS["covariance"][mechanism]
     known = set(inspect.signature(run).parameters) - {"curator", "budget", "postprocess"}
     for name in sorted(set(options) - known):
         raise ParameterError(f"options of {mechanism!r} must be among {sorted(known)}, got {name!r}. Hint: check the name.")
     bits: Bits = SystemBits() if seed is None else SeededBits(seed)
-    if neighbors == REPLACE and not 1 <= source.n <= MAX_ROWS:
-        raise ParameterError(f"data must have 1 to 2**30 rows, got {source.n}. Hint: an empty table has no second moment.")
+    source = open_source(data, columns, schema, center, progress)
     return run(Curator(source, grid, budget, neighbors, bits), budget, postprocess=postprocess, **options)
 
 
-def _checked_row_norm(row_norm: float | None) -> float:
-    if row_norm is None:
+def _checked_row_norm(row_norm: float | None, schema: Schema | None) -> float:
+    if schema is not None and not isinstance(schema, Schema):
+        raise ParameterError(f"schema must be a Schema, got {shown(schema)}. Hint: dpcov.Schema.read('schema.toml').")
+    if (row_norm is None) == (schema is None):
+        got = "neither" if row_norm is None else "both"
         raise ParameterError(
-            "row_norm must be given, got nothing. Hint: a public bound on the rows' Euclidean norm; "
-            "a bound computed from the data would leak, so there is no default."
+            f"row_norm or schema must be given, got {got}. Hint: a public bound on the rows' Euclidean norm, or public bounds "
+            f"and levels of the columns; taken from the data they would leak, so there is no default."
         )
-    return row_norm
+    return 1.0 if row_norm is None else row_norm

@@ -24,7 +24,17 @@ from dpcov.release import Answer, Option, Release, Spend
 from dpcov.sources.base import Source
 from dpcov.statistics.calibrated import GAUSSIAN, LAPLACE, calibrated, check_tail
 from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import REPLACE, STATISTICS, Count, SecondMoment, Statistic, check_exact_blas, check_neighbors
+from dpcov.statistics.moments import (
+    MAX_ROWS,
+    REPLACE,
+    STATISTICS,
+    Count,
+    SecondMoment,
+    Statistic,
+    check_exact_blas,
+    check_neighbors,
+    corner_count,
+)
 
 
 class Curator:
@@ -72,12 +82,12 @@ class Curator:
 
     @property
     def d(self) -> int:
-        """The number of columns, always public."""
-        return self._source.d
+        """The number of coordinates of an encoded row, always public: one more than columns where rows are centred."""
+        return self.grid.width(self._source.d)
 
     @property
     def n(self) -> int:
-        """The number of rows: public under replace, the answer to `ask_n` under add-remove."""
+        """The number of rows: public under replace, the answer to `ask_n` or `take_n` under add-remove."""
         if self.neighbors == REPLACE:
             return self._source.n
         if self._noisy_n is None:
@@ -100,6 +110,12 @@ class Curator:
         answer = self.noisy(Count(), budget, noise=LAPLACE if isinstance(budget, PureDP) else GAUSSIAN)
         self._noisy_n = max(1, int(answer.integers[0]))
 
+    def take_n(self, moment: Answer) -> None:
+        """Take the private number of rows, at least 1, from a centred second moment: its corner is n·a². Costs nothing more."""
+        if not self.grid.center or not any(moment is answer for answer in self._answers):
+            raise ParameterError("moment must be this curator's answer about centred rows, got another. Hint: ask_n(budget).")
+        self._noisy_n = corner_count(int(moment.integers[0]), self.grid)
+
     def noisy(self, statistic: Statistic, budget: Budget, *, noise: str, at_least: Fraction | None = None) -> Answer:
         """Answer a statistic with noise.
 
@@ -121,6 +137,7 @@ class Curator:
         """
         law = self._calibrate(statistic, budget, noise, at_least)
         self._refuse_beyond(budget)
+        self._check_rows()
         exact = self._read(statistic)
         self._charge(budget)
         drawn = self._draw(statistic, law)
@@ -138,6 +155,8 @@ class Curator:
             feature_names=self._source.feature_names,
             row_norm=self.grid.row_norm,
             grid_bits=self.grid.bits,
+            center=self.grid.center,
+            schema=self._source.schema,
             mechanism=mechanism,
             requested=mechanism,
             options=options,
@@ -168,6 +187,12 @@ class Curator:
                 f"budget must fit into {self.budget!r}, got {charges!r} in all. Hint: split or convert the budget."
             )
 
+    def _check_rows(self) -> None:
+        """Refuse a public number of rows that has no second moment, or would not leave room for the noise."""
+        n = self._source.known_n
+        if self.neighbors == REPLACE and n is not None and not 1 <= n <= MAX_ROWS:
+            raise ParameterError(f"data must have 1 to 2**30 rows, got {n}. Hint: an empty table has no second moment.")
+
     def _charge(self, budget: Budget) -> None:
         with self._lock:  # two threads must not both find room for the same share
             self._refuse_beyond(budget)
@@ -180,6 +205,7 @@ class Curator:
 
     def _read(self, statistic: Statistic) -> NDArray[np.int64]:
         exact = self._source.total(statistic)
+        self._check_rows()  # of a stream only now
         # Otherwise one draw of noise could be broadcast over many entries.
         if exact.shape != (sum(part.size for part in statistic.parts),) or exact.dtype != np.int64:
             raise EngineError("a source must return an int64 for each entry, and did not. Hint: this is a bug in the source.")

@@ -5,6 +5,7 @@
     DpcovError
     ├── ParameterError (ValueError)    an argument is wrong; nothing was read or spent
     ├── BudgetError (RuntimeError)     a question would cost more than is left; nothing was spent
+    ├── SchemaError (ValueError)       a schema is wrong, or does not fit the table; nothing was read or spent
     ├── ReleaseError (ValueError)      a release file is damaged, edited or too new
     └── EngineError (RuntimeError)     a file, a disk or the arithmetic of the machine failed
 
@@ -31,12 +32,16 @@ class BudgetError(DpcovError, RuntimeError):
     """A question would cost more privacy than is left."""
 
 
+class SchemaError(DpcovError, ValueError):
+    """A schema breaks its rules, or a table lacks a column or has one of another type."""
+
+
 class ReleaseError(DpcovError, ValueError):
     """A release file cannot be trusted or understood."""
 
 
 class EngineError(DpcovError, RuntimeError):
-    """Something outside the library failed: a disk, a BLAS."""
+    """Something outside the library failed: a file, a disk, a BLAS."""
 
 
 def shown(value: object) -> str:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from dpcov.errors import ParameterError, shown
 from dpcov.mechanisms.auto import predicted_errors
 from dpcov.privacy.budget import Budget
-from dpcov.statistics.grid import MAX_FEATURES
-from dpcov.statistics.moments import REPLACE, check_neighbors
+from dpcov.statistics.grid import MAX_FEATURES, Grid
+from dpcov.statistics.moments import REPLACE, SecondMoment, check_neighbors
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Prediction:
     expected_error: float
 
 
-def plan_covariance(n: int, d: int, budget: Budget, *, neighbors: str = REPLACE) -> list[Prediction]:
+def plan_covariance(n: int, d: int, budget: Budget, *, neighbors: str = REPLACE, center: bool = False) -> list[Prediction]:
     """Predict the r.m.s. Frobenius error of the raw second moment for rows of norm 1, the smallest first.
 
     The first is what ``mechanism="auto"`` would choose. Multiply by row_norm² for the data's units; post-processing makes the
@@ -33,10 +33,11 @@ def plan_covariance(n: int, d: int, budget: Budget, *, neighbors: str = REPLACE)
     ('wishart', 0.0328)
     """
     check_neighbors(neighbors)
-    for name, value, largest in (("n", n, 2**62), ("d", d, MAX_FEATURES)):
+    for name, value, largest in (("n", n, 2**62), ("d", d, MAX_FEATURES - center)):
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= largest:
             raise ParameterError(f"{name} must be an integer from 1 to {largest}, got {shown(value)}. Hint: it is public.")
-    errors = predicted_errors(d, budget, neighbors)
+    grid = Grid(1.0, center=center)
+    errors = predicted_errors(SecondMoment(grid, grid.width(d)), budget, neighbors)
     if not errors:
         raise ParameterError(f"budget must be large enough for some mechanism, got {budget!r}. Hint: spend more.")
     return [Prediction(name, errors[name] / n) for name in sorted(errors, key=errors.__getitem__)]

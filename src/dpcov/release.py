@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context
 from functools import cached_property
@@ -17,12 +17,15 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcov.centring import SCALE_SQUARED, mean_and_covariance, with_public_corner
 from dpcov.errors import ReleaseError
 from dpcov.linalg import unpack
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, decimal_text
 from dpcov.privacy.noise import NoiseLaw, RoundedLaw
+from dpcov.schema import Schema
 from dpcov.shrinkage import POSTPROCESS
 
+Floats = NDArray[np.float64]
 Option = str | int | float | bool
 
 OPTIONS: dict[str, tuple[str, ...]] = {"constants": ("tight", "paper"), "numerics": ("rounded", "exact")}
@@ -79,6 +82,8 @@ class Release:
     feature_names: tuple[str, ...]
     row_norm: float
     grid_bits: int
+    center: bool = False
+    schema: Schema | None = None
     mechanism: str
     requested: str
     options: Mapping[str, Option] = field(default_factory=dict)
@@ -97,35 +102,67 @@ class Release:
         return len(self.feature_names)
 
     @cached_property
-    def second_moment(self) -> NDArray[np.float64]:
+    def second_moment(self) -> Floats:
         """Estimate of (1/n) Σ x xᵀ over the clipped rows, in the data's units."""
-        answer = self._second_moment_answer()
-        with np.errstate(all="ignore"):  # extreme units and budgets overflow harmlessly inside
-            noise = answer.noise.spread().scaled(2.0**-answer.unit_bits / self.n)
-            noisy = unpack(answer.values, self.d) / self.n
-            estimate = POSTPROCESS[self.postprocess](noisy, 1.0, noise) * self.row_norm**2
-        estimate.flags.writeable = False
-        return estimate
+        if not self.center:
+            return _frozen(self._encoded * np.outer(self._scales, self._scales))
+        return _frozen(self.covariance + np.outer(self.mean, self.mean))
+
+    @cached_property
+    def mean(self) -> Floats:
+        """Estimate of (1/n) Σ x over the clipped rows, in the data's units, inside the public bounds."""
+        if not self.center:
+            raise ReleaseError("release must be centred to have a mean, got one that is not. Hint: release with center=True.")
+        encoded = mean_and_covariance(self._encoded)[0]
+        if self.postprocess != "none" and self.schema is None:
+            encoded = encoded / max(1.0, float(np.linalg.norm(encoded)))
+        mean = self._offsets + self._scales * encoded
+        if self.postprocess != "none" and self.schema is not None:
+            mean = np.clip(mean, *self.schema.bounds())
+        return _frozen(mean)
+
+    @cached_property
+    def covariance(self) -> Floats:
+        """Estimate of the covariance (divided by n) in the data's units; for an uncentred release this is `second_moment`."""
+        if not self.center:
+            return self.second_moment
+        return _frozen(mean_and_covariance(self._encoded)[1] * np.outer(self._scales, self._scales))
 
     @property
     def expected_error(self) -> float:
-        """The r.m.s. Frobenius norm of the noise in the raw second moment, for rows of norm 1: known before the data are read.
+        """The r.m.s. Frobenius norm of the noise in the raw second moment of encoded rows (norm 1): known before data are read.
 
-        Post-processing makes the error of `second_moment` smaller; clipping, and a noisy n, add to it.
+        Post-processing makes the error of `second_moment` smaller; clipping, a noisy n, and a noisy mean add to it.
         """
         answer = self._second_moment_answer()
-        return answer.noise.spread().scaled(2.0**-answer.unit_bits / self.n).rms(self.d)
+        return raw_error(answer.noise, answer.unit_bits, self.d + self.center, self.center) / self.n
+
+    @cached_property
+    def _encoded(self) -> Floats:
+        """The estimate of the second moment of the encoded rows, denoised; centred rows keep their constant coordinate."""
+        answer = self._second_moment_answer()
+        with np.errstate(all="ignore"):  # extreme units and budgets overflow harmlessly inside
+            noise = answer.noise.spread().scaled(2.0**-answer.unit_bits / self.n)
+            noisy = unpack(answer.values, self.d + self.center) / self.n
+            if self.center:
+                noisy = with_public_corner(noisy)
+            return POSTPROCESS[self.postprocess](noisy, 1.0, noise)
+
+    @property
+    def _scales(self) -> Floats:
+        """The user's units per encoded unit, for each feature."""
+        return np.full(self.d, self.row_norm) if self.schema is None else self.schema.scales(self.center)
+
+    @property
+    def _offsets(self) -> Floats:
+        """What is encoded as 0, for each feature."""
+        return np.zeros(self.d) if self.schema is None else self.schema.offsets(self.center)
 
     def _second_moment_answer(self) -> Answer:
         for answer in self.answers:
             if answer.statistic == "second moment":
                 return answer
         raise ReleaseError("release must hold a second moment, got none. Hint: ask the curator before releasing.")
-
-    @property
-    def covariance(self) -> NDArray[np.float64]:
-        """The covariance estimate; for an uncentred release this is `second_moment`."""
-        return self.second_moment
 
     def statement(self) -> str:
         """Say in one paragraph what this release promises."""
@@ -143,7 +180,8 @@ class Release:
             promise += f" (but for a probability below 2**-{math.floor(-math.log2(max(law.tail for law in rounded))) - 1})"
         if self.seeded:
             return f"seeded: not private. With the operating system's randomness it would be {promise} for {change}."
-        return f"{promise} for {change}; column names, row_norm and the options are public."
+        known = "row_norm" if self.schema is None else "bounds, levels"
+        return f"{promise} for {change}; column names, {known} and the options are public."
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the release as JSON; the file appears whole or not at all."""
@@ -151,9 +189,28 @@ class Release:
 
         write(self, path)
 
+    def __reduce__(self) -> tuple[Callable[[str], Release], tuple[str]]:
+        from dpcov.release_file import parse, text_of
+
+        return parse, (text_of(self),)  # a pickle holds what the file would hold, and is checked like it
+
     def __repr__(self) -> str:
         parts = [f"{self.privacy!r}", self.neighbors, self.mechanism, f"n={self.n}", f"d={self.d}"]
         return f"<Release of a {self.kind}: {', '.join(parts + ['seeded: not private'] * self.seeded)}>"
+
+
+def raw_error(noise: NoiseLaw, unit_bits: int, width: int, center: bool) -> float:
+    """Return the r.m.s. Frobenius norm of the noise in n times the second moment of encoded rows.
+
+    ``width`` counts the coordinates; of centred rows the constant one is left out and the rest scaled back to norm 1.
+    """
+    scale = 2.0**-unit_bits / (SCALE_SQUARED if center else 1.0)
+    return noise.spread().scaled(scale).rms(width - center)
+
+
+def _frozen(estimate: Floats) -> Floats:
+    estimate.flags.writeable = False
+    return estimate
 
 
 def _round_up(epsilon: float) -> str:

@@ -8,7 +8,7 @@ from dpcov.privacy.budget import ApproxDP, Budget, pays_for
 from dpcov.release import OPTIONS, Answer, Release, Spend
 from dpcov.statistics.calibrated import LAWS, calibrated, check_tail
 from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import MAX_ROWS, REPLACE, Count, SecondMoment, Statistic
+from dpcov.statistics.moments import MAX_ROWS, REPLACE, Count, SecondMoment, Statistic, corner_count
 from dpcov.strict_json import refuse
 
 NOISE_OF_LAW = {kind.law: noise for noise, kind in LAWS.items()}
@@ -27,9 +27,12 @@ def check_consistent(release: Release) -> None:
             refuse("known to this version: options are constants and numerics", "others")
     if not release.spent or not pays_for(release.privacy, [spend.budget for spend in release.spent]):
         refuse("consistent", "spends that exceed the promise")
-    grid = Grid(release.row_norm, release.grid_bits)
-    expected: list[Statistic] = [SecondMoment(grid, release.d)]
-    if release.neighbors != REPLACE:
+    if release.schema is not None and (release.row_norm != 1.0 or release.feature_names != release.schema.feature_names):
+        refuse("consistent", "columns that are not those of its schema")
+    grid = Grid(release.row_norm, release.grid_bits, release.center)
+    expected: list[Statistic] = [SecondMoment(grid, grid.width(release.d))]
+    count_asked = release.neighbors != REPLACE and not release.center
+    if count_asked:
         expected.append(Count())
     names = [statistic.name for statistic in expected]
     if [answer.statistic for answer in release.answers] != names or [spend.asked for spend in release.spent] != names:
@@ -38,7 +41,8 @@ def check_consistent(release: Release) -> None:
         refuse("consistent", "a mechanism with another noise than its own")
     for statistic, answer, spend in zip(expected, release.answers, release.spent, strict=True):
         _check_answer(statistic, answer, spend, release.neighbors, release.privacy)
-    if release.neighbors != REPLACE and release.n != max(1, int(release.answers[1].integers[0])):
+    corner = int(release.answers[-1].integers[0])
+    if release.neighbors != REPLACE and release.n != (max(1, corner) if count_asked else corner_count(corner, grid)):
         refuse("consistent", "an n that is not the noisy count")
 
 

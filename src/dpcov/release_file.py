@@ -8,55 +8,45 @@ recompute it.
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import os
 import re
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dpcov.errors import EngineError, ParameterError, shown
+from dpcov.errors import EngineError, ParameterError, SchemaError
+from dpcov.paths import checked_path, write_whole
 from dpcov.privacy.budget import NOTIONS, Budget
 from dpcov.privacy.noise import NoiseLaw
 from dpcov.release import Answer, Option, Release, Spend
 from dpcov.release_check import check_consistent
+from dpcov.schema import Schema
+from dpcov.schema_file import from_record, to_record
 from dpcov.shrinkage import POSTPROCESS
 from dpcov.statistics.calibrated import LAWS
 from dpcov.statistics.moments import NEIGHBORS
 from dpcov.strict_json import Fields, each, read_object, refuse
 
 FORMAT = "dpcov release"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""2 added encoding.center and encoding.schema; a file of version 1 has neither."""
 
 KIND_OF_LAW = {kind.law: kind for kind in LAWS.values()}
 
-_serial = itertools.count()
-
 
 def write(release: Release, path: str | os.PathLike[str]) -> None:
-    """Write to a temporary file in the same folder, then rename: never a half-written release."""
+    """Write the release; its file appears whole or not at all."""
+    write_whole(checked_path(path), text_of(release))
+
+
+def text_of(release: Release) -> str:
+    """Return the text of a release's file."""
     record = _to_record(release)
     record["checksum"] = _checksum(record)
     lines = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in record.items())
-    target = _checked_path(path)
-    partial = target.parent / f".dpcov-{os.getpid()}-{next(_serial)}.partial"  # shared with no other save
-    try:
-        try:
-            with partial.open("w", encoding="utf-8") as file:
-                file.write("{\n" + lines + "\n}\n")
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(target)
-        finally:
-            partial.unlink(missing_ok=True)
-    except OSError as error:
-        raise EngineError(
-            f"path must be a file that can be written, got {str(target)!r} ({error.strerror}). "
-            f"Hint: the release is still in memory; save it elsewhere."
-        ) from None
+    return "{\n" + lines + "\n}\n"
 
 
 def load(path: str | os.PathLike[str]) -> Release:
@@ -69,7 +59,7 @@ def load(path: str | os.PathLike[str]) -> Release:
     EngineError
         The file cannot be opened.
     """
-    source = _checked_path(path)
+    source = checked_path(path)
     try:
         text = source.read_text(encoding="utf-8")
     except OSError as error:
@@ -93,25 +83,12 @@ def parse(text: str) -> Release:
         refuse(f"of format version {FORMAT_VERSION} or older", f"{version}", hint="install a newer dpcov")
     if record.pop("checksum", None) != _checksum(record):
         refuse("unchanged since it was written", "another checksum")
+    if version == 1 and isinstance(record.get("encoding"), dict):
+        record["encoding"] = {"center": False, "schema": {}, **record["encoding"]}
     try:
         return _from_record(record)
-    except ParameterError as error:
+    except (ParameterError, SchemaError) as error:
         refuse("well formed", str(error))
-
-
-def _checked_path(path: object) -> Path:
-    hint = "pass a file name such as 'release.json'"
-    if not isinstance(path, str | os.PathLike):
-        raise ParameterError(f"path must be text or a Path, got {shown(path)}. Hint: {hint}.")
-    checked = Path(path)
-    try:
-        os.fsencode(checked)
-        named = bool(checked.name) and "\0" not in str(checked)
-    except UnicodeEncodeError:
-        named = False
-    if not named:
-        raise ParameterError(f"path must be the name of a file, got {shown(str(checked))}. Hint: {hint}.")
-    return checked
 
 
 def _to_record(release: Release) -> dict[str, Any]:
@@ -125,7 +102,12 @@ def _to_record(release: Release) -> dict[str, Any]:
         "seeded": release.seeded,
         "n": release.n,
         "feature_names": list(release.feature_names),
-        "encoding": {"row_norm": release.row_norm, "grid_bits": release.grid_bits},
+        "encoding": {
+            "row_norm": release.row_norm,
+            "grid_bits": release.grid_bits,
+            "center": release.center,
+            "schema": {} if release.schema is None else to_record(release.schema),
+        },
         "mechanism": release.mechanism,
         "requested": release.requested,
         "options": dict(release.options),
@@ -162,6 +144,8 @@ def _from_record(record: dict[str, Any]) -> Release:
         feature_names=tuple(each(fields.take("feature_names", list), str, "feature_names")),
         row_norm=encoding.take("row_norm", float),
         grid_bits=encoding.take("grid_bits", int),
+        center=encoding.take("center", bool),
+        schema=_schema(encoding.take("schema", dict)),
         mechanism=fields.take("mechanism", str),
         requested=fields.take("requested", str),
         options=_options(fields.take("options", dict)),
@@ -179,6 +163,10 @@ def _options(record: dict[str, Any]) -> dict[str, Option]:
     if any(type(value) not in (str, int, float, bool) for value in record.values()):
         refuse("well formed: options are numbers, text or true and false", "another type")
     return record
+
+
+def _schema(record: dict[str, Any]) -> Schema | None:
+    return from_record(record) if record else None
 
 
 def _budget(record: dict[str, Any]) -> Budget:

@@ -17,6 +17,7 @@ from dpcov.linalg import pack
 from dpcov.privacy.bits import SeededBits
 from dpcov.privacy.budget import Budget
 from dpcov.privacy.noise import NoiseLaw
+from dpcov.schema import Schema
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.moments import REPLACE, Statistic
 
@@ -29,6 +30,12 @@ class NoSource:
 
     n: int
     d: int
+    schema: Schema | None = None
+
+    @property
+    def known_n(self) -> int:
+        """The number of rows."""
+        return self.n
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -70,8 +77,9 @@ class ScriptedCurator(Curator):
         budget: Budget,
         neighbors: str = REPLACE,
         row_norm: float = 1.0,
+        center: bool = False,
     ) -> None:
-        super().__init__(NoSource(n, d), Grid(row_norm), budget, neighbors, SeededBits(0))
+        super().__init__(NoSource(n, d), Grid(row_norm, center=center), budget, neighbors, SeededBits(0))
         self._script = iter(answers)
 
     def _read(self, statistic: Statistic) -> NDArray[np.int64]:

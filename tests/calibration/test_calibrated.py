@@ -306,14 +306,14 @@ class TestPredictions:
         for amount in (0.1, 1.0, 20.0):
             for budget in (PureDP(amount), ZCDP(amount)):
                 expected = closed_forms(d, amount, neighbors, type(budget))
-                assert predicted_errors(d, budget, neighbors) == pytest.approx(expected, rel=1e-3)
+                assert predicted_errors(SecondMoment(Grid(1.0), d), budget, neighbors) == pytest.approx(expected, rel=1e-3)
 
     @pytest.mark.parametrize("d", [2, 3, 10])
     def test_approximate_dp(self, d: int) -> None:
         """The pure noises at ε with δ unused, and one Gaussian: analytic under replace, by conversion under add-remove."""
         budget = ApproxDP(1, "1e-6")
         for neighbors in NEIGHBORS:
-            errors = predicted_errors(d, budget, neighbors)
+            errors = predicted_errors(SecondMoment(Grid(1.0), d), budget, neighbors)
             assert {name: errors.pop(name) for name in ("wishart", "frobenius", "laplace")} == pytest.approx(
                 closed_forms(d, 1.0, neighbors, PureDP), rel=1e-3
             )
@@ -378,25 +378,25 @@ class TestAuto:
         ],
     )
     def test_approximate_dp_takes_the_smaller(self, d: int, budget: Budget, expected: str) -> None:
-        errors = predicted_errors(d, budget, "replace")
+        errors = predicted_errors(SecondMoment(Grid(1.0), d), budget, "replace")
         assert chosen(d, budget, "replace") == expected == min(errors, key=errors.__getitem__)
 
     @pytest.mark.parametrize("neighbors", NEIGHBORS)
     def test_rounded_noise_needs_a_delta_above_its_tail(self, neighbors: str) -> None:
         """Its tail counts 1 + e^ε times: 2⁻¹⁰⁰ pays for it, 1e-300 does not."""
         rounded = {"wishart", "frobenius"}
-        assert rounded <= set(predicted_errors(5, ApproxDP(1, Fraction(1, 2**100)), neighbors))
-        assert not rounded & set(predicted_errors(5, ApproxDP(1, "1e-300"), neighbors))
+        assert rounded <= set(predicted_errors(SecondMoment(Grid(1.0), 5), ApproxDP(1, Fraction(1, 2**100)), neighbors))
+        assert not rounded & set(predicted_errors(SecondMoment(Grid(1.0), 5), ApproxDP(1, "1e-300"), neighbors))
         law = calibrated(SecondMoment(GRID, 5), PureDP(1), neighbors, "wishart")
         assert isinstance(law, WishartDifference)
         for factor, fits in ((Fraction(38, 10), True), (Fraction(36, 10), False)):  # around 1 + e
-            served = predicted_errors(5, ApproxDP(1, law.tail * factor), neighbors)
+            served = predicted_errors(SecondMoment(Grid(1.0), 5), ApproxDP(1, law.tail * factor), neighbors)
             assert ("wishart" in served) is fits
 
     def test_exact_numerics(self) -> None:
         for d in (2, 10):
-            assert set(predicted_errors(d, PureDP(1), "replace", "exact")) == {"laplace"}
-            assert set(predicted_errors(d, ZCDP(1), "replace", "exact")) == {"gaussian"}
+            assert set(predicted_errors(SecondMoment(Grid(1.0), d), PureDP(1), "replace", "exact")) == {"laplace"}
+            assert set(predicted_errors(SecondMoment(Grid(1.0), d), ZCDP(1), "replace", "exact")) == {"gaussian"}
 
 
 @pytest.mark.parametrize(

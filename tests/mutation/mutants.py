@@ -55,7 +55,7 @@ MUTANTS = {
         ),
     ),
     "clip after sum": mutant(
-        ("statistics/grid.py", "                shrink(chunk, self.one)\n", ""),
+        ("statistics/grid.py", "                shrink(x, self.radius_squared, columnar)\n", ""),
         (
             "statistics/moments.py",
             "(z.T @ z).astype",
@@ -64,12 +64,16 @@ MUTANTS = {
         by=("tests/audit/test_audit.py::test_replay_of_wild_rows", "tests/laws/test_moments.py"),
     ),
     "NaN passes the clip": mutant(
-        ("statistics/grid.py", "        np.copyto(z, 0.0, where=~np.isfinite(z))\n", ""),
-        ("statistics/grid.py", "z[~(np.linalg.vecdot(z, z) <= radius**2)]", "z[np.linalg.vecdot(z, z) > radius**2]"),
+        ("statistics/grid.py", "        np.copyto(x, 0.0, where=~np.isfinite(x))\n", ""),
+        (
+            "statistics/grid.py",
+            "x[~(_squared_norms(x, columnar) <= radius_squared)]",
+            "x[_squared_norms(x, columnar) > radius_squared]",
+        ),
         by=("tests/audit/test_audit.py::test_replay_of_wild_rows", "tests/laws/test_grid.py"),
     ),
     "infinity passes as the largest value": mutant(
-        ("statistics/grid.py", "where=~np.isfinite(z)", "where=np.isnan(z)"),
+        ("statistics/grid.py", "where=~np.isfinite(x)", "where=np.isnan(x)"),
         by="tests/laws/test_grid.py",
     ),
     "off-diagonal variance doubled": mutant(
@@ -122,8 +126,8 @@ MUTANTS = {
     "the last check is loose": mutant(
         (
             "statistics/grid.py",
-            "z[~(np.linalg.vecdot(z, z) <= radius**2)]",
-            "z[np.linalg.vecdot(z, z) > radius**2 * 1.1]",
+            "x[~(_squared_norms(x, columnar) <= radius_squared)]",
+            "x[_squared_norms(x, columnar) > radius_squared * 1.1]",
         ),
         by="tests/laws/test_grid.py",
     ),

@@ -211,7 +211,7 @@ def test_a_missing_checksum(record: dict[str, Any]) -> None:
 
 WRONG: list[tuple[Level, list[Any]]] = [
     (("format",), ["dpcov", 1]),
-    (("format_version",), [0, -1, 2, 10**9, 1.0, True, "1"]),
+    (("format_version",), [0, -1, 3, 10**9, 1.0, True, "1"]),
     (("dpcov_version",), [1]),
     (("kind",), ["mean", 1]),
     (("privacy",), ["1/10", [], {"notion": "zCDP", "rho": 0.1}, {"notion": "renyi", "rho": "1"}]),
@@ -250,7 +250,7 @@ def test_a_wrong_value(level: Level, value: Any, record: dict[str, Any]) -> None
 
 
 def test_a_newer_version_says_so(record: dict[str, Any]) -> None:
-    record["format_version"] = 2
+    record["format_version"] = 3
     assert_refused(json.dumps(record | {"surprise": 1}), "install a newer dpcov")
 
 

@@ -233,7 +233,7 @@ class TestStatisticsThatDoNotFit:
 
     def test_a_source_of_another_shape_is_not_charged(self) -> None:
         class Short:
-            n, d, feature_names = 4, 2, ("a", "b")
+            n, known_n, d, feature_names, schema = 4, 4, 2, ("a", "b"), None
 
             def total(self, statistic: Any) -> Any:  # noqa: ARG002
                 return np.zeros(1, dtype=np.int64)

@@ -34,9 +34,10 @@ class Question:
 
 def question(noise: str, budget: Budget, moment: SecondMoment, neighbors: str) -> Question:
     """Convert the budget to what the noise serves, and set aside the count's share under add-remove."""
-    served = _served(noise, budget, moment, neighbors)
+    count_wanted = neighbors != REPLACE and not moment.grid.center  # the corner of a centred moment is the count
+    served = _served(noise, budget, moment, neighbors, one_answer=not count_wanted)
     asked = Question(noise, served, None)
-    if neighbors != REPLACE:
+    if count_wanted:
         # The optimal shares for ‖second moment‖_F ≈ 0.35: docs/mechanisms/gaussian.md and wishart.md
         d = moment.d
         share = Fraction(4, 5 * d + 8) if isinstance(served, PureDP) else Fraction(1, 2 * d + 2)
@@ -46,12 +47,12 @@ def question(noise: str, budget: Budget, moment: SecondMoment, neighbors: str) -
     return asked
 
 
-def _served(noise: str, budget: Budget, moment: SecondMoment, neighbors: str) -> Budget:
+def _served(noise: str, budget: Budget, moment: SecondMoment, neighbors: str, *, one_answer: bool) -> Budget:
     if noise == GAUSSIAN and isinstance(budget, ZCDP):
         return budget
     if noise == GAUSSIAN and isinstance(budget, ApproxDP):
         # One Gaussian answer is calibrated analytically; two are composed as zCDP.
-        return budget if neighbors == REPLACE and is_analytic(moment, budget, neighbors) else budget.to_zcdp()
+        return budget if one_answer and is_analytic(moment, budget, neighbors) else budget.to_zcdp()
     if noise != GAUSSIAN and isinstance(budget, PureDP | ApproxDP):
         return PureDP(budget.epsilon)
     serves = "ZCDP or ApproxDP" if noise == GAUSSIAN else "PureDP or ApproxDP"
@@ -69,7 +70,9 @@ def release_additive(curator: Curator, asked: Question, *, postprocess: str | No
     default = "clip" if options.get("constants") == "paper" else "shrink"
     chosen = default if postprocess is None else postprocess
     check_choice("postprocess", chosen, POSTPROCESS, f"leave it out for {default!r}")
-    curator.noisy(curator.second_moment(), asked.moment_budget, noise=asked.noise, at_least=asked.at_least)
+    moment = curator.noisy(curator.second_moment(), asked.moment_budget, noise=asked.noise, at_least=asked.at_least)
     if asked.count_budget is not None:
         curator.ask_n(asked.count_budget)  # last: a budget too small is refused before anything is spent
+    elif curator.neighbors != REPLACE:
+        curator.take_n(moment)
     return curator.release("covariance", asked.noise, postprocess=chosen, **options)

@@ -16,8 +16,7 @@ from dpcov.mechanisms.gaussian import gaussian
 from dpcov.mechanisms.laplace import laplace
 from dpcov.mechanisms.wishart import wishart
 from dpcov.privacy.budget import Budget
-from dpcov.release import OPTIONS, Release
-from dpcov.statistics.grid import Grid
+from dpcov.release import OPTIONS, Release, raw_error
 from dpcov.statistics.moments import SecondMoment
 
 ADDITIVE: dict[str, Callable[..., Release]] = {
@@ -41,7 +40,7 @@ def auto(curator: Curator, budget: Budget, *, postprocess: str | None = None, nu
     ``budget``: that of the chosen mechanism.
     """
     check_choice("numerics", numerics, OPTIONS["numerics"], "'exact' leaves out wishart and frobenius")
-    errors = predicted_errors(curator.d, budget, curator.neighbors, numerics)
+    errors = predicted_errors(curator.second_moment(), budget, curator.neighbors, numerics)
     if not errors:
         raise ParameterError(f"budget must be large enough for some mechanism, got {budget!r}. Hint: spend more.")
     best = min(errors, key=errors.__getitem__)
@@ -49,13 +48,11 @@ def auto(curator: Curator, budget: Budget, *, postprocess: str | None = None, nu
     return dataclasses.replace(release, requested="auto", options={**release.options, "numerics": numerics})
 
 
-def predicted_errors(d: int, budget: Budget, neighbors: str, numerics: str = "rounded") -> dict[str, float]:
+def predicted_errors(moment: SecondMoment, budget: Budget, neighbors: str, numerics: str = "rounded") -> dict[str, float]:
     """Return, for each additive mechanism that serves the budget, the r.m.s. Frobenius error of n times the second moment.
 
     For rows of norm 1, before post-processing, exactly as the mechanism would calibrate its noise.
     """
-    moment = SecondMoment(Grid(1.0), d)
-    unit = 2.0**-moment.unit_bits
     errors = {}
     for name in ADDITIVE:
         try:
@@ -63,5 +60,5 @@ def predicted_errors(d: int, budget: Budget, neighbors: str, numerics: str = "ro
         except ParameterError:
             continue  # another notion, or too small a budget for this noise
         if law.numerics in ("exact", numerics):
-            errors[name] = law.spread().scaled(unit).rms(d)
+            errors[name] = raw_error(law, moment.unit_bits, moment.d, moment.grid.center)
     return errors

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import ParameterError
+from dpcov.errors import ParameterError, shown
 from dpcov.sources.base import add_up, default_block_rows
 from dpcov.statistics.grid import MAX_FEATURES
 from dpcov.statistics.moments import Statistic
@@ -16,11 +16,25 @@ NUMERIC = "biuf"  # numpy's kinds: boolean, integer, unsigned, floating
 
 
 class ArraySource:
-    """A two-dimensional numeric array, read block by block and never written to."""
+    """A two-dimensional numeric array, read block by block and never written to. Its columns are called x0, x1 and so on."""
 
-    def __init__(self, data: object, block_rows: int | None = None) -> None:
-        self._array = _checked(data)
-        self._block_rows = block_rows or default_block_rows(self._array.shape[1])
+    schema = None
+
+    def __init__(
+        self,
+        data: object,
+        block_rows: int | None = None,
+        columns: Sequence[str | int] | None = None,
+        progress: Callable[[float | None], None] | None = None,
+    ) -> None:
+        self._array = checked_array(data)
+        names = [f"x{j}" for j in range(self._array.shape[1])]
+        self._places = None if columns is None else [_place(column, names) for column in columns]
+        self.feature_names = tuple(names if self._places is None else (names[j] for j in self._places))
+        if len(set(self.feature_names)) < self.d:
+            raise ParameterError("columns must differ, got one that stands twice. Hint: remove it.")
+        self._block_rows = block_rows or default_block_rows(self.d)
+        self._progress = progress
 
     @property
     def n(self) -> int:
@@ -28,14 +42,14 @@ class ArraySource:
         return len(self._array)
 
     @property
-    def d(self) -> int:
-        """The number of columns."""
-        return int(self._array.shape[1])
+    def known_n(self) -> int:
+        """The number of rows."""
+        return self.n
 
     @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Columns of an array have no names: they are x0, x1 and so on."""
-        return tuple(f"x{j}" for j in range(self.d))
+    def d(self) -> int:
+        """The number of columns."""
+        return len(self.feature_names)
 
     def total(self, statistic: Statistic) -> NDArray[np.int64]:
         """Add the statistic over blocks of rows."""
@@ -44,11 +58,26 @@ class ArraySource:
     def _blocks(self, rows: int) -> Iterator[NDArray[np.float64]]:
         for start in range(0, max(self.n, 1), rows):
             with np.errstate(all="ignore"):  # a long double beyond float64 becomes infinite, silently
-                block = self._array[start : start + rows].astype(np.float64, order="C", copy=False)
+                part = self._array[start : start + rows]
+                part = part if self._places is None else part[:, self._places]
+                block = part.astype(np.float64, order="C", copy=False)
             yield block
+            if self._progress is not None:
+                self._progress(min((start + rows) / max(self.n, 1), 1.0))
 
 
-def _checked(data: object) -> NDArray[np.generic]:
+def _place(column: object, names: list[str]) -> int:
+    """Turn a name or a position into a position."""
+    if isinstance(column, str) and column in names:
+        return names.index(column)
+    if isinstance(column, int) and not isinstance(column, bool) and 0 <= column < len(names):
+        return column
+    raise ParameterError(
+        f"columns must be in x0..{names[-1]}, or 0..{len(names) - 1}, got {shown(column)}. Hint: count from 0."
+    )
+
+
+def checked_array(data: object) -> NDArray[np.generic]:
     """Refuse what is not a plain numeric table; looks at type, shape and dtype, never at values."""
     rule = "data must be a two-dimensional numeric numpy array with a row per person"
     if not isinstance(data, np.ndarray) or isinstance(data, np.ma.MaskedArray):

@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcov.schema import Schema
 from dpcov.statistics.moments import Statistic
 
 BLOCK_ELEMENTS, BLOCK_ROWS = 2**19, 1024
@@ -19,17 +20,27 @@ class Source(Protocol):
 
     @property
     def n(self) -> int:
-        """The number of rows. Private under add-remove: only the curator may read it."""
+        """The number of rows; a stream is read for it, unless it was read before. Private under add-remove."""
+        ...
+
+    @property
+    def known_n(self) -> int | None:
+        """The number of rows where nothing need be read for it."""
         ...
 
     @property
     def d(self) -> int:
-        """The number of columns."""
+        """The number of columns, a categorical one counted once per level."""
         ...
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """The names of the columns."""
+        """The names of these columns."""
+        ...
+
+    @property
+    def schema(self) -> Schema | None:
+        """What the columns mean; None: plain numbers."""
         ...
 
     def total(self, statistic: Statistic) -> NDArray[np.int64]:

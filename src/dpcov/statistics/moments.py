@@ -219,6 +219,12 @@ class SecondMoment:
         return {REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.grid.one**2
 
 
+def corner_count(corner: int, grid: Grid) -> int:
+    """Return the n, at least 1, that is nearest to the noisy corner n·a² of a second moment of centred rows."""
+    square = grid.constant**2
+    return max(1, (corner + square // 2) // square)
+
+
 @cache
 def check_exact_blas() -> None:
     """Check once per process that this machine's BLAS multiplies integers up to 2⁵³ exactly, small and large."""

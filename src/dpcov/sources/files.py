@@ -1,0 +1,125 @@
+"""Parquet and CSV files, streamed in bounded memory.
+
+Names and types come from the file's header, the number of rows of a Parquet file from its footer. Messages never quote a cell.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from dpcov.errors import EngineError, ParameterError
+from dpcov.paths import checked_path
+from dpcov.sources.tables import Batch, Table, reading
+
+PARQUET_ROWS = 2**14  # at a time: with 50 columns of float64, 6 MB
+BUFFER = 2**16  # bytes of a column read at a time; else Arrow holds whole row groups in memory
+CSV_BLOCK = 2**21  # bytes of text at a time; a single line may not be longer
+
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+
+
+def open_file(path: str | os.PathLike[str]) -> Table:
+    """Open a table by the ending of its name."""
+    checked = checked_path(path)
+    if not checked.is_file():
+        what = "a directory" if checked.is_dir() else "no such file"
+        raise EngineError(f"data must be a file, got {str(checked)!r} ({what}). Hint: check the path.")
+    suffixes = [suffix.lower() for suffix in checked.suffixes]
+    plain = suffixes[:-1] if suffixes and suffixes[-1] in COMPRESSED else suffixes
+    if suffixes and suffixes[-1] in (".parquet", ".pq"):
+        return ParquetTable(checked)
+    if plain and plain[-1] in SEPARATORS:
+        return CsvTable(checked, SEPARATORS[plain[-1]], COMPRESSED.get(suffixes[-1]))
+    raise ParameterError(
+        f"data must end in .parquet, .csv or .tsv (also .gz, .bz2, .zst), got {checked.name!r}. "
+        f"Hint: rename or convert the file."
+    )
+
+
+class ParquetTable:
+    """A Parquet file, read a few thousand rows at a time."""
+
+    parsed = False
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        file = self._open()
+        self.names, self.types = list(file.schema_arrow.names), list(file.schema_arrow.types)
+        self.rows: int | None = file.metadata.num_rows
+
+    def _open(self) -> Any:
+        import pyarrow.parquet as pq
+
+        try:
+            return pq.ParquetFile(self._path, pre_buffer=False, buffer_size=BUFFER)
+        except (pa.ArrowException, OSError, ValueError):
+            raise EngineError(
+                f"data must be a whole Parquet file, got {self._path.name!r} that is not. Hint: was it copied completely?"
+            ) from None
+
+    def batches(self, columns: Sequence[str]) -> Iterator[tuple[Batch, float | None]]:
+        """Decode the columns in batches."""
+        done, total = 0, self.rows or 1
+        file = self._open()
+        with reading():
+            for batch in file.iter_batches(batch_size=PARQUET_ROWS, columns=list(columns), use_threads=False):
+                done += len(batch)
+                yield batch.select(list(columns)), done / total
+
+
+class CsvTable:
+    """A CSV file with a line of names: every cell is text, and what it stands for is decided cell by cell."""
+
+    parsed = True
+    rows = None
+
+    def __init__(self, path: Path, separator: str, compression: str | None) -> None:
+        self._path, self._separator, self._compression = path, separator, compression
+        with reading():
+            self.names = list(self._reader([])[0].schema.names)
+        if any(re.fullmatch(r"\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*|\s*", name) for name in self.names):
+            raise EngineError(
+                f"data must have a first line of names, got {self.path_name!r} whose first line holds numbers or blanks. "
+                f"Hint: without names it would publish a person's row."
+            )
+        self.types: list[Any] = [pa.large_binary()] * len(self.names)
+
+    @property
+    def path_name(self) -> str:
+        """The file's name without its folder."""
+        return self._path.name
+
+    def _reader(self, columns: Sequence[str]) -> tuple[Any, Any]:
+        """Open the file; the second result tells how far its bytes were read."""
+        from pyarrow import csv
+
+        raw = pa.OSFile(str(self._path), "rb")
+        stream = pa.CompressedInputStream(raw, self._compression) if self._compression else raw
+        reader = csv.open_csv(
+            stream,
+            read_options=csv.ReadOptions(use_threads=False, block_size=CSV_BLOCK),
+            parse_options=csv.ParseOptions(delimiter=self._separator, newlines_in_values=True),
+            # Bytes, so that no cell is refused for its encoding; no cell is taken for null by its spelling.
+            convert_options=csv.ConvertOptions(
+                column_types=dict.fromkeys(columns, pa.large_binary()),
+                include_columns=list(columns) or None,
+                null_values=[],
+                strings_can_be_null=False,
+            ),
+        )
+        return reader, raw
+
+    def batches(self, columns: Sequence[str]) -> Iterator[tuple[Batch, float | None]]:
+        """Parse the file in blocks of text."""
+        size = self._path.stat().st_size or 1
+        with reading():
+            reader, raw = self._reader(columns)
+            for batch in reader:
+                yield batch.select(list(columns)), min(raw.tell() / size, 1.0)
