@@ -6,7 +6,7 @@ Rows x with ‖x‖ ≤ 1 become z = (a, b·x) with a = ½ and b = √(1 − a²
 
 with m the mean and C the covariance of x. Of a positive semidefinite matrix H of that shape, the Schur complement
 H_xx − H_x0 H_0x / H_00 is positive semidefinite; divided by b² it is the estimate of C, and (a/b)·H_x0/H_00 that of m. A larger
-a would sharpen the mean and blur the covariance: docs/centring.md compares three.
+a would sharpen the mean and blur the covariance: docs/mechanisms/centring.md compares three.
 """
 
 from __future__ import annotations

@@ -151,8 +151,8 @@ def test_the_largest_block_is_still_exact() -> None:
 class Heavy(Count):
     """A count in steps of 2**61, so that a few rows pass 2**63."""
 
-    def of(self, rows: Floats) -> NDArray[np.int64]:
-        return super().of(rows) * np.int64(2**61)
+    def of(self, rows: Floats, *, scratch: bool = False) -> NDArray[np.int64]:
+        return super().of(rows, scratch=scratch) * np.int64(2**61)
 
 
 @given(sizes=st.lists(st.integers(0, 3), min_size=1, max_size=12))

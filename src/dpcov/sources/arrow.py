@@ -86,7 +86,7 @@ class ArrowSource:
                 counted += len(block)
                 yield block
 
-        total = add_up(statistic, blocks())
+        total = add_up(statistic, blocks(), scratch=True)
         if self._n not in (None, counted):
             raise EngineError(
                 "data must be the same at each reading, and are not. "
@@ -97,7 +97,7 @@ class ArrowSource:
 
     def _blocks(self, rows: int) -> Iterator[NDArray[np.float64]]:
         space = np.empty(0)
-        for batch, fraction in self._table.batches(self._columns):
+        for batch, fraction in self._table.batches(self._columns, rows):
             for start in range(0, len(batch), rows):
                 part = batch.slice(start, rows)
                 if space.size < self.d * len(part):

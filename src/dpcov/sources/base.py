@@ -53,14 +53,14 @@ def default_block_rows(d: int) -> int:
     return max(BLOCK_ELEMENTS // d, BLOCK_ROWS)
 
 
-def add_up(statistic: Statistic, blocks: Iterable[NDArray[np.float64]]) -> NDArray[np.int64]:
-    """Add a statistic over blocks, in int64 modulo 2⁶⁴.
+def add_up(statistic: Statistic, blocks: Iterable[NDArray[np.float64]], *, scratch: bool = False) -> NDArray[np.int64]:
+    """Add a statistic over blocks, in int64 modulo 2⁶⁴; ``scratch`` blocks are the source's own and may be overwritten.
 
     Wrapping around is what keeps a private number of rows from being visible: sum plus noise modulo 2⁶⁴ is a
     function of sum plus noise. Below 2³⁰ rows (at 16 bits) nothing wraps.
     """
     blocks = iter(blocks)
-    total = statistic.of(next(blocks))
+    total = statistic.of(next(blocks), scratch=scratch)
     for block in blocks:
-        total += statistic.of(block)
+        total += statistic.of(block, scratch=scratch)
     return statistic.entries(total)

@@ -17,7 +17,7 @@ from dpcov.errors import EngineError, ParameterError
 from dpcov.paths import checked_path
 from dpcov.sources.tables import Batch, Table, reading
 
-PARQUET_ROWS = 2**14  # at a time: with 50 columns of float64, 6 MB
+PARQUET_ROWS = 2**14  # at most, at a time
 BUFFER = 2**16  # bytes of a column read at a time; else Arrow holds whole row groups in memory
 CSV_BLOCK = 2**21  # bytes of text at a time; a single line may not be longer
 
@@ -64,12 +64,12 @@ class ParquetTable:
                 f"data must be a whole Parquet file, got {self._path.name!r} that is not. Hint: was it copied completely?"
             ) from None
 
-    def batches(self, columns: Sequence[str]) -> Iterator[tuple[Batch, float | None]]:
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[tuple[Batch, float | None]]:
         """Decode the columns in batches."""
         done, total = 0, self.rows or 1
         file = self._open()
         with reading():
-            for batch in file.iter_batches(batch_size=PARQUET_ROWS, columns=list(columns), use_threads=False):
+            for batch in file.iter_batches(batch_size=min(rows, PARQUET_ROWS), columns=list(columns), use_threads=False):
                 done += len(batch)
                 yield batch.select(list(columns)), done / total
 
@@ -116,7 +116,7 @@ class CsvTable:
         )
         return reader, raw
 
-    def batches(self, columns: Sequence[str]) -> Iterator[tuple[Batch, float | None]]:
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[tuple[Batch, float | None]]:  # noqa: ARG002
         """Parse the file in blocks of text."""
         size = self._path.stat().st_size or 1
         with reading():

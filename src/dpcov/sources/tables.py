@@ -40,8 +40,8 @@ class Table(Protocol):
         """The number of rows where it is known without reading."""
         ...
 
-    def batches(self, columns: Sequence[str]) -> Iterator[tuple[Batch, float | None]]:
-        """Yield record batches of these columns, each with the fraction read so far where it is known."""
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[tuple[Batch, float | None]]:
+        """Yield record batches of these columns, of about ``rows`` rows, each with the fraction read so far if known."""
         ...
 
 
@@ -62,8 +62,8 @@ class StreamTable:
     def _open(self) -> Any:
         return pa.RecordBatchReader.from_stream(self._data)
 
-    def batches(self, columns: Sequence[str]) -> Iterator[tuple[Batch, float | None]]:
-        """Stream the whole table and keep the columns."""
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[tuple[Batch, float | None]]:  # noqa: ARG002
+        """Stream the whole table, in batches as it has them, and keep the columns."""
         done = 0
         with reading():
             for batch in self._open():
@@ -82,12 +82,12 @@ class PandasTable:
         self.types = [_pandas_type(data.iloc[:0, j]) for j in range(len(self.names))]
         self.rows: int | None = len(data)
 
-    def batches(self, columns: Sequence[str]) -> Iterator[tuple[Batch, float | None]]:
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[tuple[Batch, float | None]]:
         """Convert slices of rows."""
         places = [self.names.index(name) for name in columns]
-        total = len(self._data)
-        for start in range(0, total, BATCH_ROWS):
-            part = self._data.iloc[start : start + BATCH_ROWS]
+        total, step = len(self._data), min(rows, BATCH_ROWS)
+        for start in range(0, total, step):
+            part = self._data.iloc[start : start + step]
             with reading():
                 arrays = [_pandas_cells(part.iloc[:, place]) for place in places]
             yield pa.record_batch(arrays, names=list(columns)), (start + len(part)) / total
@@ -104,14 +104,14 @@ class ArrayTable:
         self.types = [pa.bool_() if array.dtype.kind == "b" else pa.float64()] * len(self.names)
         self.rows: int | None = len(array)
 
-    def batches(self, columns: Sequence[str]) -> Iterator[tuple[Batch, float | None]]:
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[tuple[Batch, float | None]]:
         """Copy slices of rows, column by column."""
         kind = np.bool_ if self._array.dtype.kind == "b" else np.float64
         places = [self.names.index(name) for name in columns]
-        total = len(self._array)
-        for start in range(0, total, BATCH_ROWS):
+        total, step = len(self._array), min(rows, BATCH_ROWS)
+        for start in range(0, total, step):
             with np.errstate(all="ignore"):
-                part: NDArray[Any] = self._array[start : start + BATCH_ROWS, places].astype(kind)
+                part: NDArray[Any] = self._array[start : start + step, places].astype(kind)
             yield pa.record_batch(list(np.ascontiguousarray(part.T)), names=list(columns)), (start + len(part)) / total
 
 

@@ -68,19 +68,21 @@ class Grid:
         """Return how many coordinates a row of d columns has."""
         return d + self.center
 
-    def encode(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def encode(self, rows: NDArray[np.float64], *, scratch: bool = False) -> NDArray[np.float64]:
         """Return integer rows z, held in float64, with ‖z‖² ≤ 4ᵇⁱᵗˢ, exactly, for any floats whatsoever.
 
-        Blocks stored column by column stay so: the layout changes the speed, never an integer.
+        Blocks stored column by column stay so: the layout changes the speed, never an integer. Only ``scratch`` is written to.
         """
         columnar = rows.flags.f_contiguous and not rows.flags.c_contiguous
-        z = np.empty((len(rows), self.width(rows.shape[1])), order="F" if columnar else "C")
+        in_place = scratch and not self.center
+        z = rows if in_place else np.empty((len(rows), self.width(rows.shape[1])), order="F" if columnar else "C")
         z[:, : self.center] = self.constant
         step = max(1, CHUNK // rows.shape[1])
         with np.errstate(all="ignore"):  # a caller's np.seterr(all="raise") must not turn a value into an exception
             for start in range(0, len(rows), step):
                 x = z[start : start + step, self.center :]
-                x[:] = rows[start : start + step]
+                if not in_place:
+                    x[:] = rows[start : start + step]
                 self._round(x, columnar)
                 shrink(x, self.radius_squared, columnar)
         return z

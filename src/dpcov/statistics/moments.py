@@ -79,8 +79,8 @@ class Statistic(Protocol):
         """How many rows `of` may be given at a time."""
         ...
 
-    def of(self, rows: Rows) -> Integers:
-        """Return the statistic of a block of raw rows."""
+    def of(self, rows: Rows, *, scratch: bool = False) -> Integers:
+        """Return the statistic of a block of raw rows; ``scratch`` ones may be overwritten."""
         ...
 
     def entries(self, total: Integers) -> Integers:
@@ -109,7 +109,7 @@ class Count:
         """One number."""
         return (Part("count", 1, 1),)
 
-    def of(self, rows: Rows) -> Integers:
+    def of(self, rows: Rows, *, scratch: bool = False) -> Integers:  # noqa: ARG002
         """Count the block's rows."""
         return np.array([len(rows)], dtype=np.int64)
 
@@ -149,9 +149,9 @@ class Sum:
         """One run of d coordinates."""
         return (Part("coordinates", 1, self.d),)
 
-    def of(self, rows: Rows) -> Integers:
+    def of(self, rows: Rows, *, scratch: bool = False) -> Integers:
         """Add up the block's integer rows."""
-        return np.asarray(self.grid.encode(rows).sum(axis=0), dtype=np.int64)
+        return np.asarray(self.grid.encode(rows, scratch=scratch).sum(axis=0), dtype=np.int64)
 
     def entries(self, total: Integers) -> Integers:
         """Return the coordinates."""
@@ -192,9 +192,9 @@ class SecondMoment:
         """The diagonal and the strict upper triangle."""
         return (Part("diagonal", 1, self.d), Part("off-diagonal", 2, triangle_size(self.d) - self.d))
 
-    def of(self, rows: Rows) -> Integers:
+    def of(self, rows: Rows, *, scratch: bool = False) -> Integers:
         """Multiply the block's integer rows in float64, where every partial sum is an exact integer."""
-        z = self.grid.encode(rows)
+        z = self.grid.encode(rows, scratch=scratch)
         with np.errstate(all="ignore"):
             return (z.T @ z).astype(np.int64)
 
