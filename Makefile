@@ -18,8 +18,8 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY) ## Release the Wine data privately, with the truth beside it
 	$(VENV)/bin/dpcov demo
 
-test: $(READY) ## Run the tests: laws, calibration, refusals, distribution, audits, planted bugs
-	$(RUN) -m pytest
+test: $(READY) ## Run the tests: laws, calibration, refusals, distribution, audits, planted bugs (DATA=folder for adult)
+	$(if $(DATA),DPCOV_DATA=$(abspath $(DATA))) $(RUN) -m pytest
 
 check: $(READY) ## Formatting, lint, strict types, the direction of imports
 	$(VENV)/bin/ruff format --check .
@@ -33,6 +33,7 @@ audit: $(READY) ## Slower evidence: more trials, and branch coverage of the kern
 
 bench: $(READY) ## Speed against X.T @ X plus eigh, and accuracy tables (DATA=folder for adult, airfoil, MNIST)
 	$(RUN) -m benchmarks.speed
+	$(RUN) -m benchmarks.tables
 	$(RUN) -m benchmarks.accuracy $(if $(DATA),--data $(DATA))
 	$(RUN) -m benchmarks.shrinkage $(if $(DATA),--data $(DATA))
 

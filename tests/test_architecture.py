@@ -23,7 +23,7 @@ LAYERS = [
     {"mechanisms"},
     {"plan", "replay", "testing"},
     {"api"},
-    {"audit"},
+    {"estimators", "audit"},
     {"cli"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import doctest
 import importlib
+import inspect
 import io
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +68,42 @@ def test_every_command_is_in_the_readme() -> None:
         assert f"dpcov {command}" in readme
 
 
+def entries(page: Path) -> set[str]:
+    """Return the names that the page's headings and the first cells of its tables are about."""
+    text = page.read_text(encoding="utf-8")
+    headings = " ".join(re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)).replace("`", "")
+    cells = " ".join(re.findall(r"^\| ([^|]*) \|", text, flags=re.MULTILINE))
+    return set(headings.split()) | set(re.findall(r"`(?:\w+\.)?(\w+)[^`]*`", cells))
+
+
+API = ROOT / "docs" / "api.md"
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    assert set(dpcov.__all__) <= entries(API)
+    for module in ("testing", "replay", "audit", "plan"):
+        assert f"dpcov.{module}" in API.read_text(encoding="utf-8")
+
+
+def test_every_attribute_of_a_release_is_in_the_reference() -> None:
+    fields = {field.name for field in dataclasses.fields(dpcov.Release)}
+    members = {name for name in vars(dpcov.Release) if not name.startswith("_")}
+    found = set(re.findall(r"`(\w+)", API.read_text(encoding="utf-8").partition("\n## Release\n")[2].partition("\n## ")[0]))
+    assert fields | members <= found
+
+
+@pytest.mark.parametrize(
+    ("function", "heading"), [(dpcov.covariance, "covariance"), (dpcov.PrivateCovariance, "PrivateCovariance")]
+)
+def test_the_reference_has_the_signature(function: Callable[..., object], heading: str) -> None:
+    """Names, order and defaults."""
+    section = API.read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2]
+    shown = " ".join(section.partition("`")[2].partition("`")[0].split())
+    parameters = [p.replace(annotation=p.empty) for p in inspect.signature(function).parameters.values() if p.name != "self"]
+    signature = inspect.Signature(parameters)
+    assert shown == heading + str(signature).replace("'", '"')
+
+
 @pytest.mark.parametrize("page", PAGES, ids=names)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
@@ -72,7 +111,9 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), target
 
 
-@pytest.mark.parametrize("module", ["dpcov", "dpcov.api", "dpcov.plan", "dpcov.testing"])
+@pytest.mark.parametrize(
+    "module", ["dpcov", "dpcov.api", "dpcov.estimators.covariance", "dpcov.plan", "dpcov.schema", "dpcov.testing"]
+)
 def test_docstring_examples(module: str) -> None:
     results = doctest.testmod(importlib.import_module(module), extraglobs={"np": np})
     assert results.attempted > 0

@@ -15,6 +15,7 @@ from dpcov._version import __version__
 if TYPE_CHECKING:
     from dpcov.api import covariance
     from dpcov.errors import BudgetError, DpcovError, EngineError, ParameterError, ReleaseError, SchemaError
+    from dpcov.estimators import PrivateCovariance
     from dpcov.mechanisms import MECHANISMS
     from dpcov.privacy.budget import ZCDP, ApproxDP, PureDP, compose
     from dpcov.release import Release
@@ -25,6 +26,7 @@ _HOME = {
     "covariance": "api",
     "load": "release_file",
     "MECHANISMS": "mechanisms",
+    "PrivateCovariance": "estimators",
     "Release": "release",
     "Schema": "schema",
     "Numeric": "schema",
@@ -55,6 +57,7 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "ApproxDP",
     "compose",
     "MECHANISMS",
+    "PrivateCovariance",
     "DpcovError",
     "ParameterError",
     "BudgetError",

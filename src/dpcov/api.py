@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 
 from dpcov.curator import Curator
-from dpcov.errors import ParameterError, check_choice, shown
-from dpcov.mechanisms import MECHANISMS
+from dpcov.errors import ParameterError, shown
+from dpcov.mechanisms import checked_mechanism
 from dpcov.privacy.bits import Bits, SeededBits, SystemBits
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.release import Option, Release
@@ -52,7 +51,8 @@ def covariance(
     postprocess : {"shrink", "project", "clip", "none"}, optional
         How the estimate is made from the noisy matrix; it costs no privacy. By default the mechanism's own.
     neighbors : {"replace", "add-remove"}
-        "replace": n is public. "add-remove": n is private and is asked for with a small part of the budget.
+        "replace": n is public. "add-remove": n is private; a part of the budget pays for it, or the centred
+        matrix holds it.
     center : bool
         True: the release has a mean and a centred covariance, from one noisy matrix.
     columns : list of names or positions, optional
@@ -93,11 +93,7 @@ def covariance(
     if not isinstance(center, bool):
         raise ParameterError(f"center must be True or False, got {shown(center)}. Hint: True gives a mean, too.")
     grid = Grid(_checked_row_norm(row_norm, schema), center=center)
-    check_choice("mechanism", mechanism, MECHANISMS["covariance"], "dpcov.MECHANISMS lists them")
-    run = MECHANISMS["covariance"][mechanism]
-    known = set(inspect.signature(run).parameters) - {"curator", "budget", "postprocess"}
-    for name in sorted(set(options) - known):
-        raise ParameterError(f"options of {mechanism!r} must be among {sorted(known)}, got {name!r}. Hint: check the name.")
+    run = checked_mechanism("covariance", mechanism, options)
     bits: Bits = SystemBits() if seed is None else SeededBits(seed)
     source = open_source(data, columns, schema, center, progress)
     return run(Curator(source, grid, budget, neighbors, bits), budget, postprocess=postprocess, **options)

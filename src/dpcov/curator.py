@@ -112,7 +112,8 @@ class Curator:
 
     def take_n(self, moment: Answer) -> None:
         """Take the private number of rows, at least 1, from a centred second moment: its corner is n·a². Costs nothing more."""
-        if not self.grid.center or not any(moment is answer for answer in self._answers):
+        ours = moment.statistic == SecondMoment.name and any(moment is answer for answer in self._answers)
+        if not self.grid.center or not ours:
             raise ParameterError("moment must be this curator's answer about centred rows, got another. Hint: ask_n(budget).")
         self._noisy_n = corner_count(int(moment.integers[0]), self.grid)
 

@@ -105,8 +105,9 @@ class Release:
     def second_moment(self) -> Floats:
         """Estimate of (1/n) Σ x xᵀ over the clipped rows, in the data's units."""
         if not self.center:
-            return _frozen(self._encoded * np.outer(self._scales, self._scales))
-        return _frozen(self.covariance + np.outer(self.mean, self.mean))
+            return self._in_units(self._encoded)
+        with np.errstate(all="ignore"):
+            return _frozen(self.covariance + np.outer(self.mean, self.mean))
 
     @cached_property
     def mean(self) -> Floats:
@@ -116,7 +117,8 @@ class Release:
         encoded = mean_and_covariance(self._encoded)[0]
         if self.postprocess != "none" and self.schema is None:
             encoded = encoded / max(1.0, float(np.linalg.norm(encoded)))
-        mean = self._offsets + self._scales * encoded
+        with np.errstate(all="ignore"):
+            mean = self._offsets + self._scales * encoded
         if self.postprocess != "none" and self.schema is not None:
             mean = np.clip(mean, *self.schema.bounds())
         return _frozen(mean)
@@ -126,7 +128,7 @@ class Release:
         """Estimate of the covariance (divided by n) in the data's units; for an uncentred release this is `second_moment`."""
         if not self.center:
             return self.second_moment
-        return _frozen(mean_and_covariance(self._encoded)[1] * np.outer(self._scales, self._scales))
+        return self._in_units(mean_and_covariance(self._encoded)[1])
 
     @property
     def expected_error(self) -> float:
@@ -147,6 +149,10 @@ class Release:
             if self.center:
                 noisy = with_public_corner(noisy)
             return POSTPROCESS[self.postprocess](noisy, 1.0, noise)
+
+    def _in_units(self, matrix: Floats) -> Floats:
+        with np.errstate(all="ignore"):
+            return _frozen(matrix * np.outer(self._scales, self._scales))
 
     @property
     def _scales(self) -> Floats:
@@ -180,7 +186,7 @@ class Release:
             promise += f" (but for a probability below 2**-{math.floor(-math.log2(max(law.tail for law in rounded))) - 1})"
         if self.seeded:
             return f"seeded: not private. With the operating system's randomness it would be {promise} for {change}."
-        known = "row_norm" if self.schema is None else "bounds, levels"
+        known = "row_norm" if self.schema is None else "bounds, levels, weights"
         return f"{promise} for {change}; column names, {known} and the options are public."
 
     def save(self, path: str | os.PathLike[str]) -> None:

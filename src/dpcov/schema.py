@@ -11,7 +11,8 @@ column        becomes
 `Ignored`     nothing: it is never read
 ============  =================================================================================================
 
-The squares of the weights add up to 1, so a row's norm is at most 1 and nothing is clipped but values outside their bounds.
+The squares of the weights add up to 1, so a row's norm is at most 1: but for the last digit of the grid, only values outside
+their bounds are clipped.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ from dpcov.errors import ParameterError, SchemaError, check_real, shown
 Floats = NDArray[np.float64]
 Level = str | int | float | bool
 
-LARGEST = 1e150  # of bounds and weights: their squares and quotients are then finite
+LARGEST = 1e130  # of bounds: with any weights, the square of what one encoded unit stands for is then finite
+SMALLEST = 1e-130  # of ranges: that square is then not 0
 LEVEL_TYPES: dict[str, tuple[type, ...]] = {"text": (str,), "boolean": (bool,), "number": (int, float)}
 
 
@@ -53,8 +55,9 @@ class Numeric:
         rule = f"a finite number between {-LARGEST:g} and {LARGEST:g}"
         for name in ("lower", "upper"):
             object.__setattr__(self, name, check_real(name, getattr(self, name), rule, -LARGEST, LARGEST, hint))
-        if not self.lower < self.upper:
-            raise ParameterError(f"lower must be below upper, got {self.lower!r} and {self.upper!r}. Hint: are they swapped?")
+        if not self.upper - self.lower >= SMALLEST:
+            found = f"{self.lower!r} and {self.upper!r}"
+            raise ParameterError(f"lower must be below upper, by {SMALLEST:g} at least, got {found}. Hint: are they swapped?")
         object.__setattr__(self, "weight", _checked_weight(self.weight))
 
     @property
@@ -98,8 +101,9 @@ class Categorical:
             raise ParameterError(
                 f"levels must be all text, all numbers or all true and false, got {sorted(kinds)}. Hint: quote them."
             )
-        if not all(math.isfinite(level) for level in self.levels if isinstance(level, float)):
-            raise ParameterError("levels must be finite numbers, got nan or inf. Hint: missing cells need no level.")
+        if not all(_is_exact(level) for level in self.levels if not isinstance(level, str)):
+            hint = "missing cells need no level; write long identifiers as text"
+            raise ParameterError(f"levels must be finite numbers, integers up to 2**53, got others. Hint: {hint}.")
         if len(set(self.levels)) < len(self.levels):
             raise ParameterError("levels must differ, got one that stands twice. Hint: remove it.")
 
@@ -183,10 +187,13 @@ class Schema:
 
     def select(self, names: Sequence[str]) -> Schema:
         """Return the schema of these columns only, in this order."""
+        used = self.used
         for name in names:
-            if name not in self.used:
+            if name not in used:
                 raise SchemaError(f"columns must be among the used ones of the schema, got {shown(name)}. Hint: add it there.")
-        return Schema({name: self.columns[name] for name in names})
+        if len(set(names)) < len(names):
+            raise SchemaError("columns must differ, got one that stands twice. Hint: remove it.")
+        return Schema({name: used[name] for name in names})
 
     def encodings(self, center: bool) -> Iterator[tuple[Numeric | Categorical, float, float]]:
         """Yield for each used column its description, its offset, and how many user's units one encoded unit is."""
@@ -218,6 +225,11 @@ class Schema:
 
 def _checked_weight(weight: object) -> float:
     return check_real("weight", weight, "between 1e-6 and 1e6", 1e-6, 1e6, "1 is the default; weights are relative")
+
+
+def _is_exact(level: float) -> bool:
+    """Whether float64, to which cells are converted, holds the level."""
+    return abs(level) <= 2**53 if isinstance(level, int) else math.isfinite(level)
 
 
 def _is_broken(text: str) -> bool:

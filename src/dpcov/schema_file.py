@@ -68,6 +68,8 @@ def parse(text: str) -> Schema:
         record = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SchemaError(f"schema must be TOML, got an error ({error}). Hint: names with spaces need quotes.") from None
+    except (ValueError, RecursionError):
+        raise SchemaError("schema must be plain TOML, got endless digits or nesting. Hint: see `dpcov schema init`.") from None
     if set(record) != {"columns"} or not isinstance(record["columns"], dict):
         raise SchemaError("schema must have one table [columns], got others. Hint: see `dpcov schema init`.")
     return from_record(record["columns"])

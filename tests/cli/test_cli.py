@@ -1,4 +1,4 @@
-"""The command line as a person uses it, in processes of their own."""
+"""What all commands share: help, exit codes, completion, the reference."""
 
 from __future__ import annotations
 
@@ -7,82 +7,160 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 import dpcov
 from dpcov.cli import cli
+from dpcov.cli.options import NEIGHBORS, POSTPROCESS
+from dpcov.cli.reference import contexts, reference
+from dpcov.errors import BudgetError, DpcovError
+from dpcov.shrinkage import POSTPROCESS as ALL_POSTPROCESS
+from dpcov.statistics.moments import NEIGHBORS as ALL_NEIGHBORS
+from tests.cli.shell import SECRET, assert_refused, call, run, write_people
+
+COMMANDS = {context.command_path: context for context in contexts()}
 
 
-def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    code = "import sys; from dpcov.cli import main; main(sys.argv[1:])"
-    return subprocess.run([sys.executable, "-W", "error", "-c", code, *arguments], cwd=cwd, capture_output=True, text=True)
+def test_the_commands_are_those_we_know() -> None:
+    words = {path.removeprefix("dpcov").strip() for path in COMMANDS}
+    assert words == {
+        "", "demo", "schema", "schema init", "schema check", "plan", "plan covariance",
+        "mechanisms", "release", "show", "completion",
+    }  # fmt: skip
 
 
-def test_demo_prints_its_table_and_writes_a_release(tmp_path: Path) -> None:
-    shown = run("demo", cwd=tmp_path)
-    assert shown.returncode == 0, shown.stderr
-    for text in ("proline", "truth", "private", "0.1-zCDP", "replacing any one of", "second moment"):
-        assert text in shown.stdout
-    release = dpcov.load(tmp_path / "wine-release.json")
-    assert (release.n, release.d, release.privacy, release.seeded) == (178, 13, dpcov.ZCDP("0.1"), False)
-    again = run("show", "wine-release.json", cwd=tmp_path)
-    assert again.returncode == 0, again.stderr
-    assert "0.1-zCDP" in again.stdout
-    assert "discrete gaussian" in again.stdout
-    assert again.stderr == ""
+@pytest.mark.parametrize("path", COMMANDS)
+def test_every_help_text_ends_with_an_example(path: str) -> None:
+    text = call(*path.split()[1:], "--help").out
+    example = text.split("Example:\n")[-1].strip()
+    assert example.startswith(path)
+    assert all(line.strip().startswith("dpcov ") for line in example.splitlines())
+    assert COMMANDS[path].command.help
 
 
-@pytest.mark.parametrize(
-    ("content", "code"),
-    [(None, 4), ("{}", 2), ('{"format": "dpcov release", "format_version": 99}', 2)],
-    ids=["missing", "not a release", "newer"],
-)
-def test_show_refuses_with_one_line(tmp_path: Path, content: str | None, code: int) -> None:
-    if content is not None:
-        (tmp_path / "file.json").write_text(content, encoding="utf-8")
-    refused = run("show", "file.json", cwd=tmp_path)
-    assert refused.returncode == code
-    assert refused.stdout == ""
-    assert len(refused.stderr.splitlines()) == 1
-    assert "Hint" in refused.stderr
+@pytest.mark.parametrize("path", COMMANDS)
+def test_examples_use_options_that_exist(path: str) -> None:
+    context = COMMANDS[path]
+    for line in (context.command.epilog or "").split("Example:\n")[-1].splitlines():
+        owner: click.Command = cli
+        words = line.split(">")[0].split()[1:]
+        while isinstance(owner, click.Group):
+            owner = owner.commands[words.pop(0)]
+        known = {flag for parameter in owner.params for flag in parameter.opts}
+        assert {word for word in words if word.startswith("-")} <= known
 
 
-def test_unknown_words_end_with_code_2(tmp_path: Path) -> None:
-    assert run("no-such-command", cwd=tmp_path).returncode == 2
-    assert run("show", cwd=tmp_path).returncode == 2
+def test_the_reference_is_up_to_date() -> None:
+    page = Path(__file__).parents[2] / "docs" / "cli.md"
+    assert page.read_text(encoding="utf-8") == reference(), "python -m dpcov.cli.reference > docs/cli.md"
 
 
-def test_an_unwritable_place_ends_with_code_4_and_no_file(tmp_path: Path) -> None:
-    refused = run("demo", "--output", "missing/release.json", cwd=tmp_path)
-    assert refused.returncode == 4
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("name", sorted(cli.commands))
-def test_every_help_text_ends_with_an_example(name: str, tmp_path: Path) -> None:
-    text = run(name, "--help", cwd=tmp_path).stdout
-    assert f"dpcov {name}" in text.split("Example:")[-1]
-    assert cli.commands[name].help
+def test_help_does_not_depend_on_the_terminal(tmp_path: Path) -> None:
+    narrow, wide = (run("release", "--help", cwd=tmp_path, COLUMNS=columns) for columns in ("40", "200"))
+    assert narrow == wide
+    assert COMMANDS["dpcov release"].get_help() in wide.out
 
 
 def test_help_and_version_do_not_load_numpy(tmp_path: Path) -> None:
     """The machine-independent half of the start-up budget; seconds are measured by hand, not in tests."""
-    code = "import sys, dpcov, dpcov.cli; sys.exit('numpy' in sys.modules or 'rich' in sys.modules)"
+    code = "import sys, dpcov, dpcov.cli; sys.exit(any(m in sys.modules for m in ('numpy', 'rich', 'pyarrow', 'matplotlib')))"
     assert subprocess.run([sys.executable, "-c", code], cwd=tmp_path).returncode == 0
-    assert dpcov.__version__ in run("--version", cwd=tmp_path).stdout
+    assert dpcov.__version__ in run("--version", cwd=tmp_path).out
 
 
-def test_plan_predicts_without_data(tmp_path: Path) -> None:
-    table = run("plan", "covariance", "--n", "48842", "--d", "108", "--epsilon", "1", cwd=tmp_path)
-    assert table.returncode == 0, table.stderr
-    assert "what auto chooses" in table.stdout
-    printed = run("plan", "covariance", "--n", "48842", "--d", "108", "--epsilon", "1", "--json", cwd=tmp_path)
-    assert list(json.loads(printed.stdout)) == ["wishart", "frobenius", "laplace"]
-    assert abs(json.loads(printed.stdout)["wishart"] - 109 * 216**0.5 / 48842) < 1e-5
-    approximate = run(
-        "plan", "covariance", "--n", "9", "--d", "108", "--epsilon", "1", "--delta", "1e-6", "--json", cwd=tmp_path
-    )
-    assert next(iter(json.loads(approximate.stdout))) == "gaussian"
+def test_choices_are_the_library_s() -> None:
+    assert list(ALL_NEIGHBORS) == NEIGHBORS
+    assert set(POSTPROCESS) == set(ALL_POSTPROCESS)
+
+
+def test_unknown_words_end_with_code_2() -> None:
+    assert_refused(call("no-such-command"), 2)
+    assert_refused(call("show"), 2)
+    assert_refused(call("release", "--no-such-option"), 2)
+    assert call().code == 2
+    assert "Usage: dpcov" in call().err
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (BudgetError("budget must fit, got more. Hint: spend less."), 3),
+        (KeyError(SECRET), 4),
+        (OSError(28, "No space left on device", SECRET), 4),
+        (MemoryError(SECRET), 4),
+    ],
+)
+def test_failures_inside_become_one_line(error: Exception, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    write_people(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("dpcov.api.covariance", fail)
+    assert_refused(call("release", "people.csv", "--rho", "1", "--schema", "people.toml", "-o", "out.json"), code)
+    assert not (tmp_path / "out.json").exists()
+
+
+def test_an_interrupt_ends_with_code_130(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    write_people(tmp_path)
+    monkeypatch.setattr("dpcov.api.covariance", interrupt)
+    ended = call("release", tmp_path / "people.csv", "--rho", "1", "--row-norm", "1", "-o", tmp_path / "out.json")
+    assert (ended.code, ended.out, ended.err.strip()) == (130, "", "dpcov: interrupted")
+
+
+def complete(words: str, cwd: Path) -> list[str]:
+    """Ask what bash would offer for the last word."""
+    place = str(len(words.split(" ")) - 1)
+    offered = run(cwd=cwd, _DPCOV_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=place)
+    return [line.partition(",")[2] if line.startswith("plain,") else line for line in offered.out.splitlines()]
+
+
+def test_bash_completes_commands_options_and_values(tmp_path: Path) -> None:
+    assert set(complete("dpcov ", tmp_path)) == set(cli.commands)
+    assert complete("dpcov sch", tmp_path) == ["schema"]
+    assert {"--epsilon", "--mechanism", "--dry-run"} <= set(complete("dpcov release --", tmp_path))
+    assert complete("dpcov release --mechanism ", tmp_path) == list(dpcov.MECHANISMS["covariance"])
+    assert complete("dpcov release --mechanism ga", tmp_path) == ["gaussian"]
+    assert complete("dpcov release --neighbors a", tmp_path) == ["add-remove"]
+    assert "shrink" in complete("dpcov release --postprocess ", tmp_path)
+    assert complete("dpcov release da", tmp_path)[0].startswith("file,")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script(shell: str) -> None:
+    script = call("completion", shell)
+    assert script.code == 0
+    assert "_DPCOV_COMPLETE" in script.out
+    assert_refused(call("completion", "csh"), 2)
+
+
+def test_mechanisms_lists_what_each_serves() -> None:
+    listed = json.loads(call("mechanisms", "--json").out)
+    assert list(listed) == list(dpcov.MECHANISMS["covariance"])
+    assert listed["auto"]["notions"] == ["pure", "zCDP", "approx"]
+    assert listed["gaussian"]["notions"] == ["zCDP", "approx"]
+    assert listed["laplace"] == {
+        "notions": ["pure", "approx"],
+        "options": {"constants": "tight"},
+        "summary": "Release the second moment with Laplace noise.",
+    }
+    table = call("mechanisms")
+    assert all(name in table.out for name in listed)
+    assert "--epsilon --delta" in table.out
+
+
+def test_plan_predicts_without_data() -> None:
+    arguments = ("plan", "covariance", "--n", "48842", "--d", "108", "--epsilon", "1")
+    assert "what auto chooses" in call(*arguments).out
+    predicted = json.loads(call(*arguments, "--json").out)
+    assert list(predicted) == ["wishart", "frobenius", "laplace"]
+    assert abs(predicted["wishart"] - 109 * 216**0.5 / 48842) < 1e-5
+    assert json.loads(call(*arguments, "--center", "--json").out)["wishart"] > predicted["wishart"]
+    assert next(iter(json.loads(call(*arguments, "--delta", "1e-6", "--json").out))) == "gaussian"
 
 
 @pytest.mark.parametrize(
@@ -97,8 +175,11 @@ def test_plan_predicts_without_data(tmp_path: Path) -> None:
         ["--n", "5", "--d", "300", "--epsilon", "1e-300"],
     ],
 )
-def test_plan_refuses_bad_numbers_with_code_2(arguments: list[str], tmp_path: Path) -> None:
-    refused = run("plan", "covariance", *arguments, cwd=tmp_path)
-    assert refused.returncode == 2
-    assert refused.stdout == ""
-    assert "Traceback" not in refused.stderr
+def test_plan_refuses_bad_numbers_with_code_2(arguments: list[str]) -> None:
+    assert_refused(call("plan", "covariance", *arguments), 2)
+
+
+def test_every_error_of_the_library_has_an_exit_code() -> None:
+    assert {kind.__name__ for kind in DpcovError.__subclasses__() if kind.__module__ == "dpcov.errors"} == {
+        "ParameterError", "BudgetError", "SchemaError", "ReleaseError", "EngineError",
+    }  # fmt: skip

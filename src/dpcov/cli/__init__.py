@@ -2,40 +2,70 @@
 
 from __future__ import annotations
 
+import io
 import sys
+import traceback
+from pathlib import Path
 
 import click
 
 from dpcov._version import __version__
+from dpcov.cli.completion import completion
 from dpcov.cli.demo import demo
+from dpcov.cli.mechanisms import mechanisms
 from dpcov.cli.plan import plan
+from dpcov.cli.release import release
+from dpcov.cli.schema import schema
 from dpcov.cli.show import show
+from dpcov.cli.text import WIDTH
 from dpcov.errors import BudgetError, DpcovError, EngineError
 
-EXAMPLE = "\b\nExample:\n  dpcov demo"
+SETTINGS = {"help_option_names": ["-h", "--help"], "terminal_width": WIDTH, "max_content_width": WIDTH}
 
 
-@click.group(epilog=EXAMPLE, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(epilog="\b\nExample:\n  dpcov demo", context_settings=SETTINGS)
 @click.version_option(__version__, prog_name="dpcov")
 def cli() -> None:
     """Release the covariance of sensitive rows once, under differential privacy, and use it for ever."""
 
 
-cli.add_command(demo)
-cli.add_command(plan)
-cli.add_command(show)
+for command in (demo, schema, plan, mechanisms, release, show, completion):
+    cli.add_command(command)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run a command; exit with 0 (ok), 2 (input), 3 (budget), 4 (engine or I/O) or 130 (interrupt)."""
+    """Run a command; exit with 0 (ok), 2 (input), 3 (budget), 4 (engine or I/O), 130 (interrupt), or 1 (closed pipe)."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to fail
     try:
         code = cli.main(arguments, prog_name="dpcov", standalone_mode=False)
     except click.exceptions.Abort:
-        code = 130
+        code = _told("interrupted", 130)
+    except getattr(click.exceptions, "NoArgsIsHelpError", ()) as error:
+        click.echo(error.format_message(), err=True)
+        code = 2
     except click.ClickException as error:
-        error.show()
-        code = error.exit_code
+        path = getattr(getattr(error, "ctx", None), "command_path", "dpcov")
+        code = _told(f"{error.format_message().rstrip('.')}. Hint: {path} --help.", 2)
     except DpcovError as error:
-        click.echo(f"dpcov: {error}", err=True)
-        code = 3 if isinstance(error, BudgetError) else 4 if isinstance(error, EngineError) else 2
+        code = _told(str(error), 3 if isinstance(error, BudgetError) else 4 if isinstance(error, EngineError) else 2)
+    except MemoryError:
+        code = _told("memory must be enough for the matrices, and is not. Hint: `dpcov release --dry-run` says how large.", 4)
+    except OSError as error:
+        code = _told(f"input and output must work, and do not ({error.strerror}). Hint: check disk and pipes.", 4)
+    except Exception as error:
+        code = _told(f"a bug ended the command ({_place(error)}). Hint: report it; its message could quote data.", 4)
     sys.exit(code)
+
+
+def _told(message: str, code: int) -> int:
+    """Say one line on stderr."""
+    click.echo(f"dpcov: {' '.join(message.split())}", err=True)
+    return code
+
+
+def _place(error: Exception) -> str:
+    """Name the error and where it came from; its own text may hold cells."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {Path(last.filename).name}, line {last.lineno}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -10,67 +12,92 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-RHO = "0.1"
-ROW_NORM = 2.5
-CEILINGS = {
-    # Round figures that a chemist could name without the data; columns are divided by them.
-    "alcohol": 16,
-    "malic_acid": 6,
-    "ash": 4,
-    "alcalinity_of_ash": 40,
-    "magnesium": 200,
-    "total_phenols": 5,
-    "flavanoids": 6,
-    "nonflavanoid_phenols": 1,
-    "proanthocyanins": 4,
-    "color_intensity": 15,
-    "hue": 2,
-    "od280/od315_of_diluted_wines": 5,
-    "proline": 2000,
+    from dpcov.release import Release
+
+EXAMPLE = "\b\nExample:\n  dpcov demo --output wine-release.json"
+RHO = "1"
+BOUNDS = {
+    # Six of the thirteen columns: 178 rows carry no more. Round figures that a chemist could name without the data.
+    "alcohol": (10, 16),
+    "flavanoids": (0, 6),
+    "color_intensity": (0, 15),
+    "hue": (0, 2),
+    "od280/od315_of_diluted_wines": (1, 5),
+    "proline": (200, 2000),
 }
 
 
-@click.command(epilog="\b\nExample:\n  dpcov demo --output wine-release.json")
-@click.option("--output", default="wine-release.json", show_default=True, help="Where to write the release.")
+@click.command(short_help="Release the Wine data privately, with the truth beside it.", epilog=EXAMPLE)
+@click.option("--output", type=click.Path(), default="wine-release.json", show_default=True, help="Where to write the release.")
 def demo(output: str) -> None:
-    """Release the second moment of 178 wines at rho = 0.1 and print the truth beside it."""
-    click.echo("Wine: 178 rows, 13 columns, each divided by a public ceiling ...", err=True)
-    import numpy as np
-    from rich.console import Console
-    from rich.table import Table
+    """Release mean and covariance of 178 wines at rho = 1, print the truth beside them, and draw both.
+
+    The picture goes beside the release, with the ending .png.
+    """
+    target, picture = _checked_targets(output)
+    click.echo("Wine: 178 rows, 6 columns with public bounds; one release of mean and covariance ...", err=True)
     from sklearn.datasets import load_wine
 
     from dpcov.api import covariance
-    from dpcov.cli.show import spends_table
+    from dpcov.cli.files import write_bytes
     from dpcov.privacy.budget import ZCDP
+    from dpcov.schema import Numeric, Schema
 
     wine = load_wine()
-    rows = wine.data / np.array([CEILINGS[name] for name in wine.feature_names])
-    release = covariance(rows, ZCDP(RHO), row_norm=ROW_NORM)
-    release.save(output)
-
-    truth = rows.T @ rows / len(rows)
-    table = Table("column", "truth", "private", title="root mean square, in the column's unit", title_justify="left")
-    for j, (name, ceiling) in enumerate(CEILINGS.items()):
-        table.add_row(name, *(f"{ceiling * np.sqrt(m[j, j]):.3g}" for m in (truth, release.second_moment)))
-    (top, direction), (noisy_top, noisy_direction) = (_leading(m) for m in (truth, release.second_moment))
-    table.add_section()
-    table.add_row("largest eigenvalue (scaled columns)", f"{top:.3g}", f"{noisy_top:.3g}")
-    table.add_row("cosine between their eigenvectors", "", f"{abs(direction @ noisy_direction):.3f}")
-    error = np.linalg.norm(release.second_moment - truth) / np.linalg.norm(truth)
-    table.add_row("relative Frobenius error", "", f"{error:.2f}")
-    expected = release.expected_error * ROW_NORM**2 / np.linalg.norm(truth)
-    table.add_row("... of the noise before shrinkage, expected", "", f"{expected:.2f}")
-
-    console = Console(highlight=False)
-    console.print(table)
-    console.print(spends_table(release))
-    console.print(f"Privacy: {release.statement()}")
-    console.print(f"Written to {output}. Next: dpcov show {output}", soft_wrap=True)
+    rows = wine.data[:, [wine.feature_names.index(name) for name in BOUNDS]]
+    schema = Schema({name: Numeric(lower, upper) for name, (lower, upper) in BOUNDS.items()})
+    release = covariance(rows, ZCDP(RHO), schema=schema, center=True)
+    release.save(target)
+    write_bytes(picture, _drawn(rows, release))
+    _print(rows, release, output, str(picture))
 
 
-def _leading(matrix: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+def _checked_targets(output: str) -> tuple[Path, Path]:
+    """Return where release and picture go; only the demo's own release is overwritten."""
+    from dpcov.cli.files import checked_picture, checked_target
+    from dpcov.errors import DpcovError, ParameterError
+    from dpcov.release_file import load
+
+    try:
+        own = load(output).feature_names == tuple(BOUNDS)
+    except DpcovError:
+        own = False
+    target = checked_target(output, force=own, kept="it is not the demo's")
+    if target.suffix.lower() == ".png":
+        raise ParameterError(f"output must not end in .png, got {output!r}. Hint: that is the picture; name a .json file.")
+    return target, checked_picture(str(target.with_suffix(".png")))
+
+
+def _drawn(rows: NDArray[np.float64], release: Release) -> bytes:
     import numpy as np
 
-    values, vectors = np.linalg.eigh(matrix)
-    return values[-1], vectors[:, -1]
+    from dpcov.cli.estimates import correlation, eigenvalues, scaled
+    from dpcov.cli.pictures import picture
+
+    matrices = {"truth (not private)": scaled(np.cov(rows.T)), f"private, rho = {RHO}": correlation(release)[1]}
+    spectra = {heading: eigenvalues(matrix) for heading, matrix in matrices.items()}
+    return picture("Correlation of 178 wines", release.feature_names, matrices, spectra, "correlation")
+
+
+def _print(rows: NDArray[np.float64], release: Release, output: str, picture: str) -> None:
+    from dpcov.cli.estimates import error_line, roots
+    from dpcov.cli.text import console, features_table, spends_table
+
+    columns = {
+        "mean, truth": rows.mean(axis=0),
+        "private": release.mean,
+        "deviation, truth": rows.std(axis=0),
+        "private ": roots(release)[1],  # headings must differ
+    }
+    out = console()
+    out.print(features_table(release.feature_names, columns, "mean and standard deviation, in the columns' units", None))
+    out.print(spends_table(release))
+    out.print(f"Privacy: {release.statement()}", soft_wrap=True)
+    out.print(error_line(release), soft_wrap=True)
+    out.print("178 rows are few: means come out well, correlations roughly. The noise falls as 1/n.")
+    file = shlex.quote(output)
+    out.print(f"Written to {file} and {shlex.quote(picture)}. Next:", soft_wrap=True)
+    out.print(f"  dpcov show {file}\n  dpcov plan covariance --n 17800 --d 6 --rho {RHO} --center", soft_wrap=True)
+    out.print(
+        "  dpcov schema init DATA\n  dpcov release DATA --epsilon 1 --schema FILE --center -o release.json", soft_wrap=True
+    )

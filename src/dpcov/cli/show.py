@@ -2,60 +2,83 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import click
 
-if TYPE_CHECKING:
-    from rich.table import Table
+from dpcov.cli.options import json_option
 
+if TYPE_CHECKING:
     from dpcov.release import Release
 
+MOST_FEATURES = 40
+MOST_EIGENVALUES = 10
 
-@click.command(epilog="\b\nExample:\n  dpcov show wine-release.json")
+
+@click.command(epilog="\b\nExample:\n  dpcov show wine-release.json --plot wine-release.png")
 @click.argument("file", type=click.Path())
-def show(file: str) -> None:
-    """Print the promise, the spends and the estimate in a release FILE."""
+@click.option("--all", "everything", is_flag=True, help=f"List all features, not only the first {MOST_FEATURES}.")
+@click.option("--plot", metavar="PNG", type=click.Path(), help="Also draw the correlation and its spectrum.")
+@json_option
+def show(file: str, everything: bool, plot: str | None, as_json: bool) -> None:
+    """Print the promise, the spends and the estimates in a release FILE."""
     from dpcov.release_file import load
 
-    print_release(load(file))
+    release = load(file)
+    if plot is not None:
+        draw(release, plot)
+    if as_json:
+        click.echo(json_text(release, file))
+    else:
+        print_release(release, limit=None if everything else MOST_FEATURES)
 
 
-def print_release(release: Release) -> None:
+def print_release(release: Release, limit: int | None) -> None:
     """Print a release for people."""
-    from rich.console import Console
+    from dpcov.cli.estimates import error_line, roots, spectrum
+    from dpcov.cli.text import console, features_table, spends_table
 
-    console = Console(highlight=False, markup=False)  # a column may be called [red]
-    console.print(repr(release), style="bold")
-    console.print(f"Privacy: {release.statement()}")
+    out = console()
+    out.print(repr(release), style="bold", soft_wrap=True)
+    out.print(f"Privacy: {release.statement()}", soft_wrap=True)
     numerics = " and ".join(sorted({answer.noise.numerics for answer in release.answers}))
-    console.print(f"Numbers: rows clipped to norm {release.row_norm:g} on a {release.grid_bits}-bit grid; {numerics} noise.")
-    console.print(f"Expected error: {release.expected_error * release.row_norm**2:.3g} (r.m.s. Frobenius, raw).")
-    console.print(spends_table(release))
-    console.print(moments_table(release))
-
-
-def spends_table(release: Release) -> Table:
-    """List every question that was asked of the data."""
-    from rich.table import Table
-
-    table = Table("asked", "noise", "cost", title=f"spent: {len(release.spent)} question(s)", title_justify="left")
-    for spend in release.spent:
-        table.add_row(spend.asked, spend.noise, repr(spend.budget))
-    return table
-
-
-def moments_table(release: Release) -> Table:
-    """List the root mean square of each column and the leading eigenvalues of the estimate."""
-    import numpy as np
-    from rich.table import Table
-    from rich.text import Text
-
-    eigenvalues = np.linalg.eigvalsh(release.second_moment)[::-1]
-    eigenvalues[np.abs(eigenvalues) < 1e-12 * np.abs(eigenvalues).max()] = 0.0  # rounding of the decomposition
+    clip = f"rows clipped to norm {release.row_norm:g}" if release.schema is None else "values clipped to public bounds"
+    out.print(f"Numbers: {clip}, on a {release.grid_bits}-bit grid; {numerics} noise.")
+    out.print(error_line(release), soft_wrap=True)
+    out.print(spends_table(release))
+    heading, sizes = roots(release)
+    means = {"mean": release.mean} if release.center else {}
     title = f"estimate ({release.mechanism}, postprocess {release.postprocess})"
-    table = Table("column", "root mean square", "eigenvalue", title=title, title_justify="left")
-    squares = np.maximum(np.diag(release.second_moment), 0.0)
-    for name, square, eigenvalue in zip(release.feature_names, squares, eigenvalues, strict=True):
-        table.add_row(Text(name), f"{np.sqrt(square):.4g}", f"{eigenvalue:.4g}")
-    return table
+    out.print(features_table(release.feature_names, {**means, heading: sizes}, title, limit))
+    of, values = spectrum(release)
+    shown = ", ".join(f"{value:.3g}" for value in (values if limit is None else values[:MOST_EIGENVALUES]))
+    more = "" if limit is None or len(values) <= MOST_EIGENVALUES else f", ... ({len(values)} in all)"
+    out.print(f"Eigenvalues ({of}): {shown or 'none'}{more}", soft_wrap=True)
+
+
+def json_text(release: Release, file: str) -> str:
+    """Return a release's facts and estimates for machines."""
+    from dpcov.cli.estimates import facts, spectrum
+
+    of, values = spectrum(release)
+    record = {
+        "file": file,
+        **facts(release),
+        "spent": [{"asked": s.asked, "noise": s.noise, "budget": s.budget.to_json()} for s in release.spent],
+        "covariance" if release.center else "second_moment": release.covariance.tolist(),
+        "eigenvalues": {"of": of, "values": values.tolist()},
+    }
+    return json.dumps(record, allow_nan=False)
+
+
+def draw(release: Release, target: str) -> None:
+    """Write a picture of the estimate."""
+    from dpcov.cli.estimates import correlation, spectrum
+    from dpcov.cli.files import checked_picture, write_bytes
+    from dpcov.cli.pictures import picture
+
+    path = checked_picture(target)
+    heading, matrix = correlation(release)
+    of, values = spectrum(release)
+    write_bytes(path, picture(repr(release)[1:-1], release.feature_names, {heading: matrix}, {of: values}, of))

@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Collection
+from typing import Any
 
+from dpcov.errors import ParameterError, check_choice
 from dpcov.mechanisms.auto import ADDITIVE, auto
 from dpcov.release import Release
 
-MECHANISMS: dict[str, dict[str, Callable[..., Release]]] = {"covariance": {"auto": auto, **ADDITIVE}}
+Mechanism = Callable[..., Release]
+
+MECHANISMS: dict[str, dict[str, Mechanism]] = {"covariance": {"auto": auto, **ADDITIVE}}
+
+
+def options_of(mechanism: Mechanism) -> dict[str, Any]:
+    """Return the options of a mechanism with their defaults; None: it must be given."""
+    own = {"curator", "budget", "postprocess"}
+    parameters = inspect.signature(mechanism).parameters.values()
+    return {p.name: None if p.default is p.empty else p.default for p in parameters if p.name not in own}
+
+
+def checked_mechanism(target: str, name: str, options: Collection[str]) -> Mechanism:
+    """Return a mechanism, or refuse an unknown name or option."""
+    check_choice("mechanism", name, MECHANISMS[target], "`dpcov mechanisms` lists them")
+    known = sorted(options_of(MECHANISMS[target][name]))
+    for option in sorted(set(options) - set(known)):
+        raise ParameterError(f"options of {name!r} must be among {known}, got {option!r}. Hint: `dpcov mechanisms` lists them.")
+    return MECHANISMS[target][name]

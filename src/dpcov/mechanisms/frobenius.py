@@ -33,8 +33,8 @@ def frobenius(curator: Curator, budget: Budget, *, postprocess: str | None = Non
 
     Privacy
     -------
-    ``budget`` (PureDP, or ApproxDP with δ unused): one second moment, and under add-remove one count. The noise is rounded:
-    docs/guarantee.md.
+    ``budget`` (PureDP, or ApproxDP with δ unused): one second moment, and under add-remove, unless rows are
+    centred, one count. The noise is rounded: docs/guarantee.md.
 
     Utility
     -------

@@ -33,7 +33,8 @@ def gaussian(curator: Curator, budget: Budget, *, postprocess: str | None = None
 
     Privacy
     -------
-    ``budget`` (ZCDP or ApproxDP): one second moment, and under add-remove one count.
+    ``budget`` (ZCDP or ApproxDP): one second moment, and under add-remove, unless rows are
+    centred, one count.
 
     Utility
     -------

@@ -29,7 +29,8 @@ def laplace(curator: Curator, budget: Budget, *, postprocess: str | None = None,
 
     Privacy
     -------
-    ``budget`` (PureDP, or ApproxDP with δ unused): one second moment, and under add-remove one count.
+    ``budget`` (PureDP, or ApproxDP with δ unused): one second moment, and under add-remove, unless rows are
+    centred, one count.
 
     Utility
     -------

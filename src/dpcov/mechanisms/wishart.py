@@ -21,8 +21,8 @@ def wishart(curator: Curator, budget: Budget, *, postprocess: str | None = None)
 
     Privacy
     -------
-    ``budget`` (PureDP, or ApproxDP with δ unused): one second moment, and under add-remove one count. The noise is rounded:
-    docs/guarantee.md.
+    ``budget`` (PureDP, or ApproxDP with δ unused): one second moment, and under add-remove, unless rows are
+    centred, one count. The noise is rounded: docs/guarantee.md.
 
     Utility
     -------

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError, shown
-from dpcov.sources.base import add_up, default_block_rows
+from dpcov.sources.base import Progress, add_up, default_block_rows, in_percent
 from dpcov.statistics.grid import MAX_FEATURES
 from dpcov.statistics.moments import Statistic
 
@@ -25,7 +25,7 @@ class ArraySource:
         data: object,
         block_rows: int | None = None,
         columns: Sequence[str | int] | None = None,
-        progress: Callable[[float | None], None] | None = None,
+        progress: Progress | None = None,
     ) -> None:
         self._array = checked_array(data)
         names = [f"x{j}" for j in range(self._array.shape[1])]
@@ -34,7 +34,7 @@ class ArraySource:
         if len(set(self.feature_names)) < self.d:
             raise ParameterError("columns must differ, got one that stands twice. Hint: remove it.")
         self._block_rows = block_rows or default_block_rows(self.d)
-        self._progress = progress
+        self._progress = in_percent(progress)
 
     @property
     def n(self) -> int:
@@ -62,8 +62,7 @@ class ArraySource:
                 part = part if self._places is None else part[:, self._places]
                 block = part.astype(np.float64, order="C", copy=False)
             yield block
-            if self._progress is not None:
-                self._progress(min((start + rows) / max(self.n, 1), 1.0))
+            self._progress(min((start + rows) / max(self.n, 1), 1.0))
 
 
 def _place(column: object, names: list[str]) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,11 @@ from numpy.typing import NDArray
 from dpcov.errors import EngineError, SchemaError
 from dpcov.schema import Numeric, Schema
 from dpcov.sources import cells
-from dpcov.sources.base import add_up, default_block_rows
+from dpcov.sources.base import Progress, add_up, default_block_rows, in_percent
+from dpcov.sources.files import CsvTable
 from dpcov.sources.tables import Batch, Table
 from dpcov.statistics.grid import MAX_FEATURES
 from dpcov.statistics.moments import Count, Statistic
-
-Progress = Callable[[float | None], None]
-"""Called with the fraction read so far, or None where it is unknown. It never learns a number of rows."""
 
 
 class ArrowSource:
@@ -45,8 +44,11 @@ class ArrowSource:
         center: bool = False,
         progress: Progress | None = None,
     ) -> None:
-        self._table, self._center, self._progress = table, center, progress
+        self._table, self._center, self._progress = table, center, in_percent(progress)
         self.schema = schema.select(columns) if schema is not None and columns is not None else schema
+        self._names_from_table = self.schema is None and columns is None
+        if self._names_from_table and isinstance(table, CsvTable):
+            table.check_names()
         self._columns = list(self.schema.used) if self.schema else list(table.names if columns is None else columns)
         self._check_columns()
         self._check_types()
@@ -103,8 +105,7 @@ class ArrowSource:
                 if space.size < self.d * len(part):
                     space = np.empty(self.d * len(part))  # used again and again: fresh memory costs more than the copy
                 yield self._encoded(part, space[: self.d * len(part)].reshape(self.d, -1))
-            if self._progress is not None:
-                self._progress(fraction)
+            self._progress(fraction)
 
     def _encoded(self, batch: Batch, block: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the rows of a batch, stored column by column: for a schema with norm at most 1, else in the user's units."""
@@ -128,19 +129,22 @@ class ArrowSource:
 
     def _check_columns(self) -> None:
         """Refuse missing and ambiguous columns. Messages name what was asked for: a file's own names may be a person's row."""
+        counts = Counter(self._table.names)
         for name in self._columns:
-            count = self._table.names.count(name)
+            count = counts[name]
             if count != 1:
                 hint = "names are case-sensitive; the first line of a CSV file must hold them"
                 found = f"{count} of that name" if count else "none of that name"
-                raise SchemaError(f"data must have one column {name!r}, got {found}. Hint: {hint}.")
+                asked = "of each name" if self._names_from_table else repr(name)
+                raise SchemaError(f"data must have one column {asked}, got {found}. Hint: {hint}.")
         if len(set(self._columns)) < len(self._columns):
             raise SchemaError("columns must differ, got one that stands twice. Hint: remove it.")
 
     def _check_types(self) -> None:
         types: dict[str, Any] = dict(zip(self._table.names, self._table.types, strict=True))
+        used = self.schema.used if self.schema else {}
         for name in self._columns:
-            column = self.schema.used[name] if self.schema else None
+            column = used.get(name)
             if column is None or isinstance(column, Numeric):
                 cells.check_numeric(name, types[name], parsed=self._table.parsed)
             else:

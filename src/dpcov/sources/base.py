@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 import numpy as np
@@ -13,6 +13,27 @@ from dpcov.statistics.moments import Statistic
 
 BLOCK_ELEMENTS, BLOCK_ROWS = 2**19, 1024
 """A block has about 4 MB of float64, which stays in cache, but enough rows that a product of blocks outweighs their sum."""
+
+
+Progress = Callable[[float | None], None]
+"""Called with the fraction read so far, or None where it is unknown.
+
+It is for the custodian's own screen: like the running time, it tells roughly how many rows there are.
+"""
+
+
+def in_percent(progress: Progress | None) -> Progress:
+    """Pass on whole percents, each once: the exact fraction of a first block would give away an exact number of rows."""
+    last: int | None = -1
+
+    def told(fraction: float | None) -> None:
+        nonlocal last
+        percent = None if fraction is None else int(100 * fraction)
+        if progress is not None and percent != last:
+            last = percent
+            progress(None if percent is None else percent / 100)
+
+    return told
 
 
 class Source(Protocol):

@@ -36,6 +36,7 @@ def is_text(kind: Type) -> bool:
         pa.types.is_string_view,
         pa.types.is_binary,
         pa.types.is_large_binary,
+        pa.types.is_binary_view,
     )
     return any(check(kind) for check in checks)
 
@@ -60,11 +61,15 @@ def check_categorical(name: str, kind: Type, column: Categorical, *, parsed: boo
     """Refuse levels that a column of this declared type cannot hold."""
     boolean = pa.types.is_boolean(_values(kind))
     fits = {
-        "text": is_text(kind) or pa.types.is_null(kind),
+        "text": is_text(kind),
         "number": (is_numeric(kind) and not boolean) or (parsed and is_text(kind)),
         "boolean": boolean or is_text(kind),
     }
-    if not fits[column.kind]:
+    if parsed and len({name.strip(BLANKS) for name in column.names}) < len(column.names):
+        raise SchemaError(
+            f"levels of column {name!r} must differ without blanks, as cells of a CSV file are trimmed. Hint: merge them."
+        )
+    if not (fits[column.kind] or pa.types.is_null(_values(kind))):
         raise SchemaError(
             f"levels of column {name!r} must fit its type, got {column.kind} levels for {_named(kind)}. "
             f"Hint: write the levels as the column holds them."
@@ -95,7 +100,8 @@ def positions(cells: Any, column: Categorical, *, trimmed: bool) -> Positions:
         return _looked_up(positions(cells.dictionary, column, trimmed=trimmed), cells.indices, np.intp(-1))
     if pa.types.is_boolean(cells.type):
         cells = cells.cast(pa.large_string())
-    levels = pa.array([name.encode() for name in column.names], pa.large_binary())
+    names = [name.strip(BLANKS) if trimmed else name for name in column.names]
+    levels = pa.array([name.encode() for name in names], pa.large_binary())
     if is_text(cells.type) and (trimmed or column.kind == "boolean"):
         text = cells.cast(pa.large_binary()).cast(pa.large_string(), safe=False)
         text = pc.ascii_trim(text, BLANKS) if trimmed else text
@@ -114,6 +120,7 @@ def _among_numbers(numbers: Floats, levels: Floats) -> Positions:
 def _looked_up(of_entry: NDArray[Any], indices: Any, missing: Any) -> NDArray[Any]:
     """Return the entry's result for each cell of a dictionary column."""
     place = np.asarray(pc.fill_null(indices.cast(pa.int64()), len(of_entry)).to_numpy(zero_copy_only=False))
+    place = np.where((place >= 0) & (place < len(of_entry)), place, len(of_entry))  # a broken dictionary raises nothing
     return np.asarray(np.append(of_entry, missing)[place], dtype=of_entry.dtype)
 
 

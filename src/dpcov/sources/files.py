@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from dpcov.errors import EngineError, ParameterError
 from dpcov.paths import checked_path
-from dpcov.sources.tables import Batch, Table, reading
+from dpcov.sources.tables import Batch, Table, raise_alone, reading
 
 PARQUET_ROWS = 2**14  # at most, at a time
 BUFFER = 2**16  # bytes of a column read at a time; else Arrow holds whole row groups in memory
-CSV_BLOCK = 2**21  # bytes of text at a time; a single line may not be longer
+CSV_BLOCK = 2**23  # bytes of text at a time; a single line may not be longer
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
@@ -28,8 +28,12 @@ COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 def open_file(path: str | os.PathLike[str]) -> Table:
     """Open a table by the ending of its name."""
     checked = checked_path(path)
-    if not checked.is_file():
+    try:
+        found = checked.is_file()
         what = "a directory" if checked.is_dir() else "no such file"
+    except OSError as error:  # a name too long, a folder that may not be entered
+        found, what = False, str(error.strerror)
+    if not found:
         raise EngineError(f"data must be a file, got {str(checked)!r} ({what}). Hint: check the path.")
     suffixes = [suffix.lower() for suffix in checked.suffixes]
     plain = suffixes[:-1] if suffixes and suffixes[-1] in COMPRESSED else suffixes
@@ -60,9 +64,11 @@ class ParquetTable:
         try:
             return pq.ParquetFile(self._path, pre_buffer=False, buffer_size=BUFFER)
         except (pa.ArrowException, OSError, ValueError):
-            raise EngineError(
-                f"data must be a whole Parquet file, got {self._path.name!r} that is not. Hint: was it copied completely?"
-            ) from None
+            raise_alone(
+                EngineError(
+                    f"data must be a whole Parquet file, got {self._path.name!r} that is not. Hint: was it copied completely?"
+                )
+            )
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[tuple[Batch, float | None]]:
         """Decode the columns in batches."""
@@ -84,17 +90,15 @@ class CsvTable:
         self._path, self._separator, self._compression = path, separator, compression
         with reading():
             self.names = list(self._reader([])[0].schema.names)
-        if any(re.fullmatch(r"\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*|\s*", name) for name in self.names):
-            raise EngineError(
-                f"data must have a first line of names, got {self.path_name!r} whose first line holds numbers or blanks. "
-                f"Hint: without names it would publish a person's row."
-            )
         self.types: list[Any] = [pa.large_binary()] * len(self.names)
 
-    @property
-    def path_name(self) -> str:
-        """The file's name without its folder."""
-        return self._path.name
+    def check_names(self) -> None:
+        """Refuse a first line that holds numbers or blanks: it would be a person's row, and names are published."""
+        if any(re.fullmatch(r"\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*|\s*", name) for name in self.names):
+            raise EngineError(
+                f"data must have a first line of names, got {self._path.name!r} whose first line holds numbers or blanks. "
+                f"Hint: without names it would publish a person's row."
+            )
 
     def _reader(self, columns: Sequence[str]) -> tuple[Any, Any]:
         """Open the file; the second result tells how far its bytes were read."""
@@ -105,7 +109,11 @@ class CsvTable:
         reader = csv.open_csv(
             stream,
             read_options=csv.ReadOptions(use_threads=False, block_size=CSV_BLOCK),
-            parse_options=csv.ParseOptions(delimiter=self._separator, newlines_in_values=True),
+            parse_options=csv.ParseOptions(
+                delimiter=self._separator,
+                newlines_in_values=True,
+                ignore_empty_lines=len(columns) == 0 or len(self.names) > 1,  # of one column, a blank line is a blank cell
+            ),
             # Bytes, so that no cell is refused for its encoding; no cell is taken for null by its spelling.
             convert_options=csv.ConvertOptions(
                 column_types=dict.fromkeys(columns, pa.large_binary()),
@@ -118,8 +126,8 @@ class CsvTable:
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[tuple[Batch, float | None]]:  # noqa: ARG002
         """Parse the file in blocks of text."""
-        size = self._path.stat().st_size or 1
         with reading():
+            size = self._path.stat().st_size or 1
             reader, raw = self._reader(columns)
             for batch in reader:
                 yield batch.select(list(columns)), min(raw.tell() / size, 1.0)

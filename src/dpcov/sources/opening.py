@@ -12,9 +12,10 @@ from dpcov.errors import ParameterError, SchemaError, shown
 from dpcov.schema import Schema
 from dpcov.sources.array import ArraySource, checked_array
 from dpcov.sources.base import Source
+from dpcov.statistics.grid import MAX_FEATURES
 
 if TYPE_CHECKING:
-    from dpcov.sources.arrow import Progress
+    from dpcov.sources.base import Progress
 
 Columns = Sequence[str | int] | None
 
@@ -26,7 +27,10 @@ def open_source(
     if columns is not None and (isinstance(columns, str | bytes) or not isinstance(columns, Sequence) or not columns):
         raise ParameterError(f"columns must be a list of names or positions, got {shown(columns)}. Hint: columns=['age'].")
     if isinstance(data, np.ndarray) and schema is None:
-        return ArraySource(data, columns=columns, progress=progress)
+        source = ArraySource(data, columns=columns, progress=progress)
+        if source.d > MAX_FEATURES - center:
+            raise ParameterError(f"data must have fewer than 2**15 columns when centred, got {source.d}. Hint: select columns.")
+        return source
     from dpcov.sources.arrow import ArrowSource
 
     table = _table(data, schema)
@@ -35,7 +39,10 @@ def open_source(
 
 def open_table(data: Any) -> Any:
     """Return the table behind a path or a frame, for its names and types."""
-    return _table(data, None)
+    table = _table(data, None)
+    if hasattr(table, "check_names"):
+        table.check_names()
+    return table
 
 
 def _table(data: Any, schema: Schema | None) -> Any:
@@ -53,11 +60,11 @@ def _table(data: Any, schema: Schema | None) -> Any:
         from dpcov.sources.files import open_file
 
         return open_file(data)
-    if type(data).__module__.split(".")[0] == "pandas" and hasattr(data, "iloc") and hasattr(data, "columns"):
+    if any(kind.__module__.split(".")[0] == "pandas" and kind.__name__ == "DataFrame" for kind in type(data).__mro__):
         from dpcov.sources.tables import PandasTable
 
         return PandasTable(data)
-    if hasattr(data, "__arrow_c_stream__"):
+    if hasattr(data, "__arrow_c_stream__") and type(data).__name__ not in ("Series", "ChunkedArray"):  # one column each
         from dpcov.sources.tables import StreamTable
 
         return StreamTable(data)

@@ -6,15 +6,20 @@ A table tells its columns' names and declared types without reading a row, and c
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
+from weakref import WeakSet
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dpcov.errors import EngineError
+from dpcov.errors import DpcovError, EngineError
 
 BATCH_ROWS = 2**14
+
+_read_once: WeakSet[Any] = WeakSet()
+"""Readers that gave their rows away: read again they would look like an empty table, which add-remove cannot refuse."""
+
 Batch = Any
 """A pyarrow record batch."""
 
@@ -52,21 +57,23 @@ class StreamTable:
 
     def __init__(self, data: Any) -> None:
         self._data = data
+        if isinstance(data, pa.RecordBatchReader) and data in _read_once:
+            raise EngineError("data must be a stream that was not read before, got one that was. Hint: make a new reader.")
         with reading():
-            # Asking a table for its stream reads nothing; asking a one-shot reader twice is what `ArrowSource` guards against.
-            schema = data.schema if isinstance(getattr(data, "schema", None), pa.Schema) else self._open().schema
-        self.names, self.types = list(schema.names), list(schema.types)
+            # Opening reads no row. The first pass uses this very stream: there may never be another.
+            self._opened: Any = pa.RecordBatchReader.from_stream(data)
+        self.names, self.types = list(self._opened.schema.names), list(self._opened.schema.types)
         rows = getattr(data, "num_rows", getattr(data, "height", None))
         self.rows = rows if isinstance(rows, int) else None
-
-    def _open(self) -> Any:
-        return pa.RecordBatchReader.from_stream(self._data)
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[tuple[Batch, float | None]]:  # noqa: ARG002
         """Stream the whole table, in batches as it has them, and keep the columns."""
         done = 0
+        if isinstance(self._data, pa.RecordBatchReader):
+            _read_once.add(self._data)
         with reading():
-            for batch in self._open():
+            reader, self._opened = self._opened or pa.RecordBatchReader.from_stream(self._data), None
+            for batch in reader:
                 done += len(batch)
                 yield batch.select(columns), done / self.rows if self.rows else None
 
@@ -78,7 +85,7 @@ class PandasTable:
 
     def __init__(self, data: Any) -> None:
         self._data = data
-        self.names = [str(name) for name in data.columns]
+        self.names = [str(name).encode("utf-8", "replace").decode() for name in data.columns]
         self.types = [_pandas_type(data.iloc[:0, j]) for j in range(len(self.names))]
         self.rows: int | None = len(data)
 
@@ -122,24 +129,53 @@ class reading:  # noqa: N801 - reads as a word in `with reading():`
         return None
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if isinstance(error, pa.ArrowException | ValueError | OSError):
-            raise EngineError(
-                "data must be readable to the end, and is not. Hint: check that the table or file is whole, "
-                "and that each line of a CSV file has as many cells as the header."
-            ) from None
+        if isinstance(error, Exception) and not isinstance(error, DpcovError):  # duckdb, for one, has its own
+            raise_alone(
+                EngineError(
+                    "data must be readable to the end, and is not. Hint: check that the table or file is whole, "
+                    "and that each line of a CSV file has as many cells as the header."
+                )
+            )
+
+
+def raise_alone(error: EngineError) -> NoReturn:
+    """Raise without a trace of the exception being handled: ``from None`` would only hide it, cells and all."""
+    try:
+        raise error from None
+    finally:
+        error.__context__ = None
+
+
+def _is_objects(kind: Any) -> bool:
+    """Whether a pandas dtype holds Python objects, strings among them, which Arrow would look at one by one."""
+    return bool(getattr(kind, "storage", None) == "python" if not isinstance(kind, np.dtype) else kind.kind == "O")
 
 
 def _pandas_type(empty: Any) -> Any:
     """Return the declared type; a column of Python objects counts as text, whatever the objects are."""
-    if empty.dtype == object:
+    categories = getattr(empty.dtype, "categories", None)
+    if _is_objects(empty.dtype):
         return pa.large_string()
-    with reading():
+    if categories is not None and _is_objects(categories.dtype):
+        return pa.dictionary(pa.int64(), pa.large_string())
+    try:
         return pa.Array.from_pandas(empty).type
+    except (pa.ArrowException, TypeError, ValueError):
+        return pa.struct([])  # complex numbers and the like: refused as nested where the column is used, and only there
 
 
 def _pandas_cells(column: Any) -> Any:
-    if column.dtype == object:
-        encoded = [cell.encode("utf-8", "replace") if isinstance(cell, str) else None for cell in column]
-        return pa.array(encoded, pa.large_binary())
+    categories = getattr(column.dtype, "categories", None)
+    if _is_objects(column.dtype):
+        return _objects(column)
+    if categories is not None and _is_objects(categories.dtype):
+        codes = column.cat.codes.to_numpy()
+        return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int64(), mask=codes < 0), _objects(categories))
     converted = pa.Array.from_pandas(column)
     return converted.combine_chunks() if isinstance(converted, pa.ChunkedArray) else converted
+
+
+def _objects(cells: Any) -> Any:
+    """Keep text, and truth values as text: a pandas column of truth values with a gap holds Python objects."""
+    kept = (str(cell) if isinstance(cell, bool | np.bool_) else cell for cell in cells)
+    return pa.array([cell.encode("utf-8", "replace") if isinstance(cell, str) else None for cell in kept], pa.large_binary())

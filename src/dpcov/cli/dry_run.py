@@ -1,0 +1,97 @@
+"""``dpcov release --dry-run``: everything but reading, spending and writing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from dpcov.privacy.budget import Budget
+    from dpcov.release import Option, Release
+    from dpcov.schema import Schema
+
+GIGABYTE = 10**9
+
+
+def dry_run(
+    data: str,
+    *,
+    budget: Budget,
+    mechanism: str,
+    options: Mapping[str, Option],
+    row_norm: float | None,
+    schema: Schema | None,
+    columns: list[str] | None,
+    neighbors: str,
+    center: bool,
+    postprocess: str | None,
+    seed: int | None,
+    as_json: bool,
+) -> None:
+    """Open the table for its names and types, rehearse the mechanism without data, and say what a release would do."""
+    from dpcov.cli.rehearsal import Shape, rehearse
+    from dpcov.mechanisms import MECHANISMS
+    from dpcov.privacy.bits import SeededBits
+    from dpcov.sources.opening import open_source
+
+    if seed is not None:
+        SeededBits(seed)  # refuses what is no seed
+    source = open_source(data, columns, schema, center)
+    public_n = source.known_n if neighbors == "replace" else None  # under add-remove n is private, also here
+    planned = rehearse(
+        MECHANISMS["covariance"][mechanism],
+        Shape(source.feature_names, source.schema, public_n),
+        budget,
+        row_norm=1.0 if row_norm is None else row_norm,
+        neighbors=neighbors,
+        center=center,
+        postprocess=postprocess,
+        options=options,
+    )
+    matrix_bytes = 8 * (planned.d + center) ** 2
+    if as_json:
+        click.echo(_json_text(planned, public_n, matrix_bytes))
+    else:
+        _print(data, planned, public_n, matrix_bytes)
+
+
+def _json_text(planned: Release, public_n: int | None, matrix_bytes: int) -> str:
+    known = {"expected_error": planned.expected_error} if public_n is not None else {}
+    record = {
+        "dry_run": True,
+        "kind": planned.kind,
+        "privacy": planned.privacy.to_json(),
+        "neighbors": planned.neighbors,
+        "mechanism": planned.mechanism,
+        "requested": planned.requested,
+        "postprocess": planned.postprocess,
+        "n": public_n,
+        "d": planned.d,
+        "center": planned.center,
+        "feature_names": list(planned.feature_names),
+        "asked": [{"asked": s.asked, "noise": s.noise, "budget": s.budget.to_json()} for s in planned.spent],
+        **known,
+        "expected_error_times_n": planned.expected_error * planned.n,
+        "matrix_bytes": matrix_bytes,
+    }
+    return json.dumps(record, allow_nan=False)
+
+
+def _print(data: str, planned: Release, public_n: int | None, matrix_bytes: int) -> None:
+    from dpcov.cli.estimates import error_line
+    from dpcov.cli.text import console, printable, spends_table
+
+    out = console()
+    out.print("Dry run: only names and types were read; nothing is spent, nothing is written.")
+    rows = "n is not known before reading" if planned.neighbors == "replace" else "n is private"
+    rows = rows if public_n is None else f"n = {public_n}"
+    out.print(f"Table: {printable(data)}, {planned.d} feature(s), {rows}.", soft_wrap=True)
+    auto = " (chosen by auto)" if planned.requested == "auto" else ""
+    out.print(f"Mechanism: {planned.mechanism}{auto}, postprocess {planned.postprocess}; neighbours: {planned.neighbors}.")
+    out.print(spends_table(planned, title="would be asked"))
+    out.print(error_line(planned, known_n=public_n is not None), soft_wrap=True)
+    if matrix_bytes > GIGABYTE:
+        out.print(f"Memory: each matrix of the release takes {matrix_bytes / GIGABYTE:.1f} GB, and several are needed at once.")

@@ -1,0 +1,91 @@
+"""What the commands say about a release, computed from the release alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.release import Release
+
+Floats = NDArray[np.float64]
+
+NOTHING = 1e-12
+"""A variance of the encoded rows (norm 1) below this is the rounding of an estimate that is 0."""
+
+
+def roots(release: Release) -> tuple[str, Floats]:
+    """Return standard deviations where the release is centred, else root mean squares, in the user's units."""
+    heading = "standard deviation" if release.center else "root mean square"
+    return heading, np.sqrt(np.maximum(np.diag(release.covariance), 0.0))
+
+
+def scaled(matrix: Floats, units: Floats | float = 1.0) -> Floats:
+    """Divide a covariance by the roots of its diagonal: a correlation; NaN where the diagonal is nothing.
+
+    ``units`` says how large one encoded unit is, so that "nothing" means the same for every feature.
+    """
+    encoded = matrix / units / np.reshape(units, (-1, 1))
+    diagonal = np.diag(encoded)
+    root = np.sqrt(np.where(diagonal > NOTHING, diagonal, np.nan))
+    return np.asarray(encoded / root / root[:, None])
+
+
+def correlation(release: Release) -> tuple[str, Floats]:
+    """Return the correlation, or the second moment scaled likewise where the release has no mean."""
+    heading = "correlation" if release.center else "second moment, scaled to a diagonal of 1"
+    units = release.row_norm if release.schema is None else release.schema.scales(release.center)
+    return heading, scaled(release.covariance, units)
+
+
+def spectrum(release: Release) -> tuple[str, Floats]:
+    """Return eigenvalues, the largest first: of the correlation, or of a second moment whose columns share a unit."""
+    if not release.center and release.schema is None:
+        values: Floats = np.linalg.eigvalsh(release.second_moment)[::-1].astype(np.float64)
+        values[np.abs(values) < NOTHING * release.row_norm**2] = 0.0
+        return "second moment", values
+    heading, matrix = correlation(release)
+    return heading, eigenvalues(matrix)
+
+
+def eigenvalues(correlations: Floats) -> Floats:
+    """Return the eigenvalues of a correlation, the largest first, of the features that have one."""
+    known = ~np.isnan(np.diag(correlations))
+    values: Floats = np.linalg.eigvalsh(correlations[np.ix_(known, known)])[::-1].astype(np.float64)
+    values[np.abs(values) < 1e-9] = 0.0  # rounding of the decomposition
+    return values
+
+
+def facts(release: Release) -> dict[str, Any]:
+    """Return what a machine wants to know of a release."""
+    heading, sizes = roots(release)
+    means = {"mean": release.mean.tolist()} if release.center else {}
+    return {
+        "kind": release.kind,
+        "privacy": release.privacy.to_json(),
+        "statement": release.statement(),
+        "neighbors": release.neighbors,
+        "seeded": release.seeded,
+        "mechanism": release.mechanism,
+        "requested": release.requested,
+        "postprocess": release.postprocess,
+        "n": release.n,
+        "d": release.d,
+        "center": release.center,
+        "expected_error": release.expected_error,
+        "feature_names": list(release.feature_names),
+        **means,
+        heading.replace(" ", "_"): sizes.tolist(),
+    }
+
+
+def error_line(release: Release, *, known_n: bool = True) -> str:
+    """Say how large the noise is expected to be, and compared with what; for n = 1 divided by an n that is not known."""
+    largest = release.row_norm**2
+    error = f"{release.expected_error * largest:.3g}" + ("" if known_n else " / n")
+    rows = "rows" if release.schema is None else "encoded rows"
+    return (
+        f"Expected error: {error}, the r.m.s. Frobenius norm of the noise in the second moment of the {rows}, "
+        f"whose own norm is at most {largest:g}; post-processing makes it smaller."
+    )

@@ -1,0 +1,60 @@
+"""Files that commands write: places are checked before anything is spent, and files appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def checked_target(output: str, *, force: bool, kept: str, inputs: tuple[str, ...] = ()) -> Path:
+    """Return a path that can be written, or refuse it: now, before anything is spent.
+
+    ``kept`` says why an existing file stays without ``force``; a file among ``inputs`` stays in any case.
+    """
+    from dpcov.errors import EngineError, ParameterError
+    from dpcov.paths import checked_path
+
+    target = checked_path(output)
+    if target.exists():
+        if not target.is_file():
+            what = "a directory" if target.is_dir() else "a device"
+            raise EngineError(f"output must be a file, got {output!r} ({what}). Hint: name a file in it.")
+        if any(os.path.exists(path) and target.samefile(path) for path in inputs):  # noqa: PTH110 - any text is a path here
+            raise ParameterError(f"output must be another file than the inputs, got {output!r}. Hint: choose a new name.")
+        if not force:
+            raise ParameterError(f"output must not exist yet, got {output!r}: {kept}. Hint: choose a new name, or --force.")
+    probe = target.parent / f".dpcov-{os.getpid()}.probe"
+    try:
+        probe.touch(exist_ok=False)
+        probe.unlink()
+    except OSError as error:
+        raise EngineError(
+            f"output must be in a folder that can be written, got {output!r} ({error.strerror}). Hint: create the folder first."
+        ) from None
+    return target
+
+
+def checked_picture(output: str) -> Path:
+    """Return where a picture can be written; one that is there already is drawn anew."""
+    from dpcov.errors import ParameterError
+
+    if not output.lower().endswith(".png"):
+        raise ParameterError(f"picture must be a name that ends in .png, got {output!r}. Hint: release.png.")
+    return checked_target(output, force=True, kept="")
+
+
+def write_bytes(target: Path, content: bytes) -> None:
+    """Write a picture, whole or not at all."""
+    from dpcov.errors import EngineError
+
+    partial = target.parent / f".dpcov-{os.getpid()}.picture"
+    try:
+        try:
+            partial.write_bytes(content)
+            partial.replace(target)
+        finally:
+            partial.unlink(missing_ok=True)
+    except OSError as error:
+        raise EngineError(
+            f"picture must be a file that can be written, got {str(target)!r} ({error.strerror}). Hint: check the folder."
+        ) from None

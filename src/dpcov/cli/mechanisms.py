@@ -1,0 +1,65 @@
+"""``dpcov mechanisms``: what there is to choose from."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import click
+
+from dpcov.cli.options import json_option
+
+if TYPE_CHECKING:
+    from dpcov.privacy.budget import Budget
+    from dpcov.release import Release
+
+
+@click.command(epilog="\b\nExample:\n  dpcov mechanisms")
+@json_option
+def mechanisms(as_json: bool) -> None:
+    """List the mechanisms, the budgets they serve and their options."""
+    from dpcov.mechanisms import MECHANISMS, options_of
+
+    runs = MECHANISMS["covariance"]
+    if as_json:
+        listed = {
+            name: {"notions": [b.notion for b in served(run)], "options": options_of(run), "summary": summary(run)}
+            for name, run in runs.items()
+        }
+        click.echo(json.dumps(listed))
+        return
+    from rich.table import Table
+
+    from dpcov.cli.text import console
+
+    table = Table("mechanism", "budgets", "options", "what it does", title="dpcov release --mechanism", title_justify="left")
+    for name, run in runs.items():
+        settings = "\n".join(f"{option}={default}" for option, default in options_of(run).items())
+        table.add_row(
+            name, "\n".join(" ".join(f"--{amount}" for amount in b.names) for b in served(run)), settings, summary(run)
+        )
+    console().print(table)
+
+
+def summary(run: Callable[..., Release]) -> str:
+    """Return the first line of a mechanism's docstring."""
+    return (inspect.getdoc(run) or "").partition("\n")[0]
+
+
+def served(run: Callable[..., Release]) -> list[Budget]:
+    """Return a budget of each notion that a mechanism takes: it is tried, without data."""
+    from dpcov.cli.rehearsal import Shape, rehearse
+    from dpcov.errors import ParameterError
+    from dpcov.privacy.budget import ZCDP, ApproxDP, PureDP
+
+    budgets: tuple[Budget, ...] = (PureDP(1), ZCDP(1), ApproxDP(1, "1e-6"))
+    taken = []
+    for budget in budgets:
+        try:
+            rehearse(run, Shape(("x0", "x1"), known_n=1000), budget)
+        except ParameterError:
+            continue
+        taken.append(budget)
+    return taken

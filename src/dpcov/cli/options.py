@@ -1,0 +1,104 @@
+"""Options that several commands share, and what the shell may complete."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from dpcov.privacy.budget import Budget
+    from dpcov.release import Option
+
+Command = Callable[..., None]
+
+# Repeated here because their homes import numpy, which would make --help slow; a test compares.
+NEIGHBORS = ["replace", "add-remove"]
+POSTPROCESS = ["shrink", "project", "clip", "none"]
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+center_option = click.option("--center", is_flag=True, help="Release the mean and the centred covariance.")
+neighbors_option = click.option(
+    "--neighbors",
+    type=click.Choice(NEIGHBORS),
+    default=NEIGHBORS[0],
+    show_default=True,
+    help="Which tables must look alike; replace makes the number of rows public.",
+)
+
+
+def budget_options(command: Command) -> Command:
+    """Add --epsilon, --delta and --rho; the command gets one `budget`."""
+
+    @functools.wraps(command)
+    def with_budget(epsilon: str | None, delta: str | None, rho: str | None, **others: Any) -> None:
+        command(budget=read_budget(epsilon, delta, rho), **others)
+
+    for option in (
+        click.option("--rho", metavar="NUMBER", help="zCDP, in place of --epsilon."),
+        click.option("--delta", metavar="NUMBER", help="With --epsilon: approximate DP."),
+        click.option("--epsilon", metavar="NUMBER", help="Pure DP, or approximate DP with --delta."),
+    ):
+        with_budget = option(with_budget)
+    return with_budget
+
+
+def read_budget(epsilon: str | None, delta: str | None, rho: str | None) -> Budget:
+    """Turn --epsilon, --delta and --rho into one budget; as text, so that 0.1 is exactly 1/10."""
+    from dpcov.privacy.budget import ZCDP, ApproxDP, PureDP
+
+    if rho is not None and epsilon is None and delta is None:
+        return ZCDP(rho)
+    if epsilon is not None and rho is None:
+        return PureDP(epsilon) if delta is None else ApproxDP(epsilon, delta)
+    raise click.UsageError("give --rho, or --epsilon with or without --delta")
+
+
+def read_columns(text: str | None) -> list[str] | None:
+    """Split a,b,c into names; a name with a comma stands in double quotes."""
+    if text is None:
+        return None
+    names = next(csv.reader([text], skipinitialspace=True), [])
+    if not names or not all(names):
+        raise click.UsageError("--columns takes names with commas between them, such as age,sex")
+    return names
+
+
+def read_options(settings: Sequence[str]) -> dict[str, Option]:
+    """Turn NAME=VALUE into the mechanism's options."""
+    options: dict[str, Option] = {}
+    for setting in settings:
+        name, sign, value = setting.partition("=")
+        if not sign or not name.isidentifier():
+            raise click.UsageError("--option takes NAME=VALUE, such as constants=paper")
+        if name in options:
+            raise click.UsageError(f"--option takes each name once, got {name} twice")
+        options[name] = _converted(value)
+    return options
+
+
+def _converted(value: str) -> Option:
+    if value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    if re.fullmatch(r"[+-]?[0-9]{1,300}", value):
+        return int(value)
+    if re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", value):
+        return float(value)
+    return value
+
+
+def complete_mechanism(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:  # noqa: ARG001
+    """Offer the names of mechanisms with what they do."""
+    from click.shell_completion import CompletionItem
+
+    from dpcov.cli.mechanisms import summary
+    from dpcov.mechanisms import MECHANISMS
+
+    runs = MECHANISMS["covariance"]
+    return [CompletionItem(name, help=summary(run)) for name, run in runs.items() if name.startswith(start)]

@@ -1,0 +1,92 @@
+"""Pictures of a release: heat maps of correlations and their spectra, drawn without a display."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.cli.text import printable
+
+Floats = NDArray[np.float64]
+
+MOST_NAMES = 150  # beyond, names would be too small to read: features are numbered
+MOST_NUMBERS = 16  # up to here the cells have room for their numbers
+LONGEST_NAME = 22
+COLOURS = ("#1f3b5c", "#d1662f")
+
+
+def picture(title: str, names: Sequence[str], matrices: Mapping[str, Floats], spectra: Mapping[str, Floats], of: str) -> bytes:
+    """Return a PNG: a heat map for each matrix, side by side, above their eigenvalues."""
+    from matplotlib.figure import Figure
+
+    d = len(names)
+    side = min(max(0.38 * d, 3.0), 10.0)
+    width = max(side * len(matrices) + 2.6, 6.5)
+    figure = Figure(figsize=(width, side + 4.6), dpi=150, layout="constrained")
+    figure.suptitle(title, parse_math=False, fontsize=11)
+    grid = figure.add_gridspec(2, len(matrices), height_ratios=[side + 1.2, 2.6])
+    axes = [figure.add_subplot(grid[0, place]) for place in range(len(matrices))]
+    for place, (axis, (heading, matrix)) in enumerate(zip(axes, matrices.items(), strict=True)):
+        shown = _heat_map(axis, heading, matrix, 72 * side / d)
+        _label(axis, names, size=min(max(0.8 * 72 * side / d, 3.5), 9.0), rows=place == 0)
+    bar = figure.colorbar(shown, ax=axes, shrink=0.8, aspect=30, pad=0.02)
+    bar.ax.tick_params(labelsize=8)
+    _spectrum(figure.add_subplot(grid[1, :]), spectra, of)
+    target = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a letter that the font lacks is drawn as a box
+        figure.savefig(target, format="png")
+    return target.getvalue()
+
+
+def _heat_map(axis: Any, heading: str, matrix: Floats, points: float) -> Any:
+    """Draw one matrix; ``points`` is the size of a cell."""
+    from matplotlib import colormaps
+
+    colours = colormaps["RdBu_r"].with_extremes(bad="#d9d9d9")  # grey: no estimate
+    shown = axis.imshow(np.clip(matrix, -1, 1), cmap=colours, vmin=-1, vmax=1, interpolation="nearest")
+    axis.set_title(heading, fontsize=10)
+    if len(matrix) <= MOST_NUMBERS:
+        for (i, j), value in np.ndenumerate(matrix):
+            if np.isfinite(value):
+                colour = "white" if abs(value) > 0.6 else "black"
+                axis.text(j, i, f"{value:z.1f}", ha="center", va="center", fontsize=min(0.33 * points, 9), color=colour)
+    return shown
+
+
+def _label(axis: Any, names: Sequence[str], *, size: float, rows: bool) -> None:
+    if len(names) > MOST_NAMES:
+        axis.set_xlabel("feature, counted from 0")
+        return
+    short = [_short(printable(name)) for name in names]
+    axis.set_xticks(range(len(names)), short, rotation=90, fontsize=size, parse_math=False)  # a name may hold a $
+    axis.set_yticks(range(len(names)), short if rows else [""] * len(names), fontsize=size, parse_math=False)
+
+
+def _short(name: str) -> str:
+    """Keep both ends: levels of a column differ at the end."""
+    half = LONGEST_NAME // 2
+    return name if len(name) <= LONGEST_NAME else f"{name[:half]}…{name[-half + 1 :]}"
+
+
+def _spectrum(axis: Any, spectra: Mapping[str, Floats], of: str) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    for (label, values), colour, marker in zip(spectra.items(), COLOURS, "os", strict=False):
+        places = np.arange(1, len(values) + 1)
+        axis.plot(
+            places, values, color=colour, marker=marker, markersize=4 if len(values) <= 40 else 2, linewidth=1, label=label
+        )
+    axis.set_title(f"eigenvalues of the {of}", fontsize=10)
+    axis.axhline(0, color="#999999", linewidth=0.6)
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axis.tick_params(labelsize=8)
+    for edge in ("top", "right"):
+        axis.spines[edge].set_visible(False)
+    if len(spectra) > 1:
+        axis.legend(frameon=False, fontsize=9)

@@ -1,0 +1,31 @@
+"""A progress bar on stderr, for people only. It shows a percentage, never a number of rows."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+Report = Callable[[float | None], None]
+
+
+@contextmanager
+def progress_bar(quiet: bool) -> Iterator[Report | None]:
+    """Yield what to call with the fraction read so far, None where it is unknown; no bar where nobody would see it."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        bar.add_task("reading", total=None)
+        (task,) = bar.tasks
+
+        def report(fraction: float | None) -> None:
+            task.description = "drawing noise" if fraction == 1 else "reading"
+            task.total = None if fraction in (None, 1) else 1.0  # without a total the bar pulses
+            task.completed = fraction or 0.0
+
+        yield report

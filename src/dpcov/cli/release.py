@@ -1,0 +1,150 @@
+"""``dpcov release``: one private release of a file, written to another file."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dpcov.cli.options import (
+    POSTPROCESS,
+    budget_options,
+    center_option,
+    complete_mechanism,
+    json_option,
+    neighbors_option,
+    read_columns,
+    read_options,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dpcov.release import Release
+    from dpcov.schema import Schema
+
+MOST_FEATURES = 20
+EXAMPLE = """\b
+Example:
+  dpcov release adult.csv --rho 0.1 --schema adult.toml --center --dry-run
+  dpcov release adult.csv --rho 0.1 --schema adult.toml --center -o adult.json
+  dpcov release points.parquet --epsilon 1 --delta 1e-6 --row-norm 2.5 -o points.json"""
+
+
+@click.command(epilog=EXAMPLE, short_help="Release a table's second moment, or mean and covariance, privately.")
+@click.argument("data", type=click.Path())
+@budget_options
+@click.option("--row-norm", type=float, metavar="NUMBER", help="A public bound on the Euclidean norm of rows, or:")
+@click.option("--schema", type=click.Path(), metavar="FILE", help="Public bounds and levels: see `dpcov schema init`.")
+@center_option
+@click.option("--mechanism", default="auto", show_default=True, shell_complete=complete_mechanism, help="A mechanism's name.")
+@click.option("--postprocess", type=click.Choice(POSTPROCESS), help="How noise is removed; the mechanism's own by default.")
+@click.option("--option", multiple=True, metavar="NAME=VALUE", help="An option of the mechanism; may stand several times.")
+@click.option("--columns", metavar="A,B,C", help="Use these columns only, in this order.")
+@neighbors_option
+@click.option("--seed", type=int, metavar="NUMBER", help="For tests and papers only: the release is then NOT private.")
+@click.option("--force", is_flag=True, help="Overwrite an existing output.")
+@click.option("--dry-run", is_flag=True, help="Check everything and predict the error; spend and write nothing.")
+@click.option("--quiet", is_flag=True, help="Print no progress and no summary.")
+@json_option
+@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Where to write the release (JSON).")
+def release(
+    data: str,
+    row_norm: float | None,
+    schema: str | None,
+    columns: str | None,
+    option: tuple[str, ...],
+    seed: int | None,
+    force: bool,
+    dry_run: bool,
+    quiet: bool,
+    as_json: bool,
+    output: str | None,
+    **settings: Any,
+) -> None:
+    """Release the second moment, or mean and covariance, of the rows in DATA (.csv, .tsv or .parquet), under privacy.
+
+    A budget (--epsilon, --epsilon with --delta, or --rho) and public knowledge (--row-norm or --schema) must be given: taken
+    from the data they would leak. Everything is checked before anything is spent.
+    """
+    from dpcov.mechanisms import checked_mechanism
+
+    if (row_norm is None) == (schema is None):
+        raise click.UsageError("give --row-norm or --schema, and not both")
+    if output is None and not dry_run:
+        raise click.UsageError("give --output FILE, or --dry-run")
+    inputs = (data,) if schema is None else (data, schema)
+    target = None if output is None else _checked_output(output, force, inputs)
+    options = read_options(option)
+    checked_mechanism("covariance", settings["mechanism"], options)
+    settings |= {"row_norm": row_norm, "schema": _read(schema), "columns": read_columns(columns)}
+    if dry_run:
+        from dpcov.cli.dry_run import dry_run as rehearsed
+
+        rehearsed(data, options=options, seed=seed, as_json=as_json, **settings)
+        return
+    assert target is not None
+    made = _made(data, quiet, seed=seed, **settings, **options)
+    _save(made, target, force)
+    if made.seeded:
+        click.echo("dpcov: --seed makes the noise predictable: this release is NOT private.", err=True)
+    if as_json:
+        from dpcov.cli.estimates import facts
+
+        click.echo(json.dumps({"file": output, **facts(made)}, allow_nan=False))
+    elif not quiet:
+        print_summary(made, str(output))
+
+
+def _read(schema: str | None) -> Schema | None:
+    from dpcov.schema import Schema
+
+    return None if schema is None else Schema.read(schema)
+
+
+def _checked_output(output: str, force: bool, inputs: tuple[str, ...]) -> Path:
+    from dpcov.cli.files import checked_target
+
+    return checked_target(output, force=force, kept="an existing release was paid for", inputs=inputs)
+
+
+def _made(data: str, quiet: bool, **settings: Any) -> Release:
+    from dpcov.api import covariance
+    from dpcov.cli.progress import progress_bar
+
+    with progress_bar(quiet) as progress:
+        return covariance(data, progress=progress, **settings)
+
+
+def _save(made: Release, target: Path, force: bool) -> None:
+    """Write the release; what was paid for is not lost where that fails."""
+    from dpcov.errors import EngineError
+    from dpcov.release_file import text_of
+
+    try:
+        if target.exists() and not force:
+            raise EngineError(f"output must not exist yet, got {str(target)!r}, which appeared meanwhile.")
+        made.save(target)
+    except (EngineError, KeyboardInterrupt) as error:
+        click.echo(text_of(made), nl=False)
+        reason = str(error).partition(" Hint:")[0] or "interrupted."
+        raise EngineError(f"{reason} The release was made and paid for, and is on stdout. Hint: keep it.") from None
+
+
+def print_summary(made: Release, output: str) -> None:
+    """Print what was promised, what came out, and what to do next."""
+    from dpcov.cli.estimates import error_line, roots
+    from dpcov.cli.text import console, features_table
+
+    out = console()
+    out.print(f"Privacy: {made.statement()}", soft_wrap=True)
+    auto = " (chosen by auto)" if made.requested == "auto" else ""
+    out.print(f"Mechanism: {made.mechanism}{auto}, postprocess {made.postprocess}.")
+    out.print(error_line(made), soft_wrap=True)
+    heading, sizes = roots(made)
+    means = {"mean": made.mean} if made.center else {}
+    out.print(features_table(made.feature_names, {**means, heading: sizes}, "private estimates", MOST_FEATURES))
+    file = shlex.quote(output)
+    out.print(f"Written to {file}. Next:\n  dpcov show {file}\n  dpcov show {file} --plot picture.png", soft_wrap=True)

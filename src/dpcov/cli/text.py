@@ -1,0 +1,56 @@
+"""How the commands talk: one console, names that cannot garble a terminal, tables of moderate length."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from rich.console import Console
+    from rich.table import Table
+
+    from dpcov.release import Release
+
+WIDTH = 100  # of help texts always; of tables where stdout is no terminal
+
+
+def console() -> Console:
+    """Return a console for stdout; square brackets in names mean nothing to it."""
+    import sys
+
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else WIDTH)
+
+
+def printable(name: str) -> str:
+    """Return a name without line breaks and terminal codes, cut short."""
+    plain = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
+    return plain if len(plain) <= 60 else plain[:57] + "..."
+
+
+def spends_table(release: Release, title: str = "spent") -> Table:
+    """List every question that was asked of the data."""
+    from rich.table import Table
+
+    table = Table("asked", "noise", "cost", title=f"{title}: {len(release.spent)} question(s)", title_justify="left")
+    for spend in release.spent:
+        table.add_row(spend.asked, spend.noise, repr(spend.budget))
+    return table
+
+
+def features_table(names: Sequence[str], columns: Mapping[str, NDArray[np.float64]], title: str, limit: int | None) -> Table:
+    """List numbers for each feature, the first ``limit`` of them; the caption says how many more there are."""
+    from rich.table import Table
+
+    hidden = 0 if limit is None else max(0, len(names) - limit)
+    caption = f"... and {hidden} more features" if hidden else None
+    table = Table(title=title, title_justify="left", caption=caption, caption_justify="left")
+    table.add_column("feature", overflow="fold")
+    for heading in columns:
+        table.add_column(heading, justify="right")
+    for name, *numbers in list(zip(names, *columns.values(), strict=True))[: len(names) - hidden]:
+        table.add_row(printable(name), *(f"{number:.4g}" for number in numbers))
+    return table

@@ -1,0 +1,119 @@
+"""What estimators share: one budget from their parameters, and data in the forms that scikit-learn's users bring."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import os
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpcov.api import covariance
+from dpcov.errors import ParameterError, shown
+from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, Exact, PureDP
+from dpcov.sources.opening import open_table
+
+NAMED = {"pandas", "polars", "duckdb", "pyarrow"}
+"""Libraries whose tables tell the names of their columns without being opened."""
+
+
+def read_budget(epsilon: Exact | None, delta: Exact | None, rho: Exact | None) -> Budget:
+    """Return the one budget that was given."""
+    if rho is not None and epsilon is None and delta is None:
+        return ZCDP(rho)
+    if epsilon is not None and rho is None:
+        return PureDP(epsilon) if delta is None else ApproxDP(epsilon, delta)
+    amounts = {"epsilon": epsilon, "delta": delta, "rho": rho}
+    given = " and ".join(name for name, amount in amounts.items() if amount is not None) or "none of them"
+    raise ParameterError(
+        f"budget must be rho, or epsilon with or without delta, got {given}. Hint: PrivateCovariance(epsilon=1, row_norm=10)."
+    )
+
+
+def check_seed(seed: object) -> None:
+    """Refuse what is no seed: generators too, from which noise could be predicted as well."""
+    integer = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
+    if seed is not None and not (integer and seed >= 0):  # type: ignore[operator]
+        raise ParameterError(
+            f"random_state must be None or a nonnegative integer, got {shown(seed)}. Hint: None for a private release."
+        )
+
+
+def checked_options(options: object) -> dict[str, Any]:
+    """Return the mechanism's options; a parameter of the estimator hidden among them would act unseen."""
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
+        raise ParameterError(f"options must be a dictionary, got {shown(options)}. Hint: options={{'constants': 'paper'}}.")
+    for name in sorted(set(options) & set(inspect.signature(covariance).parameters)):
+        raise ParameterError(f"options must be the mechanism's, got {name!r}. Hint: give parameters to the estimator itself.")
+    return dict(options)
+
+
+def is_table(data: Any) -> bool:
+    """Whether the data bring the names and declared types of their columns along."""
+    frame = hasattr(data, "iloc") and hasattr(data, "columns")  # pandas before 2.2 has no Arrow stream
+    return isinstance(data, str | os.PathLike) or hasattr(data, "__arrow_c_stream__") or frame
+
+
+class Watched:
+    """A stream of an unknown kind that keeps the names it was opened with: it may not be possible to open it again."""
+
+    def __init__(self, data: Any) -> None:
+        self._data = data
+        self.names: list[str] = []
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        import pyarrow as pa
+
+        reader = pa.RecordBatchReader.from_stream(self._data)
+        self.names = list(reader.schema.names)
+        return reader.__arrow_c_stream__(requested_schema)
+
+
+def watched(table: Any) -> Any:
+    """Return a table whose column names can be told after it was read."""
+    return Watched(table) if hasattr(table, "__arrow_c_stream__") and not _homes(table) & NAMED else table
+
+
+def column_names(table: Any) -> list[Any]:
+    """Return the names of the columns of a `watched` table that was read."""
+    if isinstance(table, Watched):
+        return table.names
+    homes = _homes(table)
+    if homes & {"pandas", "polars", "duckdb"}:
+        return list(table.columns)  # opening would run a query again
+    return list(table.schema.names if "pyarrow" in homes else open_table(table).names)
+
+
+def _homes(table: Any) -> set[str]:
+    """Return the libraries that a table's class and its parents come from."""
+    return {kind.__module__.split(".")[0] for kind in type(table).__mro__}
+
+
+def without_objects(X: Any) -> Any:
+    """Turn Python objects into numbers cell by cell; NumPy would quote the first cell that is none.
+
+    An array of objects has no declared type that could be refused, so a cell that is no number is missing, as in a CSV file.
+    """
+    if isinstance(X, list | tuple):
+        X = np.array(X, dtype=object)
+    elif hasattr(X, "__array__") and not isinstance(X, np.ndarray):
+        X = np.asarray(X)
+    if isinstance(X, np.ndarray) and X.dtype == object:
+        numbers = (_number(cell) for cell in X.ravel())
+        return np.fromiter(numbers, dtype=np.float64, count=X.size).reshape(X.shape)
+    return X
+
+
+def _number(cell: object) -> float:
+    if isinstance(cell, np.complexfloating) or not isinstance(cell, int | float | Fraction | Decimal | np.number | np.bool_):
+        return math.nan
+    try:
+        return float(cell)
+    except (OverflowError, ValueError, TypeError):  # beyond float64, a decimal's signalling NaN, a time span
+        return math.nan

@@ -1,0 +1,102 @@
+"""``dpcov schema``: drafts and checks, without reading a row."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import dpcov
+from tests.cli.shell import NUMBER, SCHEMA, SECRET, assert_refused, call, run, write_people
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_with_people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_people(tmp_path)
+    monkeypatch.chdir(tmp_path)
+
+    def no_rows(*_: object) -> None:
+        raise AssertionError("a row was read")
+
+    for table in ("ParquetTable", "CsvTable"):
+        monkeypatch.setattr(f"dpcov.sources.files.{table}.batches", no_rows)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_draft_has_names_and_kinds_and_no_values(ending: str, tmp_path: Path) -> None:
+    drafted = call("schema", "init", f"people.{ending}")
+    assert (drafted.code, drafted.err) == (0, "")
+    for name in ("age", "job", "name"):
+        assert f'"{name}" = ' in drafted.out
+    assert ('"age" = { lower = nan, upper = nan }' in drafted.out) == (ending == "parquet")
+    assert ('"job" = { levels = [] }' in drafted.out) == (ending == "parquet")
+    assert SECRET not in drafted.out
+    assert str(NUMBER) not in drafted.out
+    assert run("schema", "init", f"people.{ending}", cwd=tmp_path) == drafted
+
+
+def test_a_draft_can_be_completed_and_used() -> None:
+    assert call("schema", "init", "people.parquet", "-o", "draft.toml").code == 0
+    draft = Path("draft.toml").read_text(encoding="utf-8")
+    assert_refused(call("schema", "check", "draft.toml"), 2)
+    complete = draft.replace("lower = nan, upper = nan", "lower = 0, upper = 100")
+    complete = complete.replace('"name" = { levels = [] }', '"name" = { ignore = true }').replace("[]", '["clerk"]')
+    Path("draft.toml").write_text(complete, encoding="utf-8")
+    checked = json.loads(call("schema", "check", "draft.toml", "people.parquet", "--json").out)
+    assert (checked["d"], checked["unused_columns"]) == (2, 1)
+    assert_refused(call("schema", "init", "people.parquet", "-o", "draft.toml"), 2)
+    assert Path("draft.toml").read_text(encoding="utf-8") == complete
+    assert call("schema", "init", "people.parquet", "-o", "draft.toml", "--force").code == 0
+    assert Path("draft.toml").read_text(encoding="utf-8") == draft
+
+
+def test_unusual_names_survive_the_draft() -> None:
+    names = ["Größe in m", 'say "hi"', "a.b", "line\nbreak", "[columns]", "日本"]
+    pq.write_table(pa.table({name: [1.0] for name in names}), "odd.parquet")
+    assert call("schema", "init", "odd.parquet", "-o", "odd.toml").code == 0
+    text = Path("odd.toml").read_text(encoding="utf-8").replace("nan, upper = nan", "0, upper = 1")
+    Path("odd.toml").write_text(text, encoding="utf-8")
+    assert dpcov.Schema.read("odd.toml").feature_names == tuple(names)
+    assert call("schema", "check", "odd.toml", "odd.parquet").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["init", "nowhere.csv"], 4),
+        (["init", "people.toml"], 2),
+        (["init", "twice.parquet"], 2),
+        (["init", "people.csv", "-o", "missing/draft.toml"], 4),
+        (["init", "people.csv", "-o", "people.csv", "--force"], 2),
+        (["check", "nowhere.toml"], 4),
+        (["check", "people.csv"], 2),
+        (["check", "people.toml", "other.parquet"], 2),
+        (["check", "people.toml", "nowhere.csv"], 4),
+        (["check", "numbers.toml", "people.parquet"], 2),
+    ],
+)
+def test_bad_input_is_refused(arguments: list[str], code: int) -> None:
+    pq.write_table(pa.Table.from_arrays([pa.array([1.0]), pa.array([1.0])], names=["age", "age"]), "twice.parquet")
+    pq.write_table(pa.table({"age": [1.0]}), "other.parquet")
+    Path("numbers.toml").write_text("[columns]\njob = { lower = 0, upper = 1 }", encoding="utf-8")
+    before = sorted(Path().iterdir())
+    assert_refused(call("schema", *arguments), code)
+    assert sorted(Path().iterdir()) == before
+
+
+@pytest.mark.parametrize("data", [[], ["people.csv"], ["people.parquet"]])
+def test_check_describes_each_column(data: list[str]) -> None:
+    text = SCHEMA + "name = { ignore = true }\n"
+    Path("full.toml").write_text(text.replace("upper = 100", "upper = 100, weight = 2"), encoding="utf-8")
+    checked = call("schema", "check", "full.toml", *data)
+    assert (checked.code, checked.err) == (0, "")
+    for words in ("0 to 100", "3 levels", "80.0%", "20.0%", "ignored", "d = 4 features"):
+        assert words in checked.out
+    assert ("does not use: 1." in checked.out) == bool(data)
+    facts = json.loads(call("schema", "check", "full.toml", *data, "--json").out)
+    assert facts["d"] == 4
+    assert facts["columns"]["age"] == {"kind": "numeric", "range": "0 to 100", "share": 0.8, "features": 1}
+    assert facts["unused_columns"] == (1 if data else None)

@@ -1,0 +1,115 @@
+"""``dpcov show``: text, JSON and pictures of release files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dpcov
+from tests.cli.shell import assert_refused, call, run
+
+PNG = b"\x89PNG"
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def made(d: int, *, center: bool, schema: bool, postprocess: str | None = None, name: str = "x") -> dpcov.Release:
+    rows = np.random.default_rng(0).normal(size=(5000, d)) + 3
+    public = dpcov.Schema({f"{name}{j}": dpcov.Numeric(-2, 8) for j in range(d)}) if schema else None
+    row_norm = None if schema else 5.0 * d**0.5
+    budget = dpcov.ZCDP(5)
+    release = dpcov.covariance(rows, budget, schema=public, row_norm=row_norm, center=center, seed=1, postprocess=postprocess)
+    release.save("r.json")
+    return release
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [(None, 4), ("{}", 2), ('{"format": "dpcov release", "format_version": 99}', 2)],
+    ids=["missing", "not a release", "newer"],
+)
+def test_show_refuses_with_one_line(tmp_path: Path, content: str | None, code: int) -> None:
+    if content is not None:
+        Path("file.json").write_text(content, encoding="utf-8")
+    assert_refused(run("show", "file.json", cwd=tmp_path), code)
+
+
+def test_a_centred_release_shows_means_and_deviations() -> None:
+    release = made(3, center=True, schema=True)
+    shown = call("show", "r.json")
+    assert (shown.code, shown.err) == (0, "")
+    for number in (*release.mean, *np.sqrt(np.diag(release.covariance))):
+        assert f"{number:.4g}" in shown.out
+    assert "standard deviation" in shown.out
+    assert "Eigenvalues (correlation)" in shown.out
+    facts = json.loads(call("show", "r.json", "--json").out)
+    assert facts["covariance"] == release.covariance.tolist()
+    assert facts["mean"] == release.mean.tolist()
+    assert sum(facts["eigenvalues"]["values"]) == pytest.approx(3)
+
+
+@pytest.mark.parametrize(("schema", "of"), [(False, "second moment"), (True, "second moment, scaled to a diagonal of 1")])
+def test_an_uncentred_release_shows_root_mean_squares(schema: bool, of: str) -> None:
+    release = made(3, center=False, schema=schema)
+    shown = call("show", "r.json")
+    assert f"{np.sqrt(release.second_moment[0, 0]):.4g}" in shown.out
+    assert "root mean square" in shown.out
+    assert f"Eigenvalues ({of})" in shown.out
+    facts = json.loads(call("show", "r.json", "--json").out)
+    assert facts["second_moment"] == release.second_moment.tolist()
+    assert "mean" not in facts
+    trace = 3 if schema else np.trace(release.second_moment)
+    assert sum(facts["eigenvalues"]["values"]) == pytest.approx(trace)
+
+
+def test_long_tables_are_cut_unless_all_is_asked_for() -> None:
+    made(50, center=True, schema=True)
+    short, full = call("show", "r.json"), call("show", "r.json", "--all")
+    assert "and 10 more features" in short.out
+    assert "x39" in short.out
+    assert "x40" not in short.out
+    assert "(50 in all)" in short.out
+    assert "x49" in full.out
+    assert "more features" not in full.out
+
+
+@pytest.mark.parametrize("d", [1, 2, 13, 108, 160])
+@pytest.mark.parametrize("center", [True, False])
+def test_pictures_are_drawn_for_few_and_many_features(d: int, center: bool) -> None:
+    made(d, center=center, schema=True, name="$x_{\x1b日")
+    assert call("show", "r.json", "--plot", "r.png").code == 0
+    assert Path("r.png").read_bytes().startswith(PNG)
+    assert {path.name for path in Path().iterdir()} == {"r.json", "r.png"}
+
+
+def test_a_picture_in_a_process_of_its_own(tmp_path: Path) -> None:
+    made(4, center=True, schema=False)
+    shown = run("show", "r.json", "--plot", "r.png", cwd=tmp_path)
+    assert (shown.code, shown.err) == (0, "")
+    assert Path("r.png").read_bytes().startswith(PNG)
+
+
+def test_estimates_that_are_nothing_or_negative_are_shown() -> None:
+    rows = np.zeros((50, 4))
+    for postprocess in ("none", "shrink"):
+        for center in (True, False):
+            release = dpcov.covariance(rows, dpcov.ZCDP("0.01"), row_norm=1, center=center, postprocess=postprocess, seed=2)
+            release.save("r.json")
+            shown = call("show", "r.json", "--plot", "r.png")
+            assert (shown.code, shown.err) == (0, "")
+            json.loads(call("show", "r.json", "--json").out)
+
+
+@pytest.mark.parametrize(("plot", "code"), [("r.json", 2), ("missing/r.png", 4), ("folder.png", 4)])
+def test_a_picture_needs_a_place_of_its_own(plot: str, code: int) -> None:
+    made(2, center=True, schema=True)
+    Path("folder.png").mkdir()
+    before = Path("r.json").read_bytes()
+    assert_refused(call("show", "r.json", "--plot", plot), code)
+    assert Path("r.json").read_bytes() == before
