@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pytest
 
 from dpcov import ZCDP, covariance
 from dpcov.curator import Curator
@@ -51,7 +54,9 @@ def test_two_releases_differ_and_only_seeded_ones_repeat() -> None:
     assert "not private" in repr(seeded[0])
 
 
-def test_the_number_of_rows_is_private_under_add_remove() -> None:
+@pytest.mark.parametrize("center", [False, True])
+def test_the_number_of_rows_is_private_under_add_remove(center: bool) -> None:
     """Nothing in the release but the noisy count depends on n: over 40 seeds, n varies and is not always the truth."""
-    counts = {covariance(DATA, ZCDP("0.01"), row_norm=1, neighbors="add-remove", seed=s).n for s in range(40)}
+    options: dict[str, Any] = {"row_norm": 1, "neighbors": "add-remove", "center": center}
+    counts = {covariance(DATA, ZCDP("0.01"), seed=s, **options).n for s in range(40)}
     assert len(counts) > 20

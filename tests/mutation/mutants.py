@@ -197,4 +197,48 @@ MUTANTS = {
         ("statistics/calibrated.py", "budget.delta - Fraction(gap * 1.01)", "budget.delta + Fraction(gap * 1.01)"),
         by="tests/calibration/test_calibrated.py",
     ),
+    "centred rows in the whole ball": mutant(
+        ("statistics/grid.py", "return self.one**2 - self.constant**2", "return self.one**2"),
+        by=("tests/audit/test_centring.py", "tests/laws/test_centring.py"),
+    ),
+    "a constant that depends on the row": mutant(
+        (
+            "statistics/grid.py",
+            "z[:, : self.center] = self.constant",
+            "z[:, : self.center] = self.constant * np.isfinite(rows[:, :1])",
+        ),
+        by="tests/audit/test_centring.py::test_the_corner_never_depends_on_a_row",
+    ),
+    "columnar norms leave a column out": mutant(
+        ("statistics/grid.py", 'np.einsum("ij,ij->i", x, x)', 'np.einsum("ij,ij->i", x[:, 1:], x[:, 1:])'),
+        by=("tests/laws/test_grid.py", "tests/sources/test_same_integers.py"),
+    ),
+    "n of centred rows from the data": mutant(
+        ("curator.py", "self._noisy_n = corner_count(int(moment.integers[0]), self.grid)", "self._noisy_n = self._source.n"),
+        by="tests/audit/test_numbers.py::test_the_number_of_rows_is_private_under_add_remove[True]",
+    ),
+    "missing numbers count as zero": mutant(
+        ("sources/arrow.py", "np.copyto(row, column.midpoint, where", "np.copyto(row, 0.0, where"),
+        by="tests/sources/test_noise_off.py",
+    ),
+    "weights not normalised": mutant(
+        ("schema.py", "total = math.hypot(*(column.weight for column in self.used.values()))", "total = 1.0"),
+        by="tests/laws/test_schema.py",
+    ),
+    "offset forgotten on the way back": mutant(
+        ("release.py", "mean = self._offsets + self._scales * encoded", "mean = self._scales * encoded"),
+        by="tests/sources/test_noise_off.py",
+    ),
+    "a blank cell deletes its row": mutant(
+        ("sources/files.py", "ignore_empty_lines=len(columns) == 0 or len(self.names) > 1,", "ignore_empty_lines=True,"),
+        by="tests/sources/test_promises.py::test_a_cell_cannot_delete_its_row",
+    ),
+    "a second reading of nothing": mutant(
+        ("sources/arrow.py", "if self._n not in (None, counted):", "if False:"),
+        by="tests/refusals/test_tables.py",
+    ),
+    "exceptions keep the cells": mutant(
+        ("sources/tables.py", "        error.__context__ = None\n", "        pass\n"),
+        by="tests/sources/test_promises.py::test_a_broken_line_is_quoted_nowhere",
+    ),
 }

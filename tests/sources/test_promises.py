@@ -1,0 +1,122 @@
+"""What a table's source promises beyond its sums: a row is a row, a stream is read once, and nothing quotes a cell."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import dpcov
+from dpcov.curator import Curator
+from dpcov.errors import EngineError, ParameterError, SchemaError
+from dpcov.privacy.bits import SeededBits
+from dpcov.sources.array import ArraySource
+from dpcov.statistics.grid import Grid
+from dpcov.statistics.moments import Count
+
+ONE = dpcov.ZCDP(1)
+AGE = dpcov.Schema({"a": dpcov.Numeric(0, 10)})
+
+
+def written(folder: Path, text: str, name: str = "table.csv") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8", newline="")
+    return path
+
+
+@pytest.mark.parametrize("cell", ["42", "", " ", '""', "NA", "1e400"])
+def test_a_cell_cannot_delete_its_row(tmp_path: Path, cell: str) -> None:
+    """Writers leave an empty line for a missing value in a file of one column."""
+    path = written(tmp_path, f"income\n10\n{cell}\n30\n")
+    assert dpcov.covariance(path, ONE, row_norm=50).n == 3
+
+
+def test_blank_lines_of_wider_files_are_no_rows(tmp_path: Path) -> None:
+    assert dpcov.covariance(written(tmp_path, "a,b\n1,2\n\n3,4\n\n"), ONE, row_norm=9).n == 2
+
+
+@pytest.mark.parametrize("neighbors", ["replace", "add-remove"])
+def test_a_stream_that_was_read_is_not_an_empty_table(neighbors: str) -> None:
+    reader = pa.table({"a": np.full(1000, 9.0)}).to_reader()
+    options: dict[str, Any] = {"schema": AGE, "neighbors": neighbors, "center": True}
+    assert dpcov.covariance(reader, ONE, **options).mean == pytest.approx(9, abs=0.5)
+    with pytest.raises(EngineError, match="not read before"):
+        dpcov.covariance(reader, ONE, **options)
+
+
+def test_levels_with_blanks_match_trimmed_cells(tmp_path: Path) -> None:
+    path = written(tmp_path, "a\n x\nx \ny\n")
+    schema = dpcov.Schema({"a": dpcov.Categorical([" x", "y"])})
+    release = dpcov.covariance(path, dpcov.ZCDP("1e9"), schema=schema, center=True, postprocess="none")
+    assert release.mean == pytest.approx([2 / 3, 1 / 3], abs=0.01)
+    with pytest.raises(SchemaError, match="differ without blanks"):
+        dpcov.covariance(path, ONE, schema=dpcov.Schema({"a": dpcov.Categorical(["x", "x "])}))
+
+
+@pytest.mark.parametrize("text", ["a,note\n1,x,alice\n", "a,note\nalice\n"])
+def test_a_broken_line_is_quoted_nowhere(tmp_path: Path, text: str) -> None:
+    """Not in the message, nor in what Python keeps behind it for a traceback or a debugger."""
+    with pytest.raises(EngineError) as caught:
+        dpcov.covariance(written(tmp_path, text), ONE, schema=AGE)
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
+    assert "alice" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_first_row_taken_for_names_is_not_quoted(tmp_path: Path) -> None:
+    with pytest.raises(SchemaError) as caught:
+        dpcov.covariance(written(tmp_path, "Smith,Smith\nDoe,Roe\n"), ONE, row_norm=1)
+    assert "Smith" not in str(caught.value)
+    with pytest.raises(EngineError) as refused:
+        dpcov.covariance(written(tmp_path, "424242,3\n5,6\n"), ONE, row_norm=1)
+    assert "424242" not in str(refused.value)
+
+
+def test_an_index_column_without_a_name_does_not_matter_to_a_schema(tmp_path: Path) -> None:
+    pd.DataFrame({"a": [5.0, 7.0]}).to_csv(tmp_path / "table.csv")
+    assert dpcov.covariance(tmp_path / "table.csv", ONE, schema=AGE).n == 2
+
+
+@pytest.mark.parametrize("kind", ["array", "frame"])
+def test_progress_tells_whole_percents_once(kind: str) -> None:
+    """An exact fraction of a first block of known size would be an exact number of rows."""
+    rows = np.ones((600_011, 1))
+    told: list[float | None] = []
+    data = rows if kind == "array" else pd.DataFrame({"a": rows[:, 0]})
+    dpcov.covariance(data, ONE, row_norm=1, progress=told.append)
+    assert told[-1] == 1.0
+    assert len(told) == len(set(told)) <= 101
+    assert all(fraction is not None and 100 * fraction == pytest.approx(round(100 * fraction)) for fraction in told)
+
+
+def test_n_is_taken_from_a_centred_second_moment_only() -> None:
+    source = ArraySource(np.full((1000, 2), 0.3))
+    curator = Curator(source, Grid(1.0, center=True), ONE, "add-remove", SeededBits(0))
+    count = curator.noisy(Count(), ONE.share("0.1"), noise="gaussian")
+    with pytest.raises(ParameterError, match="moment must be"):
+        curator.take_n(count)
+    moment = curator.noisy(curator.second_moment(), ONE.share("0.5"), noise="gaussian")
+    curator.take_n(moment)
+    assert abs(curator.n - 1000) < 50
+    plain = Curator(source, Grid(1.0), ONE, "add-remove", SeededBits(0))
+    with pytest.raises(ParameterError, match="moment must be"):
+        plain.take_n(plain.noisy(plain.second_moment(), ONE.share("0.5"), noise="gaussian"))
+
+
+def test_a_broken_dictionary_raises_nothing() -> None:
+    broken = pa.DictionaryArray.from_arrays(pa.array([0, 7], pa.int8()), pa.array(["x", "y"]), safe=False)
+    schema = dpcov.Schema({"a": dpcov.Categorical(["x", "y"])})
+    assert dpcov.covariance(pa.table({"a": broken}), ONE, schema=schema).n == 2
+
+
+@pytest.mark.parametrize("row_norm", [1e-150, 1e150])
+def test_estimates_in_extreme_units_are_silent(row_norm: float) -> None:
+    for options in ({}, {"center": True}, {"center": True, "postprocess": "none"}):
+        with np.errstate(all="raise"):
+            release = dpcov.covariance(np.ones((3, 2)), dpcov.ZCDP("1e-12"), row_norm=row_norm, **options)
+            assert release.second_moment.shape == (2, 2)
