@@ -128,7 +128,10 @@ class Release:
         """Estimate of the covariance (divided by n) in the data's units; for an uncentred release this is `second_moment`."""
         if not self.center:
             return self.second_moment
-        return self._in_units(mean_and_covariance(self._encoded)[1])
+        covariance = mean_and_covariance(self._encoded)[1]
+        if self.postprocess != "none":  # rounding may leave a variance of zero at −1e-16
+            np.fill_diagonal(covariance, np.maximum(covariance.diagonal(), 0.0))
+        return self._in_units(covariance)
 
     @property
     def expected_error(self) -> float:

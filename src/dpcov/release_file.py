@@ -84,7 +84,10 @@ def parse(text: str) -> Release:
     if record.pop("checksum", None) != _checksum(record):
         refuse("unchanged since it was written", "another checksum")
     if version == 1 and isinstance(record.get("encoding"), dict):
-        record["encoding"] = {"center": False, "schema": {}, **record["encoding"]}
+        added: dict[str, Any] = {"center": False, "schema": {}}
+        if added.keys() & record["encoding"].keys():
+            refuse("well formed: version 1 has no center and no schema", "one that has")
+        record["encoding"] |= added
     try:
         return _from_record(record)
     except (ParameterError, SchemaError) as error:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
@@ -126,7 +126,7 @@ class Ignored:
 Column = Numeric | Categorical | Ignored
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Schema:
     """The columns of a table that count, in order, with public bounds and levels.
 
@@ -143,7 +143,7 @@ class Schema:
     ('age', 'sex=Female', 'sex=Male')
     """
 
-    columns: Mapping[str, Column] = field(hash=False)
+    columns: Mapping[str, Column]
 
     def __post_init__(self) -> None:
         if not isinstance(self.columns, Mapping):
@@ -218,6 +218,12 @@ class Schema:
 
     def _widths(self) -> list[int]:
         return [len(c.levels) if isinstance(c, Categorical) else 1 for c in self.used.values()]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Schema) and list(self.columns.items()) == list(other.columns.items())  # order counts
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.columns))
 
     def __reduce__(self) -> tuple[type[Schema], tuple[dict[str, Column]]]:
         return Schema, (dict(self.columns),)  # a read-only mapping can be neither copied nor pickled

@@ -20,7 +20,7 @@ from typing import Any
 from dpcov.errors import EngineError, ParameterError, SchemaError, shown
 from dpcov.schema import Categorical, Column, Ignored, Numeric, Schema
 
-NUMERIC, TEXT, UNKNOWN = "numeric", "text", "unknown"
+NUMERIC, BOOLEAN, TEXT, UNKNOWN = "numeric", "boolean", "text", "unknown"
 """What the declared type of a column tells a draft."""
 
 HEADER = """\
@@ -34,6 +34,7 @@ HEADER = """\
 """
 DRAFTS = {
     NUMERIC: "{ lower = nan, upper = nan }",
+    BOOLEAN: "{ levels = [false, true] }",
     TEXT: "{ levels = [] }",
     UNKNOWN: "{ }  # lower and upper, or levels, or ignore = true",
 }
@@ -91,7 +92,7 @@ def to_record(schema: Schema) -> dict[str, dict[str, Any]]:
 
 
 def draft(columns: Iterable[tuple[str, str]]) -> str:
-    """Draft a schema from names and declared types (numeric, text or unknown): bounds and levels are for a person."""
+    """Draft a schema from names and declared types: bounds and levels are for a person."""
     return HEADER + "".join(f"{_quoted(name)} = {DRAFTS[kind]}\n" for name, kind in columns)
 
 

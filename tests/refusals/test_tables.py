@@ -102,6 +102,7 @@ REFUSED: dict[str, Case] = {
     "array of another width": (SchemaError, given(np.full((3, 3), 424242.0)), {}),
     "array with a schema, one dimension": (ParameterError, given(np.full(3, 424242.0)), {}),
     "array of text": (ParameterError, given(np.full((3, 2), "SECRET")), {}),
+    "array too wide for a centre": (ParameterError, given(np.ones((1, 2**15))), {"row_norm": 1.0, "center": True}),
     "missing column": (SchemaError, given(FRAME[["town"]]), {}),
     "missing column, CSV": (SchemaError, file("t.csv", b"Age,town\n424242,SECRET\n"), {}),
     "missing column, Parquet": (SchemaError, parquet(), {"schema": Schema({"size": Numeric(0, 1)})}),

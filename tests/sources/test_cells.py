@@ -130,6 +130,12 @@ def test_text_levels_in_a_csv_file(tmp_path: Path) -> None:
     assert positions(csv_file(tmp_path, list(TEXT_CELLS)), list(TEXT)) == list(TEXT_CELLS.values())
 
 
+def test_no_spelling_is_null_where_it_is_a_level(tmp_path: Path) -> None:
+    levels: list[Level] = ["NA", "", "null", "nan", "#N/A"]
+    cells = [b"null", b"", b"NA", b'""', b" ", b"#N/A", b"nan", b"NaN"]
+    assert positions(csv_file(tmp_path, cells), levels) == [2, 1, 0, 1, 1, 4, 3, -1]
+
+
 def test_truth_values_in_a_csv_file(tmp_path: Path) -> None:
     cells = [b"True", b"TRUE", b"false", b" False ", b"fAlSe", b"1", b"0", b"yes", b"", b"tru", b"\xff", b'"true"']
     assert positions(csv_file(tmp_path, cells), [False, True]) == [1, 1, 0, 0, 0, -1, -1, -1, -1, -1, -1, 1]

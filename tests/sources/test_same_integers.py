@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import dpcov
 from dpcov.linalg import pack
 from dpcov.sources import base, files, tables
-from dpcov.sources.opening import open_source
+from dpcov.sources.opening import open_source, open_table
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.moments import Count, Sum
 from tests.laws.rows import fuzz
@@ -97,6 +97,21 @@ def test_an_array_of_truth_values() -> None:
     schema = dpcov.Schema({"a": dpcov.Categorical([True]), "b": dpcov.Numeric(0, 1)})
     cells = np.array([[True, False], [False, True], [True, True]])
     assert total(cells, True, schema) == total(pd.DataFrame(cells, columns=["a", "b"]), True, schema)
+
+
+def test_a_column_called_like_a_field_of_another(tmp_path: Path) -> None:
+    cells = pa.array([1.0, 0.25])
+    table = pa.table({"s": [{"x": 9.0, "y": 8.0}] * 2, "y": cells, "s.x": cells, "s.x.z": [[7.0]] * 2})
+    for names in (["s.x"], ["y", "s.x"]):
+        expected = total(pa.table(dict.fromkeys(names, cells)), True, None)
+        assert total(parquet(tmp_path, table), True, None, names) == total(table, True, None, names) == expected
+
+
+@any_container
+def test_names_and_types_are_known_before_reading(container: str, tmp_path: Path) -> None:
+    table = open_table(CONTAINERS[container](tmp_path))
+    assert set(CELLS) <= set(table.names)
+    assert len(table.types) == len(table.names)
 
 
 @either

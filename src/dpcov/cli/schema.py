@@ -77,8 +77,8 @@ def check(file: str, data: str | None, as_json: bool) -> None:
 def _kinds(data: str) -> list[tuple[str, str]]:
     """Return the columns' names and what their declared types tell; text in a CSV file tells nothing."""
     from dpcov.errors import SchemaError
-    from dpcov.schema_file import NUMERIC, TEXT, UNKNOWN
-    from dpcov.sources.cells import is_numeric, is_text
+    from dpcov.schema_file import BOOLEAN, NUMERIC, TEXT, UNKNOWN
+    from dpcov.sources.cells import is_boolean, is_numeric, is_text
     from dpcov.sources.opening import open_table
 
     table = open_table(data)
@@ -88,6 +88,8 @@ def _kinds(data: str) -> list[tuple[str, str]]:
     def kind(declared: Any) -> str:
         if table.parsed:
             return UNKNOWN
+        if is_boolean(declared):
+            return BOOLEAN
         return NUMERIC if is_numeric(declared) else TEXT if is_text(declared) else UNKNOWN
 
     return [(name, kind(declared)) for name, declared in zip(table.names, table.types, strict=True)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -69,8 +70,8 @@ def _place(column: object, names: list[str]) -> int:
     """Turn a name or a position into a position."""
     if isinstance(column, str) and column in names:
         return names.index(column)
-    if isinstance(column, int) and not isinstance(column, bool) and 0 <= column < len(names):
-        return column
+    if isinstance(column, numbers.Integral) and not isinstance(column, bool) and 0 <= int(column) < len(names):
+        return int(column)
     raise ParameterError(
         f"columns must be in x0..{names[-1]}, or 0..{len(names) - 1}, got {shown(column)}. Hint: count from 0."
     )

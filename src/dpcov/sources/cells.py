@@ -48,6 +48,11 @@ def is_numeric(kind: Type) -> bool:
     return any(check(kind) for check in checks)
 
 
+def is_boolean(kind: Type) -> bool:
+    """Whether the declared type holds truth values."""
+    return bool(pa.types.is_boolean(_values(kind)))
+
+
 def check_numeric(name: str, kind: Type, *, parsed: bool) -> None:
     """Refuse a column whose declared type holds no numbers; text in a CSV file (``parsed``) may."""
     if not (is_numeric(kind) or (parsed and is_text(kind))):
@@ -59,11 +64,10 @@ def check_numeric(name: str, kind: Type, *, parsed: bool) -> None:
 
 def check_categorical(name: str, kind: Type, column: Categorical, *, parsed: bool) -> None:
     """Refuse levels that a column of this declared type cannot hold."""
-    boolean = pa.types.is_boolean(_values(kind))
     fits = {
         "text": is_text(kind),
-        "number": (is_numeric(kind) and not boolean) or (parsed and is_text(kind)),
-        "boolean": boolean or is_text(kind),
+        "number": (is_numeric(kind) and not is_boolean(kind)) or (parsed and is_text(kind)),
+        "boolean": is_boolean(kind) or is_text(kind),
     }
     if parsed and len({name.strip(BLANKS) for name in column.names}) < len(column.names):
         raise SchemaError(

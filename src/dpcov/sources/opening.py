@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -81,10 +82,10 @@ def _names(columns: Columns, names: Sequence[str]) -> list[str] | None:
         return None
     chosen = []
     for column in columns:
-        if isinstance(column, int) and not isinstance(column, bool):
+        if isinstance(column, numbers.Integral) and not isinstance(column, bool):
             if not 0 <= column < len(names):
                 raise ParameterError(f"columns must lie in 0..{len(names) - 1}, got {column}. Hint: they count from 0.")
-            chosen.append(names[column])
+            chosen.append(names[int(column)])
         elif isinstance(column, str):
             chosen.append(column)
         else:
