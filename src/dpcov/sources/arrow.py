@@ -159,4 +159,4 @@ def _encode_numbers(
         np.clip(values, column.lower, column.upper, out=row)
         np.copyto(row, column.midpoint, where=~np.isfinite(values))
         np.subtract(row, offset, out=row)
-        np.divide(row, scale, out=row)
+        np.multiply(row, 1 / scale, out=row)

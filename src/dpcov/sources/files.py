@@ -19,7 +19,7 @@ from dpcov.sources.tables import Batch, Table, raise_alone, reading
 
 PARQUET_ROWS = 2**14  # at most, at a time
 BUFFER = 2**16  # bytes of a column read at a time; else Arrow holds whole row groups in memory
-CSV_BLOCK = 2**23  # bytes of text at a time; a single line may not be longer
+CSV_BLOCK = 2**22  # bytes of text at a time; a single line may not be longer
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
