@@ -9,17 +9,20 @@ Privacy of any use of a curator is adaptive composition of the lines of `Curator
 
 from __future__ import annotations
 
-import threading
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcov._version import __version__
-from dpcov.errors import BudgetError, EngineError, ParameterError, shown
+from dpcov.account import Account
+from dpcov.errors import EngineError, ParameterError, shown
+from dpcov.peeling import Peel
 from dpcov.privacy.bits import Bits
-from dpcov.privacy.budget import ApproxDP, Budget, PureDP, pays_for
+from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.privacy.noise import NoiseLaw
+from dpcov.privacy.sphere import bingham
 from dpcov.release import Answer, Option, Release, Spend
 from dpcov.sources.base import Source
 from dpcov.statistics.calibrated import GAUSSIAN, LAPLACE, calibrated, check_tail
@@ -29,15 +32,20 @@ from dpcov.statistics.moments import (
     REPLACE,
     STATISTICS,
     Count,
+    Measure,
     SecondMoment,
-    Statistic,
     check_exact_blas,
     check_neighbors,
     corner_count,
 )
+from dpcov.statistics.spectral import Diagonal, Quotients, Spectrum, Values, to_floats
+
+ANSWERED = (*STATISTICS, Spectrum, Diagonal)
+PEELED = (Values, Quotients)
+"""What is proved: a curator answers nothing else."""
 
 
-class Curator:
+class Curator(Account):
     """Answers questions about the rows of a source, each with noise and at a price.
 
     Parameters
@@ -57,23 +65,15 @@ class Curator:
     def __init__(self, source: Source, grid: Grid, budget: Budget, neighbors: str, bits: Bits) -> None:
         check_neighbors(neighbors)
         check_exact_blas()
+        super().__init__(budget)
         self._source, self._bits = source, bits
-        self._grid, self._budget, self._neighbors = grid, budget, neighbors
-        self._charged: list[Budget] = []
-        self._spent: list[Spend] = []
-        self._answers: list[Answer] = []
+        self._grid, self._neighbors = grid, neighbors
         self._noisy_n: int | None = None
-        self._lock = threading.Lock()
 
     @property
     def grid(self) -> Grid:
         """The public encoding."""
         return self._grid
-
-    @property
-    def budget(self) -> Budget:
-        """All that may be spent."""
-        return self._budget
 
     @property
     def neighbors(self) -> str:
@@ -94,11 +94,6 @@ class Curator:
             raise ParameterError("n must be asked for under add-remove, got no ask_n(budget) yet. Hint: split the budget.")
         return self._noisy_n
 
-    @property
-    def spent(self) -> tuple[Spend, ...]:
-        """Every question answered so far, in order."""
-        return tuple(self._spent)
-
     def second_moment(self) -> SecondMoment:
         """Return the statistic Σ z zᵀ of the encoded rows: a question, not its answer."""
         return SecondMoment(self.grid, self.d)
@@ -117,13 +112,13 @@ class Curator:
             raise ParameterError("moment must be this curator's answer about centred rows, got another. Hint: ask_n(budget).")
         self._noisy_n = corner_count(int(moment.integers[0]), self.grid)
 
-    def noisy(self, statistic: Statistic, budget: Budget, *, noise: str, at_least: Fraction | None = None) -> Answer:
+    def noisy(self, statistic: Measure, budget: Budget, *, noise: str, at_least: Fraction | None = None) -> Answer:
         """Answer a statistic with noise.
 
         Parameters
         ----------
-        statistic : Statistic
-            A sum over rows; it brings its own sensitivity.
+        statistic : Measure
+            A sum over rows, or numbers derived from one; it brings its own sensitivity.
         budget : PureDP, ZCDP or ApproxDP
             What this answer costs.
         noise : {"gaussian", "laplace", "wishart", "frobenius"}
@@ -145,6 +140,33 @@ class Curator:
         answer = Answer(statistic.name, law.settle(exact + drawn), statistic.unit_bits, law)
         self._record(Spend(statistic.name, law.law, budget), answer)
         return answer
+
+    def spectrum(self, budget: Budget, *, noise: str) -> Answer:
+        """Answer the eigenvalues of the second moment, descending: docs/mechanisms/eigenvectors.md."""
+        return self.noisy(Spectrum(self.second_moment(), self.d), budget, noise=noise)
+
+    def diagonal(self, basis: NDArray[np.float64], budget: Budget, *, noise: str) -> Answer:
+        """Answer bᵀSb for each column b of a public orthonormal basis: docs/mechanisms/eigenvectors.md."""
+        return self.noisy(Diagonal(self.second_moment(), basis.shape[-1], basis), budget, noise=noise)
+
+    def peel(
+        self, measure: Values, values: Budget | None, directions: PureDP | ZCDP, *, noise: str, fixed: bool = False
+    ) -> Peel:
+        """Open the second moment for directions, drawn one at a time, and their values; all of it is charged here.
+
+        Privacy
+        -------
+        ``values`` for all values together and ``directions`` for all draws together: docs/mechanisms/eigenvectors.md.
+        """
+        law = None if values is None else self._calibrate(measure, values, noise, None, PEELED)
+        charges = [directions] if values is None else [values, directions]
+        self._refuse_beyond(*charges)
+        self._check_rows()
+        exact = to_floats(self._read(measure.moment), measure.moment)
+        self._charge(*charges)
+        answer = partial(self._value, np.zeros(0, dtype=np.int64) if law is None else self._draw(measure, law))
+        sample = partial(self._direction, fixed=fixed)
+        return Peel(exact, measure, law, answer, (values, directions), self.neighbors, sample, self._record)
 
     def release(self, kind: str, mechanism: str, *, postprocess: str, **options: Option) -> Release:
         """Put everything answered so far into one record."""
@@ -168,10 +190,12 @@ class Curator:
             dpcov_version=__version__,
         )
 
-    def _calibrate(self, statistic: Statistic, budget: Budget, noise: str, at_least: Fraction | None) -> NoiseLaw:
+    def _calibrate(
+        self, statistic: Measure, budget: Budget, noise: str, at_least: Fraction | None, known: tuple[type, ...] = ANSWERED
+    ) -> NoiseLaw:
         """Set the law from public numbers."""
         fits = getattr(statistic, "d", self.d) == self.d and getattr(statistic, "grid", self.grid) == self.grid
-        if type(statistic) not in STATISTICS or not fits:
+        if type(statistic) not in known or not fits:
             raise ParameterError("statistic must be one of this curator's rows, got another. Hint: curator.second_moment().")
         if not isinstance(at_least, Fraction | None):
             raise ParameterError(f"at_least must be a Fraction, got {shown(at_least)}. Hint: exact numbers only.")
@@ -180,31 +204,16 @@ class Curator:
             check_tail(law, self.budget)
         return law
 
-    def _refuse_beyond(self, budget: Budget) -> None:
-        """Refuse a question that does not fit into what is left."""
-        charges = [*self._charged, budget]
-        if not pays_for(self.budget, charges):
-            raise BudgetError(
-                f"budget must fit into {self.budget!r}, got {charges!r} in all. Hint: split or convert the budget."
-            )
-
     def _check_rows(self) -> None:
         """Refuse a public number of rows that has no second moment, or would not leave room for the noise."""
         n = self._source.known_n
         if self.neighbors == REPLACE and n is not None and not 1 <= n <= MAX_ROWS:
             raise ParameterError(f"data must have 1 to 2**30 rows, got {n}. Hint: an empty table has no second moment.")
 
-    def _charge(self, budget: Budget) -> None:
-        with self._lock:  # two threads must not both find room for the same share
-            self._refuse_beyond(budget)
-            self._charged.append(budget)
-
-    def _record(self, spend: Spend, answer: Answer) -> None:
-        with self._lock:
-            self._spent.append(spend)
-            self._answers.append(answer)
-
-    def _read(self, statistic: Statistic) -> NDArray[np.int64]:
+    def _read(self, statistic: Measure) -> NDArray[np.int64]:
+        if isinstance(statistic, Spectrum | Diagonal):
+            return statistic.of_moment(self._read(statistic.moment))
+        assert isinstance(statistic, STATISTICS)
         exact = self._source.total(statistic)
         self._check_rows()  # of a stream only now
         # Otherwise one draw of noise could be broadcast over many entries.
@@ -212,5 +221,13 @@ class Curator:
             raise EngineError("a source must return an int64 for each entry, and did not. Hint: this is a bug in the source.")
         return exact
 
-    def _draw(self, statistic: Statistic, law: NoiseLaw) -> NDArray[np.int64]:
+    def _draw(self, statistic: Measure, law: NoiseLaw) -> NDArray[np.int64]:
         return law.draw([part.size for part in statistic.parts], self._bits)
+
+    def _direction(
+        self, matrix: NDArray[np.float64], concentration: float, guess: NDArray[np.float64], fixed: bool
+    ) -> NDArray[np.float64]:
+        return bingham(matrix, concentration, guess, self._bits, fixed=fixed)
+
+    def _value(self, noise: NDArray[np.int64], number: int, exact: int) -> int:
+        return exact + int(noise[number])  # each number of noise is used once

@@ -44,6 +44,11 @@ def sqrt_up(value: Fraction) -> Fraction:
     return Fraction(math.isqrt(math.ceil(value * 4**40)) + 1, 2**40)
 
 
+def sqrt_down(value: Fraction) -> Fraction:
+    """Return a rational number below the square root, by at most 2⁻⁶⁰ relatively for values above 2⁻⁶⁰."""
+    return Fraction(math.isqrt(math.floor(value * 4**90)), 2**90)
+
+
 def from_spectrum(eigenvalues: NDArray[np.float64], vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return V diag(eigenvalues) Vᵀ for eigenvalues ≥ 0, exactly symmetric.
 
@@ -52,6 +57,19 @@ def from_spectrum(eigenvalues: NDArray[np.float64], vectors: NDArray[np.float64]
     kept = eigenvalues > 0
     factor = vectors[:, kept] * np.sqrt(eigenvalues[kept])
     return np.asarray(factor @ factor.T)
+
+
+def assembled(directions: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return Σ valueᵢ·uᵢuᵢᵀ for directions in rows, exactly symmetric."""
+    total = (directions.T * values) @ directions
+    return np.asarray((total + total.T) / 2)
+
+
+def monotone(descending: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the nearest descending sequence, in the given order."""
+    from scipy.optimize import isotonic_regression
+
+    return np.asarray(isotonic_regression(descending, increasing=False).x)
 
 
 def project_simplex(values: NDArray[np.float64], total: float) -> NDArray[np.float64]:

@@ -6,11 +6,9 @@ post-processing can be applied to an old file.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from decimal import ROUND_CEILING, Context
 from functools import cached_property
 from types import MappingProxyType
 
@@ -19,17 +17,31 @@ from numpy.typing import NDArray
 
 from dpcov.centring import SCALE_SQUARED, mean_and_covariance, with_public_corner
 from dpcov.errors import ReleaseError
-from dpcov.linalg import unpack
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, decimal_text
-from dpcov.privacy.noise import NoiseLaw, RoundedLaw
+from dpcov.linalg import assembled, monotone, unpack
+from dpcov.privacy.budget import Budget
+from dpcov.privacy.noise import NoiseLaw, Spread
+from dpcov.promise import promise, statement
 from dpcov.schema import Schema
 from dpcov.shrinkage import POSTPROCESS
 
 Floats = NDArray[np.float64]
 Option = str | int | float | bool
 
-OPTIONS: dict[str, tuple[str, ...]] = {"constants": ("tight", "paper"), "numerics": ("rounded", "exact")}
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "constants": ("tight", "paper"),
+    "numerics": ("rounded", "exact"),
+    "allocation": ("adaptive", "uniform"),
+    "values": ("basis", "spectrum"),
+    "timing": ("batches", "fixed"),
+}
 """The options that a release can carry, and their values."""
+
+NUMBERS: dict[str, type] = {"rank": int, "beta": float}
+"""The options that are numbers."""
+
+DIRECTION_BITS = 18  # directions are released as multiples of 2⁻¹⁸
+VALUES = ("diagonal", "spectrum", "quotients")
+"""The answers that can stand beside directions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,10 +157,8 @@ class Release:
     @cached_property
     def _encoded(self) -> Floats:
         """The estimate of the second moment of the encoded rows, denoised; centred rows keep their constant coordinate."""
-        answer = self._second_moment_answer()
         with np.errstate(all="ignore"):  # extreme units and budgets overflow harmlessly inside
-            noise = answer.noise.spread().scaled(2.0**-answer.unit_bits / self.n)
-            noisy = unpack(answer.values, self.d + self.center) / self.n
+            noisy, noise = self._raw()
             if self.center:
                 noisy = with_public_corner(noisy)
             return POSTPROCESS[self.postprocess](noisy, 1.0, noise)
@@ -167,30 +177,46 @@ class Release:
         """What is encoded as 0, for each feature."""
         return np.zeros(self.d) if self.schema is None else self.schema.offsets(self.center)
 
+    def _raw(self) -> tuple[Floats, Spread]:
+        """Return the noisy second moment of the encoded rows, and the spread of additive noise in it."""
+        if self._answer("directions") is None:
+            answer = self._second_moment_answer()
+            return unpack(answer.values, self.d + self.center) / self.n, answer.noise.spread().scaled(
+                2.0**-answer.unit_bits / self.n
+            )
+        return assembled(self.directions, self._values()) / self.n, Spread(0.0, 0.0)
+
+    @property
+    def directions(self) -> Floats:
+        """The private directions, a unit row each, in the coordinates of the encoded rows."""
+        answer = self._answer("directions")
+        if answer is None:
+            raise ReleaseError("release must hold directions, got none. Hint: mechanism='eigenvectors' draws them.")
+        rows = answer.values.reshape(-1, self.d + self.center)
+        return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+
+    def _values(self) -> Floats:
+        answer = next(answer for answer in self.answers if answer.statistic in VALUES)
+        values = answer.values
+        if answer.statistic == "spectrum":
+            values = monotone(values)[: len(self.directions)]
+        return values if self.postprocess == "none" else np.clip(values, 0.0, self.n)
+
+    def _answer(self, statistic: str) -> Answer | None:
+        return next((answer for answer in self.answers if answer.statistic == statistic), None)
+
     def _second_moment_answer(self) -> Answer:
-        for answer in self.answers:
-            if answer.statistic == "second moment":
-                return answer
-        raise ReleaseError("release must hold a second moment, got none. Hint: ask the curator before releasing.")
+        answer = self._answer("second moment")
+        if answer is None:
+            hint = "error bounds for directions are in dpcov.bounds"
+            raise ReleaseError(f"release must hold a noisy second moment, got directions. Hint: {hint}.")
+        return answer
 
     def statement(self) -> str:
         """Say in one paragraph what this release promises."""
-        change = {
-            "replace": f"replacing any one of the {self.n} rows",
-            "add-remove": "adding or removing any one row",
-        }[self.neighbors]
-        promise = {
-            ZCDP: lambda p: f"{decimal_text(p.rho)}-zCDP (at delta = 1e-6: epsilon = {_round_up(p.epsilon(1e-6))})",
-            PureDP: lambda p: f"{decimal_text(p.epsilon)}-DP",
-            ApproxDP: lambda p: f"({decimal_text(p.epsilon)}, {decimal_text(p.delta)})-DP",
-        }[type(self.privacy)](self.privacy)
-        rounded = [law for law in (answer.noise for answer in self.answers) if isinstance(law, RoundedLaw)]
-        if rounded:
-            promise += f" (but for a probability below 2**-{math.floor(-math.log2(max(law.tail for law in rounded))) - 1})"
-        if self.seeded:
-            return f"seeded: not private. With the operating system's randomness it would be {promise} for {change}."
-        known = "row_norm" if self.schema is None else "bounds, levels, weights"
-        return f"{promise} for {change}; column names, {known} and the options are public."
+        promised = promise(self.privacy, [answer.noise for answer in self.answers])
+        public = "row_norm" if self.schema is None else "bounds, levels, weights"
+        return statement(promised, self.neighbors, self.n, self.seeded, public)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the release as JSON; the file appears whole or not at all."""
@@ -220,8 +246,3 @@ def raw_error(noise: NoiseLaw, unit_bits: int, width: int, center: bool) -> floa
 def _frozen(estimate: Floats) -> Floats:
     estimate.flags.writeable = False
     return estimate
-
-
-def _round_up(epsilon: float) -> str:
-    """Write four digits that do not promise more than was proved."""
-    return str(Context(prec=4, rounding=ROUND_CEILING).create_decimal_from_float(epsilon).normalize())

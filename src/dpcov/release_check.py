@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from dpcov.privacy.budget import ApproxDP, Budget, pays_for
-from dpcov.release import OPTIONS, Answer, Release, Spend
+from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, pays_for
+from dpcov.privacy.sphere import Bingham
+from dpcov.release import DIRECTION_BITS, NUMBERS, OPTIONS, Answer, Option, Release, Spend
 from dpcov.statistics.calibrated import LAWS, calibrated, check_tail
 from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import MAX_ROWS, REPLACE, Count, SecondMoment, Statistic, corner_count
+from dpcov.statistics.moments import MAX_ROWS, REPLACE, Count, Measure, SecondMoment, corner_count
+from dpcov.statistics.spectral import Quotients, Spectrum, Values
 from dpcov.strict_json import refuse
+
+DRAWN = ("eigenvectors", "kapralov-talwar")
+"""The mechanisms that release directions."""
 
 NOISE_OF_LAW = {kind.law: noise for noise, kind in LAWS.items()}
 
@@ -22,31 +29,90 @@ def check_consistent(release: Release) -> None:
         refuse("consistent", "a column name that stands twice or is no text")
     if release.requested not in ("auto", release.mechanism):
         refuse("consistent", "another mechanism than the requested one")
-    for name, value in release.options.items():
-        if value not in OPTIONS.get(name, ()):
-            refuse("known to this version: options are constants and numerics", "others")
+    _check_options(release.options)
     if not release.spent or not pays_for(release.privacy, [spend.budget for spend in release.spent]):
         refuse("consistent", "spends that exceed the promise")
     if release.schema is not None and (release.row_norm != 1.0 or release.feature_names != release.schema.feature_names):
         refuse("consistent", "columns that are not those of its schema")
     grid = Grid(release.row_norm, release.grid_bits, release.center)
-    expected: list[Statistic] = [SecondMoment(grid, grid.width(release.d))]
-    count_asked = release.neighbors != REPLACE and not release.center
-    if count_asked:
-        expected.append(Count())
-    names = [statistic.name for statistic in expected]
+    moment = SecondMoment(grid, grid.width(release.d))
+    expected = _expected_directions(release, moment) if release.mechanism in DRAWN else _expected_moment(release, moment)
+    names = ["directions" if measure is None else measure.name for measure in expected]
     if [answer.statistic for answer in release.answers] != names or [spend.asked for spend in release.spent] != names:
         refuse(f"consistent: it answers {names}", "other answers or spends")
-    if release.mechanism != NOISE_OF_LAW.get(release.answers[0].noise.law):
+    if release.mechanism not in (*DRAWN, NOISE_OF_LAW.get(release.answers[0].noise.law)):
         refuse("consistent", "a mechanism with another noise than its own")
-    for statistic, answer, spend in zip(expected, release.answers, release.spent, strict=True):
-        _check_answer(statistic, answer, spend, release.neighbors, release.privacy)
-    corner = int(release.answers[-1].integers[0])
-    if release.neighbors != REPLACE and release.n != (max(1, corner) if count_asked else corner_count(corner, grid)):
+    for measure, answer, spend in zip(expected, release.answers, release.spent, strict=True):
+        if measure is None:
+            _check_directions(answer, spend, release, moment)
+        else:
+            _check_answer(measure, answer, spend, release.neighbors, release.privacy)
+    if release.neighbors != REPLACE and release.n != _noisy_n(release, grid):
         refuse("consistent", "an n that is not the noisy count")
 
 
-def _check_answer(statistic: Statistic, answer: Answer, spend: Spend, neighbors: str, promise: Budget) -> None:
+def _check_options(options: Mapping[str, Option]) -> None:
+    for name, value in options.items():
+        number = name in NUMBERS and type(value) is NUMBERS[name]
+        if not number and value not in OPTIONS.get(name, ()):
+            refuse(f"known to this version: options are {sorted([*OPTIONS, *NUMBERS])}", "others")
+
+
+def _expected_moment(release: Release, moment: SecondMoment) -> list[Measure | None]:
+    """List what an additive mechanism asks: the second moment, then n where it is private and not in the corner."""
+    return [moment, Count()] if release.neighbors != REPLACE and not release.center else [moment]
+
+
+def _expected_directions(release: Release, moment: SecondMoment) -> list[Measure | None]:
+    """List what is asked with directions: the count and the eigenvalues, where wanted, before them, their values after."""
+    count = _rank(release, moment)
+    expected: list[Measure | None] = [] if release.neighbors == REPLACE else [Count()]
+    if release.mechanism == "kapralov-talwar":
+        return [*expected, None, Quotients(moment, count)]
+    if release.options.get("values") == "spectrum":
+        return [*expected, Spectrum(moment, moment.d), None]
+    return [*expected, None, Values(moment, count)]
+
+
+def _rank(release: Release, moment: SecondMoment) -> int:
+    rank = release.options.get("rank", 0)
+    if not isinstance(rank, int) or not 0 <= rank <= moment.d:
+        refuse("consistent", "a rank beyond its columns")
+    return rank or moment.d
+
+
+def _check_directions(answer: Answer, spend: Spend, release: Release, moment: SecondMoment) -> None:
+    """Refuse directions that are no unit vectors, or whose concentrations cost more than was paid."""
+    count = _rank(release, moment)
+    if answer.unit_bits != DIRECTION_BITS or len(answer.integers) != count * moment.d:
+        refuse("consistent", "directions that do not fit the columns")
+    lengths = np.linalg.norm(answer.values.reshape(count, moment.d), axis=1)
+    if not np.all(np.abs(lengths - 1) <= 2.0**-DIRECTION_BITS * moment.d):
+        refuse("consistent", "directions that are no unit vectors")
+    drawn = count if release.mechanism == "kapralov-talwar" else min(count, moment.d - 1)
+    law = answer.noise
+    if not isinstance(law, Bingham) or spend.noise != law.law or len(law.concentrations) != drawn:
+        refuse("consistent", "directions that were not paid for")
+    span = 2 if release.neighbors == REPLACE else 1
+    exponents = [span * concentration for _, concentration in law.concentrations]
+    paid = spend.budget
+    if isinstance(paid, PureDP):
+        affordable = sum(exponents) <= paid.epsilon
+    else:
+        affordable = isinstance(paid, ZCDP) and sum(exponent**2 for exponent in exponents) <= 8 * paid.rho
+    if not affordable:
+        refuse("consistent", "less noise than the promise needs")
+
+
+def _noisy_n(release: Release, grid: Grid) -> int:
+    """Return the n that the answers give: the count's, or the corner's of a centred second moment."""
+    for answer in release.answers:
+        if answer.statistic == Count.name:
+            return max(1, int(answer.integers[0]))
+    return corner_count(int(release.answers[0].integers[0]), grid)
+
+
+def _check_answer(statistic: Measure, answer: Answer, spend: Spend, neighbors: str, promise: Budget) -> None:
     if len(answer.integers) != sum(part.size for part in statistic.parts) or answer.unit_bits != statistic.unit_bits:
         refuse("consistent", f"a {statistic.name} that does not fit the columns and the grid")
     if spend.noise != answer.noise.law or answer.noise.law not in NOISE_OF_LAW:

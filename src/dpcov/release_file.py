@@ -20,6 +20,7 @@ from dpcov.errors import EngineError, ParameterError, SchemaError
 from dpcov.paths import checked_path, write_whole
 from dpcov.privacy.budget import NOTIONS, Budget
 from dpcov.privacy.noise import NoiseLaw
+from dpcov.privacy.sphere import Bingham
 from dpcov.release import Answer, Option, Release, Spend
 from dpcov.release_check import check_consistent
 from dpcov.schema import Schema
@@ -33,7 +34,7 @@ FORMAT = "dpcov release"
 FORMAT_VERSION = 2
 """2 added encoding.center and encoding.schema; a file of version 1 has neither."""
 
-KIND_OF_LAW = {kind.law: kind for kind in LAWS.values()}
+KIND_OF_LAW: dict[str, type[NoiseLaw]] = {kind.law: kind for kind in LAWS.values()} | {Bingham.law: Bingham}
 
 
 def write(release: Release, path: str | os.PathLike[str]) -> None:

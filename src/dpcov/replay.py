@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.curator import Curator
+from dpcov.curator import PEELED, Curator
 from dpcov.errors import DpcovError
 from dpcov.linalg import unpack
 from dpcov.privacy.bits import SystemBits
@@ -23,10 +23,11 @@ from dpcov.privacy.budget import ZCDP, ApproxDP, Budget
 from dpcov.privacy.calibrate import log_analytic_delta
 from dpcov.privacy.matrix import FrobeniusNoise, WishartDifference
 from dpcov.privacy.noise import DiscreteGaussian, DiscreteLaplace, NoiseLaw
-from dpcov.release import Release
+from dpcov.release import Release, Spend
 from dpcov.sources.base import Source
 from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import REPLACE, Statistic
+from dpcov.statistics.moments import REPLACE, Measure
+from dpcov.statistics.spectral import Quotients, Values
 
 FLOAT_SLACK = 1e-12
 
@@ -51,10 +52,17 @@ class Step:
 
 @dataclass(frozen=True)
 class _Measured:
-    statistic: Statistic
+    statistic: Measure
     law: NoiseLaw
     exact: NDArray[np.int64]
     noise: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    matrix: NDArray[np.float64]
+    concentration: float
+    vector: NDArray[np.float64]
 
 
 class _RecordingCurator(Curator):
@@ -63,18 +71,38 @@ class _RecordingCurator(Curator):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.measured: list[_Measured] = []
+        self.drawn: list[_Drawn] = []
+        self.values: list[tuple[int, int]] = []
         self._exact: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
-    def _read(self, statistic: Statistic) -> NDArray[np.int64]:
+    def _read(self, statistic: Measure) -> NDArray[np.int64]:
         self._exact = super()._read(statistic)
         return self._exact
 
-    def _draw(self, statistic: Statistic, law: NoiseLaw) -> NDArray[np.int64]:
+    def _draw(self, statistic: Measure, law: NoiseLaw) -> NDArray[np.int64]:
+        if type(statistic) in PEELED:  # its numbers become known one by one, in `_value`
+            return super()._draw(statistic, law)
         noise = self._noise(statistic, law)
         self.measured.append(_Measured(statistic, law, self._exact, noise))
         return noise
 
-    def _noise(self, statistic: Statistic, law: NoiseLaw) -> NDArray[np.int64]:
+    def _direction(
+        self, matrix: NDArray[np.float64], concentration: float, guess: NDArray[np.float64], fixed: bool
+    ) -> NDArray[np.float64]:
+        vector = self._chosen(matrix, concentration, guess, fixed)
+        self.drawn.append(_Drawn(matrix, concentration, vector))
+        return vector
+
+    def _chosen(
+        self, matrix: NDArray[np.float64], concentration: float, guess: NDArray[np.float64], fixed: bool
+    ) -> NDArray[np.float64]:
+        return super()._direction(matrix, concentration, guess, fixed)
+
+    def _value(self, noise: NDArray[np.int64], number: int, exact: int) -> int:
+        self.values.append((exact, super()._value(noise, number, exact)))
+        return self.values[-1][1]
+
+    def _noise(self, statistic: Measure, law: NoiseLaw) -> NDArray[np.int64]:
         return super()._draw(statistic, law)
 
 
@@ -84,12 +112,30 @@ class _ReplayingCurator(_RecordingCurator):
     def __init__(self, recording: _RecordingCurator, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._script = iter(recording.measured)
+        self._directions = iter(recording.drawn)
+        self._numbers = iter(recording.values)
 
-    def _noise(self, statistic: Statistic, law: NoiseLaw) -> NDArray[np.int64]:
+    def _noise(self, statistic: Measure, law: NoiseLaw) -> NDArray[np.int64]:
         original = next(self._script, None)
         if original is None or (original.statistic, original.law) != (statistic, law):
             raise PrivacyViolationError(f"the same answers must lead to the same questions, got another one: {statistic.name}")
         return original.exact + original.noise - self._exact
+
+    def _chosen(
+        self,
+        matrix: NDArray[np.float64],
+        concentration: float,
+        guess: NDArray[np.float64],  # noqa: ARG002
+        fixed: bool,  # noqa: ARG002
+    ) -> NDArray[np.float64]:
+        original = next(self._directions, None)
+        if original is None or original.concentration != concentration or original.matrix.shape != matrix.shape:
+            raise PrivacyViolationError("the same answers must lead to the same questions, got another direction")
+        return original.vector
+
+    def _value(self, noise: NDArray[np.int64], number: int, exact: int) -> int:  # noqa: ARG002
+        self.values.append((exact, next(self._numbers)[1]))
+        return self.values[-1][1]
 
 
 def replay(
@@ -117,11 +163,35 @@ def replay(
     mechanism(replaying, budget, **options)
     if len(replaying.measured) != len(recording.measured):
         raise PrivacyViolationError("the same answers must lead to the same questions, got fewer")
-    triples = zip(recording.spent, recording.measured, replaying.measured, strict=True)
-    return [
-        Step(spend.asked, spend.budget, _cost(one, other, spend.budget), _allowed(spend.budget))
-        for spend, one, other in triples
-    ]
+    pairs = iter(zip(recording.measured, replaying.measured, strict=True))
+    steps = []
+    for spend in recording.spent:
+        if spend.asked == "directions":
+            cost: Fraction | float = _directions_cost(recording.drawn, replaying.drawn, spend.budget)
+        elif spend.asked in (Values.name, Quotients.name) and recording.values:
+            cost = _values_cost(recording, replaying, spend)
+        else:
+            cost = _cost(*next(pairs), spend.budget)
+        steps.append(Step(spend.asked, spend.budget, cost, _allowed(spend.budget)))
+    return steps
+
+
+def _directions_cost(one: list[_Drawn], other: list[_Drawn], charged: Budget) -> float:
+    """Add up the draws: a log-density that ranges over c·(λ_max − λ_min) of the difference is bounded-range by that."""
+    ranges = []
+    for first, second in zip(one, other, strict=True):
+        spread = np.linalg.eigvalsh(first.matrix - second.matrix)
+        ranges.append(first.concentration * float(max(spread[-1], 0.0) - min(spread[0], 0.0)) * (1 - FLOAT_SLACK))
+    return math.fsum(r**2 / 8 for r in ranges) if isinstance(charged, ZCDP) else math.fsum(ranges)
+
+
+def _values_cost(one: _RecordingCurator, other: _RecordingCurator, spend: Spend) -> Fraction | float:
+    """Price the values along the drawn directions as one answer."""
+    law = next(answer.noise for answer in one._answers if answer.statistic == spend.asked)
+    exact = [np.array([value for value, _ in curator.values], dtype=np.int64) for curator in (one, other)]
+    measure = Values(one.second_moment(), len(exact[0]))
+    first, second = (_Measured(measure, law, values, values) for values in exact)
+    return _cost(first, second, spend.budget)
 
 
 def _allowed(charged: Budget) -> Fraction:

@@ -19,7 +19,7 @@ from dpcov.privacy.budget import Budget
 from dpcov.privacy.noise import NoiseLaw
 from dpcov.schema import Schema
 from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import REPLACE, Statistic
+from dpcov.statistics.moments import REPLACE, Measure, Statistic
 
 __all__ = ["NoSource", "ScriptedCurator", "SeededBits"]
 
@@ -82,10 +82,20 @@ class ScriptedCurator(Curator):
         super().__init__(NoSource(n, d), Grid(row_norm, center=center), budget, neighbors, SeededBits(0))
         self._script = iter(answers)
 
-    def _read(self, statistic: Statistic) -> NDArray[np.int64]:
+    def _read(self, statistic: Measure) -> NDArray[np.int64]:
         answer = np.asarray(next(self._script), dtype=np.float64)
         entries = pack(answer) if answer.ndim == 2 else answer.reshape(-1)
         return np.rint(np.ldexp(entries, statistic.unit_bits)).astype(np.int64)
 
-    def _draw(self, statistic: Statistic, law: NoiseLaw) -> NDArray[np.int64]:  # noqa: ARG002
+    def _draw(self, statistic: Measure, law: NoiseLaw) -> NDArray[np.int64]:  # noqa: ARG002
         return np.zeros(sum(part.size for part in statistic.parts), dtype=np.int64)
+
+    def _direction(
+        self,
+        matrix: NDArray[np.float64],
+        concentration: float,  # noqa: ARG002
+        guess: NDArray[np.float64],  # noqa: ARG002
+        fixed: bool,  # noqa: ARG002
+    ) -> NDArray[np.float64]:
+        """Return the leading eigenvector: what a draw without noise would give."""
+        return np.asarray(np.linalg.eigh(matrix)[1][:, -1])

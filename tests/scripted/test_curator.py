@@ -19,7 +19,7 @@ from dpcov.privacy.noise import NoiseLaw
 from dpcov.sources.array import ArraySource
 from dpcov.sources.base import Source
 from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import Count, SecondMoment, Statistic, Sum
+from dpcov.statistics.moments import Count, Measure, SecondMoment, Statistic, Sum
 from dpcov.testing import NoSource, ScriptedCurator
 
 ONE = ZCDP(1)
@@ -185,7 +185,7 @@ class Drawing(Curator):
         super().__init__(source, Grid(1.0), ONE, "replace", SeededBits(0))
         self.drawn: list[str] = []
 
-    def _draw(self, statistic: Statistic, law: NoiseLaw) -> NDArray[np.int64]:
+    def _draw(self, statistic: Measure, law: NoiseLaw) -> NDArray[np.int64]:
         self.drawn.append(statistic.name)
         return super()._draw(statistic, law)
 

@@ -20,7 +20,7 @@ from dpcov.release import Release
 from dpcov.schema import Categorical, Numeric, Schema
 from dpcov.sources.opening import open_source
 from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import Statistic, corner_count
+from dpcov.statistics.moments import Measure, corner_count
 
 Floats = NDArray[np.float64]
 ONE = dpcov.ZCDP(1)
@@ -77,7 +77,7 @@ def by_pandas(frame: Any, schema: Schema = SCHEMA) -> Any:
 class Quiet(Curator):
     """A curator whose noise is zero; whatever it asks, pays and records is real."""
 
-    def _draw(self, statistic: Statistic, law: NoiseLaw) -> NDArray[np.int64]:  # noqa: ARG002
+    def _draw(self, statistic: Measure, law: NoiseLaw) -> NDArray[np.int64]:  # noqa: ARG002
         return np.zeros(sum(part.size for part in statistic.parts), dtype=np.int64)
 
 

@@ -11,14 +11,16 @@ from fractions import Fraction
 from typing import NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcov.curator import Curator
 from dpcov.privacy.bits import SeededBits
 from dpcov.privacy.budget import Budget
+from dpcov.privacy.noise import NoiseLaw
 from dpcov.release import Answer, Option, Release, Spend
 from dpcov.schema import Schema
 from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import Statistic
+from dpcov.statistics.moments import Measure, Statistic
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Shape:
 class Rehearsal(Curator):
     """A curator that answers 0."""
 
-    def noisy(self, statistic: Statistic, budget: Budget, *, noise: str, at_least: Fraction | None = None) -> Answer:
+    def noisy(self, statistic: Measure, budget: Budget, *, noise: str, at_least: Fraction | None = None) -> Answer:
         """Calibrate, charge and record as the real curator does."""
         law = self._calibrate(statistic, budget, noise, at_least)
         self._check_rows()
@@ -58,6 +60,21 @@ class Rehearsal(Curator):
         )
         self._record(Spend(statistic.name, law.law, budget), answer)
         return answer
+
+    def _read(self, statistic: Measure) -> NDArray[np.int64]:
+        return np.zeros(sum(part.size for part in statistic.parts), dtype=np.int64)
+
+    def _draw(self, statistic: Measure, law: NoiseLaw) -> NDArray[np.int64]:  # noqa: ARG002
+        return np.zeros(sum(part.size for part in statistic.parts), dtype=np.int64)
+
+    def _direction(
+        self,
+        matrix: NDArray[np.float64],
+        concentration: float,  # noqa: ARG002
+        guess: NDArray[np.float64],  # noqa: ARG002
+        fixed: bool,  # noqa: ARG002
+    ) -> NDArray[np.float64]:
+        return np.eye(1, len(matrix), dtype=np.float64)[0]
 
 
 def rehearse(

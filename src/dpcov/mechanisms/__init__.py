@@ -8,11 +8,15 @@ from typing import Any
 
 from dpcov.errors import ParameterError, check_choice
 from dpcov.mechanisms.auto import ADDITIVE, auto
+from dpcov.mechanisms.eigenvectors import eigenvectors
+from dpcov.mechanisms.kapralov_talwar import kapralov_talwar
 from dpcov.release import Release
 
 Mechanism = Callable[..., Release]
 
-MECHANISMS: dict[str, dict[str, Mechanism]] = {"covariance": {"auto": auto, **ADDITIVE}}
+MECHANISMS: dict[str, dict[str, Mechanism]] = {
+    "covariance": {"auto": auto, **ADDITIVE, "eigenvectors": eigenvectors, "kapralov-talwar": kapralov_talwar}
+}
 
 
 def options_of(mechanism: Mechanism) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError
+from dpcov.linalg import sqrt_down
 from dpcov.privacy.budget import ZCDP, ApproxDP, PureDP
 
 SIGMA_SLACK = Fraction(1, 10**11)
@@ -32,6 +33,18 @@ def laplace_scale(sensitivity: Fraction, budget: PureDP) -> Fraction:
     each probability changes by a factor of at most exp(Δ₁/b).
     """
     return sensitivity / budget.epsilon
+
+
+def bingham_concentration(budget: PureDP | ZCDP, neighbors: str) -> Fraction:
+    """Return the largest c for which a draw with density ∝ exp(c·uᵀSu) costs no more than the budget, rounded down.
+
+    A row moves uᵀSu within [−1, 1] where it is replaced and within [0, 1] where it is added, so the log-density ranges over
+    2c or c: the draw is ε-bounded-range with ε = 2c or c, hence ε-DP and ε²/8-zCDP (docs/mechanisms/eigenvectors.md).
+    """
+    span = {"replace": 2, "add-remove": 1}[neighbors]
+    if isinstance(budget, PureDP):
+        return budget.epsilon / span
+    return sqrt_down(8 * budget.rho) / span
 
 
 @lru_cache(maxsize=64)  # one release asks for the same σ when it chooses, when it checks and when it draws

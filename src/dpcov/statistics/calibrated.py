@@ -15,7 +15,7 @@ from dpcov.privacy.calibrate import analytic_gaussian_sigma, gaussian_variance, 
 from dpcov.privacy.discrete import MIN_SCALE
 from dpcov.privacy.matrix import FrobeniusNoise, WishartDifference, calibrate_frobenius, calibrate_wishart
 from dpcov.privacy.noise import DiscreteGaussian, DiscreteLaplace, NoiseLaw, RoundedLaw
-from dpcov.statistics.moments import SecondMoment, Statistic
+from dpcov.statistics.moments import Measure, SecondMoment
 
 GAUSSIAN, LAPLACE, WISHART, FROBENIUS = "gaussian", "laplace", "wishart", "frobenius"
 
@@ -31,7 +31,7 @@ DISCRETE_GAP = 0.021
 """Total variation between a discrete and a rounded continuous Gaussian is at most this over σ², σ ≥ 1000 grid steps."""
 
 
-def calibrated(statistic: Statistic, budget: Budget, neighbors: str, noise: str, at_least: Fraction | None = None) -> NoiseLaw:
+def calibrated(statistic: Measure, budget: Budget, neighbors: str, noise: str, at_least: Fraction | None = None) -> NoiseLaw:
     """Return the law that makes the statistic private at this price.
 
     ``at_least`` is a least variance (gaussian) or a least scale (the others), in the units of rows of norm 1.
@@ -75,7 +75,7 @@ def check_tail(law: NoiseLaw, promise: ApproxDP) -> None:
         )
 
 
-def is_analytic(statistic: Statistic, budget: ApproxDP, neighbors: str) -> bool:
+def is_analytic(statistic: Measure, budget: ApproxDP, neighbors: str) -> bool:
     """Whether discrete Gaussian noise is close enough to continuous for analytic calibration; else go through `to_zcdp`."""
     sensitivity_squared = Fraction(statistic.sensitivity_squared(neighbors))
     multiplier = analytic_gaussian_sigma(1.0, budget)
@@ -83,13 +83,13 @@ def is_analytic(statistic: Statistic, budget: ApproxDP, neighbors: str) -> bool:
     return _gap(statistic, sensitivity_squared, budget, multiplier) <= float(budget.delta) / 100 and smallest >= 1000
 
 
-def _gap(statistic: Statistic, sensitivity_squared: Fraction, budget: ApproxDP, multiplier: float) -> float:
+def _gap(statistic: Measure, sensitivity_squared: Fraction, budget: ApproxDP, multiplier: float) -> float:
     """Bound the δ between discrete and continuous noise: (1 + e^ε)·0.021·Σ 1/σᵢ², docs/mechanisms/gaussian.md."""
     inverse_variances = sum(part.weight * part.size for part in statistic.parts) / (multiplier**2 * float(sensitivity_squared))
     return (1 + math.exp(min(float(budget.epsilon), 700.0))) * DISCRETE_GAP * inverse_variances
 
 
-def _analytic_multiplier(statistic: Statistic, sensitivity_squared: Fraction, budget: ApproxDP) -> Fraction:
+def _analytic_multiplier(statistic: Measure, sensitivity_squared: Fraction, budget: ApproxDP) -> Fraction:
     """Return σ/Δ for discrete Gaussians under (ε, δ): docs/mechanisms/gaussian.md, "Under (ε, δ)".
 
     Balle and Wang's σ is for the continuous Gaussian; δ is lowered by what the discrete one can differ from it.

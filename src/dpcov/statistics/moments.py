@@ -56,8 +56,8 @@ class Part:
     size: int
 
 
-class Statistic(Protocol):
-    """A sum over rows of a bounded map into integers. Merging is ``+``, modulo 2⁶⁴."""
+class Measure(Protocol):
+    """Integers that one row can move only so far: what noise is calibrated to."""
 
     @property
     def name(self) -> str:
@@ -74,6 +74,18 @@ class Statistic(Protocol):
         """One step of the integers is 2⁻ᵘⁿⁱᵗ⁻ᵇⁱᵗˢ in the encoded rows' units."""
         ...
 
+    def sensitivity_squared(self, neighbors: str) -> int:
+        """Return the largest Σ weight·(difference)² between neighbours."""
+        ...
+
+    def sensitivity_l1(self, neighbors: str) -> Fraction:
+        """Return a bound on Σ |difference| between neighbours, rounded up."""
+        ...
+
+
+class Statistic(Measure, Protocol):
+    """A sum over rows of a bounded map into integers. Merging is ``+``, modulo 2⁶⁴."""
+
     @property
     def max_block(self) -> int:
         """How many rows `of` may be given at a time."""
@@ -85,14 +97,6 @@ class Statistic(Protocol):
 
     def entries(self, total: Integers) -> Integers:
         """Return the entries of a sum of blocks in storage order."""
-        ...
-
-    def sensitivity_squared(self, neighbors: str) -> int:
-        """Return the largest Σ weight·(difference)² between neighbours."""
-        ...
-
-    def sensitivity_l1(self, neighbors: str) -> Fraction:
-        """Return a bound on Σ |difference| between neighbours, rounded up."""
         ...
 
 

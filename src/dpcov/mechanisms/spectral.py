@@ -1,0 +1,66 @@
+"""What the mechanisms share that draw directions: the budgets they take, n, and shares of what is left."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from dpcov.curator import Curator
+from dpcov.errors import ParameterError, check_choice
+from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.statistics.calibrated import GAUSSIAN, LAPLACE, calibrated
+from dpcov.statistics.moments import REPLACE
+from dpcov.statistics.spectral import Values
+
+POSTPROCESSES = ("clip", "none")
+STEPS = 2**40  # shares of a budget are multiples of one part in so many: exact, and short
+
+
+def served(name: str, budget: Budget, notions: tuple[type, ...]) -> PureDP | ZCDP:
+    """Return the budget as what directions are drawn at; (ε, δ) is served with δ unused."""
+    if isinstance(budget, ApproxDP):
+        return PureDP(budget.epsilon)
+    if isinstance(budget, notions) and isinstance(budget, PureDP | ZCDP):
+        return budget
+    names = " or ".join([notion.__name__ for notion in notions] + ["ApproxDP"])
+    raise ParameterError(f"budget of mechanism {name!r} must be {names}, got {budget!r}. Hint: mechanism='auto' fits all.")
+
+
+def checked_postprocess(postprocess: str | None) -> str:
+    """Return how the assembled matrix is finished; its values are clipped unless they are wanted raw."""
+    chosen = "clip" if postprocess is None else postprocess
+    check_choice("postprocess", chosen, POSTPROCESSES, "directions come with values of their own; leave it out for 'clip'")
+    return chosen
+
+
+def noise_for(budget: Budget) -> str:
+    """Return the exact noise of a notion."""
+    return LAPLACE if isinstance(budget, PureDP) else GAUSSIAN
+
+
+def without_count(curator: Curator, budget: PureDP | ZCDP, measure: Values, value_share: Fraction) -> PureDP | ZCDP:
+    """Pay for n where it is private, and return what is left; a budget too small for the values is refused first."""
+    d = curator.d
+    share = Fraction(4, 5 * d + 8) if isinstance(budget, PureDP) else Fraction(1, 2 * d + 2)
+    left = budget if curator.neighbors == REPLACE else budget.share(1 - share)
+    calibrated(measure, left.share(value_share), curator.neighbors, noise_for(budget))
+    if curator.neighbors != REPLACE:
+        curator.ask_n(budget.share(share))
+    return left
+
+
+def share_of_rest(weights: Sequence[float], left: Fraction) -> Fraction:
+    """Return the first weight's part of ``left``, all of it for the last one."""
+    if len(weights) == 1:
+        return left
+    part = min(max(weights[0] / math.fsum(weights), 1e-6), 1.0)
+    return max(Fraction(math.floor(left * STEPS * Fraction(part)), STEPS), Fraction(1, STEPS))
+
+
+def weights_of(values: np.ndarray, slack: float, budget: Budget) -> list[float]:
+    """Return what each direction's share is proportional to: √(λ+τ) of ε, or (λ+τ)^⅔ of ρ, which is ε ∝ (λ+τ)^⅓."""
+    power = 1 / 2 if isinstance(budget, PureDP) else 2 / 3
+    return [float(value) for value in (np.maximum(values, 0.0) + slack) ** power]

@@ -1,0 +1,137 @@
+"""Directions drawn one at a time from the exact second moment, which never leaves: what `Curator.peel` returns.
+
+Everything was charged before the first draw. Each draw takes its share of the directions' budget; shares beyond the whole are
+refused. After a draw the matrix is *projected* onto what is orthogonal to it (a Householder reflection, one row and column
+less), or, for the baseline of Kapralov and Talwar, the private rank-one matrix is *subtracted*.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.errors import BudgetError, ParameterError
+from dpcov.privacy.budget import ZCDP, Budget, PureDP
+from dpcov.privacy.calibrate import bingham_concentration
+from dpcov.privacy.noise import NoiseLaw
+from dpcov.privacy.sphere import Bingham, peeled_guess
+from dpcov.release import DIRECTION_BITS, Answer, Spend
+from dpcov.statistics.spectral import VALUE_BITS, Quotients, Values, to_steps
+
+Floats = NDArray[np.float64]
+Sampler = Callable[[Floats, float, Floats], Floats]
+
+
+class Peel:
+    """The exact matrix, what was drawn from it, and what may still be drawn."""
+
+    def __init__(
+        self,
+        matrix: Floats,
+        measure: Values,
+        value_law: NoiseLaw | None,
+        answer: Callable[[int, int], int],
+        budgets: tuple[Budget | None, PureDP | ZCDP],
+        neighbors: str,
+        sample: Sampler,
+        record: Callable[[Spend, Answer], None],
+    ) -> None:
+        self._matrix, self._measure, self._value_law, self._answer = matrix, measure, value_law, answer
+        self._value_budget, self._budget = budgets
+        self._neighbors, self._sample, self._record = neighbors, sample, record
+        self._guess: Floats = np.asarray(np.linalg.eigvalsh(matrix)[::-1], dtype=np.float64)
+        self._left = Fraction(1)
+        self._concentrations: list[Fraction] = []
+        self._vectors: list[Floats] = []
+        self._reflectors: list[Floats] = []
+        self._values: list[int] = []
+        self._taken = 0
+
+    @property
+    def left(self) -> Fraction:
+        """The share of the directions' budget that is left."""
+        return self._left
+
+    def direction(self, share: Fraction, *, at_most: Fraction | None = None) -> None:
+        """Draw the next direction at this share of the budget; where only one is left, it is determined and free.
+
+        ``at_most`` lowers the concentration: a paper's constants can add noise and never remove any.
+        """
+        if self._taken < len(self._vectors) or len(self._vectors) == self._measure.count:
+            raise ParameterError("directions must be valued before the next is drawn, and end. Hint: call value() each time.")
+        if len(self._matrix) == 1:
+            self._vectors.append(np.ones(1))
+            return
+        if not 0 < share <= self._left:
+            raise BudgetError(f"share must be above 0 and at most {self._left}, got {share}. Hint: shares add up to 1.")
+        concentration = bingham_concentration(self._budget.share(share), self._neighbors)
+        concentration = concentration if at_most is None else min(concentration, at_most)
+        self._left -= share
+        self._concentrations.append(concentration)
+        self._vectors.append(self._sample(self._matrix, float(concentration), self._guess))
+
+    def value(self) -> float:
+        """Answer uᵀCu for the direction drawn last, with noise that was paid for at the start; then take it out of C."""
+        vector = self._vectors[-1]
+        exact = int(to_steps(np.array([vector @ self._matrix @ vector]))[0])
+        self._values.append(self._answer(len(self._values), exact))
+        return self._take_out(float(np.ldexp(self._values[-1], -VALUE_BITS)))
+
+    def skip(self) -> float:
+        """Take the direction drawn last out of C without asking for its value."""
+        return self._take_out(math.nan)
+
+    def _take_out(self, value: float) -> float:
+        vector = self._vectors[-1]
+        self._taken += 1
+        if isinstance(self._measure, Quotients):
+            self._matrix = self._matrix - value * np.outer(vector, vector)
+            self._guess = np.sort(np.append(self._guess[1:], self._guess[0] - value))[::-1]
+        elif len(vector) > 1:
+            reflector = _reflector(vector)
+            self._reflectors.append(reflector)
+            self._matrix = _projected(self._matrix, reflector)
+            self._guess = peeled_guess(self._guess, float(self._concentrations[-1]), float(np.trace(self._matrix)))
+        return value
+
+    def close(self) -> None:
+        """Record what was drawn: the directions, a row each, on their grid, and the values."""
+        rows = np.array(self._vectors) if isinstance(self._measure, Quotients) else self._directions()
+        on_grid = np.rint(np.ldexp(rows, DIRECTION_BITS)).astype(np.int64).reshape(-1)
+        law = Bingham(tuple((str(i + 1), c) for i, c in enumerate(self._concentrations)))
+        self._record(Spend("directions", law.law, self._budget), Answer("directions", on_grid, DIRECTION_BITS, law))
+        if self._value_law is not None and self._value_budget is not None:
+            values = Answer(self._measure.name, np.array(self._values, dtype=np.int64), VALUE_BITS, self._value_law)
+            self._record(Spend(self._measure.name, self._value_law.law, self._value_budget), values)
+
+    def _directions(self) -> Floats:
+        """Undo the reflections, the last first: rows are directions in the coordinates of the data."""
+        rows = np.zeros((0, len(self._matrix)))
+        if len(self._vectors) > len(self._reflectors):
+            rows = self._vectors[-1][None, :]
+        for reflector, vector in zip(self._reflectors[::-1], self._vectors[len(self._reflectors) - 1 :: -1], strict=True):
+            lifted = np.zeros((len(rows) + 1, len(vector)))
+            lifted[1:, 1:] = rows
+            lifted[1:] -= np.outer(2 * (lifted[1:] @ reflector), reflector)
+            lifted[0] = vector
+            rows = lifted
+        return rows
+
+
+def _reflector(vector: Floats) -> Floats:
+    """Return the unit vector v for which I − 2vvᵀ maps ``vector`` onto a multiple of the first axis, without cancellation."""
+    reflector = vector.copy()
+    reflector[0] += 1.0 if vector[0] >= 0 else -1.0
+    return np.asarray(reflector / np.linalg.norm(reflector))
+
+
+def _projected(matrix: Floats, reflector: Floats) -> Floats:
+    """Return (HCH) without its first row and column, H = I − 2vvᵀ: C on what is orthogonal to the direction."""
+    image = matrix @ reflector
+    half = 2 * (image - (reflector @ image) * reflector)
+    tail, half_tail = reflector[1:], half[1:]
+    return np.asarray(matrix[1:, 1:] - np.outer(tail, half_tail) - np.outer(half_tail, tail))

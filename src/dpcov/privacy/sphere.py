@@ -1,0 +1,173 @@
+r"""Exact draws from the Bingham law on the sphere, density ∝ exp(c·uᵀCu), by rejection from an angular central Gaussian.
+
+For any κ above 2c times the largest eigenvalue, M = κI − 2cC is positive definite. With z ~ N(0, M⁻¹) and u = z/‖z‖ the
+proposal has density ∝ s^{−m/2}, s = uᵀMu, and the target is ∝ exp(−s/2) because uᵀu = 1. Their ratio s^{m/2}·exp(−s/2) is
+largest at s = m, so a proposal is accepted with log-probability
+
+.. math:: -\tfrac12 (s - m) + \tfrac{m}{2} \log(s/m) \le 0.
+
+The sign before the logarithm is plus: the envelope's density is *divided out*. With a minus another law is drawn
+(docs/mechanisms/eigenvectors.md has check values). κ changes how often proposals are accepted, never the law: a κ that solves
+tr M⁻¹ = 1 is the best, and acceptance is then at least about 0.86/√m (Kent, Ganeiber and Mardia 2018).
+
+==============  =====================================================================
+code            mathematics
+==============  =====================================================================
+``matrix``      :math:`C`, symmetric, m by m
+``guess``       eigenvalues of C, descending, or a guess at them: only speed depends on it
+``kappa``       :math:`\kappa`
+``lower``       :math:`L`, :math:`M = L L^T`
+``ratio``       :math:`s = \|g\|^2 / \|z\|^2`, with :math:`z = L^{-T} g`
+==============  =====================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.errors import ParameterError
+from dpcov.privacy.bits import Bits
+from dpcov.privacy.noise import NoiseLaw, Spread
+from dpcov.privacy.normal import exponentials, normals
+
+Floats = NDArray[np.float64]
+
+FIXED_PROPOSALS = 52  # times √m: on the floor of 0.858/√m all of them fail with probability below 2⁻⁶⁴
+
+
+def bingham(matrix: Floats, concentration: float, guess: Floats, bits: Bits, *, fixed: bool = False) -> Floats:
+    """Draw a unit vector with density ∝ exp(concentration·uᵀ matrix u).
+
+    Parameters
+    ----------
+    guess : ndarray
+        The eigenvalues, descending, or a guess at them.
+    fixed : bool
+        True: decompose the matrix and evaluate a fixed number of proposals, all of them, whatever is accepted.
+    """
+    m = len(matrix)
+    if m == 1:
+        return np.ones(1)
+    if fixed:
+        guess = np.asarray(np.linalg.eigvalsh(matrix)[::-1], dtype=np.float64)
+    kappa = best_kappa(guess, concentration)
+    batch = math.ceil(FIXED_PROPOSALS * math.sqrt(m)) if fixed else math.ceil(1.5 * math.sqrt(m)) + 2
+    while True:
+        lower, kappa = _factor(matrix, concentration, kappa)
+        vectors, accepted = _propose(lower, batch, bits)
+        if fixed or accepted.any():
+            return np.asarray(vectors[:, int(np.argmax(accepted))])  # the first one accepted
+        kappa = _refined(lower, kappa)
+
+
+def best_kappa(guess: Floats, concentration: float) -> float:
+    """Solve Σ 1/(κ − 2cλᵢ) = 1 for the guessed eigenvalues."""
+    gaps = 2 * concentration * (guess[0] - guess)
+    b = 1.0  # κ − 2cλ₁ lies in [1, m]; steps from below never pass the root
+    for _ in range(60):
+        terms = 1 / (b + gaps)
+        total = float(terms.sum())
+        if total <= 1.001:
+            break
+        b += total / float(terms @ terms) * (total - 1)
+    return float(b + 2 * concentration * guess[0])
+
+
+def peeled_guess(guess: Floats, concentration: float, trace: float) -> Floats:
+    """Guess the eigenvalues after one draw is projected out, from those before: only the speed of later draws rests on it.
+
+    A draw takes the share wᵢ ≈ 1/(κ − 2cλᵢ) of direction i; the new eigenvalues interlace the old ones
+    and have the given trace.
+    """
+    b = best_kappa(guess, concentration) - 2 * concentration * guess[0]
+    weights = 1 / (b + 2 * concentration * (guess[0] - guess))
+    above = np.cumsum(weights / weights.sum())[:-1]
+    peeled = guess[:-1] - above * (guess[:-1] - guess[1:])
+    return np.asarray(peeled + (trace - peeled.sum()) / len(peeled))
+
+
+def _factor(matrix: Floats, concentration: float, kappa: float) -> tuple[Floats, float]:
+    """Return the Cholesky factor of κI − 2cC; a κ too small for that is raised first."""
+    from scipy.linalg.lapack import dpotrf
+
+    step = 1.0
+    while True:
+        precision = np.asfortranarray(matrix * (-2 * concentration))
+        precision.flat[:: len(matrix) + 1] += kappa
+        lower, failed = dpotrf(precision, lower=1, clean=0, overwrite_a=1)
+        if not failed:
+            return np.asarray(lower), kappa
+        kappa, step = kappa + step * max(1.0, abs(kappa) * 2.0**-40), step * 2
+
+
+def _propose(lower: Floats, count: int, bits: Bits) -> tuple[Floats, NDArray[np.bool_]]:
+    """Draw ``count`` unit vectors, as columns, and decide which are accepted."""
+    from scipy.linalg.lapack import dtrtrs
+
+    m = len(lower)
+    normal = normals(m * count, bits).reshape((m, count), order="F")
+    solved = np.asarray(dtrtrs(lower, normal, lower=1, trans=1)[0])
+    lengths = np.sqrt(np.einsum("ij,ij->j", solved, solved))
+    ratio = np.einsum("ij,ij->j", normal, normal) / lengths**2
+    log_accept = -(ratio - m) / 2 + m / 2 * np.log(ratio / m)
+    return np.asarray(solved / lengths), exponentials(count, bits) >= -log_accept
+
+
+def _refined(lower: Floats, kappa: float) -> float:
+    """Move κ towards tr M⁻¹ = 1 after a batch without success, staying above 2c times the largest eigenvalue."""
+    from scipy.linalg.lapack import dtrtri
+
+    m = len(lower)
+    inverse = np.tril(np.asarray(dtrtri(lower, lower=1)[0]))
+    covariance = inverse.T @ inverse
+    trace, squares = float(np.trace(covariance)), float(np.sum(covariance**2))
+    mean = trace / m
+    largest = mean + math.sqrt(max(squares / m - mean**2, 0.0) * (m - 1))  # bounds the top eigenvalue of M⁻¹
+    return max(kappa + trace / squares * (trace - 1), kappa - 0.9 / largest)
+
+
+@dataclass(frozen=True)
+class Bingham:
+    """The law of drawn directions: one concentration each, for rows of norm 1."""
+
+    concentrations: tuple[tuple[str, Fraction], ...]
+    law: ClassVar[str] = "bingham"
+    numerics: ClassVar[str] = "float"
+
+    def __post_init__(self) -> None:
+        if any(value <= 0 for _, value in self.concentrations):
+            raise ParameterError("concentrations must be positive, got others. Hint: a draw costs something.")
+
+    def draw(self, sizes: Sequence[int], bits: Bits) -> NoReturn:
+        """Refuse: directions are drawn from a matrix, not added to one."""
+        raise NotImplementedError
+
+    def settle(self, total: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the directions themselves."""
+        return total
+
+    def spread(self) -> Spread:
+        """Refuse: there is no noise matrix."""
+        raise NotImplementedError
+
+    def is_at_least(self, other: NoiseLaw) -> bool:
+        """Whether no direction is more concentrated than allowed."""
+        if not isinstance(other, Bingham) or len(other.concentrations) != len(self.concentrations):
+            return False
+        return all(a <= b for (_, a), (_, b) in zip(self.concentrations, other.concentrations, strict=True))
+
+    def to_json(self) -> dict[str, str]:
+        """Return the concentrations by number."""
+        return {name: str(value) for name, value in self.concentrations}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Fraction]) -> Self:
+        """Read the concentrations by number."""
+        return cls(tuple(record.items()))

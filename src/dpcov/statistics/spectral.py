@@ -1,0 +1,132 @@
+"""Numbers derived from the exact second moment: its eigenvalues, and its diagonal in a public orthonormal basis.
+
+They are computed in float64, rounded to multiples of 2⁻¹⁶ of a row, and answered with exact noise. For rows of norm at most 1
+
+=====================  =============================  =============  ==========
+distance               bound                          replace        add-remove
+=====================  =============================  =============  ==========
+L1 of either           Weyl and trace; trace          2 (d=1: 1)     1
+L2 of either           Hoffman-Wielandt; Frobenius    √2 (d=1: 1)    1
+=====================  =============================  =============  ==========
+
+Rounding adds at most one step to each number, and the errors of float64 at most another: two steps each are in the
+sensitivities.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.errors import ParameterError
+from dpcov.linalg import sqrt_up, unpack
+from dpcov.statistics.grid import Grid
+from dpcov.statistics.moments import ADD_REMOVE, REPLACE, Integers, Part, SecondMoment
+
+Floats = NDArray[np.float64]
+
+VALUE_BITS = 16
+STEPS_LOST = 2  # per number: one by rounding, one for float64
+ONE_VALUE: int = 2**VALUE_BITS + STEPS_LOST  # how far one number uᵀSu can move
+
+
+def to_floats(total: Integers, moment: SecondMoment) -> Floats:
+    """Return the exact second moment as floats, in units of rows of norm 1."""
+    return np.ldexp(unpack(total, moment.d).astype(np.float64), -moment.unit_bits)
+
+
+def to_steps(values: Floats) -> Integers:
+    """Round numbers to multiples of 2⁻¹⁶."""
+    return np.rint(np.ldexp(values, VALUE_BITS)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Values:
+    """``count`` numbers that are the diagonal of the second moment in some orthonormal basis, or its eigenvalues."""
+
+    moment: SecondMoment
+    count: int
+    name = "diagonal"
+    unit_bits = VALUE_BITS
+
+    @property
+    def d(self) -> int:
+        """The coordinates of a row."""
+        return self.moment.d
+
+    @property
+    def grid(self) -> Grid:
+        """The encoding of rows."""
+        return self.moment.grid
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """One run of numbers."""
+        return (Part("values", 1, self.count),)
+
+    def sensitivity_squared(self, neighbors: str) -> int:
+        """(√(2·4¹⁶) + 2√count)², rounded up."""
+        squared = {REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * 4**VALUE_BITS
+        norm = sqrt_up(Fraction(squared)) + STEPS_LOST * sqrt_up(Fraction(self.count))
+        return math.ceil(norm**2)
+
+    def sensitivity_l1(self, neighbors: str) -> Fraction:
+        """2·2¹⁶ + 2·count."""
+        return Fraction({REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * 2**VALUE_BITS + STEPS_LOST * self.count)
+
+
+@dataclass(frozen=True)
+class Quotients(Values):
+    """``count`` numbers uᵀSu for unit vectors that need not be orthogonal: each may move by 1."""
+
+    name = "quotients"
+
+    def sensitivity_squared(self, neighbors: str) -> int:  # noqa: ARG002 - 1 in either relation
+        """count·(2¹⁶ + 2)²."""
+        return self.count * ONE_VALUE**2
+
+    def sensitivity_l1(self, neighbors: str) -> Fraction:  # noqa: ARG002
+        """count·(2¹⁶ + 2)."""
+        return Fraction(self.count * ONE_VALUE)
+
+
+@dataclass(frozen=True)
+class Spectrum(Values):
+    """All eigenvalues of the second moment, descending."""
+
+    name = "spectrum"
+
+    def of_moment(self, total: Integers) -> Integers:
+        """Decompose the exact matrix."""
+        return to_steps(np.asarray(np.linalg.eigvalsh(to_floats(total, self.moment))[::-1], dtype=np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class Diagonal(Values):
+    """bᵢᵀSbᵢ for the orthonormal columns bᵢ of a public basis."""
+
+    basis: Floats
+
+    def __post_init__(self) -> None:
+        shape = (self.moment.d, self.count)
+        basis = self.basis
+        if not isinstance(basis, np.ndarray) or basis.shape != shape or not np.isfinite(basis).all():
+            raise ParameterError(
+                f"basis must be finite and {shape[0]} by {shape[1]}, got another. Hint: columns are directions."
+            )
+        if np.abs(basis.T @ basis - np.eye(self.count)).max() > 1e-12:  # a longer basis would move more
+            raise ParameterError("basis must be orthonormal to 1e-12, got another. Hint: numpy.linalg.qr.")
+
+    def of_moment(self, total: Integers) -> Integers:
+        """Multiply by the basis from both sides."""
+        return to_steps(np.einsum("ij,ij->j", self.basis, to_floats(total, self.moment) @ self.basis))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Diagonal) and other.moment == self.moment and np.array_equal(other.basis, self.basis)
+
+    def __hash__(self) -> int:
+        return hash((self.moment, self.count))
