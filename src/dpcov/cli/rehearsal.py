@@ -74,7 +74,7 @@ class Rehearsal(Curator):
         guess: NDArray[np.float64],  # noqa: ARG002
         fixed: bool,  # noqa: ARG002
     ) -> NDArray[np.float64]:
-        return np.eye(1, len(matrix), dtype=np.float64)[0]
+        return np.asarray(np.eye(1, len(matrix))[0])
 
 
 def rehearse(

@@ -109,7 +109,7 @@ def eigenvectors(
     drawn: list[float] = []
     for i in range(count):
         expected = _expected(drawn, curator.n, curator.d - i) if eigenvalues is None else eigenvalues[i:]
-        weights = [1.0] * costly if allocation == "uniform" else weights_of(expected, slack, whole)
+        weights = np.ones(costly) if allocation == "uniform" else weights_of(expected, slack, whole)
         part = share_of_rest(weights[: max(costly - i, 1)], peel.left)
         peel.direction(part, at_most=_paper_exponent(direction_budget, part) if paper else None)
         drawn.append(peel.value() if eigenvalues is None else peel.skip())
@@ -136,10 +136,11 @@ def _expected(drawn: list[float], n: int, left: int) -> NDArray[np.float64]:
 
     Nothing is known before the first: half of all. The rest is at most n minus what was found.
     """
-    found = [min(max(value, 0.0), float(n)) for value in drawn]
-    last = found[-1] if found else n / 2
-    rest = min(max(n - math.fsum(found), 0.0), left * last) / left
-    return np.array([last] + [rest] * (left - 1))
+    found = np.clip(drawn, 0.0, n)
+    last = found[-1] if drawn else n / 2
+    expected = np.full(left, min(max(n - found.sum(), 0.0), left * last) / left)
+    expected[0] = last
+    return expected
 
 
 def _paper_exponent(budget: PureDP | ZCDP, share: Fraction) -> Fraction:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcov.curator import Curator
 from dpcov.errors import ParameterError, check_choice
@@ -14,6 +14,8 @@ from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.statistics.calibrated import GAUSSIAN, LAPLACE, calibrated
 from dpcov.statistics.moments import REPLACE
 from dpcov.statistics.spectral import Values
+
+Floats = NDArray[np.float64]
 
 POSTPROCESSES = ("clip", "none")
 STEPS = 2**40  # shares of a budget are multiples of one part in so many: exact, and short
@@ -52,15 +54,15 @@ def without_count(curator: Curator, budget: PureDP | ZCDP, measure: Values, valu
     return left
 
 
-def share_of_rest(weights: Sequence[float], left: Fraction) -> Fraction:
+def share_of_rest(weights: Floats, left: Fraction) -> Fraction:
     """Return the first weight's part of ``left``, all of it for the last one."""
     if len(weights) == 1:
         return left
-    part = min(max(weights[0] / math.fsum(weights), 1e-6), 1.0)
+    part = min(max(float(weights[0] / weights.sum()), 1e-6), 1.0)
     return max(Fraction(math.floor(left * STEPS * Fraction(part)), STEPS), Fraction(1, STEPS))
 
 
-def weights_of(values: np.ndarray, slack: float, budget: Budget) -> list[float]:
+def weights_of(values: Floats, slack: float, budget: Budget) -> Floats:
     """Return what each direction's share is proportional to: √(λ+τ) of ε, or (λ+τ)^⅔ of ρ, which is ε ∝ (λ+τ)^⅓."""
     power = 1 / 2 if isinstance(budget, PureDP) else 2 / 3
-    return [float(value) for value in (np.maximum(values, 0.0) + slack) ** power]
+    return np.asarray((np.maximum(values, 0.0) + slack) ** power)

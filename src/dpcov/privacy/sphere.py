@@ -39,6 +39,8 @@ from dpcov.privacy.normal import exponentials, normals
 
 Floats = NDArray[np.float64]
 
+BATCH = 0.75  # times √m proposals at a time: one is accepted in every second batch, or sooner
+PATIENCE = 8  # batches without success, of probability below 1 % for a good κ, before κ is looked at again
 FIXED_PROPOSALS = 52  # times √m: on the floor of 0.858/√m all of them fail with probability below 2⁻⁶⁴
 
 
@@ -58,12 +60,13 @@ def bingham(matrix: Floats, concentration: float, guess: Floats, bits: Bits, *, 
     if fixed:
         guess = np.asarray(np.linalg.eigvalsh(matrix)[::-1], dtype=np.float64)
     kappa = best_kappa(guess, concentration)
-    batch = math.ceil(FIXED_PROPOSALS * math.sqrt(m)) if fixed else math.ceil(1.5 * math.sqrt(m)) + 2
+    batch = math.ceil((FIXED_PROPOSALS if fixed else BATCH) * math.sqrt(m))
     while True:
         lower, kappa = _factor(matrix, concentration, kappa)
-        vectors, accepted = _propose(lower, batch, bits)
-        if fixed or accepted.any():
-            return np.asarray(vectors[:, int(np.argmax(accepted))])  # the first one accepted
+        for _ in range(PATIENCE):
+            vectors, accepted = _propose(lower, batch, bits)
+            if fixed or accepted.any():
+                return np.asarray(vectors[:, int(np.argmax(accepted))])  # the first one accepted
         kappa = _refined(lower, kappa)
 
 
