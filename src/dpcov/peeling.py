@@ -49,7 +49,7 @@ class Peel:
         self._vectors: list[Floats] = []
         self._reflectors: list[Floats] = []
         self._values: list[int] = []
-        self._taken = 0
+        self._taken, self._closed = 0, False
 
     @property
     def left(self) -> Fraction:
@@ -61,7 +61,7 @@ class Peel:
 
         ``at_most`` lowers the concentration: a paper's constants can add noise and never remove any.
         """
-        if self._taken < len(self._vectors) or len(self._vectors) == self._measure.count:
+        if self._closed or self._taken < len(self._vectors) or len(self._vectors) == self._measure.count:
             raise ParameterError("directions must be valued before the next is drawn, and end. Hint: call value() each time.")
         if len(self._matrix) == 1:
             self._vectors.append(np.ones(1))
@@ -70,23 +70,35 @@ class Peel:
             raise BudgetError(f"share must be above 0 and at most {self._left}, got {share}. Hint: shares add up to 1.")
         concentration = bingham_concentration(self._budget.share(share), self._neighbors)
         concentration = concentration if at_most is None else min(concentration, at_most)
+        if concentration <= 0:
+            raise ParameterError("at_most must be above 0, got another. Hint: it can only add noise.")
         self._left -= share
         self._concentrations.append(concentration)
         self._vectors.append(self._sample(self._matrix, float(concentration), self._guess))
 
     def value(self) -> float:
         """Answer uᵀCu for the direction drawn last, with noise that was paid for at the start; then take it out of C."""
-        vector = self._vectors[-1]
+        vector = self._untaken()
+        if self._value_law is None:
+            raise ParameterError("values must be paid for before they are asked, got no budget. Hint: peel(values=...).")
         exact = int(to_steps(np.array([vector @ self._matrix @ vector]))[0])
         self._values.append(self._answer(len(self._values), exact))
         return self._take_out(float(np.ldexp(self._values[-1], -VALUE_BITS)))
 
     def skip(self) -> float:
-        """Take the direction drawn last out of C without asking for its value."""
+        """Project the direction drawn last out of C without asking for its value."""
+        if isinstance(self._measure, Quotients):
+            raise ParameterError("directions must be valued to be subtracted, got skip(). Hint: call value().")
         return self._take_out(math.nan)
 
+    def _untaken(self) -> Floats:
+        """Return the direction drawn last; each is valued once, or its value would be answered twice for one price."""
+        if self._closed or self._taken == len(self._vectors):
+            raise ParameterError("a direction must be drawn before it is valued, once, got none. Hint: call direction().")
+        return self._vectors[-1]
+
     def _take_out(self, value: float) -> float:
-        vector = self._vectors[-1]
+        vector = self._untaken()
         self._taken += 1
         if isinstance(self._measure, Quotients):
             self._matrix = self._matrix - value * np.outer(vector, vector)
@@ -99,7 +111,10 @@ class Peel:
         return value
 
     def close(self) -> None:
-        """Record what was drawn: the directions, a row each, on their grid, and the values."""
+        """Record what was drawn, once: the directions, a row each, on their grid, and the values."""
+        if self._closed:
+            raise ParameterError("peel must be open, got one that is closed. Hint: close() once, at the end.")
+        self._closed = True
         rows = np.array(self._vectors) if isinstance(self._measure, Quotients) else self._directions()
         on_grid = np.rint(np.ldexp(rows, DIRECTION_BITS)).astype(np.int64).reshape(-1)
         law = Bingham(tuple((str(i + 1), c) for i, c in enumerate(self._concentrations)))

@@ -89,7 +89,7 @@ def _check_directions(answer: Answer, spend: Spend, release: Release, moment: Se
     lengths = np.linalg.norm(answer.values.reshape(count, moment.d), axis=1)
     if not np.all(np.abs(lengths - 1) <= 2.0**-DIRECTION_BITS * moment.d):
         refuse("consistent", "directions that are no unit vectors")
-    drawn = count if release.mechanism == "kapralov-talwar" else min(count, moment.d - 1)
+    drawn = count if release.mechanism == "kapralov-talwar" and moment.d > 1 else min(count, moment.d - 1)
     law = answer.noise
     if not isinstance(law, Bingham) or spend.noise != law.law or len(law.concentrations) != drawn:
         refuse("consistent", "directions that were not paid for")

@@ -59,7 +59,10 @@ def dry_run(
 
 
 def _json_text(planned: Release, public_n: int | None, matrix_bytes: int) -> str:
-    known = {"expected_error": planned.expected_error} if public_n is not None else {}
+    from dpcov.cli.estimates import known_error
+
+    error = known_error(planned)
+    known = {"expected_error": error} if public_n is not None else {}
     record = {
         "dry_run": True,
         "kind": planned.kind,
@@ -74,7 +77,7 @@ def _json_text(planned: Release, public_n: int | None, matrix_bytes: int) -> str
         "feature_names": list(planned.feature_names),
         "asked": [{"asked": s.asked, "noise": s.noise, "budget": s.budget.to_json()} for s in planned.spent],
         **known,
-        "expected_error_times_n": planned.expected_error * planned.n,
+        "expected_error_times_n": None if error is None else error * planned.n,
         "matrix_bytes": matrix_bytes,
     }
     return json.dumps(record, allow_nan=False)

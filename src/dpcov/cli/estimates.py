@@ -73,17 +73,30 @@ def facts(release: Release) -> dict[str, Any]:
         "n": release.n,
         "d": release.d,
         "center": release.center,
-        "expected_error": release.expected_error,
+        "expected_error": known_error(release),
         "feature_names": list(release.feature_names),
         **means,
         heading.replace(" ", "_"): sizes.tolist(),
     }
 
 
+def known_error(release: Release) -> float | None:
+    """Return the predicted error, which directions have none of."""
+    from dpcov.errors import ReleaseError
+
+    try:
+        return release.expected_error
+    except ReleaseError:
+        return None
+
+
 def error_line(release: Release, *, known_n: bool = True) -> str:
     """Say how large the noise is expected to be, and compared with what; for n = 1 divided by an n that is not known."""
     largest = release.row_norm**2
-    error = f"{release.expected_error * largest:.3g}" + ("" if known_n else " / n")
+    expected = known_error(release)
+    if expected is None:
+        return "Expected error: not known before reading; the error of drawn directions depends on the spectrum."
+    error = f"{expected * largest:.3g}" + ("" if known_n else " / n")
     rows = "rows" if release.schema is None else "encoded rows"
     return (
         f"Expected error: {error}, the r.m.s. Frobenius norm of the noise in the second moment of the {rows}, "

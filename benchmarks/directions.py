@@ -1,0 +1,224 @@
+"""Mechanisms that draw directions: how long they take, how often proposals are accepted, how far off they are.
+
+``speed`` is CPU time as a ratio to one X.T @ X plus one eigh of the same data, taken in turns in the same run. ``accuracy`` is
+the Frobenius error of the second moment over seeded runs, as a table for docs/experiments/eigenvectors.md and a CSV file;
+``picture PATH`` draws that file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+import dpcov
+from benchmarks.datasets import DATASETS, Rows
+from benchmarks.speed import ROWS, cpu_seconds
+from dpcov.privacy import sphere
+from dpcov.privacy.bits import Bits
+from dpcov.privacy.budget import Budget
+from dpcov.release import Option
+
+RESULTS = Path(__file__).parent / "results" / "directions.csv"
+LIMITS = {108: 6.0, 200: 6.0, 400: 8.0, 784: 14.0}
+RUNS = {"wine": 50, "airfoil01": 50, "adult": 8}
+EPSILONS = ("0.01", "0.1", "0.2", "0.5", "1", "2", "4")
+DELTA = "1e-10"
+Options = dict[str, Option]
+
+
+def sampled(allocation: str, values: str, constants: str) -> Options:
+    return {"mechanism": "eigenvectors", "allocation": allocation, "values": values, "constants": constants}
+
+
+LINES: dict[str, Options] = {
+    "AD of the paper": sampled("adaptive", "spectrum", "paper"),
+    "AD, tight": sampled("adaptive", "spectrum", "tight"),
+    "AD, values on the basis": sampled("adaptive", "basis", "paper"),
+    "AD, basis and tight (the default)": sampled("adaptive", "basis", "tight"),
+    "IT-U of the paper": sampled("uniform", "spectrum", "paper"),
+    "IT-U, tight": sampled("uniform", "spectrum", "tight"),
+    "IT-U, values on the basis": sampled("uniform", "basis", "paper"),
+    "IT-U, basis and tight": sampled("uniform", "basis", "tight"),
+    "KT of the paper": {"mechanism": "kapralov-talwar", "constants": "paper"},
+    "KT, tight": {"mechanism": "kapralov-talwar"},
+    "laplace of the paper": {"mechanism": "laplace", "constants": "paper"},
+    "laplace, tight, shrunk": {"mechanism": "laplace"},
+    "wishart, clipped": {"mechanism": "wishart", "postprocess": "clip"},
+    "wishart, shrunk": {"mechanism": "wishart"},
+    "auto": {},
+    f"gaussian, δ = {DELTA}, shrunk": {"mechanism": "gaussian"},
+}
+DRAWN = {"wine": "178 rows, 13 columns", "adult": "48 842 rows, 108 columns"}
+PICTURE = {
+    "AD of the paper": ("#e0a080", "o--"),
+    "AD, basis and tight (the default)": ("#d1602b", "o-"),
+    "IT-U of the paper": ("#c9a0c9", "s--"),
+    "KT of the paper": ("#9a9a9a", "v--"),
+    "laplace of the paper": ("#c8c8c8", "^--"),
+    "wishart, shrunk": ("#2c5f9e", "o-"),
+    f"gaussian, δ = {DELTA}, shrunk": ("#7fb07f", "d-"),
+}
+
+
+def release(rows: Rows, epsilon: str, options: Options, seed: int | None = None) -> NDArray[np.float64]:
+    wants_delta = options.get("mechanism") == "gaussian"
+    budget: Budget = dpcov.ApproxDP(epsilon, DELTA) if wants_delta else dpcov.PureDP(epsilon)
+    return dpcov.covariance(rows, budget, row_norm=1, seed=seed, **options).second_moment  # type: ignore[arg-type]
+
+
+def isotropic(d: int) -> Rows:
+    rows = np.random.default_rng(d).standard_normal((ROWS, d))
+    return np.asarray(rows / np.linalg.norm(rows, axis=1).max())
+
+
+def decaying(d: int) -> Rows:
+    """Return rows with standard deviations 1, 1/2, 1/3, ... along the columns."""
+    rows = np.random.default_rng(d).standard_normal((ROWS, d)) / np.arange(1, d + 1)
+    return np.asarray(rows / np.linalg.norm(rows, axis=1).max())
+
+
+def ratio(d: int, epsilon: str, rounds: int, *, timing: str = "batches") -> tuple[float, float]:
+    """Return the seconds of the floor and the ratio of the medians."""
+    rows = isotropic(d)
+
+    def floor() -> object:
+        return np.linalg.eigh(rows.T @ rows)
+
+    def draw() -> object:
+        return release(rows, epsilon, {"mechanism": "eigenvectors", "timing": timing})
+
+    floor(), draw()  # warm up
+    floors, draws = zip(*[(cpu_seconds(floor), cpu_seconds(draw)) for _ in range(rounds)], strict=True)
+    return median(floors), median(draws) / median(floors)
+
+
+@contextmanager
+def counted() -> Iterator[list[tuple[int, int, int]]]:
+    """Record the dimension, the proposals and the acceptances of each batch."""
+    batches: list[tuple[int, int, int]] = []
+    original = sphere._propose
+
+    def propose(lower: sphere.Floats, count: int, bits: Bits) -> tuple[sphere.Floats, NDArray[np.bool_]]:
+        vectors, accepted = original(lower, count, bits)
+        batches.append((len(lower), count, int(accepted.sum())))
+        return vectors, accepted
+
+    sphere._propose = propose
+    try:
+        yield batches
+    finally:
+        sphere._propose = original
+
+
+def acceptance(rows: Rows, epsilon: str, releases: int) -> tuple[float, float]:
+    """Return the acceptance of the first tenth of the directions, and that of all, times √m of their dimension m."""
+    d = rows.shape[1]
+    with counted() as batches:
+        for seed in range(releases):
+            release(rows, epsilon, {"mechanism": "eigenvectors"}, seed)
+    dimension, proposed, accepted = np.array(batches, dtype=np.float64).T
+    first = dimension > 0.9 * d
+    return accepted[first].sum() / proposed[first].sum(), accepted.sum() / (proposed / np.sqrt(dimension)).sum()
+
+
+def speed(*, quick: bool) -> None:
+    print(f"eigenvectors, all directions, n = {ROWS}, one BLAS thread, CPU time as a ratio to X.T @ X plus eigh")
+    print(f"{'d':>5} {'floor':>9} {'ε = 1':>7} {'ε = .01':>8} {'ε = 100':>8} {'limit':>6} {'fixed, ε = 1':>13}")
+    for d, limit in LIMITS.items():
+        if quick and d > 200:
+            continue
+        rounds = 3 if quick else {108: 15, 200: 11, 400: 5, 784: 3}[d]
+        cells = [ratio(d, epsilon, rounds) for epsilon in ("1", "0.01", "100")]
+        fixed = f"{ratio(d, '1', rounds, timing='fixed')[1]:13.2f}" if d <= 200 else ""
+        numbers = f"{cells[0][1]:7.2f} {cells[1][1]:8.2f} {cells[2][1]:8.2f}"
+        print(f"{d:5d} {cells[0][0] * 1e3:7.1f}ms {numbers} {limit:6.1f} {fixed}", flush=True)
+    print(
+        "\nmean acceptance of proposals (first tenth of the directions; all directions, times √dimension, least wanted 0.667)"
+    )
+    print(
+        f"{'d':>5} {'1/(1.5√d)':>10}"
+        + "".join(f"{kind + ', ε = ' + e:>22}" for kind in ("flat", "decaying") for e in ("1", "100"))
+    )
+    for d in (10, 50, 108) if quick else (5, 10, 20, 50, 108, 200, 400):
+        pairs = [acceptance(make(d), e, 5 if d < 50 else 1) for make in (isotropic, decaying) for e in ("1", "100")]
+        print(f"{d:5d} {1 / (1.5 * d**0.5):10.3f}" + "".join(f"{a:13.3f} {b:8.3f}" for a, b in pairs), flush=True)
+
+
+def accuracy(folder: Path | None, only: list[str], *, quick: bool) -> None:
+    records: list[dict[str, object]] = []
+    for name in only:
+        try:
+            rows = DATASETS[name](folder)
+        except Exception as reason:  # a missing folder or no network: say so and go on
+            print(f"{name}: skipped ({type(reason).__name__}: {reason})")
+            continue
+        truth = rows.T @ rows / len(rows)
+        runs = max(RUNS[name] // 10, 2) if quick else RUNS[name]
+        epsilons = ("0.1", "1") if quick else EPSILONS
+        print(f"\n{name}, n = {rows.shape[0]}, d = {rows.shape[1]}, {runs} runs; the zero matrix {np.linalg.norm(truth):.3f}\n")
+        print("| | " + " | ".join(f"ε = {e}" for e in epsilons) + " |\n|---" + "|---" * len(epsilons) + "|")
+        for line, options in LINES.items():
+            cells = []
+            for epsilon in epsilons:
+                errors = [float(np.linalg.norm(release(rows, epsilon, options, seed) - truth)) for seed in range(runs)]
+                mean, spread = float(np.mean(errors)), float(np.std(errors, ddof=1) / np.sqrt(runs))
+                cells.append(f"{mean:.3g} ± {spread:.1g}")
+                records.append({"data": name, "line": line, "epsilon": epsilon, "mean": mean, "s.e.": spread})
+            print(f"| {line} | " + " | ".join(cells) + " |", flush=True)
+            print(f"{name}: {line}", file=sys.stderr, flush=True)
+    RESULTS.parent.mkdir(exist_ok=True)
+    with RESULTS.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, fieldnames=["data", "line", "epsilon", "mean", "s.e."])
+        writer.writeheader()
+        writer.writerows(records)
+
+
+def picture(path: Path) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    curves: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+    with RESULTS.open(newline="", encoding="utf-8") as file:
+        for record in csv.DictReader(file):
+            curves[record["data"], record["line"]].append((float(record["epsilon"]), float(record["mean"])))
+    figure = Figure(figsize=(9, 4), layout="constrained")
+    FigureCanvasAgg(figure)
+    for axes, (name, title) in zip(figure.subplots(1, 2), DRAWN.items(), strict=True):
+        for line, (color, style) in PICTURE.items():
+            axes.plot(*np.array(curves[name, line]).T, style, color=color, label=line, markersize=4)
+        axes.set(xscale="log", yscale="log", xlabel="ε", ylabel="Frobenius error of the second moment")
+        axes.set_title(f"{name}: {title}", fontsize=10)
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.axes[1].legend(frameon=False, fontsize=7)
+    figure.savefig(path, dpi=110)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=["speed", "accuracy", "picture"])
+    parser.add_argument("path", type=Path, nargs="?", help="of the picture")
+    parser.add_argument("--data", type=Path, help="folder with copies of airfoil and adult")
+    parser.add_argument("--only", nargs="*", default=list(RUNS), choices=list(RUNS), help="data sets")
+    parser.add_argument("--quick", action="store_true", help="fewer sizes, budgets and runs")
+    options = parser.parse_args()
+    if options.what == "speed":
+        speed(quick=options.quick)
+    elif options.what == "accuracy":
+        accuracy(options.data, options.only, quick=options.quick)
+    else:
+        picture(options.path)
+
+
+if __name__ == "__main__":
+    with threadpool_limits(1):
+        main()
