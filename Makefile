@@ -36,6 +36,8 @@ bench: $(READY) ## Speed against X.T @ X plus eigh, and accuracy tables (DATA=fo
 	$(RUN) -m benchmarks.tables
 	$(RUN) -m benchmarks.accuracy $(if $(DATA),--data $(DATA))
 	$(RUN) -m benchmarks.shrinkage $(if $(DATA),--data $(DATA))
+	$(RUN) -m benchmarks.directions speed
+	$(RUN) -m benchmarks.directions accuracy $(if $(DATA),--data $(DATA))
 
 clean: ## Remove the environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -17,6 +17,7 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
+import scipy.linalg  # noqa: F401 - brings a BLAS of its own, which must be loaded before its threads can be limited
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
@@ -87,9 +88,8 @@ def decaying(d: int) -> Rows:
     return np.asarray(rows / np.linalg.norm(rows, axis=1).max())
 
 
-def ratio(d: int, epsilon: str, rounds: int, *, timing: str = "batches") -> tuple[float, float]:
+def ratio(rows: Rows, epsilon: str, rounds: int, *, timing: str = "batches") -> tuple[float, float]:
     """Return the seconds of the floor and the ratio of the medians."""
-    rows = isotropic(d)
 
     def floor() -> object:
         return np.linalg.eigh(rows.T @ rows)
@@ -108,10 +108,10 @@ def counted() -> Iterator[list[tuple[int, int, int]]]:
     batches: list[tuple[int, int, int]] = []
     original = sphere._propose
 
-    def propose(lower: sphere.Floats, count: int, bits: Bits) -> tuple[sphere.Floats, NDArray[np.bool_]]:
-        vectors, accepted = original(lower, count, bits)
+    def propose(lower: sphere.Floats, count: int, bits: Bits) -> tuple[sphere.Floats, NDArray[np.bool_], float]:
+        vectors, accepted, trace = original(lower, count, bits)
         batches.append((len(lower), count, int(accepted.sum())))
-        return vectors, accepted
+        return vectors, accepted, trace
 
     sphere._propose = propose
     try:
@@ -120,12 +120,12 @@ def counted() -> Iterator[list[tuple[int, int, int]]]:
         sphere._propose = original
 
 
-def acceptance(rows: Rows, epsilon: str, releases: int) -> tuple[float, float]:
-    """Return the acceptance of the first tenth of the directions, and that of all, times √m of their dimension m."""
+def acceptance(rows: Rows, epsilon: str, timing: str) -> tuple[float, float]:
+    """Return the acceptance in the first tenth of the directions, and that of all directions, times √m of their dimension m."""
     d = rows.shape[1]
     with counted() as batches:
-        for seed in range(releases):
-            release(rows, epsilon, {"mechanism": "eigenvectors"}, seed)
+        for seed in range(max(1, 300 // d)):
+            release(rows, epsilon, {"mechanism": "eigenvectors", "timing": timing}, seed)
     dimension, proposed, accepted = np.array(batches, dtype=np.float64).T
     first = dimension > 0.9 * d
     return accepted[first].sum() / proposed[first].sum(), accepted.sum() / (proposed / np.sqrt(dimension)).sum()
@@ -133,25 +133,26 @@ def acceptance(rows: Rows, epsilon: str, releases: int) -> tuple[float, float]:
 
 def speed(*, quick: bool) -> None:
     print(f"eigenvectors, all directions, n = {ROWS}, one BLAS thread, CPU time as a ratio to X.T @ X plus eigh")
-    print(f"{'d':>5} {'floor':>9} {'ε = 1':>7} {'ε = .01':>8} {'ε = 100':>8} {'limit':>6} {'fixed, ε = 1':>13}")
+    head = ("ε = 1", "ε = .01", "ε = 100", "limit", "decaying, ε = 100", "fixed, ε = 1")
+    print(f"{'d':>5} {'floor':>9} " + " ".join(f"{name:>{max(8, len(name))}}" for name in head))
     for d, limit in LIMITS.items():
         if quick and d > 200:
             continue
-        rounds = 3 if quick else {108: 15, 200: 11, 400: 5, 784: 3}[d]
-        cells = [ratio(d, epsilon, rounds) for epsilon in ("1", "0.01", "100")]
-        fixed = f"{ratio(d, '1', rounds, timing='fixed')[1]:13.2f}" if d <= 200 else ""
-        numbers = f"{cells[0][1]:7.2f} {cells[1][1]:8.2f} {cells[2][1]:8.2f}"
-        print(f"{d:5d} {cells[0][0] * 1e3:7.1f}ms {numbers} {limit:6.1f} {fixed}", flush=True)
-    print(
-        "\nmean acceptance of proposals (first tenth of the directions; all directions, times √dimension, least wanted 0.667)"
-    )
-    print(
-        f"{'d':>5} {'1/(1.5√d)':>10}"
-        + "".join(f"{kind + ', ε = ' + e:>22}" for kind in ("flat", "decaying") for e in ("1", "100"))
-    )
-    for d in (10, 50, 108) if quick else (5, 10, 20, 50, 108, 200, 400):
-        pairs = [acceptance(make(d), e, 5 if d < 50 else 1) for make in (isotropic, decaying) for e in ("1", "100")]
-        print(f"{d:5d} {1 / (1.5 * d**0.5):10.3f}" + "".join(f"{a:13.3f} {b:8.3f}" for a, b in pairs), flush=True)
+        rounds, rows = 3 if quick else {108: 21, 200: 11, 400: 5, 784: 3}[d], isotropic(d)
+        cells = [ratio(rows, epsilon, rounds) for epsilon in ("1", "0.01", "100")]
+        numbers = (
+            " ".join(f"{value:8.2f}" for _, value in cells) + f" {limit:8.1f} {ratio(decaying(d), '100', rounds)[1]:17.2f}"
+        )
+        fixed = f" {ratio(rows, '1', min(rounds, 5), timing='fixed')[1]:12.2f}" if d <= 200 else ""
+        print(f"{d:5d} {cells[0][0] * 1e3:7.1f}ms {numbers}{fixed}", flush=True)
+    print("\nmean acceptance: in the first tenth of the directions | in all of them, times √dimension (0.667 wanted)")
+    kinds = [(make, epsilon) for make in (isotropic, decaying) for epsilon in ("1", "100", "10000")]
+    for timing in ("fixed", "batches"):
+        print(f"timing={timing!r}")
+        print(f"{'d':>5} {'1/(1.5√d)':>10}" + "".join(f"{make.__name__ + ', ε ' + e:>21}" for make, e in kinds))
+        for d in (10, 50) if quick else (3, 5, 10, 20, 50, 108, 200):
+            pairs = [acceptance(make(d), epsilon, timing) for make, epsilon in kinds]
+            print(f"{d:5d} {1 / (1.5 * d**0.5):10.3f}" + "".join(f"{a:12.3f} | {b:6.3f}" for a, b in pairs), flush=True)
 
 
 def accuracy(folder: Path | None, only: list[str], *, quick: bool) -> None:
@@ -167,6 +168,8 @@ def accuracy(folder: Path | None, only: list[str], *, quick: bool) -> None:
         epsilons = ("0.1", "1") if quick else EPSILONS
         print(f"\n{name}, n = {rows.shape[0]}, d = {rows.shape[1]}, {runs} runs; the zero matrix {np.linalg.norm(truth):.3f}\n")
         print("| | " + " | ".join(f"ε = {e}" for e in epsilons) + " |\n|---" + "|---" * len(epsilons) + "|")
+        zero = float(np.linalg.norm(truth))
+        records += [{"data": name, "line": "zero", "epsilon": epsilon, "mean": zero, "s.e.": 0.0} for epsilon in epsilons]
         for line, options in LINES.items():
             cells = []
             for epsilon in epsilons:
@@ -176,6 +179,8 @@ def accuracy(folder: Path | None, only: list[str], *, quick: bool) -> None:
                 records.append({"data": name, "line": line, "epsilon": epsilon, "mean": mean, "s.e.": spread})
             print(f"| {line} | " + " | ".join(cells) + " |", flush=True)
             print(f"{name}: {line}", file=sys.stderr, flush=True)
+    if quick:
+        return
     RESULTS.parent.mkdir(exist_ok=True)
     with RESULTS.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, fieldnames=["data", "line", "epsilon", "mean", "s.e."])
@@ -196,11 +201,12 @@ def picture(path: Path) -> None:
     for axes, (name, title) in zip(figure.subplots(1, 2), DRAWN.items(), strict=True):
         for line, (color, style) in PICTURE.items():
             axes.plot(*np.array(curves[name, line]).T, style, color=color, label=line, markersize=4)
+        axes.plot(*np.array(curves[name, "zero"]).T, ":", color="black", label="the zero matrix", linewidth=0.8)
         axes.set(xscale="log", yscale="log", xlabel="ε", ylabel="Frobenius error of the second moment")
         axes.set_title(f"{name}: {title}", fontsize=10)
         axes.spines[["top", "right"]].set_visible(False)
-    figure.axes[1].legend(frameon=False, fontsize=7)
-    figure.savefig(path, dpi=110)
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False, fontsize=8)
+    figure.savefig(path, dpi=100)
 
 
 def main() -> None:

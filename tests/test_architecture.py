@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "dpcov"
 # A module may import those on lines above its own, and its own package.
 LAYERS = [
     {"_version", "errors"},
-    {"linalg", "strict_json", "centring", "paths"},
+    {"linalg", "bounds", "strict_json", "centring", "paths"},
     {"privacy"},
     {"shrinkage", "schema", "promise"},
     {"schema_file"},

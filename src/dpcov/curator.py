@@ -40,9 +40,7 @@ from dpcov.statistics.moments import (
 )
 from dpcov.statistics.spectral import Diagonal, Quotients, Spectrum, Values, to_floats
 
-ANSWERED = (*STATISTICS, Spectrum, Diagonal)
-PEELED = (Values, Quotients)
-"""What is proved: a curator answers nothing else."""
+ANSWERED, PEELED = (*STATISTICS, Spectrum, Diagonal), (Values, Quotients)  # what is proved, and nothing else
 
 
 class Curator(Account):
@@ -158,11 +156,16 @@ class Curator(Account):
         -------
         ``values`` for all values together and ``directions`` for all draws together: docs/mechanisms/eigenvectors.md.
         """
+        self._check_measure(measure, PEELED)
+        if type(directions) not in (PureDP, ZCDP):
+            raise ParameterError(
+                f"directions must be a PureDP or ZCDP, got {shown(directions)}. Hint: ApproxDP has an epsilon."
+            )
         law = None if values is None else self._calibrate(measure, values, noise, None, PEELED)
         charges = [directions] if values is None else [values, directions]
         self._refuse_beyond(*charges)
         self._check_rows()
-        exact = to_floats(self._read(measure.moment), measure.moment)
+        exact = to_floats(self._read_small(measure.moment), measure.moment)
         self._charge(*charges)
         answer = partial(self._value, np.zeros(0, dtype=np.int64) if law is None else self._draw(measure, law))
         sample = partial(self._direction, fixed=fixed)
@@ -194,15 +197,22 @@ class Curator(Account):
         self, statistic: Measure, budget: Budget, noise: str, at_least: Fraction | None, known: tuple[type, ...] = ANSWERED
     ) -> NoiseLaw:
         """Set the law from public numbers."""
-        fits = getattr(statistic, "d", self.d) == self.d and getattr(statistic, "grid", self.grid) == self.grid
-        if type(statistic) not in known or not fits:
-            raise ParameterError("statistic must be one of this curator's rows, got another. Hint: curator.second_moment().")
+        self._check_measure(statistic, known)
         if not isinstance(at_least, Fraction | None):
             raise ParameterError(f"at_least must be a Fraction, got {shown(at_least)}. Hint: exact numbers only.")
         law = calibrated(statistic, budget, self.neighbors, noise, at_least)
         if isinstance(self.budget, ApproxDP):
             check_tail(law, self.budget)
         return law
+
+    def _check_measure(self, statistic: Measure, known: tuple[type, ...]) -> None:
+        """Refuse what is not proved: other statistics, of other rows, or more numbers than an orthonormal basis has."""
+        fits = getattr(statistic, "d", self.d) == self.d and getattr(statistic, "grid", self.grid) == self.grid
+        fits = fits and type(getattr(statistic, "moment", self.second_moment())) is SecondMoment
+        fits = fits and getattr(statistic, "count", 1) in range(1, self.d + 1)
+        fits = fits and (not isinstance(statistic, Spectrum) or statistic.count == self.d)
+        if type(statistic) not in known or not fits:
+            raise ParameterError("statistic must be one of this curator's rows, got another. Hint: curator.second_moment().")
 
     def _check_rows(self) -> None:
         """Refuse a public number of rows that has no second moment, or would not leave room for the noise."""
@@ -212,13 +222,20 @@ class Curator(Account):
 
     def _read(self, statistic: Measure) -> NDArray[np.int64]:
         if isinstance(statistic, Spectrum | Diagonal):
-            return statistic.of_moment(self._read(statistic.moment))
+            return statistic.of_moment(self._read_small(statistic.moment))
         assert isinstance(statistic, STATISTICS)
         exact = self._source.total(statistic)
         self._check_rows()  # of a stream only now
         # Otherwise one draw of noise could be broadcast over many entries.
         if exact.shape != (sum(part.size for part in statistic.parts),) or exact.dtype != np.int64:
             raise EngineError("a source must return an int64 for each entry, and did not. Hint: this is a bug in the source.")
+        return exact
+
+    def _read_small(self, moment: SecondMoment) -> NDArray[np.int64]:
+        """Read a second moment whose sums have not wrapped: what is derived from it would not be private otherwise."""
+        exact = self._read(moment)
+        if self._source.n > MAX_ROWS:
+            raise ParameterError("data must have at most 2**30 rows for eigenvalues and directions, got more. Hint: gaussian.")
         return exact
 
     def _draw(self, statistic: Measure, law: NoiseLaw) -> NDArray[np.int64]:

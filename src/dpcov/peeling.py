@@ -8,8 +8,11 @@ less), or, for the baseline of Kapralov and Talwar, the private rank-one matrix 
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable
 from fractions import Fraction
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +21,26 @@ from dpcov.errors import BudgetError, ParameterError
 from dpcov.privacy.budget import ZCDP, Budget, PureDP
 from dpcov.privacy.calibrate import bingham_concentration
 from dpcov.privacy.noise import NoiseLaw
-from dpcov.privacy.sphere import Bingham, peeled_guess
+from dpcov.privacy.sphere import MAX_CONCENTRATION, Bingham, peeled_guess
 from dpcov.release import DIRECTION_BITS, Answer, Spend
-from dpcov.statistics.spectral import VALUE_BITS, Quotients, Values, to_steps
+from dpcov.statistics.spectral import VALUE_BITS, Quotients, Values, eigenvalues, to_steps
 
 Floats = NDArray[np.float64]
 Sampler = Callable[[Floats, float, Floats], Floats]
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _one_at_a_time(method: Method) -> Method:
+    """Let no two threads spend the same share, or value the same direction."""
+
+    @wraps(method)
+    def locked(self: Peel, *arguments: Any, **named: Any) -> Any:
+        with self._lock:
+            return method(self, *arguments, **named)
+
+    return cast(Method, locked)
 
 
 class Peel:
@@ -43,53 +60,61 @@ class Peel:
         self._matrix, self._measure, self._value_law, self._answer = matrix, measure, value_law, answer
         self._value_budget, self._budget = budgets
         self._neighbors, self._sample, self._record = neighbors, sample, record
-        self._guess: Floats = np.asarray(np.linalg.eigvalsh(matrix)[::-1], dtype=np.float64)
+        self._guess = eigenvalues(matrix)
         self._left = Fraction(1)
         self._concentrations: list[Fraction] = []
         self._vectors: list[Floats] = []
         self._reflectors: list[Floats] = []
         self._values: list[int] = []
         self._taken, self._closed = 0, False
+        self._lock = threading.Lock()
 
     @property
     def left(self) -> Fraction:
         """The share of the directions' budget that is left."""
         return self._left
 
+    @_one_at_a_time
     def direction(self, share: Fraction, *, at_most: Fraction | None = None) -> None:
         """Draw the next direction at this share of the budget; where only one is left, it is determined and free.
 
         ``at_most`` lowers the concentration: a paper's constants can add noise and never remove any.
         """
         if self._closed or self._taken < len(self._vectors) or len(self._vectors) == self._measure.count:
-            raise ParameterError("directions must be valued before the next is drawn, and end. Hint: call value() each time.")
+            raise ParameterError(
+                "directions must be valued before the next is drawn, and end, got another. Hint: value() each time."
+            )
         if len(self._matrix) == 1:
             self._vectors.append(np.ones(1))
             return
-        if not 0 < share <= self._left:
+        if not isinstance(share, Fraction) or not 0 < share <= self._left:
             raise BudgetError(f"share must be above 0 and at most {self._left}, got {share}. Hint: shares add up to 1.")
         concentration = bingham_concentration(self._budget.share(share), self._neighbors)
-        concentration = concentration if at_most is None else min(concentration, at_most)
+        concentration = min(concentration, MAX_CONCENTRATION if at_most is None else min(at_most, MAX_CONCENTRATION))
         if concentration <= 0:
             raise ParameterError("at_most must be above 0, got another. Hint: it can only add noise.")
         self._left -= share
         self._concentrations.append(concentration)
-        self._vectors.append(self._sample(self._matrix, float(concentration), self._guess))
+        self._vectors.append(self._sample(self._matrix, _float_below(concentration), self._guess))
 
+    @_one_at_a_time
     def value(self) -> float:
         """Answer uᵀCu for the direction drawn last, with noise that was paid for at the start; then take it out of C."""
         vector = self._untaken()
         if self._value_law is None:
             raise ParameterError("values must be paid for before they are asked, got no budget. Hint: peel(values=...).")
         exact = int(to_steps(np.array([vector @ self._matrix @ vector]))[0])
-        self._values.append(self._answer(len(self._values), exact))
-        return self._take_out(float(np.ldexp(self._values[-1], -VALUE_BITS)))
+        number, self._taken = self._taken, self._taken + 1  # before the answer: an interrupt must not allow a second one
+        self._values.append(self._answer(number, exact))
+        return self._take_out(vector, float(np.ldexp(self._values[-1], -VALUE_BITS)))
 
+    @_one_at_a_time
     def skip(self) -> float:
         """Project the direction drawn last out of C without asking for its value."""
         if isinstance(self._measure, Quotients):
             raise ParameterError("directions must be valued to be subtracted, got skip(). Hint: call value().")
-        return self._take_out(math.nan)
+        vector, self._taken = self._untaken(), self._taken + 1
+        return self._take_out(vector, math.nan)
 
     def _untaken(self) -> Floats:
         """Return the direction drawn last; each is valued once, or its value would be answered twice for one price."""
@@ -97,9 +122,7 @@ class Peel:
             raise ParameterError("a direction must be drawn before it is valued, once, got none. Hint: call direction().")
         return self._vectors[-1]
 
-    def _take_out(self, value: float) -> float:
-        vector = self._untaken()
-        self._taken += 1
+    def _take_out(self, vector: Floats, value: float) -> float:
         if isinstance(self._measure, Quotients):
             self._matrix = self._matrix - value * np.outer(vector, vector)
             self._guess = np.sort(np.append(self._guess[1:], self._guess[0] - value))[::-1]
@@ -107,9 +130,10 @@ class Peel:
             reflector = _reflector(vector)
             self._reflectors.append(reflector)
             self._matrix = _projected(self._matrix, reflector)
-            self._guess = peeled_guess(self._guess, float(self._concentrations[-1]), float(np.trace(self._matrix)))
+            self._guess = peeled_guess(self._guess, float(self._concentrations[-1]), self._matrix)
         return value
 
+    @_one_at_a_time
     def close(self) -> None:
         """Record what was drawn, once: the directions, a row each, on their grid, and the values."""
         if self._closed:
@@ -128,13 +152,19 @@ class Peel:
         rows = np.zeros((0, len(self._matrix)))
         if len(self._vectors) > len(self._reflectors):
             rows = self._vectors[-1][None, :]
-        for reflector, vector in zip(self._reflectors[::-1], self._vectors[len(self._reflectors) - 1 :: -1], strict=True):
+        for reflector, vector in zip(self._reflectors[::-1], self._vectors[: len(self._reflectors)][::-1], strict=True):
             lifted = np.zeros((len(rows) + 1, len(vector)))
             lifted[1:, 1:] = rows
             lifted[1:] -= np.outer(2 * (lifted[1:] @ reflector), reflector)
             lifted[0] = vector
             rows = lifted
         return rows
+
+
+def _float_below(value: Fraction) -> float:
+    """Return the nearest float that is not larger."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, 0.0)
 
 
 def _reflector(vector: Floats) -> Floats:

@@ -65,6 +65,8 @@ def _expected_moment(release: Release, moment: SecondMoment) -> list[Measure | N
 
 def _expected_directions(release: Release, moment: SecondMoment) -> list[Measure | None]:
     """List what is asked with directions: the count and the eigenvalues, where wanted, before them, their values after."""
+    if release.postprocess not in ("clip", "none"):
+        refuse("consistent", "a postprocess that directions do not have")
     count = _rank(release, moment)
     expected: list[Measure | None] = [] if release.neighbors == REPLACE else [Count()]
     if release.mechanism == "kapralov-talwar":
@@ -89,6 +91,9 @@ def _check_directions(answer: Answer, spend: Spend, release: Release, moment: Se
     lengths = np.linalg.norm(answer.values.reshape(count, moment.d), axis=1)
     if not np.all(np.abs(lengths - 1) <= 2.0**-DIRECTION_BITS * moment.d):
         refuse("consistent", "directions that are no unit vectors")
+    angles = answer.values.reshape(count, moment.d) @ answer.values.reshape(count, moment.d).T - np.eye(count)
+    if release.mechanism == "eigenvectors" and np.abs(angles).max() > 2.0**-DIRECTION_BITS * moment.d:
+        refuse("consistent", "directions that are not orthogonal")
     drawn = count if release.mechanism == "kapralov-talwar" and moment.d > 1 else min(count, moment.d - 1)
     law = answer.noise
     if not isinstance(law, Bingham) or spend.noise != law.law or len(law.concentrations) != drawn:

@@ -73,6 +73,7 @@ class _RecordingCurator(Curator):
         self.measured: list[_Measured] = []
         self.drawn: list[_Drawn] = []
         self.values: list[tuple[int, int]] = []
+        self.peeled: list[tuple[Measure, NoiseLaw]] = []
         self._exact: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
     def _read(self, statistic: Measure) -> NDArray[np.int64]:
@@ -81,6 +82,7 @@ class _RecordingCurator(Curator):
 
     def _draw(self, statistic: Measure, law: NoiseLaw) -> NDArray[np.int64]:
         if type(statistic) in PEELED:  # its numbers become known one by one, in `_value`
+            self.peeled.append((statistic, law))
             return super()._draw(statistic, law)
         noise = self._noise(statistic, law)
         self.measured.append(_Measured(statistic, law, self._exact, noise))
@@ -134,7 +136,10 @@ class _ReplayingCurator(_RecordingCurator):
         return original.vector
 
     def _value(self, noise: NDArray[np.int64], number: int, exact: int) -> int:  # noqa: ARG002
-        self.values.append((exact, next(self._numbers)[1]))
+        original = next(self._numbers, None)
+        if original is None:
+            raise PrivacyViolationError("the same answers must lead to the same questions, got another value")
+        self.values.append((exact, original[1]))
         return self.values[-1][1]
 
 
@@ -161,7 +166,9 @@ def replay(
     mechanism(recording, budget, **options)
     replaying = _ReplayingCurator(recording, second, grid, budget, neighbors, SystemBits())
     mechanism(replaying, budget, **options)
-    if len(replaying.measured) != len(recording.measured):
+    curators = (recording, replaying)
+    asked = [(len(c.measured), len(c.drawn), len(c.values), c.peeled, c.spent) for c in curators]
+    if asked[0] != asked[1]:
         raise PrivacyViolationError("the same answers must lead to the same questions, got fewer")
     pairs = iter(zip(recording.measured, replaying.measured, strict=True))
     steps = []

@@ -120,7 +120,7 @@ MUTANTS = {
         by="tests/distribution/test_discrete.py",
     ),
     "one draw for all entries": mutant(
-        ("curator.py", "if type(statistic) not in STATISTICS or not fits:", "if False:"),
+        ("curator.py", "if type(statistic) not in known or not fits:", "if False:"),
         by="tests/scripted/test_curator.py::TestStatisticsThatDoNotFit::test_another_shape_or_grid",
     ),
     "the last check is loose": mutant(
@@ -132,7 +132,7 @@ MUTANTS = {
         by="tests/laws/test_grid.py",
     ),
     "overspending allowed": mutant(
-        ("curator.py", "if not pays_for(self.budget, charges):", "if False:"),
+        ("account.py", "if not pays_for(self.budget, charges):", "if False:"),
         by="tests/scripted/test_curator.py",
     ),
     "true n under add-remove": mutant(
@@ -180,8 +180,8 @@ MUTANTS = {
     "shrinkage reads n times the noise": mutant(
         (
             "release.py",
-            "            noise = answer.noise.spread().scaled(2.0**-answer.unit_bits / self.n)\n",
-            "            noise = answer.noise.spread().scaled(2.0**-answer.unit_bits)\n",
+            "                2.0**-answer.unit_bits / self.n\n",
+            "                2.0**-answer.unit_bits\n",
         ),
         by="tests/scripted/test_additive.py",
     ),
@@ -240,5 +240,87 @@ MUTANTS = {
     "exceptions keep the cells": mutant(
         ("sources/tables.py", "        error.__context__ = None\n", "        pass\n"),
         by="tests/sources/test_promises.py::test_a_broken_line_is_quoted_nowhere",
+    ),
+    "the acceptance's sign inverted": mutant(
+        ("privacy/sphere.py", "-(ratio - m) / 2 + m / 2 * np.log(ratio / m)", "-(ratio - m) / 2 - m / 2 * np.log(ratio / m)"),
+        by="tests/distribution/test_sphere.py::TestCheckValues::test_mean_square",
+    ),
+    "exponent epsilon in place of its half": mutant(
+        ("privacy/calibrate.py", 'span = {"replace": 2, "add-remove": 1}[neighbors]', "span = 1"),
+        by=(
+            "tests/calibration/test_directions.py::TestConcentration::test_pure",
+            "tests/calibration/test_directions.py::TestConcentration::test_zcdp",
+            "tests/audit/test_directions.py::TestReplay",
+            "tests/audit/test_directions.py::test_black_box",
+        ),
+    ),
+    "bounded range as pure in zCDP": mutant(
+        ("privacy/calibrate.py", "sqrt_down(8 * budget.rho) / span", "sqrt_down(16 * budget.rho) / span"),
+        by=(
+            "tests/calibration/test_directions.py::TestConcentration::test_zcdp",
+            "tests/audit/test_directions.py::test_the_worst_pair_uses_the_directions_budget",
+        ),
+    ),
+    "a reflector of the wrong sign": mutant(
+        ("peeling.py", "reflector[0] += 1.0 if vector[0] >= 0 else -1.0", "reflector[0] += -1.0 if vector[0] >= 0 else 1.0"),
+        by="tests/laws/test_spectral.py::TestPeel::test_projection",
+    ),
+    "not deflated": mutant(
+        ("peeling.py", "matrix[1:, 1:] - np.outer(tail, half_tail) - np.outer(half_tail, tail)", "matrix[1:, 1:]"),
+        by=(
+            "tests/laws/test_spectral.py::TestPeel::test_projection",
+            "tests/scripted/test_eigenvectors.py::TestEigenvectors::test_noise_off_gives_the_truth",
+        ),
+    ),
+    "not subtracted": mutant(
+        ("peeling.py", "self._matrix = self._matrix - value * np.outer(vector, vector)", "pass"),
+        by=(
+            "tests/laws/test_spectral.py::TestPeel::test_subtraction",
+            "tests/scripted/test_eigenvectors.py::TestKapralovTalwar::test_noise_off_gives_the_truth",
+        ),
+    ),
+    "the best proposal instead of the first": mutant(
+        (
+            "privacy/sphere.py",
+            "int(np.argmax(accepted))",
+            'int(np.argmax(np.where(accepted, np.einsum("ij,ij->j", vectors, matrix @ vectors), -np.inf)))',
+        ),
+        by="tests/distribution/test_sphere.py::TestFirstAccepted::test_it_is_taken",
+    ),
+    "values move by one only": mutant(
+        (
+            "statistics/spectral.py",
+            "return Fraction({REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * 2**VALUE_BITS",
+            "return Fraction(2**VALUE_BITS",
+        ),
+        by=("tests/laws/test_spectral.py::TestSensitivities", "tests/audit/test_directions.py::test_values_use_their_budget"),
+    ),
+    "quotients with the sensitivity of a diagonal": mutant(
+        (
+            "statistics/spectral.py",
+            "return Fraction(self.count * ONE_VALUE)",
+            "return super().sensitivity_l1(neighbors)",
+        ),
+        by="tests/laws/test_spectral.py::TestSensitivities::test_they_are_tight",
+    ),
+    "shares beyond the whole": mutant(
+        ("peeling.py", "not 0 < share <= self._left", "not 0 < share <= 1"),
+        by="tests/laws/test_spectral.py::TestPeel::test_shares_beyond_the_whole_are_refused",
+    ),
+    "a peel that is not charged": mutant(
+        ("curator.py", "        self._charge(*charges)\n", ""),
+        by="tests/laws/test_spectral.py::TestDoor::test_the_whole_peel_is_charged_at_once",
+    ),
+    "one draw for all eigenvalues": mutant(
+        ("curator.py", "not isinstance(statistic, Spectrum) or statistic.count == self.d", "True"),
+        by="tests/laws/test_spectral.py::TestDoor::test_questions",
+    ),
+    "the last value answered again": mutant(
+        ("curator.py", 'getattr(statistic, "count", 1) in range(1, self.d + 1)', "True"),
+        by="tests/laws/test_spectral.py::TestDoor::test_peels",
+    ),
+    "concentrations of a file not added up": mutant(
+        ("release_check.py", "affordable = sum(exponents) <= paid.epsilon", "affordable = max(exponents) <= paid.epsilon"),
+        by="tests/refusals/test_directions.py::test_a_forged_file_is_refused",
     ),
 }

@@ -77,6 +77,8 @@ def eigenvectors(
     Theorem 2 and Corollary 1 of the paper: `dpcov.bounds`.
     """
     chosen = checked_postprocess(postprocess)
+    rule = "between 0 and 1, both excluded"
+    beta = check_real("beta", beta, rule, math.ulp(0.0), 1 - 2.0**-53, "0.05 is the default")
     options: dict[str, Option] = {
         "allocation": allocation,
         "values": values,
@@ -87,7 +89,6 @@ def eigenvectors(
     }
     for name in ("allocation", "values", "timing"):
         check_choice(name, options[name], OPTIONS[name], "leave it out for the first")
-    check_real("beta", beta, "between 0 and 1, both excluded", math.ulp(0.0), 1 - 2.0**-53, "0.05 is the default")
     if isinstance(rank, bool) or not isinstance(rank, int) or not 0 <= rank <= curator.d:
         raise ParameterError(f"rank must be an integer from 1 to {curator.d}, or 0 for all, got {shown(rank)}. Hint: rank=2.")
     paper = wants_paper(constants)
@@ -120,10 +121,11 @@ def eigenvectors(
 def _slack(curator: Curator, budget: Budget, beta: float) -> float:
     """Return τ of Corollary 1: noisy values are within it of the true ones with probability 1 − beta."""
     sensitivity = 2 if curator.neighbors == REPLACE else 1
+    log = math.log(2 * curator.d) - math.log(beta)
     if isinstance(budget, PureDP):
-        return float(sensitivity / budget.epsilon) * math.log(2 * curator.d / beta)
+        return float(sensitivity / budget.epsilon) * log
     assert isinstance(budget, ZCDP)
-    return math.sqrt(sensitivity / (2 * float(budget.rho)) * 2 * math.log(2 * curator.d / beta))
+    return math.sqrt(sensitivity / (2 * float(budget.rho)) * 2 * log)
 
 
 def _monotone(noisy: NDArray[np.float64], n: int) -> NDArray[np.float64]:

@@ -49,6 +49,7 @@ def without_count(curator: Curator, budget: PureDP | ZCDP, measure: Values, valu
     share = Fraction(4, 5 * d + 8) if isinstance(budget, PureDP) else Fraction(1, 2 * d + 2)
     left = budget if curator.neighbors == REPLACE else budget.share(1 - share)
     calibrated(measure, left.share(value_share), curator.neighbors, noise_for(budget))
+    left.share(1 - value_share).share(Fraction(1, STEPS))  # refuses a budget whose digits leave no room for shares
     if curator.neighbors != REPLACE:
         curator.ask_n(budget.share(share))
     return left
@@ -59,7 +60,8 @@ def share_of_rest(weights: Floats, left: Fraction) -> Fraction:
     if len(weights) == 1:
         return left
     part = min(max(float(weights[0] / weights.sum()), 1e-6), 1.0)
-    return max(Fraction(math.floor(left * STEPS * Fraction(part)), STEPS), Fraction(1, STEPS))
+    share = max(Fraction(math.floor(left * STEPS * Fraction(part)), STEPS), Fraction(1, STEPS))
+    return min(share, left - Fraction(len(weights) - 1, STEPS))  # a step remains for each of the others
 
 
 def weights_of(values: Floats, slack: float, budget: Budget) -> Floats:

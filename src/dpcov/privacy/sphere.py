@@ -35,12 +35,14 @@ from numpy.typing import NDArray
 from dpcov.errors import ParameterError
 from dpcov.privacy.bits import Bits
 from dpcov.privacy.noise import NoiseLaw, Spread
-from dpcov.privacy.normal import exponentials, normals
+from dpcov.privacy.normal import normals
 
 Floats = NDArray[np.float64]
 
 BATCH = 0.75  # times √m proposals at a time: one is accepted in every second batch, or sooner
-PATIENCE = 8  # batches without success, of probability below 1 % for a good κ, before κ is looked at again
+TOLERATED = 1.6  # estimates of tr M⁻¹, which is 1 for the best κ, that leave κ as it is after a batch without success
+MAX_CONCENTRATION = Fraction(2**16)
+"""Beyond it, with 2³⁰ rows, float64 loses the gap between κ and 2cλ₁. A larger budget is not used: that only adds noise."""
 FIXED_PROPOSALS = 52  # times √m: on the floor of 0.858/√m all of them fail with probability below 2⁻⁶⁴
 
 
@@ -52,22 +54,24 @@ def bingham(matrix: Floats, concentration: float, guess: Floats, bits: Bits, *, 
     guess : ndarray
         The eigenvalues, descending, or a guess at them.
     fixed : bool
-        True: decompose the matrix and evaluate a fixed number of proposals, all of them, whatever is accepted.
+        True: decompose the matrix and evaluate a fixed number of proposals, all of them, whatever is accepted; only if none
+        is, which has probability below 2⁻⁶⁴, are there more.
     """
     m = len(matrix)
+    assert concentration >= 0 and np.isfinite(matrix).all(), "only the curator calls this, with a finite matrix"
     if m == 1:
         return np.ones(1)
     if fixed:
         guess = np.asarray(np.linalg.eigvalsh(matrix)[::-1], dtype=np.float64)
     kappa = best_kappa(guess, concentration)
     batch = math.ceil((FIXED_PROPOSALS if fixed else BATCH) * math.sqrt(m))
+    lower, kappa = _factor(matrix, concentration, kappa)
     while True:
-        lower, kappa = _factor(matrix, concentration, kappa)
-        for _ in range(PATIENCE):
-            vectors, accepted = _propose(lower, batch, bits)
-            if fixed or accepted.any():
-                return np.asarray(vectors[:, int(np.argmax(accepted))])  # the first one accepted
-        kappa = _refined(lower, kappa)
+        vectors, accepted, trace = _propose(lower, batch, bits)
+        if accepted.any():
+            return np.asarray(vectors[:, int(np.argmax(accepted))])  # the first one accepted
+        if not 1 / TOLERATED < trace < TOLERATED:
+            lower, kappa = _factor(matrix, concentration, _refined(lower, kappa))
 
 
 def best_kappa(guess: Floats, concentration: float) -> float:
@@ -83,17 +87,20 @@ def best_kappa(guess: Floats, concentration: float) -> float:
     return float(b + 2 * concentration * guess[0])
 
 
-def peeled_guess(guess: Floats, concentration: float, trace: float) -> Floats:
+def peeled_guess(guess: Floats, concentration: float, matrix: Floats) -> Floats:
     """Guess the eigenvalues after one draw is projected out, from those before: only the speed of later draws rests on it.
 
-    A draw takes the share wᵢ ≈ 1/(κ − 2cλᵢ) of direction i; the new eigenvalues interlace the old ones
-    and have the given trace.
+    A draw takes the share wᵢ ≈ 1/(κ − 2cλᵢ) of direction i; the new eigenvalues interlace the old ones. Then they are moved and
+    stretched to have the mean and the spread of those of the projected ``matrix``.
     """
     b = best_kappa(guess, concentration) - 2 * concentration * guess[0]
     weights = 1 / (b + 2 * concentration * (guess[0] - guess))
     above = np.cumsum(weights / weights.sum())[:-1]
     peeled = guess[:-1] - above * (guess[:-1] - guess[1:])
-    return np.asarray(peeled + (trace - peeled.sum()) / len(peeled))
+    peeled -= peeled.mean()
+    mean = float(np.trace(matrix)) / len(matrix)
+    spread, wanted = float(peeled @ peeled), float(np.sum(matrix * matrix)) - len(matrix) * mean**2
+    return np.asarray(mean + peeled * math.sqrt(max(wanted, 0.0) / spread) if spread > 0 else mean + peeled)
 
 
 def _factor(matrix: Floats, concentration: float, kappa: float) -> tuple[Floats, float]:
@@ -110,17 +117,18 @@ def _factor(matrix: Floats, concentration: float, kappa: float) -> tuple[Floats,
         kappa, step = kappa + step * max(1.0, abs(kappa) * 2.0**-40), step * 2
 
 
-def _propose(lower: Floats, count: int, bits: Bits) -> tuple[Floats, NDArray[np.bool_]]:
-    """Draw ``count`` unit vectors, as columns, and decide which are accepted."""
+def _propose(lower: Floats, count: int, bits: Bits) -> tuple[Floats, NDArray[np.bool_], float]:
+    """Draw ``count`` unit vectors, as columns, decide which are accepted, and estimate tr M⁻¹ = E‖z‖²."""
     from scipy.linalg.lapack import dtrtrs
 
     m = len(lower)
-    normal = normals(m * count, bits).reshape((m, count), order="F")
+    drawn = normals((m + 2) * count, bits).reshape((m + 2, count), order="F")
+    normal, exponential = drawn[:m], (drawn[m] ** 2 + drawn[m + 1] ** 2) / 2  # half a χ² of two degrees is exponential
     solved = np.asarray(dtrtrs(lower, normal, lower=1, trans=1)[0])
     lengths = np.sqrt(np.einsum("ij,ij->j", solved, solved))
     ratio = np.einsum("ij,ij->j", normal, normal) / lengths**2
     log_accept = -(ratio - m) / 2 + m / 2 * np.log(ratio / m)
-    return np.asarray(solved / lengths), exponentials(count, bits) >= -log_accept
+    return np.asarray(solved / lengths), exponential >= -log_accept, float(np.mean(lengths**2))
 
 
 def _refined(lower: Floats, kappa: float) -> float:

@@ -22,7 +22,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import ParameterError
+from dpcov.errors import EngineError, ParameterError
 from dpcov.linalg import sqrt_up, unpack
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.moments import ADD_REMOVE, REPLACE, Integers, Part, SecondMoment
@@ -37,6 +37,15 @@ ONE_VALUE: int = 2**VALUE_BITS + STEPS_LOST  # how far one number uᵀSu can mov
 def to_floats(total: Integers, moment: SecondMoment) -> Floats:
     """Return the exact second moment as floats, in units of rows of norm 1."""
     return np.ldexp(unpack(total, moment.d).astype(np.float64), -moment.unit_bits)
+
+
+def eigenvalues(matrix: Floats) -> Floats:
+    """Return the eigenvalues, descending; a decomposition that fails says nothing of the matrix."""
+    try:
+        return np.asarray(np.linalg.eigvalsh(matrix)[::-1], dtype=np.float64)
+    except np.linalg.LinAlgError:
+        failure = EngineError("eigenvalues must converge, and did not. Hint: install another numpy.")
+    raise failure
 
 
 def to_steps(values: Floats) -> Integers:
@@ -102,7 +111,7 @@ class Spectrum(Values):
 
     def of_moment(self, total: Integers) -> Integers:
         """Decompose the exact matrix."""
-        return to_steps(np.asarray(np.linalg.eigvalsh(to_floats(total, self.moment))[::-1], dtype=np.float64))
+        return to_steps(eigenvalues(to_floats(total, self.moment)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,16 +119,21 @@ class Diagonal(Values):
     """bᵢᵀSbᵢ for the orthonormal columns bᵢ of a public basis."""
 
     basis: Floats
+    name = "diagonal in a basis"
 
     def __post_init__(self) -> None:
         shape = (self.moment.d, self.count)
         basis = self.basis
-        if not isinstance(basis, np.ndarray) or basis.shape != shape or not np.isfinite(basis).all():
+        known = isinstance(basis, np.ndarray) and basis.dtype == np.float64  # small integers wrap around in the check below
+        if not known or basis.shape != shape or not np.isfinite(basis).all():
             raise ParameterError(
-                f"basis must be finite and {shape[0]} by {shape[1]}, got another. Hint: columns are directions."
+                f"basis must be finite, of float64 and {shape[0]} by {shape[1]}, got another. Hint: columns are directions."
             )
         if np.abs(basis.T @ basis - np.eye(self.count)).max() > 1e-12:  # a longer basis would move more
             raise ParameterError("basis must be orthonormal to 1e-12, got another. Hint: numpy.linalg.qr.")
+        kept = basis.copy()  # the caller may change its own
+        kept.flags.writeable = False
+        object.__setattr__(self, "basis", kept)
 
     def of_moment(self, total: Integers) -> Integers:
         """Multiply by the basis from both sides."""
