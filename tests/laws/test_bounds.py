@@ -50,7 +50,7 @@ def test_a_drawn_direction_captures_what_is_promised(name: str) -> None:
     draws = np.array([bingham(np.diag(spectrum), 0.5, spectrum, bits) for _ in range(400)])
     bound = bounds.direction_loss(len(spectrum), 0.5, BETA)
     assert bound < spectrum[0] / 4  # far from the trivial one
-    check(spectrum[0] - draws**2 @ spectrum, bound, BETA, slack=3.6 if len(spectrum) == 2 else 1.9)
+    check(spectrum[0] - draws**2 @ spectrum, bound, BETA, slack=3.6 if len(spectrum) == 2 else 2.2)
 
 
 @pytest.mark.parametrize("m", [2, 3, 10, 100, 784])

@@ -58,7 +58,8 @@ def bingham(matrix: Floats, concentration: float, guess: Floats, bits: Bits, *, 
         is, which has probability below 2⁻⁶⁴, are there more.
     """
     m = len(matrix)
-    assert concentration >= 0 and np.isfinite(matrix).all(), "only the curator calls this, with a finite matrix"
+    assert concentration >= 0
+    assert np.isfinite(matrix).all(), "only the curator calls this"
     if m == 1:
         return np.ones(1)
     if fixed:
