@@ -51,8 +51,8 @@ def covariance(
     postprocess : {"shrink", "project", "clip", "none"}, optional
         How the estimate is made from the noisy matrix; it costs no privacy. By default the mechanism's own.
     neighbors : {"replace", "add-remove"}
-        "replace": n is public. "add-remove": n is private; a part of the budget pays for it, or the centred
-        matrix holds it.
+        "replace": n is public. "add-remove": n is private; a part of the budget pays for it, or the corner
+        of a centred noisy matrix holds it.
     center : bool
         True: the release has a mean and a centred covariance, from one noisy matrix.
     columns : list of names or positions, optional

@@ -26,7 +26,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpcov.errors import ParameterError, check_choice, check_real
+from dpcov.errors import ParameterError, check_choice, check_real, shown
 
 Floats = NDArray[np.float64]
 
@@ -126,8 +126,8 @@ def eigenvectors_error(
     values with beta/2. Making eigenvalues descend and clipping are projections onto convex sets that hold the truth: they
     move no vector away from it. The paper: Õ(d/ε₀ + √(Σ (d/εᵢ)(1/ε₀ + λᵢ))).
     """
-    true = _descending(eigenvalues)
-    d = len(true)
+    _check_beta(beta)
+    d = len(true := _descending(eigenvalues))
     if len(epsilons) != d - 1:
         raise ParameterError(f"epsilons must be {d - 1} numbers, got {len(epsilons)}. Hint: the last direction is free.")
     concentrations = [exponent(epsilon, neighbors=neighbors, constants=constants) for epsilon in epsilons]
@@ -238,12 +238,12 @@ def _descending(eigenvalues: ArrayLike) -> Floats:
 
 def _check_size(d: int) -> None:
     if isinstance(d, bool) or not isinstance(d, int) or d < 1:
-        raise ParameterError("a dimension must be an integer from 1 on, got another. Hint: count the columns.")
+        raise ParameterError(f"dimensions must be integers from 1 on, got {shown(d)}. Hint: count the columns.")
 
 
 def _check_positive(**numbers: float) -> None:
     for name, value in numbers.items():
-        check_real(name, value, "positive and finite", math.ulp(0.0), np.finfo(np.float64).max, "1 is a usual budget")
+        check_real(name, value, "positive and finite", math.ulp(0.0), np.finfo(np.float64).max, "check its units")
 
 
 def _check_beta(beta: float) -> None:

@@ -1,10 +1,11 @@
 """The only door: the one object that holds data and noise together.
 
 Each primitive does the same five things in the same order, and nothing else touches rows:
-read the exact sum, commit the charge, draw the noise, record one line, answer.
+read the exact sum, commit the charge, draw the noise, record one line, answer. (`peel` charges all at once, answers piece by
+piece, and records when it is closed.)
 
 A charge is committed before the first random bit is drawn and is never taken back; a read that fails costs nothing.
-Privacy of any use of a curator is adaptive composition of the lines of `Curator.spent`: docs/guarantee.md.
+Privacy of any use of a curator is adaptive composition of what it charged: docs/guarantee.md.
 """
 
 from __future__ import annotations
@@ -38,9 +39,7 @@ from dpcov.statistics.moments import (
     check_neighbors,
     corner_count,
 )
-from dpcov.statistics.spectral import Diagonal, Quotients, Spectrum, Values, to_floats
-
-ANSWERED, PEELED = (*STATISTICS, Spectrum, Diagonal), (Values, Quotients)  # what is proved, and nothing else
+from dpcov.statistics.spectral import ANSWERED, PEELED, Diagonal, Spectrum, Values, check_measure, eigenvalues, to_floats
 
 
 class Curator(Account):
@@ -57,16 +56,17 @@ class Curator(Account):
     neighbors : {"replace", "add-remove"}
         Which data sets must look alike.
     bits : Bits
-        Where randomness comes from.
+        Randomness.
     """
 
     def __init__(self, source: Source, grid: Grid, budget: Budget, neighbors: str, bits: Bits) -> None:
         check_neighbors(neighbors)
         check_exact_blas()
         super().__init__(budget)
-        self._source, self._bits = source, bits
-        self._grid, self._neighbors = grid, neighbors
+        self._source, self._grid, self._neighbors, self._bits = source, grid, neighbors, bits
         self._noisy_n: int | None = None
+        self._held: dict[SecondMoment, NDArray[np.int64]] = {}
+        self._peels: list[Peel] = []
 
     @property
     def grid(self) -> Grid:
@@ -105,8 +105,7 @@ class Curator(Account):
 
     def take_n(self, moment: Answer) -> None:
         """Take the private number of rows, at least 1, from a centred second moment: its corner is n·a². Costs nothing more."""
-        ours = moment.statistic == SecondMoment.name and any(moment is answer for answer in self._answers)
-        if not self.grid.center or not ours:
+        if not self.grid.center or moment.statistic != SecondMoment.name or not any(moment is a for a in self._answers):
             raise ParameterError("moment must be this curator's answer about centred rows, got another. Hint: ask_n(budget).")
         self._noisy_n = corner_count(int(moment.integers[0]), self.grid)
 
@@ -139,6 +138,10 @@ class Curator(Account):
         self._record(Spend(statistic.name, law.law, budget), answer)
         return answer
 
+    def hold(self) -> None:
+        """Read the second moment and keep it, before anything is charged: a stream can be read once, for several questions."""
+        self._held[self.second_moment()] = self._read_small(self.second_moment())
+
     def spectrum(self, budget: Budget, *, noise: str) -> Answer:
         """Answer the eigenvalues of the second moment, descending: docs/mechanisms/eigenvectors.md."""
         return self.noisy(Spectrum(self.second_moment(), self.d), budget, noise=noise)
@@ -156,7 +159,7 @@ class Curator(Account):
         -------
         ``values`` for all values together and ``directions`` for all draws together: docs/mechanisms/eigenvectors.md.
         """
-        self._check_measure(measure, PEELED)
+        check_measure(measure, self.second_moment(), PEELED)
         if type(directions) not in (PureDP, ZCDP):
             raise ParameterError(
                 f"directions must be a PureDP or ZCDP, got {shown(directions)}. Hint: ApproxDP has an epsilon."
@@ -166,13 +169,19 @@ class Curator(Account):
         self._refuse_beyond(*charges)
         self._check_rows()
         exact = to_floats(self._read_small(measure.moment), measure.moment)
+        spectrum = eigenvalues(exact)
         self._charge(*charges)
         answer = partial(self._value, np.zeros(0, dtype=np.int64) if law is None else self._draw(measure, law))
         sample = partial(self._direction, fixed=fixed)
-        return Peel(exact, measure, law, answer, (values, directions), self.neighbors, sample, self._record)
+        self._peels.append(
+            Peel(exact, spectrum, measure, law, answer, (values, directions), self.neighbors, sample, self._record)
+        )
+        return self._peels[-1]
 
     def release(self, kind: str, mechanism: str, *, postprocess: str, **options: Option) -> Release:
         """Put everything answered so far into one record."""
+        if not all(peel.closed for peel in self._peels):
+            raise ParameterError("peels must be closed before the release, got an open one. Hint: peel.close().")
         return Release(
             kind=kind,
             privacy=self.budget,
@@ -197,22 +206,13 @@ class Curator(Account):
         self, statistic: Measure, budget: Budget, noise: str, at_least: Fraction | None, known: tuple[type, ...] = ANSWERED
     ) -> NoiseLaw:
         """Set the law from public numbers."""
-        self._check_measure(statistic, known)
+        check_measure(statistic, self.second_moment(), known)
         if not isinstance(at_least, Fraction | None):
             raise ParameterError(f"at_least must be a Fraction, got {shown(at_least)}. Hint: exact numbers only.")
         law = calibrated(statistic, budget, self.neighbors, noise, at_least)
         if isinstance(self.budget, ApproxDP):
             check_tail(law, self.budget)
         return law
-
-    def _check_measure(self, statistic: Measure, known: tuple[type, ...]) -> None:
-        """Refuse what is not proved: other statistics, of other rows, or more numbers than an orthonormal basis has."""
-        fits = getattr(statistic, "d", self.d) == self.d and getattr(statistic, "grid", self.grid) == self.grid
-        fits = fits and type(getattr(statistic, "moment", self.second_moment())) is SecondMoment
-        fits = fits and getattr(statistic, "count", 1) in range(1, self.d + 1)
-        fits = fits and (not isinstance(statistic, Spectrum) or statistic.count == self.d)
-        if type(statistic) not in known or not fits:
-            raise ParameterError("statistic must be one of this curator's rows, got another. Hint: curator.second_moment().")
 
     def _check_rows(self) -> None:
         """Refuse a public number of rows that has no second moment, or would not leave room for the noise."""
@@ -233,9 +233,9 @@ class Curator(Account):
 
     def _read_small(self, moment: SecondMoment) -> NDArray[np.int64]:
         """Read a second moment whose sums have not wrapped: what is derived from it would not be private otherwise."""
-        exact = self._read(moment)
+        exact = self._held[moment] if moment in self._held else self._read(moment)
         if self._source.n > MAX_ROWS:
-            raise ParameterError("data must have at most 2**30 rows for eigenvalues and directions, got more. Hint: gaussian.")
+            raise ParameterError("data must have at most 2**30 rows for directions, got more. Hint: mechanism='gaussian'.")
         return exact
 
     def _draw(self, statistic: Measure, law: NoiseLaw) -> NDArray[np.int64]:

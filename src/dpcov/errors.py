@@ -3,7 +3,7 @@
 ::
 
     DpcovError
-    ├── ParameterError (ValueError)    an argument is wrong; nothing was read or spent
+    ├── ParameterError (ValueError)    an argument is wrong, or a stream is empty or too long; nothing was spent
     ├── BudgetError (RuntimeError)     a question would cost more than is left; nothing was spent
     ├── SchemaError (ValueError)       a schema is wrong, or does not fit the table; nothing was read or spent
     ├── ReleaseError (ValueError)      a release file is damaged, edited or too new

@@ -23,7 +23,7 @@ from dpcov.privacy.calibrate import bingham_concentration
 from dpcov.privacy.noise import NoiseLaw
 from dpcov.privacy.sphere import MAX_CONCENTRATION, Bingham, peeled_guess
 from dpcov.release import DIRECTION_BITS, Answer, Spend
-from dpcov.statistics.spectral import VALUE_BITS, Quotients, Values, eigenvalues, to_steps
+from dpcov.statistics.spectral import VALUE_BITS, Quotients, Values, to_steps
 
 Floats = NDArray[np.float64]
 Sampler = Callable[[Floats, float, Floats], Floats]
@@ -49,6 +49,7 @@ class Peel:
     def __init__(
         self,
         matrix: Floats,
+        spectrum: Floats,
         measure: Values,
         value_law: NoiseLaw | None,
         answer: Callable[[int, int], int],
@@ -60,7 +61,7 @@ class Peel:
         self._matrix, self._measure, self._value_law, self._answer = matrix, measure, value_law, answer
         self._value_budget, self._budget = budgets
         self._neighbors, self._sample, self._record = neighbors, sample, record
-        self._guess = eigenvalues(matrix)
+        self._guess = spectrum  # exact before the first draw, guessed after it
         self._left = Fraction(1)
         self._concentrations: list[Fraction] = []
         self._vectors: list[Floats] = []
@@ -68,6 +69,11 @@ class Peel:
         self._values: list[int] = []
         self._taken, self._closed = 0, False
         self._lock = threading.Lock()
+
+    @property
+    def closed(self) -> bool:
+        """Whether everything drawn is on record."""
+        return self._closed
 
     @property
     def left(self) -> Fraction:

@@ -200,7 +200,8 @@ class Release:
         values = answer.values
         if answer.statistic == "spectrum":
             values = monotone(values)[: len(self.directions)]
-        return values if self.postprocess == "none" else np.clip(values, 0.0, self.n)
+        # A negative value of `kapralov-talwar` corrects what was subtracted before: only the whole is clipped.
+        return values if self.postprocess == "none" or answer.statistic == "quotients" else np.clip(values, 0.0, self.n)
 
     def _answer(self, statistic: str) -> Answer | None:
         return next((answer for answer in self.answers if answer.statistic == statistic), None)

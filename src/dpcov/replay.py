@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.curator import PEELED, Curator
+from dpcov.curator import Curator
 from dpcov.errors import DpcovError
 from dpcov.linalg import unpack
 from dpcov.privacy.bits import SystemBits
@@ -27,7 +27,7 @@ from dpcov.release import Release, Spend
 from dpcov.sources.base import Source
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.moments import REPLACE, Measure
-from dpcov.statistics.spectral import Quotients, Values
+from dpcov.statistics.spectral import PEELED, Quotients, Values
 
 FLOAT_SLACK = 1e-12
 

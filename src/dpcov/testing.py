@@ -82,6 +82,9 @@ class ScriptedCurator(Curator):
         super().__init__(NoSource(n, d), Grid(row_norm, center=center), budget, neighbors, SeededBits(0))
         self._script = iter(answers)
 
+    def hold(self) -> None:
+        """Do nothing: the script gives each question its own answer."""
+
     def _read(self, statistic: Measure) -> NDArray[np.int64]:
         answer = np.asarray(next(self._script), dtype=np.float64)
         entries = pack(answer) if answer.ndim == 2 else answer.reshape(-1)

@@ -120,7 +120,7 @@ MUTANTS = {
         by="tests/distribution/test_discrete.py",
     ),
     "one draw for all entries": mutant(
-        ("curator.py", "if type(statistic) not in known or not fits:", "if False:"),
+        ("statistics/spectral.py", "if type(measure) not in known or not fits:", "if False:"),
         by="tests/scripted/test_curator.py::TestStatisticsThatDoNotFit::test_another_shape_or_grid",
     ),
     "the last check is loose": mutant(

@@ -38,13 +38,16 @@ def question(noise: str, budget: Budget, moment: SecondMoment, neighbors: str) -
     served = _served(noise, budget, moment, neighbors, one_answer=not count_wanted)
     asked = Question(noise, served, None)
     if count_wanted:
-        # The optimal shares for ‖second moment‖_F ≈ 0.35: docs/mechanisms/gaussian.md and wishart.md
-        d = moment.d
-        share = Fraction(4, 5 * d + 8) if isinstance(served, PureDP) else Fraction(1, 2 * d + 2)
+        share = count_share(served, moment.d)
         asked = Question(noise, served.share(1 - share), served.share(share))
     if isinstance(budget, ApproxDP):
         check_tail(asked.law(moment, neighbors), budget)
     return asked
+
+
+def count_share(budget: Budget, d: int) -> Fraction:
+    """Return the count's share under add-remove, the best for ‖second moment‖_F ≈ 0.35: docs/mechanisms/gaussian.md."""
+    return Fraction(4, 5 * d + 8) if isinstance(budget, PureDP) else Fraction(1, 2 * d + 2)
 
 
 def _served(noise: str, budget: Budget, moment: SecondMoment, neighbors: str, *, one_answer: bool) -> Budget:

@@ -13,7 +13,7 @@ code          mathematics
 ============  ========================================================================
 ``values``    :math:`\hat\lambda_i`, noisy :math:`u_i^T S u_i` or eigenvalues
 ``slack``     :math:`\tau`, how far a noisy value may be off, with probability 1 − beta
-``weights``   :math:`\sqrt{\hat\lambda_i + \tau}` (zCDP: cube root), what a direction's ε is proportional to
+``weights``   :math:`\sqrt{\hat\lambda_i + \tau}`, shares of ε; zCDP: power ⅔, shares of ρ
 ============  ========================================================================
 """
 
@@ -26,10 +26,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.curator import Curator
-from dpcov.errors import ParameterError, check_choice, check_real, shown
+from dpcov.errors import check_choice, check_real
 from dpcov.linalg import monotone
 from dpcov.mechanisms.additive import wants_paper
-from dpcov.mechanisms.spectral import checked_postprocess, noise_for, served, share_of_rest, weights_of, without_count
+from dpcov.mechanisms.spectral import (
+    checked_postprocess,
+    checked_rank,
+    noise_for,
+    served,
+    share_of_rest,
+    weights_of,
+    without_count,
+)
 from dpcov.privacy.budget import ZCDP, Budget, PureDP
 from dpcov.release import OPTIONS, Option, Release
 from dpcov.statistics.moments import REPLACE
@@ -88,11 +96,9 @@ def eigenvectors(
         "timing": timing,
     }
     for name in ("allocation", "values", "timing"):
-        check_choice(name, options[name], OPTIONS[name], "leave it out for the first")
-    if isinstance(rank, bool) or not isinstance(rank, int) or not 0 <= rank <= curator.d:
-        raise ParameterError(f"rank must be an integer from 1 to {curator.d}, or 0 for all, got {shown(rank)}. Hint: rank=2.")
+        check_choice(name, options[name], OPTIONS[name], f"leave it out for {OPTIONS[name][0]!r}")
     paper = wants_paper(constants)
-    count, share = rank or curator.d, VALUES_SHARE[values]
+    count, share = checked_rank(rank, curator.d), VALUES_SHARE[values]
     moment = curator.second_moment()
     along, spectrum = Values(moment, count), Spectrum(moment, curator.d)
     whole = without_count(

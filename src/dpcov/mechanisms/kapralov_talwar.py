@@ -13,9 +13,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpcov.curator import Curator
-from dpcov.errors import ParameterError, shown
 from dpcov.mechanisms.additive import wants_paper
-from dpcov.mechanisms.spectral import checked_postprocess, noise_for, served, without_count
+from dpcov.mechanisms.spectral import checked_postprocess, checked_rank, noise_for, served, without_count
 from dpcov.privacy.budget import Budget, PureDP
 from dpcov.release import Release
 from dpcov.statistics.spectral import Quotients
@@ -42,9 +41,7 @@ def kapralov_talwar(
     """
     chosen = checked_postprocess(postprocess)
     paper = wants_paper(constants)
-    if isinstance(rank, bool) or not isinstance(rank, int) or not 0 <= rank <= curator.d:
-        raise ParameterError(f"rank must be an integer from 1 to {curator.d}, or 0 for all, got {shown(rank)}. Hint: rank=2.")
-    rounds = rank or curator.d
+    rounds = checked_rank(rank, curator.d)
     measure = Quotients(curator.second_moment(), rounds)
     whole = without_count(curator, served("kapralov-talwar", budget, (PureDP,)), measure, VALUES_SHARE)
     value_budget, direction_budget = whole.share(VALUES_SHARE), whole.share(1 - VALUES_SHARE)

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.curator import Curator
-from dpcov.errors import ParameterError, check_choice
+from dpcov.errors import ParameterError, check_choice, shown
+from dpcov.mechanisms.additive import count_share
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.statistics.calibrated import GAUSSIAN, LAPLACE, calibrated
 from dpcov.statistics.moments import REPLACE
@@ -38,6 +39,15 @@ def checked_postprocess(postprocess: str | None) -> str:
     return chosen
 
 
+def checked_rank(rank: object, d: int) -> int:
+    """Return how many directions are wanted: 0 means all."""
+    if isinstance(rank, bool) or not isinstance(rank, int) or not 0 <= rank <= d:
+        raise ParameterError(
+            f"rank must be an integer from 1 to {d}, or 0 for all, got {shown(rank)}. Hint: leave it out for all."
+        )
+    return rank or d
+
+
 def noise_for(budget: Budget) -> str:
     """Return the exact noise of a notion."""
     return LAPLACE if isinstance(budget, PureDP) else GAUSSIAN
@@ -45,11 +55,11 @@ def noise_for(budget: Budget) -> str:
 
 def without_count(curator: Curator, budget: PureDP | ZCDP, measure: Values, value_share: Fraction) -> PureDP | ZCDP:
     """Pay for n where it is private, and return what is left; a budget too small for the values is refused first."""
-    d = curator.d
-    share = Fraction(4, 5 * d + 8) if isinstance(budget, PureDP) else Fraction(1, 2 * d + 2)
+    share = count_share(budget, curator.d)
     left = budget if curator.neighbors == REPLACE else budget.share(1 - share)
     calibrated(measure, left.share(value_share), curator.neighbors, noise_for(budget))
     left.share(1 - value_share).share(Fraction(1, STEPS))  # refuses a budget whose digits leave no room for shares
+    curator.hold()
     if curator.neighbors != REPLACE:
         curator.ask_n(budget.share(share))
     return left

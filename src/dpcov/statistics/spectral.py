@@ -9,8 +9,7 @@ L1 of either           Weyl and trace; trace          2 (d=1: 1)     1
 L2 of either           Hoffman-Wielandt; Frobenius    √2 (d=1: 1)    1
 =====================  =============================  =============  ==========
 
-Rounding adds at most one step to each number, and the errors of float64 at most another: two steps each are in the
-sensitivities.
+Two steps for each number are in the sensitivities: one for rounding, one set aside for float64 (docs/guarantee.md).
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 from dpcov.errors import EngineError, ParameterError
 from dpcov.linalg import sqrt_up, unpack
 from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import ADD_REMOVE, REPLACE, Integers, Part, SecondMoment
+from dpcov.statistics.moments import ADD_REMOVE, REPLACE, STATISTICS, Integers, Measure, Part, SecondMoment
 
 Floats = NDArray[np.float64]
 
@@ -144,3 +143,18 @@ class Diagonal(Values):
 
     def __hash__(self) -> int:
         return hash((self.moment, self.count))
+
+
+ANSWERED: tuple[type, ...] = (*STATISTICS, Spectrum, Diagonal)
+PEELED: tuple[type, ...] = (Values, Quotients)
+"""What is proved: a curator answers nothing else, at once or direction by direction."""
+
+
+def check_measure(measure: Measure, moment: SecondMoment, known: tuple[type, ...]) -> None:
+    """Refuse what is not proved: other measures, of other rows, or more numbers than an orthonormal basis has."""
+    fits = getattr(measure, "d", moment.d) == moment.d and getattr(measure, "grid", moment.grid) == moment.grid
+    if isinstance(measure, Values):
+        fits = measure.moment == moment and type(measure.moment) is SecondMoment and measure.count in range(1, moment.d + 1)
+        fits = fits and (not isinstance(measure, Spectrum) or measure.count == moment.d)
+    if type(measure) not in known or not fits:
+        raise ParameterError("statistic must be one of this curator's rows, got another. Hint: curator.second_moment().")

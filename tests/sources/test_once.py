@@ -1,0 +1,46 @@
+"""A stream that can be read once serves every mechanism, in both relations, or nothing is charged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import dpcov
+from dpcov.curator import Curator
+
+ROWS = np.random.default_rng(8).normal(size=(300, 3)) * 0.3
+CASES: list[dict[str, Any]] = [{"mechanism": name} for name in dpcov.MECHANISMS["covariance"]]
+CASES += [{"mechanism": "eigenvectors", "values": "spectrum"}, {"mechanism": "eigenvectors", "rank": 1}]
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("neighbors", ["replace", "add-remove"])
+@pytest.mark.parametrize("options", CASES, ids=lambda options: "-".join(map(str, options.values())))
+def test_a_reader_is_read_once_for_all_questions(options: dict[str, Any], neighbors: str, center: bool) -> None:
+    budget = dpcov.ZCDP(5) if options["mechanism"] == "gaussian" else dpcov.PureDP(5)
+    table = pa.table({f"c{j}": ROWS[:, j] for j in range(3)})
+    made = [
+        dpcov.covariance(data, budget, row_norm=1, neighbors=neighbors, center=center, seed=3, **options)
+        for data in (table.to_reader(max_chunksize=70), table)
+    ]
+    for one, other in zip(made[0].answers, made[1].answers, strict=True):
+        assert np.array_equal(one.integers, other.integers)
+
+
+@pytest.mark.parametrize("options", CASES, ids=lambda options: "-".join(map(str, options.values())))
+def test_a_stream_that_breaks_costs_nothing(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> Any:
+        yield pa.record_batch({"c0": [0.1]})
+        raise OSError("the wire was cut")
+
+    def charged(*_: Any) -> None:
+        raise AssertionError("something was charged")
+
+    monkeypatch.setattr(Curator, "_charge", charged)
+    reader = pa.RecordBatchReader.from_batches(pa.schema([("c0", pa.float64())]), broken())
+    budget = dpcov.ZCDP(5) if options["mechanism"] == "gaussian" else dpcov.PureDP(5)
+    with pytest.raises(dpcov.EngineError):
+        dpcov.covariance(reader, budget, row_norm=1, neighbors="add-remove", **options)
