@@ -220,7 +220,7 @@ class Release:
         return statement(promised, self.neighbors, self.n, self.seeded, public)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the release as JSON; the file appears whole or not at all."""
+        """Write the release as JSON; the file appears whole or not at all, in place of one that was there."""
         from dpcov.release_file import write
 
         write(self, path)

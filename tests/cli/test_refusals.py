@@ -104,7 +104,7 @@ BEFORE_READING = {
     "text called Parquet": (written("t.parquet", f"{SECRET},{NUMBER}"), ["t.parquet", *BUDGET, *SCHEMED, *OUTPUT], 4),
     "a Parquet file without rows": (without_rows, ["none.parquet", *BUDGET, *SCHEMED, *OUTPUT], 2),
     "a CSV file without names": (
-        written("n.csv", f"{NUMBER},{SECRET}\n1,a\n"), ["n.csv", *BUDGET, "--row-norm", "1", *OUTPUT], 4,
+        written("n.csv", f"{NUMBER},{SECRET}\n1,a\n"), ["n.csv", *BUDGET, "--row-norm", "1", *OUTPUT], 2,
     ),
     "output in no folder": (nothing, [*CSV, *BUDGET, *SCHEMED, "-o", "missing/out.json"], 4),
     "output is a directory": (folder_and_devices, [*CSV, *BUDGET, *SCHEMED, "-o", "folder"], 4),

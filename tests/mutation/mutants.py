@@ -312,11 +312,11 @@ MUTANTS = {
         by="tests/laws/test_spectral.py::TestDoor::test_the_whole_peel_is_charged_at_once",
     ),
     "one draw for all eigenvalues": mutant(
-        ("curator.py", "not isinstance(statistic, Spectrum) or statistic.count == self.d", "True"),
+        ("statistics/spectral.py", "not isinstance(measure, Spectrum) or measure.count == moment.d", "True"),
         by="tests/laws/test_spectral.py::TestDoor::test_questions",
     ),
     "the last value answered again": mutant(
-        ("curator.py", 'getattr(statistic, "count", 1) in range(1, self.d + 1)', "True"),
+        ("statistics/spectral.py", " and measure.count in range(1, moment.d + 1)", ""),
         by="tests/laws/test_spectral.py::TestDoor::test_peels",
     ),
     "concentrations of a file not added up": mutant(

@@ -72,9 +72,20 @@ def test_a_first_row_taken_for_names_is_not_quoted(tmp_path: Path) -> None:
     with pytest.raises(SchemaError) as caught:
         dpcov.covariance(written(tmp_path, "Smith,Smith\nDoe,Roe\n"), ONE, row_norm=1)
     assert "Smith" not in str(caught.value)
-    with pytest.raises(EngineError) as refused:
+    with pytest.raises(ParameterError) as refused:
         dpcov.covariance(written(tmp_path, "424242,3\n5,6\n"), ONE, row_norm=1)
     assert "424242" not in str(refused.value)
+
+
+@pytest.mark.parametrize(("name", "line"), [("a.csv", "a;b"), ("a.csv", "a\tb"), ("a.csv", "a|b"), ("a.tsv", "a;b")])
+def test_another_separator_is_not_one_long_name(tmp_path: Path, name: str, line: str) -> None:
+    with pytest.raises(ParameterError, match="must be separated by"):
+        dpcov.covariance(written(tmp_path, f"{line}\n1;2\n", name), ONE, row_norm=1)
+
+
+def test_an_empty_file_says_so(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match="that is empty"):
+        dpcov.covariance(written(tmp_path, ""), ONE, row_norm=1)
 
 
 def test_an_index_column_without_a_name_does_not_matter_to_a_schema(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         code = cli.main(arguments, prog_name="dpcov", standalone_mode=False)
     except click.exceptions.Abort:
-        code = _told("interrupted", 130)
+        code = _told("interrupted; a release that was written already is whole, and was paid for", 130)
     except getattr(click.exceptions, "NoArgsIsHelpError", ()) as error:
         click.echo(error.format_message(), err=True)
         code = 2

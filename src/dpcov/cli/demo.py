@@ -62,7 +62,7 @@ def _checked_targets(output: str) -> tuple[Path, Path]:
         own = load(output).feature_names == tuple(BOUNDS)
     except DpcovError:
         own = False
-    target = checked_target(output, force=own, kept="it is not the demo's")
+    target = checked_target(output, force=own, kept="it is not the demo's", hint="choose a new name")
     if target.suffix.lower() == ".png":
         raise ParameterError(f"output must not end in .png, got {output!r}. Hint: that is the picture; name a .json file.")
     return target, checked_picture(str(target.with_suffix(".png")))

@@ -70,6 +70,7 @@ def facts(release: Release) -> dict[str, Any]:
         "mechanism": release.mechanism,
         "requested": release.requested,
         "postprocess": release.postprocess,
+        "options": dict(release.options),
         "n": release.n,
         "d": release.d,
         "center": release.center,
@@ -92,13 +93,12 @@ def known_error(release: Release) -> float | None:
 
 def error_line(release: Release, *, known_n: bool = True) -> str:
     """Say how large the noise is expected to be, and compared with what; for n = 1 divided by an n that is not known."""
-    largest = release.row_norm**2
     expected = known_error(release)
     if expected is None:
         return "Expected error: not known before reading; the error of drawn directions depends on the spectrum."
-    error = f"{expected * largest:.3g}" + ("" if known_n else " / n")
-    rows = "rows" if release.schema is None else "encoded rows"
+    error = f"{expected:.3g}" + ("" if known_n else " / n")
+    rows = "rows divided by row_norm" if release.schema is None else "encoded rows"
     return (
         f"Expected error: {error}, the r.m.s. Frobenius norm of the noise in the second moment of the {rows}, "
-        f"whose own norm is at most {largest:g}; post-processing makes it smaller."
+        f"whose own norm is at most 1; post-processing makes it smaller."
     )

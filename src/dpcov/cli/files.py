@@ -6,7 +6,9 @@ import os
 from pathlib import Path
 
 
-def checked_target(output: str, *, force: bool, kept: str, inputs: tuple[str, ...] = ()) -> Path:
+def checked_target(
+    output: str, *, force: bool, kept: str, inputs: tuple[str, ...] = (), hint: str = "choose a new name, or --force"
+) -> Path:
     """Return a path that can be written, or refuse it: now, before anything is spent.
 
     ``kept`` says why an existing file stays without ``force``; a file among ``inputs`` stays in any case.
@@ -14,6 +16,8 @@ def checked_target(output: str, *, force: bool, kept: str, inputs: tuple[str, ..
     from dpcov.errors import EngineError, ParameterError
     from dpcov.paths import checked_path
 
+    if output == "-":
+        raise ParameterError("output must be the name of a file, got '-'. Hint: a release is written whole, not streamed.")
     target = checked_path(output)
     if target.exists():
         if not target.is_file():
@@ -22,7 +26,7 @@ def checked_target(output: str, *, force: bool, kept: str, inputs: tuple[str, ..
         if any(os.path.exists(path) and target.samefile(path) for path in inputs):  # noqa: PTH110 - any text is a path here
             raise ParameterError(f"output must be another file than the inputs, got {output!r}. Hint: choose a new name.")
         if not force:
-            raise ParameterError(f"output must not exist yet, got {output!r}: {kept}. Hint: choose a new name, or --force.")
+            raise ParameterError(f"output must not exist yet, got {output!r}: {kept}. Hint: {hint}.")
     probe = target.parent / f".dpcov-{os.getpid()}.probe"
     try:
         probe.touch(exist_ok=False)

@@ -12,7 +12,7 @@ from dpcov.cli.options import budget_options, center_option, json_option, neighb
 if TYPE_CHECKING:
     from dpcov.privacy.budget import Budget
 
-EXAMPLE = "\b\nExample:\n  dpcov plan covariance --n 48842 --d 108 --epsilon 1"
+EXAMPLE = "\b\nExample:\n  dpcov plan covariance --n 48842 --d 110 --epsilon 1"
 
 
 @click.group(epilog=EXAMPLE)

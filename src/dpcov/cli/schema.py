@@ -70,8 +70,18 @@ def check(file: str, data: str | None, as_json: bool) -> None:
     out.print(table)
     out.print(f"d = {len(checked.feature_names)} features in all.")
     if data is not None:
-        out.print(f"{printable(data)} fits: every column is there, with a fitting type.", soft_wrap=True)
+        out.print(f"{printable(data)} fits: {_fit(data)}", soft_wrap=True)
         out.print(f"Columns of the table that the schema does not use: {unused}.")
+
+
+def _fit(data: str) -> str:
+    from dpcov.sources.opening import open_table
+
+    if open_table(data, names_matter=False).parsed:
+        return (
+            "every column is there. A CSV file declares no types: cells that are no number, or no level, will count as missing."
+        )
+    return "every column is there, with a fitting type."
 
 
 def _kinds(data: str) -> list[tuple[str, str]]:

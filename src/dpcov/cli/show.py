@@ -45,6 +45,8 @@ def print_release(release: Release, limit: int | None) -> None:
     numerics = " and ".join(sorted({answer.noise.numerics for answer in release.answers}))
     clip = f"rows clipped to norm {release.row_norm:g}" if release.schema is None else "values clipped to public bounds"
     out.print(f"Numbers: {clip}, on a {release.grid_bits}-bit grid; {numerics} noise.")
+    if release.options:
+        out.print("Options: " + ", ".join(f"{name}={value}" for name, value in release.options.items()) + ".", soft_wrap=True)
     out.print(error_line(release), soft_wrap=True)
     out.print(spends_table(release))
     heading, sizes = roots(release)

@@ -58,7 +58,7 @@ def check_numeric(name: str, kind: Type, *, parsed: bool) -> None:
     if not (is_numeric(kind) or (parsed and is_text(kind))):
         raise SchemaError(
             f"column {name!r} must be numeric, got the declared type {_named(kind)}. "
-            f"Hint: a schema can give it levels or ignore it."
+            f"Hint: {'a schema can give it levels' if is_text(kind) else 'convert it to numbers first, or leave it out'}."
         )
 
 
@@ -74,9 +74,9 @@ def check_categorical(name: str, kind: Type, column: Categorical, *, parsed: boo
             f"levels of column {name!r} must differ without blanks, as cells of a CSV file are trimmed. Hint: merge them."
         )
     if not (fits[column.kind] or pa.types.is_null(_values(kind))):
+        hint = "write the levels as the column holds them" if is_text(kind) or is_numeric(kind) else "convert it, or ignore it"
         raise SchemaError(
-            f"levels of column {name!r} must fit its type, got {column.kind} levels for {_named(kind)}. "
-            f"Hint: write the levels as the column holds them."
+            f"levels of column {name!r} must fit its type, got {column.kind} levels for {_named(kind)}. Hint: {hint}."
         )
 
 
@@ -134,4 +134,4 @@ def _values(kind: Type) -> Type:
 
 def _named(kind: Type) -> str:
     """Return a type's name; that of a nested type could hold the names of its fields."""
-    return str(_values(kind)) if not pa.types.is_nested(kind) else "a nested type"
+    return str(_values(kind)) if not pa.types.is_nested(kind) else "of nested values"

@@ -22,6 +22,8 @@ BUFFER = 2**16  # bytes of a column read at a time; else Arrow holds whole row g
 CSV_BLOCK = 2**22  # bytes of text at a time; a single line may not be longer
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
+OTHER_SEPARATORS = {",": ";\t|", "\t": ";|"}
+LINES = "check that the file is whole and in UTF-8, and that each line has as many cells as the first"
 COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
 
@@ -88,14 +90,22 @@ class CsvTable:
 
     def __init__(self, path: Path, separator: str, compression: str | None) -> None:
         self._path, self._separator, self._compression = path, separator, compression
-        with reading():
+        if path.stat().st_size == 0:
+            raise EngineError(f"data must have a first line of names, got {path.name!r} that is empty. Hint: write the names.")
+        with reading(LINES):
             self.names = list(self._reader([])[0].schema.names)
+        if len(self.names) == 1 and any(other in self.names[0] for other in OTHER_SEPARATORS[separator]):
+            kind = "tabs" if separator == "\t" else "commas"
+            raise ParameterError(
+                f"data must be separated by {kind}, got {path.name!r} with another separator in its first line. "
+                f"Hint: export it again; .csv means commas, .tsv tabs."
+            )
         self.types: list[Any] = [pa.large_binary()] * len(self.names)
 
     def check_names(self) -> None:
         """Refuse a first line that holds numbers or blanks: it would be a person's row, and names are published."""
         if any(re.fullmatch(r"\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*|\s*", name) for name in self.names):
-            raise EngineError(
+            raise ParameterError(
                 f"data must have a first line of names, got {self._path.name!r} whose first line holds numbers or blanks. "
                 f"Hint: without names it would publish a person's row."
             )
@@ -126,7 +136,7 @@ class CsvTable:
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[tuple[Batch, float | None]]:  # noqa: ARG002
         """Parse the file in blocks of text."""
-        with reading():
+        with reading(LINES):
             size = self._path.stat().st_size or 1
             reader, raw = self._reader(columns)
             for batch in reader:

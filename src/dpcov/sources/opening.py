@@ -38,10 +38,10 @@ def open_source(
     return ArrowSource(table, _names(columns, table.names), schema, center, progress)
 
 
-def open_table(data: Any) -> Any:
-    """Return the table behind a path or a frame, for its names and types."""
+def open_table(data: Any, *, names_matter: bool = True) -> Any:
+    """Return the table behind a path or a frame, for its names, where they matter, and types."""
     table = _table(data, None)
-    if hasattr(table, "check_names"):
+    if names_matter and hasattr(table, "check_names"):
         table.check_names()
     return table
 

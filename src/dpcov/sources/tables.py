@@ -125,17 +125,15 @@ class ArrayTable:
 class reading:  # noqa: N801 - reads as a word in `with reading():`
     """Replace the messages of libraries, which may quote cells, by one that cannot."""
 
+    def __init__(self, hint: str = "check that the table or file is whole, and that the query runs") -> None:
+        self._hint = hint
+
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if isinstance(error, Exception) and not isinstance(error, DpcovError):  # duckdb, for one, has its own
-            raise_alone(
-                EngineError(
-                    "data must be readable to the end, and is not. Hint: check that the table or file is whole, "
-                    "and that each line of a CSV file has as many cells as the header."
-                )
-            )
+            raise_alone(EngineError(f"data must be readable to the end, got a failure. Hint: {self._hint}."))
 
 
 def raise_alone(error: EngineError) -> NoReturn:
