@@ -110,7 +110,7 @@ def test_an_interrupt_ends_with_code_130(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("dpcov.api.covariance", interrupt)
     ended = call("release", tmp_path / "people.csv", "--rho", "1", "--row-norm", "1", "-o", tmp_path / "out.json")
     assert (ended.code, ended.out) == (130, "")
-    assert ended.err.startswith("dpcov: interrupted")
+    assert ended.err.strip().startswith("dpcov: interrupted")
 
 
 def complete(words: str, cwd: Path) -> list[str]:
