@@ -15,6 +15,7 @@ from dpcov.cli.text import printable
 Floats = NDArray[np.float64]
 
 MOST_NAMES = 150  # beyond, names would be too small to read: features are numbered
+MOST_DIGITS = 10
 MOST_NUMBERS = 16  # up to here the cells have room for their numbers
 LONGEST_NAME = 22
 COLOURS = ("#1f3b5c", "#d1662f")
@@ -55,7 +56,8 @@ def _heat_map(axis: Any, heading: str, matrix: Floats, points: float) -> Any:
         for (i, j), value in np.ndenumerate(matrix):
             if np.isfinite(value):
                 colour = "white" if abs(value) > 0.6 else "black"
-                axis.text(j, i, f"{value:z.1f}", ha="center", va="center", fontsize=min(0.33 * points, 9), color=colour)
+                text = f"{value:z.2f}" if len(matrix) <= MOST_DIGITS else f"{value:z.1f}"
+                axis.text(j, i, text, ha="center", va="center", fontsize=min(0.33 * points, 9), color=colour)
     return shown
 
 
