@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpcov.curator import Curator
-from dpcov.errors import BudgetError, ParameterError
+from dpcov.errors import BudgetError, EngineError, ParameterError
 from dpcov.peeling import Peel, _projected, _reflector
 from dpcov.privacy.bits import SeededBits
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from dpcov.privacy.sphere import MAX_CONCENTRATION
+from dpcov.privacy.sphere import MAX_CONCENTRATION, best_kappa
 from dpcov.sources.array import ArraySource
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.moments import NEIGHBORS, SecondMoment
@@ -398,3 +398,27 @@ class TestPeel:
         peel.direction(Fraction(1))
         assert peel._concentrations == [MAX_CONCENTRATION]
         assert MAX_CONCENTRATION * 2**30 < 2**50
+
+
+def test_a_release_waits_for_the_last_peel() -> None:
+    curator = Curator(ArraySource(np.eye(3)), Grid(1.0), PureDP(2), "replace", SeededBits(0))
+    peel = curator.peel(Values(curator.second_moment(), 3), PureDP(1), PureDP(1), noise="laplace")
+    with pytest.raises(ParameterError, match="peels must be closed"):
+        curator.release("covariance", "eigenvectors", postprocess="clip")
+    assert not peel.closed
+
+
+def test_a_decomposition_that_fails_says_nothing_of_the_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: object) -> None:
+        raise np.linalg.LinAlgError("424242")
+
+    monkeypatch.setattr(np.linalg, "eigvalsh", fails)
+    curator = Curator(ArraySource(np.eye(3)), Grid(1.0), PureDP(2), "replace", SeededBits(0))
+    with pytest.raises(EngineError, match="must converge") as caught:
+        curator.peel(Values(curator.second_moment(), 3), PureDP(1), PureDP(1), noise="laplace")
+    assert caught.value.__context__ is None
+    assert curator._charged == []
+
+
+def test_the_search_for_kappa_ends_on_nonsense() -> None:
+    assert math.isnan(best_kappa(np.array([np.nan, np.nan]), 1.0))
