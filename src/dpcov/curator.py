@@ -23,10 +23,10 @@ from dpcov.peeling import Peel
 from dpcov.privacy.bits import Bits
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.privacy.noise import NoiseLaw
-from dpcov.privacy.sphere import bingham
+from dpcov.privacy.sphere import bingham, eigenvalues
 from dpcov.release import Answer, Option, Release, Spend
 from dpcov.sources.base import Source
-from dpcov.statistics.calibrated import GAUSSIAN, LAPLACE, calibrated, check_tail
+from dpcov.statistics.calibrated import calibrated, check_tail, noise_for
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.moments import (
     MAX_ROWS,
@@ -39,7 +39,7 @@ from dpcov.statistics.moments import (
     check_neighbors,
     corner_count,
 )
-from dpcov.statistics.spectral import ANSWERED, PEELED, Diagonal, Spectrum, Values, check_measure, eigenvalues, to_floats
+from dpcov.statistics.spectral import ANSWERED, PEELED, Diagonal, Spectrum, Values, check_measure, to_floats
 
 
 class Curator(Account):
@@ -100,7 +100,7 @@ class Curator(Account):
         """Ask once for the private number of rows (add-remove); `n` is then the answer, at least 1."""
         if self._noisy_n is not None:
             raise ParameterError("n must be asked for once, got a second ask_n. Hint: use curator.n.")
-        answer = self.noisy(Count(), budget, noise=LAPLACE if isinstance(budget, PureDP) else GAUSSIAN)
+        answer = self.noisy(Count(), budget, noise=noise_for(budget))
         self._noisy_n = max(1, int(answer.integers[0]))
 
     def take_n(self, moment: Answer) -> None:

@@ -65,11 +65,11 @@ def assembled(directions: NDArray[np.float64], values: NDArray[np.float64]) -> N
     return np.asarray((total + total.T) / 2)
 
 
-def monotone(descending: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the nearest descending sequence, in the given order."""
+def monotone(values: NDArray[np.float64], *, increasing: bool) -> NDArray[np.float64]:
+    """Return the nearest sequence that ascends, or descends, in the given order."""
     from scipy.optimize import isotonic_regression
 
-    return np.asarray(isotonic_regression(descending, increasing=False).x)
+    return np.asarray(isotonic_regression(values, increasing=increasing).x)
 
 
 def project_simplex(values: NDArray[np.float64], total: float) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Files: names checked early, text written whole or not at all."""
+"""Files: names checked early, contents written whole or not at all."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 
 from dpcov.errors import EngineError, ParameterError, shown
+
+IN_MEMORY = "what was to be written is still in memory; save it elsewhere"
 
 _serial = itertools.count()
 
@@ -27,13 +29,13 @@ def checked_path(path: object) -> Path:
     return checked
 
 
-def write_whole(target: Path, text: str) -> None:
+def write_whole(target: Path, content: str | bytes, *, name: str = "path", hint: str = IN_MEMORY) -> None:
     """Write to a temporary file in the same folder, then rename: never half a file."""
     partial = target.parent / f".dpcov-{os.getpid()}-{next(_serial)}.partial"  # shared with no other writer
     try:
         try:
-            with partial.open("w", encoding="utf-8") as file:
-                file.write(text)
+            with partial.open("wb") as file:
+                file.write(content.encode() if isinstance(content, str) else content)
                 file.flush()
                 os.fsync(file.fileno())
             partial.replace(target)
@@ -41,6 +43,5 @@ def write_whole(target: Path, text: str) -> None:
             partial.unlink(missing_ok=True)
     except OSError as error:
         raise EngineError(
-            f"path must be a file that can be written, got {str(target)!r} ({error.strerror}). "
-            f"Hint: what was to be written is still in memory; save it elsewhere."
+            f"{name} must be a file that can be written, got {str(target)!r} ({error.strerror}). Hint: {hint}."
         ) from None

@@ -199,7 +199,7 @@ class Release:
         answer = next(answer for answer in self.answers if answer.statistic in VALUES)
         values = answer.values
         if answer.statistic == "spectrum":
-            values = monotone(values)[: len(self.directions)]
+            values = monotone(values, increasing=False)[: len(self.directions)]
         # A negative value of `kapralov-talwar` corrects what was subtracted before: only the whole is clipped.
         return values if self.postprocess == "none" or answer.statistic == "quotients" else np.clip(values, 0.0, self.n)
 

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, pays_for
+from dpcov.privacy.calibrate import SPAN
 from dpcov.privacy.sphere import Bingham
 from dpcov.release import DIRECTION_BITS, NUMBERS, OPTIONS, Answer, Option, Release, Spend
+from dpcov.schema import is_broken
 from dpcov.statistics.calibrated import LAWS, calibrated, check_tail
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.moments import MAX_ROWS, REPLACE, Count, Measure, SecondMoment, corner_count
@@ -25,7 +27,7 @@ def check_consistent(release: Release) -> None:
     """Refuse a release that no curator can have made."""
     if not 1 <= release.n < 2**63 or (release.neighbors == REPLACE and release.n > MAX_ROWS) or not release.feature_names:
         refuse("consistent", "an n or a list of columns that no release has")
-    if len(set(release.feature_names)) < release.d or any("\ud800" <= c <= "\udfff" for c in "".join(release.feature_names)):
+    if len(set(release.feature_names)) < release.d or any(is_broken(name) for name in release.feature_names):
         refuse("consistent", "a column name that stands twice or is no text")
     if release.requested not in ("auto", release.mechanism):
         refuse("consistent", "another mechanism than the requested one")
@@ -98,8 +100,7 @@ def _check_directions(answer: Answer, spend: Spend, release: Release, moment: Se
     law = answer.noise
     if not isinstance(law, Bingham) or spend.noise != law.law or len(law.concentrations) != drawn:
         refuse("consistent", "directions that were not paid for")
-    span = 2 if release.neighbors == REPLACE else 1
-    exponents = [span * concentration for _, concentration in law.concentrations]
+    exponents = [SPAN[release.neighbors] * concentration for _, concentration in law.concentrations]
     paid = spend.budget
     if isinstance(paid, PureDP):
         affordable = sum(exponents) <= paid.epsilon

@@ -151,12 +151,12 @@ class Schema:
                 f"columns must be a mapping, got {shown(self.columns)}. Hint: Schema({{'age': Numeric(0, 120)}})."
             )
         for name, column in self.columns.items():
-            if not isinstance(name, str) or not name or _is_broken(name):
+            if not isinstance(name, str) or not name or is_broken(name):
                 raise SchemaError(f"column names must be text, got {shown(name)}. Hint: quote the name.")
             if not isinstance(column, Numeric | Categorical | Ignored):
                 hint = "Numeric(lower, upper), Categorical(levels) or Ignored()"
                 raise SchemaError(f"column {name!r} must be described, got {shown(column)}. Hint: {hint}.")
-            if isinstance(column, Categorical) and any(_is_broken(level) for level in column.names):
+            if isinstance(column, Categorical) and any(is_broken(level) for level in column.names):
                 raise SchemaError(f"levels of column {name!r} must be valid text, got a lone surrogate. Hint: use UTF-8.")
         object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
         if not self.used:
@@ -238,6 +238,6 @@ def _is_exact(level: float) -> bool:
     return abs(level) <= 2**53 if isinstance(level, int) else math.isfinite(level)
 
 
-def _is_broken(text: str) -> bool:
+def is_broken(text: str) -> bool:
     """Whether the text holds half of a surrogate pair, which no file can store."""
     return any("\ud800" <= character <= "\udfff" for character in text)

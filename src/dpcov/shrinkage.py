@@ -23,7 +23,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.linalg import from_spectrum, project_simplex
+from dpcov.linalg import from_spectrum, monotone, project_simplex
 from dpcov.privacy.noise import Spread
 
 Matrix = NDArray[np.float64]
@@ -68,10 +68,12 @@ def shrink_spectrum(noisy: Floats, noise: Spread, bound: float) -> Floats:
     size = int(np.searchsorted(noisy, edge * (1 + EDGE_MARGIN * d ** (-2 / 3)), side="right"))
     denoised = _denoised(noisy, noise)
     strength = _strength(noisy, noise)
-    spikes = np.clip(_isotonic(noisy + strength * (denoised - noisy))[size:], 0.0, bound)
+    spikes = np.clip(monotone(noisy + strength * (denoised - noisy), increasing=True)[size:], 0.0, bound)
     room = max(bound - float(spikes.sum()), 0.0)
-    bulk = _bulk(noisy[:size], np.minimum(_isotonic(denoised)[:size], bound), noise, room) if size else noisy[:0]
-    return project_simplex(np.maximum(_isotonic(np.concatenate([bulk, spikes])), 0.0), bound)
+    bulk = (
+        _bulk(noisy[:size], np.minimum(monotone(denoised, increasing=True)[:size], bound), noise, room) if size else noisy[:0]
+    )
+    return project_simplex(np.maximum(monotone(np.concatenate([bulk, spikes]), increasing=True), 0.0), bound)
 
 
 def _denoised(noisy: Floats, noise: Spread) -> Floats:
@@ -156,12 +158,6 @@ def _mean_within(observed: float, deviation: float, room: float) -> float:
 def _with_sum(values: Floats, total: float) -> Floats:
     """Return the nearest nonnegative vector that sums to ``total``; a common shift of all values changes nothing."""
     return project_simplex(values + (total + float(np.abs(values).sum())), total)
-
-
-def _isotonic(values: Floats) -> Floats:
-    from scipy.optimize import isotonic_regression
-
-    return np.asarray(isotonic_regression(values).x)
 
 
 POSTPROCESS: dict[str, Callable[[Matrix, float, Spread], Matrix]] = {

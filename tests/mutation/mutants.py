@@ -246,7 +246,7 @@ MUTANTS = {
         by="tests/distribution/test_sphere.py::TestCheckValues::test_mean_square",
     ),
     "exponent epsilon in place of its half": mutant(
-        ("privacy/calibrate.py", 'span = {"replace": 2, "add-remove": 1}[neighbors]', "span = 1"),
+        ("privacy/calibrate.py", 'SPAN = {"replace": 2, "add-remove": 1}', 'SPAN = {"replace": 1, "add-remove": 1}'),
         by=(
             "tests/calibration/test_directions.py::TestConcentration::test_pure",
             "tests/calibration/test_directions.py::TestConcentration::test_zcdp",
@@ -255,7 +255,7 @@ MUTANTS = {
         ),
     ),
     "bounded range as pure in zCDP": mutant(
-        ("privacy/calibrate.py", "sqrt_down(8 * budget.rho) / span", "sqrt_down(16 * budget.rho) / span"),
+        ("privacy/calibrate.py", "sqrt_down(8 * budget.rho) / SPAN", "sqrt_down(16 * budget.rho) / SPAN"),
         by=(
             "tests/calibration/test_directions.py::TestConcentration::test_zcdp",
             "tests/audit/test_directions.py::test_the_worst_pair_uses_the_directions_budget",

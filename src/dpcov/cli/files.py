@@ -45,20 +45,3 @@ def checked_picture(output: str) -> Path:
     if not output.lower().endswith(".png"):
         raise ParameterError(f"picture must be a name that ends in .png, got {output!r}. Hint: release.png.")
     return checked_target(output, force=True, kept="")
-
-
-def write_bytes(target: Path, content: bytes) -> None:
-    """Write a picture, whole or not at all."""
-    from dpcov.errors import EngineError
-
-    partial = target.parent / f".dpcov-{os.getpid()}.picture"
-    try:
-        try:
-            partial.write_bytes(content)
-            partial.replace(target)
-        finally:
-            partial.unlink(missing_ok=True)
-    except OSError as error:
-        raise EngineError(
-            f"picture must be a file that can be written, got {str(target)!r} ({error.strerror}). Hint: check the folder."
-        ) from None

@@ -77,10 +77,12 @@ def json_text(release: Release, file: str) -> str:
 def draw(release: Release, target: str) -> None:
     """Write a picture of the estimate."""
     from dpcov.cli.estimates import correlation, spectrum
-    from dpcov.cli.files import checked_picture, write_bytes
+    from dpcov.cli.files import checked_picture
     from dpcov.cli.pictures import picture
+    from dpcov.paths import write_whole
 
     path = checked_picture(target)
     heading, matrix = correlation(release)
     of, values = spectrum(release)
-    write_bytes(path, picture(repr(release)[1:-1], release.feature_names, {heading: matrix}, {of: values}, of))
+    drawn = picture(repr(release)[1:-1], release.feature_names, {heading: matrix}, {of: values}, of)
+    write_whole(path, drawn, name="picture", hint="check the folder")

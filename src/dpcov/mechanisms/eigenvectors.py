@@ -32,7 +32,6 @@ from dpcov.mechanisms.additive import wants_paper
 from dpcov.mechanisms.spectral import (
     checked_postprocess,
     checked_rank,
-    noise_for,
     served,
     share_of_rest,
     weights_of,
@@ -40,6 +39,7 @@ from dpcov.mechanisms.spectral import (
 )
 from dpcov.privacy.budget import ZCDP, Budget, PureDP
 from dpcov.release import OPTIONS, Option, Release
+from dpcov.statistics.calibrated import noise_for
 from dpcov.statistics.moments import REPLACE
 from dpcov.statistics.spectral import Spectrum, Values
 
@@ -136,7 +136,7 @@ def _slack(curator: Curator, budget: Budget, beta: float) -> float:
 
 def _monotone(noisy: NDArray[np.float64], n: int) -> NDArray[np.float64]:
     """Make noisy eigenvalues descend again, in the order in which they were asked, within [0, n]."""
-    return np.asarray(np.clip(monotone(noisy), 0.0, n))
+    return np.asarray(np.clip(monotone(noisy, increasing=False), 0.0, n))
 
 
 def _expected(drawn: list[float], n: int, left: int) -> NDArray[np.float64]:

@@ -14,9 +14,10 @@ from fractions import Fraction
 
 from dpcov.curator import Curator
 from dpcov.mechanisms.additive import wants_paper
-from dpcov.mechanisms.spectral import checked_postprocess, checked_rank, noise_for, served, without_count
+from dpcov.mechanisms.spectral import checked_postprocess, checked_rank, served, without_count
 from dpcov.privacy.budget import Budget, PureDP
 from dpcov.release import Release
+from dpcov.statistics.calibrated import noise_for
 from dpcov.statistics.spectral import Quotients
 
 VALUES_SHARE = Fraction(1, 2)

@@ -12,7 +12,7 @@ from dpcov.curator import Curator
 from dpcov.errors import ParameterError, check_choice, shown
 from dpcov.mechanisms.additive import count_share
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from dpcov.statistics.calibrated import GAUSSIAN, LAPLACE, calibrated
+from dpcov.statistics.calibrated import calibrated, noise_for
 from dpcov.statistics.moments import REPLACE
 from dpcov.statistics.spectral import Values
 
@@ -46,11 +46,6 @@ def checked_rank(rank: object, d: int) -> int:
             f"rank must be an integer from 1 to {d}, or 0 for all, got {shown(rank)}. Hint: leave it out for all."
         )
     return rank or d
-
-
-def noise_for(budget: Budget) -> str:
-    """Return the exact noise of a notion."""
-    return LAPLACE if isinstance(budget, PureDP) else GAUSSIAN
 
 
 def without_count(curator: Curator, budget: PureDP | ZCDP, measure: Values, value_share: Fraction) -> PureDP | ZCDP:

@@ -17,6 +17,10 @@ SIGMA_SLACK = Fraction(1, 10**11)
 """Relative; the bisection stops and the float64 tail functions err below it. It is added to sigma."""
 
 
+SPAN = {"replace": 2, "add-remove": 1}
+"""The range of what one row can do to uᵀSu, in units of row_norm²: [−1, 1], or [0, 1]."""
+
+
 def gaussian_variance(sensitivity_squared: Fraction, budget: ZCDP) -> Fraction:
     """Return σ² = Δ₂²/(2ρ), exact.
 
@@ -41,10 +45,9 @@ def bingham_concentration(budget: PureDP | ZCDP, neighbors: str) -> Fraction:
     A row moves uᵀSu within [−1, 1] where it is replaced and within [0, 1] where it is added, so the log-density ranges over
     2c or c: the draw is ε-bounded-range with ε = 2c or c, hence ε-DP and ε²/8-zCDP (docs/mechanisms/eigenvectors.md).
     """
-    span = {"replace": 2, "add-remove": 1}[neighbors]
     if isinstance(budget, PureDP):
-        return budget.epsilon / span
-    return sqrt_down(8 * budget.rho) / span
+        return budget.epsilon / SPAN[neighbors]
+    return sqrt_down(8 * budget.rho) / SPAN[neighbors]
 
 
 @lru_cache(maxsize=64)  # one release asks for the same σ when it chooses, when it checks and when it draws

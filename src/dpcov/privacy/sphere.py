@@ -32,7 +32,7 @@ from typing import ClassVar, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import ParameterError
+from dpcov.errors import EngineError, ParameterError
 from dpcov.privacy.bits import Bits
 from dpcov.privacy.noise import NoiseLaw, Spread
 from dpcov.privacy.normal import normals
@@ -63,7 +63,7 @@ def bingham(matrix: Floats, concentration: float, guess: Floats, bits: Bits, *, 
     if m == 1:
         return np.ones(1)
     if fixed:
-        guess = np.asarray(np.linalg.eigvalsh(matrix)[::-1], dtype=np.float64)
+        guess = eigenvalues(matrix)
     kappa = best_kappa(guess, concentration)
     batch = math.ceil((FIXED_PROPOSALS if fixed else BATCH) * math.sqrt(m))
     lower, kappa = _factor(matrix, concentration, kappa)
@@ -73,6 +73,15 @@ def bingham(matrix: Floats, concentration: float, guess: Floats, bits: Bits, *, 
             return np.asarray(vectors[:, int(np.argmax(accepted))])  # the first one accepted
         if not 1 / TOLERATED < trace < TOLERATED:
             lower, kappa = _factor(matrix, concentration, _refined(lower, kappa))
+
+
+def eigenvalues(matrix: Floats) -> Floats:
+    """Return the eigenvalues, descending; a decomposition that fails says nothing of the matrix."""
+    try:
+        return np.asarray(np.linalg.eigvalsh(matrix)[::-1], dtype=np.float64)
+    except np.linalg.LinAlgError:
+        failure = EngineError("eigenvalues must converge, and did not. Hint: install another numpy.")
+    raise failure
 
 
 def best_kappa(guess: Floats, concentration: float) -> float:

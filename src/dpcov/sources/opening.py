@@ -41,7 +41,7 @@ def open_source(
 def open_table(data: Any, *, names_matter: bool = True) -> Any:
     """Return the table behind a path or a frame, for its names, where they matter, and types."""
     table = _table(data, None)
-    if names_matter and hasattr(table, "check_names"):
+    if names_matter and table.parsed:
         table.check_names()
     return table
 

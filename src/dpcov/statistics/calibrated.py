@@ -66,6 +66,11 @@ def calibrated(statistic: Measure, budget: Budget, neighbors: str, noise: str, a
     )
 
 
+def noise_for(budget: Budget) -> str:
+    """Return the exact noise of a notion."""
+    return LAPLACE if isinstance(budget, PureDP) else GAUSSIAN
+
+
 def check_tail(law: NoiseLaw, promise: ApproxDP) -> None:
     """Refuse rounded noise whose tail does not fit into δ: it counts (1 + e^ε) times, docs/guarantee.md."""
     epsilon = promise.epsilon

@@ -21,8 +21,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import EngineError, ParameterError
+from dpcov.errors import ParameterError
 from dpcov.linalg import sqrt_up, unpack
+from dpcov.privacy.sphere import eigenvalues
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.moments import ADD_REMOVE, REPLACE, STATISTICS, Integers, Measure, Part, SecondMoment
 
@@ -36,15 +37,6 @@ ONE_VALUE: int = 2**VALUE_BITS + STEPS_LOST  # how far one number uᵀSu can mov
 def to_floats(total: Integers, moment: SecondMoment) -> Floats:
     """Return the exact second moment as floats, in units of rows of norm 1."""
     return np.ldexp(unpack(total, moment.d).astype(np.float64), -moment.unit_bits)
-
-
-def eigenvalues(matrix: Floats) -> Floats:
-    """Return the eigenvalues, descending; a decomposition that fails says nothing of the matrix."""
-    try:
-        return np.asarray(np.linalg.eigvalsh(matrix)[::-1], dtype=np.float64)
-    except np.linalg.LinAlgError:
-        failure = EngineError("eigenvalues must converge, and did not. Hint: install another numpy.")
-    raise failure
 
 
 def to_steps(values: Floats) -> Integers:
