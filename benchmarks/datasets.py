@@ -1,6 +1,6 @@
-"""The data sets of the accuracy tables: from scikit-learn, from public originals, or from copies in a folder.
+"""The data sets of the accuracy tables: from scikit-learn, from public originals, from copies in a folder, or drawn.
 
-Scaling looks at the data (largest row norm, minima and maxima): right for experiments, never for a private release.
+A name that ends in 01 has its columns scaled to [0, 1] before all is divided by the largest norm of a row. Scaling looks at the data (largest row norm, minima and maxima): right for experiments, never for a private release.
 """
 
 from __future__ import annotations
@@ -30,10 +30,20 @@ def wine(_: Path | None) -> Rows:
     return to_unit_ball(load_wine().data)
 
 
-def cancer01(_: Path | None) -> Rows:
+def wine01(_: Path | None) -> Rows:
+    from sklearn.datasets import load_wine
+
+    return to_unit_ball(to_unit_interval(load_wine().data))
+
+
+def cancer(_: Path | None) -> Rows:
     from sklearn.datasets import load_breast_cancer
 
-    return to_unit_ball(to_unit_interval(load_breast_cancer().data))
+    return to_unit_ball(load_breast_cancer().data)
+
+
+def cancer01(folder: Path | None) -> Rows:
+    return to_unit_ball(to_unit_interval(cancer(folder)))
 
 
 def digits(_: Path | None) -> Rows:
@@ -42,12 +52,16 @@ def digits(_: Path | None) -> Rows:
     return to_unit_ball(load_digits().data)
 
 
-def airfoil01(folder: Path | None) -> Rows:
+def airfoil(folder: Path | None) -> Rows:
     if folder is None:
         rows = _openml("airfoil_self_noise")
     else:
         rows = np.loadtxt(folder / "airfoil_self_noise.csv.gz", delimiter=",", skiprows=1)
-    return to_unit_ball(to_unit_interval(rows))
+    return to_unit_ball(rows)
+
+
+def airfoil01(folder: Path | None) -> Rows:
+    return to_unit_ball(to_unit_interval(airfoil(folder)))
 
 
 def adult(folder: Path | None) -> Rows:
@@ -76,6 +90,20 @@ def mnist(folder: Path | None) -> Rows:
     return pixels.reshape(60_000, 784) / (255.0 * 28.0)
 
 
+def dong(n: int, d: int, bins: int, seed: int = 0) -> Rows:
+    """Return the synthetic rows of Dong, Liang, Yi (NeurIPS 2022), section 6.1: Z·U, centred, with norms by Zipf's law.
+
+    The k-th bin holds a part of the rows proportional to 1/k³, of norm 2^{k−bins}; with one bin all norms are 1.
+    """
+    random = np.random.default_rng([seed, n, d, bins])
+    rows = random.standard_normal((n, d)) @ random.uniform(size=(d, d))
+    rows -= rows.mean(axis=0)
+    k = np.arange(1, bins + 1)
+    last_row = np.rint(n * np.cumsum(k**-3.0) / np.sum(k**-3.0))  # of each bin
+    norms = 2.0 ** (k[np.searchsorted(last_row, np.arange(n), side="right")] - bins)
+    return np.asarray(rows * (norms / np.linalg.norm(rows, axis=1))[:, None])
+
+
 def _openml(name: str) -> Rows:
     from sklearn.datasets import fetch_openml
 
@@ -86,9 +114,14 @@ def _openml(name: str) -> Rows:
 
 DATASETS: dict[str, Callable[[Path | None], Rows]] = {
     "wine": wine,
+    "wine01": wine01,
+    "airfoil": airfoil,
     "airfoil01": airfoil01,
+    "cancer": cancer,
     "cancer01": cancer01,
     "digits": digits,
     "adult": adult,
     "mnist": mnist,
+    "dong, N = 1": lambda _: dong(50_000, 200, 1),
+    "dong, N = 4": lambda _: dong(50_000, 200, 4),
 }

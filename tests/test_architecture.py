@@ -15,16 +15,19 @@ LAYERS = [
     {"linalg", "bounds", "strict_json", "centring", "paths"},
     {"privacy"},
     {"shrinkage", "schema", "promise"},
-    {"schema_file"},
+    {"schema_file", "estimate"},
     {"statistics", "release"},
-    {"sources", "release_check"},
+    {"sources", "release_clipped"},
+    {"release_check"},
     {"release_file"},
     {"account", "peeling"},
+    {"reader"},
     {"curator"},
     {"mechanisms"},
-    {"plan", "replay", "testing"},
+    {"plan", "replay_cost", "testing", "option_text"},
+    {"replay"},
     {"api"},
-    {"estimators", "audit"},
+    {"estimators", "audit", "comparison"},
     {"cli"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
@@ -40,7 +43,7 @@ FORBIDDEN = {
     "release": {"dpcov.statistics", "dpcov.sources"},
     "linalg": {"dpcov.errors"},
 }
-KERNEL = {"privacy", "statistics", "curator", "sources"}
+KERNEL = {"privacy", "statistics", "reader", "curator", "sources"}
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 

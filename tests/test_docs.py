@@ -93,7 +93,12 @@ def test_every_attribute_of_a_release_is_in_the_reference() -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "heading"), [(dpcov.covariance, "covariance"), (dpcov.PrivateCovariance, "PrivateCovariance")]
+    ("function", "heading"),
+    [
+        (dpcov.covariance, "covariance"),
+        (dpcov.compare, "compare"),
+        (dpcov.PrivateCovariance, "PrivateCovariance"),
+    ],
 )
 def test_the_reference_has_the_signature(function: Callable[..., object], heading: str) -> None:
     """Names, order and defaults."""
@@ -112,7 +117,16 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["dpcov", "dpcov.api", "dpcov.estimators.covariance", "dpcov.plan", "dpcov.schema", "dpcov.testing"]
+    "module",
+    [
+        "dpcov",
+        "dpcov.api",
+        "dpcov.comparison.run",
+        "dpcov.estimators.covariance",
+        "dpcov.plan",
+        "dpcov.schema",
+        "dpcov.testing",
+    ],
 )
 def test_docstring_examples(module: str) -> None:
     results = doctest.testmod(importlib.import_module(module), extraglobs={"np": np})

@@ -14,6 +14,7 @@ from dpcov._version import __version__
 
 if TYPE_CHECKING:
     from dpcov.api import covariance
+    from dpcov.comparison import Comparison, compare
     from dpcov.errors import BudgetError, DpcovError, EngineError, ParameterError, ReleaseError, SchemaError
     from dpcov.estimators import PrivateCovariance
     from dpcov.mechanisms import MECHANISMS
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 _HOME = {
     "covariance": "api",
+    "compare": "comparison",
+    "Comparison": "comparison",
     "load": "release_file",
     "MECHANISMS": "mechanisms",
     "PrivateCovariance": "estimators",
@@ -48,6 +51,8 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "covariance",
     "load",
     "Release",
+    "compare",
+    "Comparison",
     "Schema",
     "Numeric",
     "Categorical",

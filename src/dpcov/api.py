@@ -87,19 +87,25 @@ def covariance(
     >>> release.second_moment.round(2).tolist()
     [[0.25, 0.25], [0.25, 0.25]]
     """
-    if type(budget) not in (PureDP, ZCDP, ApproxDP):
-        raise ParameterError(f"budget must be a PureDP, ZCDP or ApproxDP, got {shown(budget)}. Hint: dpcov.ZCDP(0.1).")
-    check_neighbors(neighbors)
-    if not isinstance(center, bool):
-        raise ParameterError(f"center must be True or False, got {shown(center)}. Hint: True gives a mean, too.")
-    grid = Grid(_checked_row_norm(row_norm, schema), center=center)
+    check_budget(budget)
+    grid = checked_grid(row_norm, schema, neighbors, center)
     run = checked_mechanism("covariance", mechanism, options)
     bits: Bits = SystemBits() if seed is None else SeededBits(seed)
     source = open_source(data, columns, schema, center, progress)
     return run(Curator(source, grid, budget, neighbors, bits), budget, postprocess=postprocess, **options)
 
 
-def _checked_row_norm(row_norm: float | None, schema: Schema | None) -> float:
+def check_budget(budget: object) -> None:
+    """Refuse what is no budget."""
+    if type(budget) not in (PureDP, ZCDP, ApproxDP):
+        raise ParameterError(f"budget must be a PureDP, ZCDP or ApproxDP, got {shown(budget)}. Hint: dpcov.ZCDP(0.1).")
+
+
+def checked_grid(row_norm: float | None, schema: Schema | None, neighbors: str, center: bool) -> Grid:
+    """Return the public encoding of rows, or refuse what does not describe one."""
+    check_neighbors(neighbors)
+    if not isinstance(center, bool):
+        raise ParameterError(f"center must be True or False, got {shown(center)}. Hint: True gives a mean, too.")
     if schema is not None and not isinstance(schema, Schema):
         raise ParameterError(f"schema must be a Schema, got {shown(schema)}. Hint: dpcov.Schema.read('schema.toml').")
     if (row_norm is None) == (schema is None):
@@ -108,4 +114,4 @@ def _checked_row_norm(row_norm: float | None, schema: Schema | None) -> float:
             f"row_norm or schema must be given, got {got}. Hint: a public bound on the rows' Euclidean norm, or public bounds "
             f"and levels of the columns; taken from the data they would leak, so there is no default."
         )
-    return 1.0 if row_norm is None else row_norm
+    return Grid(1.0 if row_norm is None else row_norm, center=center)

@@ -12,37 +12,34 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcov._version import __version__
-from dpcov.account import Account
-from dpcov.errors import EngineError, ParameterError, shown
+from dpcov.errors import ParameterError, shown
 from dpcov.peeling import Peel
 from dpcov.privacy.bits import Bits
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.privacy.calibrate import exponential_rate, sparse_vector_epsilon
+from dpcov.privacy.choice import MAX_RATE, Exponential, SparseVector, choose, first_above
+from dpcov.privacy.discrete import MIN_SCALE
 from dpcov.privacy.noise import NoiseLaw
 from dpcov.privacy.sphere import bingham, eigenvalues
+from dpcov.reader import Reader
 from dpcov.release import Answer, Option, Release, Spend
 from dpcov.sources.base import Source
 from dpcov.statistics.calibrated import calibrated, check_tail, noise_for
+from dpcov.statistics.choices import CHOSEN, SEARCHED, Bias, Quantile, Radius
 from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import (
-    MAX_ROWS,
-    REPLACE,
-    STATISTICS,
-    Count,
-    Measure,
-    SecondMoment,
-    check_exact_blas,
-    check_neighbors,
-    corner_count,
-)
+from dpcov.statistics.measure import Measure
+from dpcov.statistics.moments import Count, SecondMoment, corner_count
+from dpcov.statistics.norms import Norms
 from dpcov.statistics.spectral import ANSWERED, PEELED, Diagonal, Spectrum, Values, check_measure, to_floats
 
 
-class Curator(Account):
+class Curator(Reader):
     """Answers questions about the rows of a source, each with noise and at a price.
 
     Parameters
@@ -60,41 +57,9 @@ class Curator(Account):
     """
 
     def __init__(self, source: Source, grid: Grid, budget: Budget, neighbors: str, bits: Bits) -> None:
-        check_neighbors(neighbors)
-        check_exact_blas()
-        super().__init__(budget)
-        self._source, self._grid, self._neighbors, self._bits = source, grid, neighbors, bits
-        self._noisy_n: int | None = None
-        self._held: dict[SecondMoment, NDArray[np.int64]] = {}
+        super().__init__(source, grid, budget, neighbors)
+        self._bits = bits
         self._peels: list[Peel] = []
-
-    @property
-    def grid(self) -> Grid:
-        """The public encoding."""
-        return self._grid
-
-    @property
-    def neighbors(self) -> str:
-        """Which data sets must look alike."""
-        return self._neighbors
-
-    @property
-    def d(self) -> int:
-        """The number of coordinates of an encoded row, always public: one more than columns where rows are centred."""
-        return self.grid.width(self._source.d)
-
-    @property
-    def n(self) -> int:
-        """The number of rows: public under replace, the answer to `ask_n` or `take_n` under add-remove."""
-        if self.neighbors == REPLACE:
-            return self._source.n
-        if self._noisy_n is None:
-            raise ParameterError("n must be asked for under add-remove, got no ask_n(budget) yet. Hint: split the budget.")
-        return self._noisy_n
-
-    def second_moment(self) -> SecondMoment:
-        """Return the statistic Σ z zᵀ of the encoded rows: a question, not its answer."""
-        return SecondMoment(self.grid, self.d)
 
     def ask_n(self, budget: Budget) -> None:
         """Ask once for the private number of rows (add-remove); `n` is then the answer, at least 1."""
@@ -134,21 +99,48 @@ class Curator(Account):
         exact = self._read(statistic)
         self._charge(budget)
         drawn = self._draw(statistic, law)
-        answer = Answer(statistic.name, law.settle(exact + drawn), statistic.unit_bits, law)
+        answer = Answer(statistic.name, law.settle(exact + drawn), statistic.unit_bits, law, self._radii(statistic))
         self._record(Spend(statistic.name, law.law, budget), answer)
         return answer
 
-    def hold(self) -> None:
-        """Read the second moment and keep it, before anything is charged: a stream can be read once, for several questions."""
-        self._held[self.second_moment()] = self._read_small(self.second_moment())
-
-    def spectrum(self, budget: Budget, *, noise: str) -> Answer:
+    def spectrum(self, budget: Budget, *, noise: str, radius: float = 1.0) -> Answer:
         """Answer the eigenvalues of the second moment, descending: docs/mechanisms/eigenvectors.md."""
-        return self.noisy(Spectrum(self.second_moment(), self.d), budget, noise=noise)
+        return self.noisy(Spectrum(self.second_moment(radius), self.d), budget, noise=noise)
 
-    def diagonal(self, basis: NDArray[np.float64], budget: Budget, *, noise: str) -> Answer:
+    def diagonal(self, basis: NDArray[np.float64], budget: Budget, *, noise: str, radius: float = 1.0) -> Answer:
         """Answer bᵀSb for each column b of a public orthonormal basis: docs/mechanisms/eigenvectors.md."""
-        return self.noisy(Diagonal(self.second_moment(), basis.shape[-1], basis), budget, noise=noise)
+        return self.noisy(Diagonal(self.second_moment(radius), basis.shape[-1], basis), budget, noise=noise)
+
+    def choose(self, question: Quantile, budget: PureDP | ZCDP) -> Answer:
+        """Choose one of the public radii of `Norms` by the exponential mechanism.
+
+        Privacy
+        -------
+        ``budget``, for the curator's neighbours: docs/mechanisms/rescaled.md.
+        """
+        self._check_choice(question, CHOSEN, budget)
+        law = Exponential(min(exponential_rate(budget), MAX_RATE))
+        counts = self._counts(question.norms, budget)
+        self._charge(budget)
+        return self._chosen(question, self._choice(question, counts, law), law, budget)
+
+    def first_above(self, question: Radius | Bias, budget: PureDP | ZCDP, *, query_noise: int = 1) -> Answer:
+        """Search the public radii of `Norms` by the sparse vector technique, for the first query above its threshold.
+
+        ``query_noise`` multiplies the noise of the queries: papers that do not use that they are monotone have twice as much.
+
+        Privacy
+        -------
+        ``budget``, for the curator's neighbours: docs/mechanisms/adaptive.md.
+        """
+        self._check_choice(question, SEARCHED, budget)
+        if type(query_noise) is not int or query_noise < 1:
+            raise ParameterError(f"query_noise must be 1 or more, got {shown(query_noise)}. Hint: it can only add noise.")
+        scale = 2 * question.step / sparse_vector_epsilon(budget)  # half of ε for the threshold, half for the queries
+        law = SparseVector(max(scale, MIN_SCALE), max(query_noise * scale, MIN_SCALE))
+        counts = self._counts(question.norms, budget)
+        self._charge(budget)
+        return self._chosen(question, self._search(question, counts, law), law, budget)
 
     def peel(
         self, measure: Values, values: Budget | None, directions: PureDP | ZCDP, *, noise: str, fixed: bool = False
@@ -214,29 +206,30 @@ class Curator(Account):
             check_tail(law, self.budget)
         return law
 
-    def _check_rows(self) -> None:
-        """Refuse a public number of rows that has no second moment, or would not leave room for the noise."""
-        n = self._source.known_n
-        if self.neighbors == REPLACE and n is not None and not 1 <= n <= MAX_ROWS:
-            raise ParameterError(f"data must have 1 to 2**30 rows, got {n}. Hint: an empty table has no second moment.")
+    def _check_choice(self, question: object, known: tuple[type, ...], budget: object) -> None:
+        norms: Any = getattr(question, "norms", None)
+        if type(question) not in known or type(norms) is not Norms or norms != self.norms(norms.per_octave, norms.octaves):
+            raise ParameterError("question must be about the norms of this curator's rows, got another. Hint: curator.norms().")
+        if type(budget) not in (PureDP, ZCDP):
+            raise ParameterError(f"budget must be a PureDP or ZCDP, got {shown(budget)}. Hint: ApproxDP has an epsilon.")
 
-    def _read(self, statistic: Measure) -> NDArray[np.int64]:
-        if isinstance(statistic, Spectrum | Diagonal):
-            return statistic.of_moment(self._read_small(statistic.moment))
-        assert isinstance(statistic, STATISTICS)
-        exact = self._source.total(statistic)
-        self._check_rows()  # of a stream only now
-        # Otherwise one draw of noise could be broadcast over many entries.
-        if exact.shape != (sum(part.size for part in statistic.parts),) or exact.dtype != np.int64:
-            raise EngineError("a source must return an int64 for each entry, and did not. Hint: this is a bug in the source.")
-        return exact
+    def _counts(self, norms: Norms, budget: Budget) -> NDArray[np.int64]:
+        self._refuse_beyond(budget)
+        self._check_rows()
+        return self._read(norms)
 
-    def _read_small(self, moment: SecondMoment) -> NDArray[np.int64]:
-        """Read a second moment whose sums have not wrapped: what is derived from it would not be private otherwise."""
-        exact = self._held[moment] if moment in self._held else self._read(moment)
-        if self._source.n > MAX_ROWS:
-            raise ParameterError("data must have at most 2**30 rows for directions, got more. Hint: mechanism='gaussian'.")
-        return exact
+    def _chosen(self, question: Quantile | Radius | Bias, index: int, law: NoiseLaw, budget: Budget) -> Answer:
+        """Record a choice as k and q, for the radius 2^{−k/q}, and how many rows were to lie outside."""
+        place = np.array([question.place(index), question.norms.per_octave, question.rows], dtype=np.int64)
+        answer = Answer(question.name, place, 0, law)
+        self._record(Spend(question.name, law.law, budget), answer)
+        return answer
+
+    def _choice(self, question: Quantile, counts: NDArray[np.int64], law: Exponential) -> int:
+        return choose(question.scores(counts), question.weights, law.rate, self._bits)
+
+    def _search(self, question: Radius | Bias, counts: NDArray[np.int64], law: SparseVector) -> int:
+        return first_above(question.values(counts), question.threshold, law, self._bits)
 
     def _draw(self, statistic: Measure, law: NoiseLaw) -> NDArray[np.int64]:
         return law.draw([part.size for part in statistic.parts], self._bits)

@@ -23,7 +23,8 @@ from dpcov.privacy.calibrate import bingham_concentration
 from dpcov.privacy.noise import NoiseLaw
 from dpcov.privacy.sphere import MAX_CONCENTRATION, Bingham, peeled_guess
 from dpcov.release import DIRECTION_BITS, Answer, Spend
-from dpcov.statistics.spectral import VALUE_BITS, Quotients, Values, to_steps
+from dpcov.statistics.overlap import VALUE_BITS
+from dpcov.statistics.spectral import Quotients, Values, to_steps
 
 Floats = NDArray[np.float64]
 Sampler = Callable[[Floats, float, Floats], Floats]

@@ -15,14 +15,13 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.centring import SCALE_SQUARED, mean_and_covariance, with_public_corner
+from dpcov.centring import SCALE_SQUARED, mean_and_covariance
 from dpcov.errors import ReleaseError
-from dpcov.linalg import assembled, monotone, unpack
+from dpcov.estimate import encoded
 from dpcov.privacy.budget import Budget
-from dpcov.privacy.noise import NoiseLaw, Spread
+from dpcov.privacy.noise import NoiseLaw
 from dpcov.promise import promise, statement
 from dpcov.schema import Schema
-from dpcov.shrinkage import POSTPROCESS
 
 Floats = NDArray[np.float64]
 Option = str | int | float | bool
@@ -33,32 +32,36 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "allocation": ("adaptive", "uniform"),
     "values": ("basis", "spectrum"),
     "timing": ("batches", "fixed"),
+    "clip": ("none", "private"),
 }
 """The options that a release can carry, and their values."""
 
-NUMBERS: dict[str, type] = {"rank": int, "beta": float}
+NUMBERS: dict[str, type] = {"rank": int, "beta": float, "clip": float, "robust": bool}
 """The options that are numbers."""
 
 DIRECTION_BITS = 18  # directions are released as multiples of 2⁻¹⁸
-VALUES = ("diagonal", "spectrum", "quotients")
-"""The answers that can stand beside directions."""
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A noisy sum as it left the curator: integers, the size of their unit, and the law of the noise in them."""
+    """A noisy sum as it left the curator: integers, the size of their unit, and the law of the noise in them.
+
+    ``radii``, in units of row_norm's own, say which rows it is about: (τ,) for rows clipped at τ, (τ, u) for what clipping at τ
+    takes from rows clipped at u; none for the encoded rows as they are.
+    """
 
     statistic: str
     integers: NDArray[np.int64]
     unit_bits: int
     noise: NoiseLaw
+    radii: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         self.integers.flags.writeable = False
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """The answer in units of the encoded rows (row norm 1)."""
+        """The answer in units of the largest row that it is about."""
         return np.ldexp(self.integers.astype(np.float64), -self.unit_bits)
 
 
@@ -147,21 +150,21 @@ class Release:
 
     @property
     def expected_error(self) -> float:
-        """The r.m.s. Frobenius norm of the noise in the raw second moment of encoded rows (norm 1): known before data are read.
+        """The r.m.s. Frobenius norm of the noise in the raw second moment of encoded rows (norm 1): public knowledge.
 
         Post-processing makes the error of `second_moment` smaller; clipping, a noisy n, and a noisy mean add to it.
         """
-        answer = self._second_moment_answer()
-        return raw_error(answer.noise, answer.unit_bits, self.d + self.center, self.center) / self.n
+        answer = self.answer("second moment")
+        if answer is None:
+            hint = "error bounds for directions are in dpcov.bounds"
+            raise ReleaseError(f"release must hold a noisy second moment, got none. Hint: {hint}.")
+        error = raw_error(answer.noise, answer.unit_bits, self.d + self.center, self.center) / self.n
+        return error * (self.clip_radius / self.row_norm) ** 2
 
     @cached_property
     def _encoded(self) -> Floats:
-        """The estimate of the second moment of the encoded rows, denoised; centred rows keep their constant coordinate."""
-        with np.errstate(all="ignore"):  # extreme units and budgets overflow harmlessly inside
-            noisy, noise = self._raw()
-            if self.center:
-                noisy = with_public_corner(noisy)
-            return POSTPROCESS[self.postprocess](noisy, 1.0, noise)
+        """The estimate of the second moment of the encoded rows, in units of the clipping radius."""
+        return encoded(self)
 
     def _in_units(self, matrix: Floats) -> Floats:
         with np.errstate(all="ignore"):
@@ -170,48 +173,31 @@ class Release:
     @property
     def _scales(self) -> Floats:
         """The user's units per encoded unit, for each feature."""
-        return np.full(self.d, self.row_norm) if self.schema is None else self.schema.scales(self.center)
+        return self.clip_radius * (np.ones(self.d) if self.schema is None else self.schema.scales(self.center))
 
     @property
     def _offsets(self) -> Floats:
         """What is encoded as 0, for each feature."""
         return np.zeros(self.d) if self.schema is None else self.schema.offsets(self.center)
 
-    def _raw(self) -> tuple[Floats, Spread]:
-        """Return the noisy second moment of the encoded rows, and the spread of additive noise in it."""
-        if self._answer("directions") is None:
-            answer = self._second_moment_answer()
-            return unpack(answer.values, self.d + self.center) / self.n, answer.noise.spread().scaled(
-                2.0**-answer.unit_bits / self.n
-            )
-        return assembled(self.directions, self._values()) / self.n, Spread(0.0, 0.0)
-
     @property
     def directions(self) -> Floats:
         """The private directions, a unit row each, in the coordinates of the encoded rows."""
-        answer = self._answer("directions")
+        answer = self.answer("directions")
         if answer is None:
             raise ReleaseError("release must hold directions, got none. Hint: mechanism='eigenvectors' draws them.")
         rows = answer.values.reshape(-1, self.d + self.center)
         return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
-    def _values(self) -> Floats:
-        answer = next(answer for answer in self.answers if answer.statistic in VALUES)
-        values = answer.values
-        if answer.statistic == "spectrum":
-            values = monotone(values, increasing=False)[: len(self.directions)]
-        # A negative value of `kapralov-talwar` corrects what was subtracted before: only the whole is clipped.
-        return values if self.postprocess == "none" or answer.statistic == "quotients" else np.clip(values, 0.0, self.n)
-
-    def _answer(self, statistic: str) -> Answer | None:
+    def answer(self, statistic: str) -> Answer | None:
+        """Return the answer to a question by its name; None where it was not asked."""
         return next((answer for answer in self.answers if answer.statistic == statistic), None)
 
-    def _second_moment_answer(self) -> Answer:
-        answer = self._answer("second moment")
-        if answer is None:
-            hint = "error bounds for directions are in dpcov.bounds"
-            raise ReleaseError(f"release must hold a noisy second moment, got directions. Hint: {hint}.")
-        return answer
+    @property
+    def clip_radius(self) -> float:
+        """Where rows were clipped, in units of row_norm's own (with a schema: of the encoded rows); at most row_norm."""
+        moment = self.answer("second moment")
+        return moment.radii[0] if moment is not None and moment.radii else self.row_norm
 
     def statement(self) -> str:
         """Say in one paragraph what this release promises."""

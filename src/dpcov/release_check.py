@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, pays_for
 from dpcov.privacy.calibrate import SPAN
 from dpcov.privacy.sphere import Bingham
-from dpcov.release import DIRECTION_BITS, NUMBERS, OPTIONS, Answer, Option, Release, Spend
+from dpcov.release import DIRECTION_BITS, NUMBERS, OPTIONS, Answer, Release, Spend
+from dpcov.release_clipped import CLIPPED, Choice, asked_radius, clipped_moment, expected_clipped
 from dpcov.schema import is_broken
+from dpcov.statistics.annulus import radii_of
 from dpcov.statistics.calibrated import LAWS, calibrated, check_tail
 from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import MAX_ROWS, REPLACE, Count, Measure, SecondMoment, corner_count
+from dpcov.statistics.measure import Measure
+from dpcov.statistics.moments import MAX_ROWS, REPLACE, Count, SecondMoment, corner_count
 from dpcov.statistics.spectral import Quotients, Spectrum, Values
 from dpcov.strict_json import refuse
 
 DRAWN = ("eigenvectors", "kapralov-talwar")
 """The mechanisms that release directions."""
+
+ALIASES = (("projection", "gaussian"),)
+"""What may be requested under another name."""
 
 NOISE_OF_LAW = {kind.law: noise for noise, kind in LAWS.items()}
 
@@ -29,48 +33,62 @@ def check_consistent(release: Release) -> None:
         refuse("consistent", "an n or a list of columns that no release has")
     if len(set(release.feature_names)) < release.d or any(is_broken(name) for name in release.feature_names):
         refuse("consistent", "a column name that stands twice or is no text")
-    if release.requested not in ("auto", release.mechanism):
+    if release.requested not in ("auto", release.mechanism) and (release.requested, release.mechanism) not in ALIASES:
         refuse("consistent", "another mechanism than the requested one")
-    _check_options(release.options)
-    if not release.spent or not pays_for(release.privacy, [spend.budget for spend in release.spent]):
+    _check_options(release)
+    if release.spent and not pays_for(release.privacy, [spend.budget for spend in release.spent]):
         refuse("consistent", "spends that exceed the promise")
     if release.schema is not None and (release.row_norm != 1.0 or release.feature_names != release.schema.feature_names):
         refuse("consistent", "columns that are not those of its schema")
     grid = Grid(release.row_norm, release.grid_bits, release.center)
     moment = SecondMoment(grid, grid.width(release.d))
-    expected = _expected_directions(release, moment) if release.mechanism in DRAWN else _expected_moment(release, moment)
+    if release.mechanism in DRAWN:
+        expected = _expected_directions(release, moment)
+    elif release.mechanism in CLIPPED:
+        expected = expected_clipped(release, moment)
+    else:
+        expected = _expected_moment(release, moment)
     names = ["directions" if measure is None else measure.name for measure in expected]
     if [answer.statistic for answer in release.answers] != names or [spend.asked for spend in release.spent] != names:
         refuse(f"consistent: it answers {names}", "other answers or spends")
-    if release.mechanism not in (*DRAWN, NOISE_OF_LAW.get(release.answers[0].noise.law)):
-        refuse("consistent", "a mechanism with another noise than its own")
+    if release.mechanism in NOISE_OF_LAW.values():
+        answered = release.answer(SecondMoment.name)
+        if answered is None or NOISE_OF_LAW.get(answered.noise.law) != release.mechanism:
+            refuse("consistent", "a mechanism with another noise than its own")
+    elif release.mechanism not in (*DRAWN, *CLIPPED):
+        refuse("consistent", "a mechanism that this version does not know")
     for measure, answer, spend in zip(expected, release.answers, release.spent, strict=True):
         if measure is None:
             _check_directions(answer, spend, release, moment)
+        elif isinstance(measure, Choice):
+            measure.check(answer, spend)
         else:
             _check_answer(measure, answer, spend, release.neighbors, release.privacy)
+            if answer.radii != radii_of(getattr(measure, "grid", grid), grid):
+                refuse("consistent", f"a {measure.name} of other rows")
     if release.neighbors != REPLACE and release.n != _noisy_n(release, grid):
         refuse("consistent", "an n that is not the noisy count")
 
 
-def _check_options(options: Mapping[str, Option]) -> None:
-    for name, value in options.items():
+def _check_options(release: Release) -> None:
+    for name, value in release.options.items():
         number = name in NUMBERS and type(value) is NUMBERS[name]
         if not number and value not in OPTIONS.get(name, ()):
             refuse(f"known to this version: options are {sorted([*OPTIONS, *NUMBERS])}", "others")
 
 
-def _expected_moment(release: Release, moment: SecondMoment) -> list[Measure | None]:
-    """List what an additive mechanism asks: the second moment, then n where it is private and not in the corner."""
-    return [moment, Count()] if release.neighbors != REPLACE and not release.center else [moment]
+def _expected_moment(release: Release, moment: SecondMoment) -> list[Measure | Choice | None]:
+    """List what an additive mechanism asks: a radius where it is private, the second moment, and n unless it is known."""
+    count = [Count()] if release.neighbors != REPLACE and not release.center else []
+    return [*asked_radius(release), clipped_moment(release, moment), *count]
 
 
-def _expected_directions(release: Release, moment: SecondMoment) -> list[Measure | None]:
+def _expected_directions(release: Release, moment: SecondMoment) -> list[Measure | Choice | None]:
     """List what is asked with directions: the count and the eigenvalues, where wanted, before them, their values after."""
     if release.postprocess not in ("clip", "none"):
         refuse("consistent", "a postprocess that directions do not have")
     count = _rank(release, moment)
-    expected: list[Measure | None] = [] if release.neighbors == REPLACE else [Count()]
+    expected: list[Measure | Choice | None] = [] if release.neighbors == REPLACE else [Count()]
     if release.mechanism == "kapralov-talwar":
         return [*expected, None, Quotients(moment, count)]
     if release.options.get("values") == "spectrum":
@@ -115,7 +133,8 @@ def _noisy_n(release: Release, grid: Grid) -> int:
     for answer in release.answers:
         if answer.statistic == Count.name:
             return max(1, int(answer.integers[0]))
-    return corner_count(int(release.answers[0].integers[0]), grid)
+    answered = release.answer(SecondMoment.name)
+    return 0 if answered is None else corner_count(int(answered.integers[0]), grid)
 
 
 def _check_answer(statistic: Measure, answer: Answer, spend: Spend, neighbors: str, promise: Budget) -> None:

@@ -19,6 +19,7 @@ import numpy as np
 from dpcov.errors import EngineError, ParameterError, SchemaError
 from dpcov.paths import checked_path, write_whole
 from dpcov.privacy.budget import NOTIONS, Budget
+from dpcov.privacy.choice import Exponential, SparseVector
 from dpcov.privacy.noise import NoiseLaw
 from dpcov.privacy.sphere import Bingham
 from dpcov.release import Answer, Option, Release, Spend
@@ -31,10 +32,11 @@ from dpcov.statistics.moments import NEIGHBORS
 from dpcov.strict_json import Fields, each, read_object, refuse
 
 FORMAT = "dpcov release"
-FORMAT_VERSION = 2
-"""2 added encoding.center and encoding.schema; a file of version 1 has neither."""
+FORMAT_VERSION = 3
+"""2 added encoding.center and encoding.schema, 3 the radii of answers; an older file has none of them."""
 
-KIND_OF_LAW: dict[str, type[NoiseLaw]] = {kind.law: kind for kind in LAWS.values()} | {Bingham.law: Bingham}
+KINDS: tuple[type[NoiseLaw], ...] = (*LAWS.values(), Bingham, Exponential, SparseVector)
+KIND_OF_LAW = {kind.law: kind for kind in KINDS}
 
 
 def write(release: Release, path: str | os.PathLike[str]) -> None:
@@ -84,15 +86,26 @@ def parse(text: str) -> Release:
         refuse(f"of format version {FORMAT_VERSION} or older", f"{version}", hint="install a newer dpcov")
     if record.pop("checksum", None) != _checksum(record):
         refuse("unchanged since it was written", "another checksum")
-    if version == 1 and isinstance(record.get("encoding"), dict):
-        added: dict[str, Any] = {"center": False, "schema": {}}
-        if added.keys() & record["encoding"].keys():
-            refuse("well formed: version 1 has no center and no schema", "one that has")
-        record["encoding"] |= added
+    _bring_up_to_date(record, version)
     try:
         return _from_record(record)
     except (ParameterError, SchemaError) as error:
         refuse("well formed", str(error))
+
+
+def _bring_up_to_date(record: dict[str, Any], version: int) -> None:
+    """Add what older versions did not have; refuse an old file that has it."""
+    added: list[tuple[Any, dict[str, Any]]] = []
+    if version < 2:
+        added.append((record.get("encoding"), {"center": False, "schema": {}}))
+    answers = record.get("answers")
+    if version < 3 and isinstance(answers, list):
+        added += [(answer, {"radii": []}) for answer in answers]
+    for part, fields in added:
+        if isinstance(part, dict):
+            if fields.keys() & part.keys():
+                refuse(f"well formed: version {version} has no {' and no '.join(fields)}", "one that has")
+            part |= fields
 
 
 def _to_record(release: Release) -> dict[str, Any]:
@@ -121,6 +134,7 @@ def _to_record(release: Release) -> dict[str, Any]:
             {
                 "statistic": answer.statistic,
                 "unit_bits": answer.unit_bits,
+                "radii": list(answer.radii),
                 "noise": {
                     "law": answer.noise.law,
                     "numerics": answer.noise.numerics,
@@ -211,6 +225,7 @@ def _answer(record: dict[str, Any]) -> Answer:
         integers=np.array(integers, dtype=np.int64),
         unit_bits=fields.take("unit_bits", int),
         noise=noise,
+        radii=tuple(each(fields.take("radii", list), float, "radii")),
     )
     fields.end()
     return answer

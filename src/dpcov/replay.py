@@ -6,9 +6,8 @@ questions, and computes what each answer really cost from the two exact sums and
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,19 +16,18 @@ from numpy.typing import NDArray
 
 from dpcov.curator import Curator
 from dpcov.errors import DpcovError
-from dpcov.linalg import unpack
 from dpcov.privacy.bits import SystemBits
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget
-from dpcov.privacy.calibrate import log_analytic_delta
-from dpcov.privacy.matrix import FrobeniusNoise, WishartDifference
-from dpcov.privacy.noise import DiscreteGaussian, DiscreteLaplace, NoiseLaw
+from dpcov.privacy.budget import Budget
+from dpcov.privacy.choice import Exponential, SparseVector
+from dpcov.privacy.noise import NoiseLaw
 from dpcov.release import Release, Spend
+from dpcov.replay_cost import allowed, answer_cost, directions_cost, pick_cost
 from dpcov.sources.base import Source
+from dpcov.statistics.choices import Bias, Quantile, Radius
 from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import REPLACE, Measure
+from dpcov.statistics.measure import Measure
+from dpcov.statistics.moments import REPLACE
 from dpcov.statistics.spectral import PEELED, Quotients, Values
-
-FLOAT_SLACK = 1e-12
 
 
 class PrivacyViolationError(DpcovError):
@@ -65,6 +63,14 @@ class _Drawn:
     vector: NDArray[np.float64]
 
 
+@dataclass(frozen=True)
+class _Picked:
+    question: Quantile | Radius | Bias
+    law: Exponential | SparseVector
+    counts: NDArray[np.int64]
+    index: int
+
+
 class _RecordingCurator(Curator):
     """A curator that keeps what a real one forgets."""
 
@@ -74,6 +80,7 @@ class _RecordingCurator(Curator):
         self.drawn: list[_Drawn] = []
         self.values: list[tuple[int, int]] = []
         self.peeled: list[tuple[Measure, NoiseLaw]] = []
+        self.picked: list[_Picked] = []
         self._exact: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
     def _read(self, statistic: Measure) -> NDArray[np.int64]:
@@ -91,11 +98,11 @@ class _RecordingCurator(Curator):
     def _direction(
         self, matrix: NDArray[np.float64], concentration: float, guess: NDArray[np.float64], fixed: bool
     ) -> NDArray[np.float64]:
-        vector = self._chosen(matrix, concentration, guess, fixed)
+        vector = self._picked(matrix, concentration, guess, fixed)
         self.drawn.append(_Drawn(matrix, concentration, vector))
         return vector
 
-    def _chosen(
+    def _picked(
         self, matrix: NDArray[np.float64], concentration: float, guess: NDArray[np.float64], fixed: bool
     ) -> NDArray[np.float64]:
         return super()._direction(matrix, concentration, guess, fixed)
@@ -107,6 +114,16 @@ class _RecordingCurator(Curator):
     def _noise(self, statistic: Measure, law: NoiseLaw) -> NDArray[np.int64]:
         return super()._draw(statistic, law)
 
+    def _choice(self, question: Quantile, counts: NDArray[np.int64], law: Exponential) -> int:
+        return self._pick(_Picked(question, law, counts, super()._choice(question, counts, law)))
+
+    def _search(self, question: Radius | Bias, counts: NDArray[np.int64], law: SparseVector) -> int:
+        return self._pick(_Picked(question, law, counts, super()._search(question, counts, law)))
+
+    def _pick(self, picked: _Picked) -> int:
+        self.picked.append(picked)
+        return picked.index
+
 
 class _ReplayingCurator(_RecordingCurator):
     """A curator on the neighbour whose noise is just what makes its answers those of the recording."""
@@ -116,6 +133,7 @@ class _ReplayingCurator(_RecordingCurator):
         self._script = iter(recording.measured)
         self._directions = iter(recording.drawn)
         self._numbers = iter(recording.values)
+        self._picks = iter(recording.picked)
 
     def _noise(self, statistic: Measure, law: NoiseLaw) -> NDArray[np.int64]:
         original = next(self._script, None)
@@ -123,7 +141,13 @@ class _ReplayingCurator(_RecordingCurator):
             raise PrivacyViolationError(f"the same answers must lead to the same questions, got another one: {statistic.name}")
         return original.exact + original.noise - self._exact
 
-    def _chosen(
+    def _pick(self, picked: _Picked) -> int:
+        original = next(self._picks, None)
+        if original is None or (original.question, original.law) != (picked.question, picked.law):
+            raise PrivacyViolationError("the same answers must lead to the same questions, got another choice")
+        return super()._pick(replace(picked, index=original.index))
+
+    def _picked(
         self,
         matrix: NDArray[np.float64],
         concentration: float,
@@ -155,7 +179,7 @@ def replay(
 ) -> list[Step]:
     """Run a mechanism on one source, replay its answers on a neighbour, and price every answer exactly.
 
-    The cost is the bound of the mechanism's proof at the actual difference of the two exact sums: `_cost`.
+    The cost is the bound of the mechanism's proof at the actual difference of the two exact sums: `replay_cost`.
 
     Raises
     ------
@@ -167,29 +191,28 @@ def replay(
     replaying = _ReplayingCurator(recording, second, grid, budget, neighbors, SystemBits())
     mechanism(replaying, budget, **options)
     curators = (recording, replaying)
-    asked = [(len(c.measured), len(c.drawn), len(c.values), c.peeled, c.spent) for c in curators]
+    asked = [(len(c.measured), len(c.drawn), len(c.values), len(c.picked), c.peeled, c.spent) for c in curators]
     if asked[0] != asked[1]:
         raise PrivacyViolationError("the same answers must lead to the same questions, got fewer")
     pairs = iter(zip(recording.measured, replaying.measured, strict=True))
+    picks = iter(zip(recording.picked, replaying.picked, strict=True))
     steps = []
     for spend in recording.spent:
         if spend.asked == "directions":
-            cost: Fraction | float = _directions_cost(recording.drawn, replaying.drawn, spend.budget)
+            cost: Fraction | float = directions_cost(
+                [one.matrix - other.matrix for one, other in zip(recording.drawn, replaying.drawn, strict=True)],
+                [draw.concentration for draw in recording.drawn],
+                spend.budget,
+            )
+        elif spend.noise in (Exponential.law, SparseVector.law):
+            one, other = next(picks)
+            cost = pick_cost(one.question, one.law, one.counts, other.counts, spend.budget)
         elif spend.asked in (Values.name, Quotients.name) and recording.values:
             cost = _values_cost(recording, replaying, spend)
         else:
             cost = _cost(*next(pairs), spend.budget)
-        steps.append(Step(spend.asked, spend.budget, cost, _allowed(spend.budget)))
+        steps.append(Step(spend.asked, spend.budget, cost, allowed(spend.budget)))
     return steps
-
-
-def _directions_cost(one: list[_Drawn], other: list[_Drawn], charged: Budget) -> float:
-    """Add up the draws: a log-density that ranges over c·(λ_max − λ_min) of the difference is bounded-range by that."""
-    ranges = []
-    for first, second in zip(one, other, strict=True):
-        spread = np.linalg.eigvalsh(first.matrix - second.matrix)
-        ranges.append(first.concentration * float(max(spread[-1], 0.0) - min(spread[0], 0.0)) * (1 - FLOAT_SLACK))
-    return math.fsum(r**2 / 8 for r in ranges) if isinstance(charged, ZCDP) else math.fsum(ranges)
 
 
 def _values_cost(one: _RecordingCurator, other: _RecordingCurator, spend: Spend) -> Fraction | float:
@@ -201,27 +224,5 @@ def _values_cost(one: _RecordingCurator, other: _RecordingCurator, spend: Spend)
     return _cost(first, second, spend.budget)
 
 
-def _allowed(charged: Budget) -> Fraction:
-    return charged.rho if isinstance(charged, ZCDP) else charged.delta if isinstance(charged, ApproxDP) else charged.epsilon
-
-
 def _cost(one: _Measured, other: _Measured, charged: Budget) -> Fraction | float:
-    """Price the difference of two exact sums under the law of the noise."""
-    gaps = [int(a) - int(b) for a, b in zip(one.exact, other.exact, strict=True)]
-    law = one.law
-    if isinstance(law, DiscreteGaussian):
-        parts = zip(one.statistic.parts, law.variances, strict=True)
-        variances = [variance for part, (_, variance) in parts for _ in range(part.size)]
-        rho = sum((gap**2 / (2 * variance) for gap, variance in zip(gaps, variances, strict=True)), start=Fraction(0))
-        if not isinstance(charged, ApproxDP):
-            return rho
-        return math.exp(log_analytic_delta(math.sqrt(2 * rho), float(charged.epsilon))) if rho else 0.0
-    if isinstance(law, DiscreteLaplace):
-        return sum((abs(gap) for gap in gaps), start=0) / law.scale
-    assert isinstance(law, WishartDifference | FrobeniusNoise)
-    difference = unpack(np.array(gaps, dtype=np.float64), law.d)
-    if isinstance(law, WishartDifference):
-        shift = float(np.abs(np.linalg.eigvalsh(difference)).sum()) / 2
-    else:
-        shift = float(np.linalg.norm(difference))
-    return shift / float(law.scale) * (1 - FLOAT_SLACK) + float(law.excess)  # never accuse because of a last digit
+    return answer_cost(one.statistic, one.law, one.exact, other.exact, charged)

@@ -8,7 +8,7 @@ code               mathematics
 =================  ======================================================================================
 ``noisy``          :math:`w_j`, ascending eigenvalues of S + N, all divided by n
 ``variance``       :math:`v`, variance of an entry of N above the diagonal
-``edge``           where the spectrum of pure noise ends
+``edge(...)``      where the spectrum of pure noise ends
 ``stieltjes``      :math:`g(w) = \frac1d \sum_j 1/(w - i\eta - w_j)`
 ``denoised``       :math:`\xi(w) = w - \Re R(g) - \frac{\Re g}{\Im g} \Im R(g)`, R the R-transform of N
 ``bulk``           eigenvalues below the edge, where noise and signal cannot be told apart one by one
@@ -32,6 +32,7 @@ Floats = NDArray[np.float64]
 WISHART_EDGE = 3.3302  # in units of q: K(z) = (1+z²)/(z(1−z²)) at its minimum, z² = √5 − 2
 WISHART_POLE = 0.4859  # q·|Re g| at that edge: beyond it R would run into its pole
 EVENNESS = 0.75  # excess of the bulk's variance, in its standard deviations, at which half of the trust goes to its shape
+CAUTION = 1.2  # standard deviations: a bulk whose sum is below is taken for noise by `cautious_spectrum`
 EDGE_MARGIN = 1.5  # times d^{−2/3}, the width of the fluctuations at the edge
 
 
@@ -63,9 +64,7 @@ def shrink(noisy: Matrix, bound: float, noise: Spread) -> Matrix:
 
 def shrink_spectrum(noisy: Floats, noise: Spread, bound: float) -> Floats:
     """Denoise ascending eigenvalues; the result is ascending, nonnegative and sums to at most ``bound``."""
-    d = len(noisy)
-    edge = (WISHART_EDGE / math.sqrt(2) if noise.wishart else 2.0) * math.sqrt(noise.off_diagonal_variance * (d + 1))
-    size = int(np.searchsorted(noisy, edge * (1 + EDGE_MARGIN * d ** (-2 / 3)), side="right"))
+    size = _bulk_size(noisy, noise)
     denoised = _denoised(noisy, noise)
     strength = _strength(noisy, noise)
     spikes = np.clip(monotone(noisy + strength * (denoised - noisy), increasing=True)[size:], 0.0, bound)
@@ -74,6 +73,31 @@ def shrink_spectrum(noisy: Floats, noise: Spread, bound: float) -> Floats:
         _bulk(noisy[:size], np.minimum(monotone(denoised, increasing=True)[:size], bound), noise, room) if size else noisy[:0]
     )
     return project_simplex(np.maximum(monotone(np.concatenate([bulk, spikes]), increasing=True), 0.0), bound)
+
+
+def cautious_spectrum(noisy: Floats, noise: Spread, bound: float) -> Floats:
+    """Denoise eigenvalues, and lower those below the edge further where their sum is hardly larger than its noise.
+
+    Clipped rows leave little below the edge, and what looks like it would be stretched with the rest.
+    """
+    denoised = shrink_spectrum(noisy, noise, bound)
+    bulk = noisy[: _bulk_size(noisy, noise)]
+    deviation = math.sqrt(noise.diagonal_variance * len(bulk))
+    if deviation > 0:
+        signal = float(bulk.sum()) / deviation
+        denoised[: len(bulk)] *= max(0.0, 1 - (CAUTION / signal) ** 2) if signal > 0 else 0.0
+    return denoised
+
+
+def _bulk_size(noisy: Floats, noise: Spread) -> int:
+    """Count the eigenvalues that pure noise could have."""
+    d = len(noisy)
+    return int(np.searchsorted(noisy, edge(d, noise) * (1 + EDGE_MARGIN * d ** (-2 / 3)), side="right"))
+
+
+def edge(d: int, noise: Spread) -> float:
+    """Return where the spectrum of pure noise ends in large dimension: about the operator norm of the noise."""
+    return (WISHART_EDGE / math.sqrt(2) if noise.wishart else 2.0) * math.sqrt(noise.off_diagonal_variance * (d + 1))
 
 
 def _denoised(noisy: Floats, noise: Spread) -> Floats:

@@ -16,10 +16,14 @@ from dpcov.curator import Curator
 from dpcov.linalg import pack
 from dpcov.privacy.bits import SeededBits
 from dpcov.privacy.budget import Budget
+from dpcov.privacy.choice import Exponential, SparseVector
 from dpcov.privacy.noise import NoiseLaw
 from dpcov.schema import Schema
+from dpcov.statistics.annulus import Annulus
+from dpcov.statistics.choices import Bias, Quantile, Radius
 from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import REPLACE, Measure, Statistic
+from dpcov.statistics.measure import Measure, Statistic, Summable
+from dpcov.statistics.moments import REPLACE, SecondMoment
 
 __all__ = ["NoSource", "ScriptedCurator", "SeededBits"]
 
@@ -31,6 +35,7 @@ class NoSource:
     n: int
     d: int
     schema: Schema | None = None
+    rereadable: bool = True
 
     @property
     def known_n(self) -> int:
@@ -42,7 +47,7 @@ class NoSource:
         """Names as an array's."""
         return tuple(f"x{j}" for j in range(self.d))
 
-    def total(self, statistic: Statistic) -> NoReturn:
+    def total(self, statistic: Summable) -> NoReturn:
         """Fail: whoever calls this read the data."""
         raise AssertionError(f"the data were read for {statistic.name}")
 
@@ -56,7 +61,8 @@ class ScriptedCurator(Curator):
     Parameters
     ----------
     answers : iterable of array-like
-        One per question, in units of the encoded rows: a number for a count, a symmetric matrix for a second moment.
+        One per question, in units of the encoded rows: a number for a count, a symmetric matrix for a second moment, the counts
+        of the bins where a radius is chosen.
 
     Examples
     --------
@@ -82,13 +88,27 @@ class ScriptedCurator(Curator):
         super().__init__(NoSource(n, d), Grid(row_norm, center=center), budget, neighbors, SeededBits(0))
         self._script = iter(answers)
 
-    def hold(self) -> None:
+    def hold(self, statistic: Statistic | None = None) -> None:
         """Do nothing: the script gives each question its own answer."""
+
+    def hold_both(self, inner: float, outer: float) -> tuple[SecondMoment, SecondMoment]:
+        """Return the two statistics without reading."""
+        annulus = Annulus(self.grid.clipped(inner), self.grid.clipped(outer))
+        return SecondMoment(annulus.inner, self.d), SecondMoment(annulus, self.d)
 
     def _read(self, statistic: Measure) -> NDArray[np.int64]:
         answer = np.asarray(next(self._script), dtype=np.float64)
         entries = pack(answer) if answer.ndim == 2 else answer.reshape(-1)
         return np.rint(np.ldexp(entries, statistic.unit_bits)).astype(np.int64)
+
+    def _choice(self, question: Quantile, counts: NDArray[np.int64], law: Exponential) -> int:  # noqa: ARG002
+        """Return the best radius."""
+        return int(np.argmax(question.scores(counts)))
+
+    def _search(self, question: Radius | Bias, counts: NDArray[np.int64], law: SparseVector) -> int:  # noqa: ARG002
+        """Return the first query that reaches its threshold."""
+        above = np.flatnonzero(question.values(counts) >= question.threshold)
+        return int(above[0]) if len(above) else len(question.values(counts))
 
     def _draw(self, statistic: Measure, law: NoiseLaw) -> NDArray[np.int64]:  # noqa: ARG002
         return np.zeros(sum(part.size for part in statistic.parts), dtype=np.int64)

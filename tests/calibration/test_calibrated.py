@@ -26,7 +26,8 @@ from dpcov.privacy.matrix import FrobeniusNoise, WishartDifference
 from dpcov.privacy.noise import DiscreteGaussian, DiscreteLaplace
 from dpcov.statistics.calibrated import DISCRETE_GAP, calibrated
 from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import NEIGHBORS, Count, SecondMoment, Statistic, Sum
+from dpcov.statistics.measure import Statistic
+from dpcov.statistics.moments import NEIGHBORS, Count, SecondMoment, Sum
 from dpcov.testing import ScriptedCurator
 
 Floats = NDArray[np.float64]

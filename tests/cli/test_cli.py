@@ -26,7 +26,7 @@ def test_the_commands_are_those_we_know() -> None:
     words = {path.removeprefix("dpcov").strip() for path in COMMANDS}
     assert words == {
         "", "demo", "schema", "schema init", "schema check", "plan", "plan covariance",
-        "mechanisms", "release", "show", "completion",
+        "compare", "mechanisms", "release", "show", "completion",
     }  # fmt: skip
 
 

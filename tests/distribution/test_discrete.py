@@ -359,7 +359,7 @@ def test_bits_on_a_boundary_are_read_to_the_end(scale: Fraction, steps: int) -> 
         value = boundary + offset
         words, tail = np.array([value >> 128], dtype=np.uint64), [(value >> 64) % 2**64, value % 2**64]
         assert discrete._invert(words, scale, Words(tail))[0] == expected
-        accepted = discrete._compare(words, np.array([float(gamma)]), none, none, lambda *_: gamma, Words(tail))
+        accepted = discrete.compare(words, np.array([float(gamma)]), none, none, lambda *_: gamma, Words(tail))
         assert accepted[0] == (offset < 0)
 
 
@@ -490,7 +490,7 @@ def test_filter_and_exact_path_compare_the_same() -> None:
     near = -np.log(words[1000:] / 2.0**64) * (1 + np.where(np.arange(1000) % 2, 1, -1) * 2.0**-38)
     gamma = np.concatenate([gammas, near])
     index = np.arange(2000)
-    found = discrete._compare(words, gamma, index, index, lambda m, _: Fraction(float(gamma[m])), NoWords())
+    found = discrete.compare(words, gamma, index, index, lambda m, _: Fraction(float(gamma[m])), NoWords())
     exact = [discrete._LazyUniform(int(w), NoWords()).below_exp(Fraction(float(g))) for w, g in zip(words, gamma, strict=True)]
     assert found.tolist() == exact
     assert len(set(exact)) == 2
@@ -540,7 +540,7 @@ def test_the_computed_gamma_is_within_its_bound(variance: Fraction, monkeypatch:
         seen.extend((float(g), exact(int(m), int(k))) for g, m, k in zip(gamma, magnitude, low, strict=True))
         return np.ones(len(words), dtype=np.bool_)
 
-    monkeypatch.setattr(discrete, "_compare", spy)
+    monkeypatch.setattr(discrete, "compare", spy)
     discrete_gaussian(variance, 2000, SeededBits(212))
     discrete_gaussian(variance, 100, SmallWords(213))  # magnitudes far in the tail
     if variance > 1:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcov.statistics import grid as grid_module
-from dpcov.statistics.grid import Grid, shrink
+from dpcov.statistics.grid import Grid, shrunk
 from tests.laws.rows import Floats, fuzz, squared_norms, tables
 
 DIMENSIONS = (1, 2, 13, 50)
@@ -166,5 +166,5 @@ def test_rows_that_are_not_finite_lose_only_those_entries() -> None:
 def test_shrink_zeroes_a_row_that_still_breaks_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grid_module, "SHRINK", 1.01)
     z = np.array([[3.0 * ONE, 4.0 * ONE], [3.0, 4.0]])
-    shrink(z, ONE**2, columnar=False)
+    shrunk(z, ONE**2)
     assert z.tolist() == [[0.0, 0.0], [3.0, 4.0]]

@@ -17,8 +17,10 @@ from dpcov.linalg import pack
 from dpcov.sources.array import ArraySource
 from dpcov.sources.base import add_up
 from dpcov.statistics import moments
+from dpcov.statistics.blas import check_exact_blas
 from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import Count, SecondMoment, Statistic, Sum, check_exact_blas
+from dpcov.statistics.measure import Statistic
+from dpcov.statistics.moments import Count, SecondMoment, Sum
 from tests.laws.rows import Floats, fuzz, tables
 
 GRID = Grid(1.0)

@@ -19,7 +19,8 @@ from dpcov.privacy.noise import NoiseLaw
 from dpcov.sources.array import ArraySource
 from dpcov.sources.base import Source
 from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import Count, Measure, SecondMoment, Statistic, Sum
+from dpcov.statistics.measure import Measure, Statistic, Summable
+from dpcov.statistics.moments import Count, SecondMoment, Sum
 from dpcov.testing import NoSource, ScriptedCurator
 
 ONE = ZCDP(1)
@@ -39,7 +40,7 @@ class Watched(ArraySource):
     def __post_init__(self) -> None:
         super().__init__(np.full((4, 2), 0.5))
 
-    def total(self, statistic: Statistic) -> NDArray[np.int64]:
+    def total(self, statistic: Summable) -> NDArray[np.int64]:
         self.reads.append(statistic.name)
         if len(self.reads) <= self.failures:
             raise OSError("the disk is gone")
@@ -173,7 +174,7 @@ class Meeting(ArraySource):
         super().__init__(np.full((4, 2), 0.5))
         self._barrier = threading.Barrier(readers, timeout=30)
 
-    def total(self, statistic: Statistic) -> NDArray[np.int64]:
+    def total(self, statistic: Summable) -> NDArray[np.int64]:
         self._barrier.wait()
         return super().total(statistic)
 
@@ -233,7 +234,7 @@ class TestStatisticsThatDoNotFit:
 
     def test_a_source_of_another_shape_is_not_charged(self) -> None:
         class Short:
-            n, known_n, d, feature_names, schema = 4, 4, 2, ("a", "b"), None
+            n, known_n, d, feature_names, schema, rereadable = 4, 4, 2, ("a", "b"), None, True
 
             def total(self, statistic: Any) -> Any:  # noqa: ARG002
                 return np.zeros(1, dtype=np.int64)

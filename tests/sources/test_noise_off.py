@@ -20,7 +20,8 @@ from dpcov.release import Release
 from dpcov.schema import Categorical, Numeric, Schema
 from dpcov.sources.opening import open_source
 from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import Measure, corner_count
+from dpcov.statistics.measure import Measure
+from dpcov.statistics.moments import corner_count
 
 Floats = NDArray[np.float64]
 ONE = dpcov.ZCDP(1)

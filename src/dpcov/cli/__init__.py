@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from dpcov._version import __version__
+from dpcov.cli.compare import compare
 from dpcov.cli.completion import completion
 from dpcov.cli.demo import demo
 from dpcov.cli.mechanisms import mechanisms
@@ -29,7 +30,7 @@ def cli() -> None:
     """Release the covariance of sensitive rows once, under differential privacy, and use it for ever."""
 
 
-for command in (demo, schema, plan, mechanisms, release, show, completion):
+for command in (demo, schema, plan, compare, mechanisms, release, show, completion):
     cli.add_command(command)
 
 

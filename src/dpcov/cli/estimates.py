@@ -92,11 +92,11 @@ def known_error(release: Release) -> float | None:
 
 
 def error_line(release: Release, *, known_n: bool = True) -> str:
-    """Say how large the noise is expected to be, and compared with what; for n = 1 divided by an n that is not known."""
+    """Say how large the noise is expected to be, and compared with what; divided by an n that is not known."""
     expected = known_error(release)
     if expected is None:
         return "Expected error: not known before reading; the error of drawn directions depends on the spectrum."
-    error = f"{expected:.3g}" + ("" if known_n else " / n")
+    error = f"{expected:.3g}" if known_n else f"{expected * release.n:.3g} / n"
     rows = "rows divided by row_norm" if release.schema is None else "encoded rows"
     return (
         f"Expected error: {error}, the r.m.s. Frobenius norm of the noise in the second moment of the {rows}, "

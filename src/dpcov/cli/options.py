@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 import functools
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from dpcov.privacy.budget import Budget
-    from dpcov.release import Option
 
 Command = Callable[..., None]
 
@@ -70,27 +68,18 @@ def read_columns(text: str | None) -> list[str] | None:
     return names
 
 
-def read_options(settings: Sequence[str]) -> dict[str, Option]:
-    """Turn NAME=VALUE into the mechanism's options."""
-    options: dict[str, Option] = {}
-    for setting in settings:
-        name, sign, value = setting.partition("=")
-        if not sign or not name.isidentifier():
-            raise click.UsageError("--option takes NAME=VALUE, such as constants=paper")
-        if name in options:
-            raise click.UsageError(f"--option takes each name once, got {name} twice")
-        options[name] = _converted(value)
-    return options
+def read_budgets(epsilon: str | None, delta: str | None, rho: str | None) -> list[Budget]:
+    """Turn lists such as 0.1,1,4 into budgets: those of --epsilon, each with --delta where it is given, then those of --rho."""
+    from dpcov.privacy.budget import ZCDP
+
+    if (epsilon is None and rho is None) or (epsilon is None and delta is not None):
+        raise click.UsageError("give --rho, or --epsilon with or without --delta; lists have commas, such as 0.1,1,4")
+    budgets = [read_budget(number, delta, None) for number in _numbers(epsilon)]
+    return [*budgets, *(ZCDP(number) for number in _numbers(rho))]
 
 
-def _converted(value: str) -> Option:
-    if value.lower() in ("true", "false"):
-        return value.lower() == "true"
-    if re.fullmatch(r"[+-]?[0-9]{1,300}", value):
-        return int(value)
-    if re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", value):
-        return float(value)
-    return value
+def _numbers(text: str | None) -> list[str]:
+    return [] if text is None else [number.strip() for number in text.split(",")]
 
 
 def complete_mechanism(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:  # noqa: ARG001

@@ -10,8 +10,11 @@ Report = Callable[[float | None], None]
 
 
 @contextmanager
-def progress_bar(quiet: bool) -> Iterator[Report | None]:
-    """Yield what to call with the fraction read so far, None where it is unknown; no bar where nobody would see it."""
+def progress_bar(quiet: bool, work: str | None = None) -> Iterator[Report | None]:
+    """Yield what to call with the fraction read so far, None where it is unknown; no bar where nobody would see it.
+
+    With ``work`` the fraction is that of the work after reading, and None means that rows are still being read.
+    """
     if quiet or not sys.stderr.isatty():
         yield None
         return
@@ -24,8 +27,10 @@ def progress_bar(quiet: bool) -> Iterator[Report | None]:
         (task,) = bar.tasks
 
         def report(fraction: float | None) -> None:
-            task.description = "drawing noise" if fraction == 1 else "reading"
-            task.total = None if fraction in (None, 1) else 1.0  # without a total the bar pulses
+            after = fraction == 1 if work is None else fraction is not None
+            task.description = (work or "drawing noise") if after else "reading"
+            pulses = fraction is None or (after and work is None)
+            task.total = None if pulses else 1.0  # without a total the bar pulses
             task.completed = fraction or 0.0
 
         yield report

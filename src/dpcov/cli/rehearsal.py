@@ -6,7 +6,7 @@ Calibration, charging and the record are the real ones, so what a mechanism woul
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NoReturn
 
@@ -15,12 +15,20 @@ from numpy.typing import NDArray
 
 from dpcov.curator import Curator
 from dpcov.privacy.bits import SeededBits
-from dpcov.privacy.budget import Budget
+from dpcov.privacy.budget import ApproxDP, Budget, PureDP, compose
+from dpcov.privacy.choice import Exponential, SparseVector
 from dpcov.privacy.noise import NoiseLaw
 from dpcov.release import Answer, Option, Release, Spend
 from dpcov.schema import Schema
+from dpcov.statistics.annulus import Annulus
+from dpcov.statistics.calibrated import LAWS, noise_for
+from dpcov.statistics.choices import Bias, Quantile, Radius
 from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import Measure, Statistic
+from dpcov.statistics.measure import Measure, Statistic, Summable
+from dpcov.statistics.moments import SecondMoment
+from dpcov.statistics.overlap import Overlap
+
+MANY = 2**30
 
 
 @dataclass(frozen=True)
@@ -30,24 +38,42 @@ class Shape:
     feature_names: tuple[str, ...]
     schema: Schema | None = None
     known_n: int | None = None
+    rereadable: bool = True
 
     @property
     def n(self) -> int:
-        """The number of rows, 1 where it is unknown: errors are then those of the sum."""
-        return 1 if self.known_n is None else self.known_n
+        """The number of rows, or many where it is unknown: what is asked then no longer depends on it."""
+        return MANY if self.known_n is None else self.known_n
 
     @property
     def d(self) -> int:
         """The number of features."""
         return len(self.feature_names)
 
-    def total(self, statistic: Statistic) -> NoReturn:
+    def total(self, statistic: Summable) -> NoReturn:
         """Fail: there is nothing to read."""
         raise AssertionError(f"a rehearsal must not read {statistic.name}")
 
 
 class Rehearsal(Curator):
-    """A curator that answers 0."""
+    """A curator that answers 0, and a radius just below row_norm."""
+
+    removed: SecondMoment | None = None
+
+    def hold(self, statistic: Statistic | None = None) -> None:
+        """Read nothing."""
+
+    def hold_both(self, inner: float, outer: float) -> tuple[SecondMoment, SecondMoment]:
+        """Return the two statistics without reading."""
+        annulus = Annulus(self.grid.clipped(inner), self.grid.clipped(outer))
+        self.removed = SecondMoment(annulus, self.d)
+        return SecondMoment(annulus.inner, self.d), self.removed
+
+    def _choice(self, question: Quantile, counts: NDArray[np.int64], law: Exponential) -> int:  # noqa: ARG002
+        return 1
+
+    def _search(self, question: Radius | Bias, counts: NDArray[np.int64], law: SparseVector) -> int:  # noqa: ARG002
+        return question.norms.last if isinstance(question, Radius) else 1
 
     def noisy(self, statistic: Measure, budget: Budget, *, noise: str, at_least: Fraction | None = None) -> Answer:
         """Calibrate, charge and record as the real curator does."""
@@ -56,7 +82,11 @@ class Rehearsal(Curator):
         self._charge(budget)
         # Untouched zeros take no memory, however many there are.
         answer = Answer(
-            statistic.name, np.zeros(sum(part.size for part in statistic.parts), np.int64), statistic.unit_bits, law
+            statistic.name,
+            np.zeros(sum(part.size for part in statistic.parts), np.int64),
+            statistic.unit_bits,
+            law,
+            self._radii(statistic),
         )
         self._record(Spend(statistic.name, law.law, budget), answer)
         return answer
@@ -90,4 +120,17 @@ def rehearse(
 ) -> Release:
     """Return what a mechanism would release of zeros: `spent`, `mechanism` and `expected_error` are the real ones."""
     curator = Rehearsal(shape, Grid(row_norm, center=center), budget, neighbors, SeededBits(0))
-    return run(curator, budget, postprocess=postprocess, **(options or {}))
+    planned = run(curator, budget, postprocess=postprocess, **(options or {}))
+    if curator.removed is None or planned.answer(Overlap.name) is not None:
+        return planned
+    # The last question of `rescaled` is about an estimate, which zeros do not give: it costs what is left.
+    rest = _remaining(budget, compose(*(spend.budget for spend in planned.spent)))
+    asked = Spend(Overlap.name, LAWS[noise_for(rest)].law, rest)
+    return replace(planned, spent=(*planned.spent, asked))
+
+
+def _remaining(budget: Budget, charged: Budget) -> Budget:
+    """Return what is left of a budget, in the notion in which it was charged."""
+    if isinstance(budget, ApproxDP):
+        budget = PureDP(budget.epsilon) if isinstance(charged, PureDP) else budget.to_zcdp()
+    return type(budget)(*(a - b for a, b in zip(budget.amounts(), charged.amounts(), strict=True)))

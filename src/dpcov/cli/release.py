@@ -16,7 +16,6 @@ from dpcov.cli.options import (
     json_option,
     neighbors_option,
     read_columns,
-    read_options,
 )
 
 if TYPE_CHECKING:
@@ -70,6 +69,7 @@ def release(
     from the data they would leak. Everything is checked before anything is spent.
     """
     from dpcov.mechanisms import checked_mechanism
+    from dpcov.option_text import read_options
 
     if (row_norm is None) == (schema is None):
         raise click.UsageError("give --row-norm or --schema, and not both")

@@ -7,15 +7,28 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from dpcov.errors import ParameterError, check_choice
+from dpcov.mechanisms.adaptive import adaptive
 from dpcov.mechanisms.auto import ADDITIVE, auto
 from dpcov.mechanisms.eigenvectors import eigenvectors
 from dpcov.mechanisms.kapralov_talwar import kapralov_talwar
+from dpcov.mechanisms.projection import projection
+from dpcov.mechanisms.rescaled import rescaled
+from dpcov.mechanisms.separate import separate
 from dpcov.release import Release
 
 Mechanism = Callable[..., Release]
 
 MECHANISMS: dict[str, dict[str, Mechanism]] = {
-    "covariance": {"auto": auto, **ADDITIVE, "eigenvectors": eigenvectors, "kapralov-talwar": kapralov_talwar}
+    "covariance": {
+        "auto": auto,
+        **ADDITIVE,
+        "projection": projection,
+        "separate": separate,
+        "adaptive": adaptive,
+        "rescaled": rescaled,
+        "eigenvectors": eigenvectors,
+        "kapralov-talwar": kapralov_talwar,
+    }
 }
 
 

@@ -5,14 +5,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from dpcov.curator import Curator
 from dpcov.errors import ParameterError, check_choice
+from dpcov.linalg import sqrt_up
+from dpcov.mechanisms.clipping import checked_clip, hold_norms, plan_radius, radius_of, rows_outside
+from dpcov.mechanisms.shares import count_share
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.privacy.noise import NoiseLaw
-from dpcov.release import OPTIONS, Release
+from dpcov.release import OPTIONS, Option, Release, raw_error
 from dpcov.shrinkage import POSTPROCESS
 from dpcov.statistics.calibrated import GAUSSIAN, calibrated, check_tail, is_analytic
 from dpcov.statistics.moments import REPLACE, SecondMoment
@@ -25,11 +29,10 @@ class Question:
     noise: str
     moment_budget: Budget
     count_budget: Budget | None
-    at_least: Fraction | None = None
 
     def law(self, moment: SecondMoment, neighbors: str) -> NoiseLaw:
         """Return the law of the noise, in grid steps; no data are needed."""
-        return calibrated(moment, self.moment_budget, neighbors, self.noise, self.at_least)
+        return calibrated(moment, self.moment_budget, neighbors, self.noise)
 
 
 def question(noise: str, budget: Budget, moment: SecondMoment, neighbors: str) -> Question:
@@ -45,11 +48,6 @@ def question(noise: str, budget: Budget, moment: SecondMoment, neighbors: str) -
     return asked
 
 
-def count_share(budget: Budget, d: int) -> Fraction:
-    """Return the count's share under add-remove, the best for ‖second moment‖_F ≈ 0.35: docs/mechanisms/gaussian.md."""
-    return Fraction(4, 5 * d + 8) if isinstance(budget, PureDP) else Fraction(1, 2 * d + 2)
-
-
 def _served(noise: str, budget: Budget, moment: SecondMoment, neighbors: str, *, one_answer: bool) -> Budget:
     if noise == GAUSSIAN and isinstance(budget, ZCDP):
         return budget
@@ -62,20 +60,65 @@ def _served(noise: str, budget: Budget, moment: SecondMoment, neighbors: str, *,
     raise ParameterError(f"budget of mechanism {noise!r} must be {serves}, got {budget!r}. Hint: mechanism='auto' fits all.")
 
 
+def papers_triangle(curator: Curator, asked: Question) -> Fraction:
+    """Return the least noise on each entry of the triangle in Dong et al.: variance Δ²/(2ρ), or Laplace of scale Δ·d/ε."""
+    budget, squared = asked.moment_budget, 2 if curator.neighbors == REPLACE else 1
+    if isinstance(budget, PureDP):
+        return sqrt_up(Fraction(squared)) * curator.d / budget.epsilon
+    assert isinstance(budget, ZCDP)
+    return squared / (2 * budget.rho)
+
+
 def wants_paper(constants: str) -> bool:
     """Check the option ``constants`` and say whether the paper's are meant."""
     check_choice("constants", constants, OPTIONS["constants"], "'paper' only to reproduce figures; it adds noise")
     return constants == "paper"
 
 
-def release_additive(curator: Curator, asked: Question, *, postprocess: str | None, **options: str) -> Release:
-    """Ask for the second moment, then for n where it is private, and release both; the papers' constants come with a clip."""
+def release_additive(
+    curator: Curator,
+    noise: str,
+    budget: Budget,
+    *,
+    postprocess: str | None,
+    clip: object = "none",
+    at_least: Callable[[Question], Fraction] | None = None,
+    **options: Option,
+) -> Release:
+    """Ask for the second moment, then for n where it is private, and release both; the papers' constants come with a clip.
+
+    ``at_least`` gives a paper's noise for a question that was made with the tight one.
+    """
     default = "clip" if options.get("constants") == "paper" else "shrink"
     chosen = default if postprocess is None else postprocess
     check_choice("postprocess", chosen, POSTPROCESS, f"leave it out for {default!r}")
-    moment = curator.noisy(curator.second_moment(), asked.moment_budget, noise=asked.noise, at_least=asked.at_least)
+    where = checked_clip(curator, clip)
+    moment = curator.second_moment()
+    if where == "private":
+        radius, asked = _clipped_question(curator, noise, budget, moment)
+    else:
+        radius = 1.0 if isinstance(where, str) else where / curator.grid.row_norm
+        asked = question(noise, budget, moment, curator.neighbors)
+    ask_moment(curator, asked, radius, None if at_least is None else at_least(asked))
+    return curator.release("covariance", noise, postprocess=chosen, clip=where, **options)
+
+
+def ask_moment(curator: Curator, asked: Question, radius: float, at_least: Fraction | None) -> None:
+    """Ask for the second moment of rows clipped at ``radius``, then for n where it is private."""
+    answer = curator.noisy(curator.second_moment(radius), asked.moment_budget, noise=asked.noise, at_least=at_least)
     if asked.count_budget is not None:
         curator.ask_n(asked.count_budget)  # last: a budget too small is refused before anything is spent
     elif curator.neighbors != REPLACE:
-        curator.take_n(moment)
-    return curator.release("covariance", asked.noise, postprocess=chosen, **options)
+        curator.take_n(answer)
+
+
+def _clipped_question(curator: Curator, noise: str, budget: Budget, moment: SecondMoment) -> tuple[float, Question]:
+    """Choose a radius privately, and return it with the question that the rest of the budget pays for."""
+    whole = _served(noise, budget, moment, curator.neighbors, one_answer=False)
+    assert isinstance(whole, PureDP | ZCDP)
+    unclipped = question(noise, whole, moment, curator.neighbors).law(moment, curator.neighbors)
+    error = raw_error(unclipped, moment.unit_bits, moment.d, moment.grid.center)
+    plan = plan_radius(whole, rows_outside(error, whole, curator))
+    asked = question(noise, whole.share(1 - plan.share), moment, curator.neighbors)  # refuses too small a budget
+    hold_norms(curator)
+    return radius_of(plan.ask(curator, whole)), asked

@@ -11,39 +11,51 @@ Differs  the density is that of a distance to the truth, so its normalising cons
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 from dpcov.curator import Curator
 from dpcov.linalg import sqrt_up
-from dpcov.mechanisms.additive import question, release_additive, wants_paper
+from dpcov.mechanisms.additive import Question, release_additive, wants_paper
 from dpcov.privacy.budget import Budget, PureDP
 from dpcov.release import Release
 from dpcov.statistics.calibrated import FROBENIUS
 from dpcov.statistics.moments import REPLACE
 
 
-def frobenius(curator: Curator, budget: Budget, *, postprocess: str | None = None, constants: str = "tight") -> Release:
+def frobenius(
+    curator: Curator,
+    budget: Budget,
+    *,
+    postprocess: str | None = None,
+    clip: str | float = "none",
+    constants: str = "tight",
+) -> Release:
     """Release the second moment with noise that is uniform in direction.
 
     Parameters
     ----------
+    clip : {"none", "private"} or float
+        Where rows are clipped before the noise: at row_norm, at a radius found for a part of the budget, or at this one.
     constants : {"tight", "paper"}
         "paper" uses the exponential mechanism's general exponent ε/(2Δ_F).
 
     Privacy
     -------
     ``budget`` (PureDP, or ApproxDP with δ unused): one second moment, and under add-remove, unless rows are
-    centred, one count. The noise is rounded: docs/guarantee.md.
+    centred, one count; a radius where it is private. The noise is rounded: docs/guarantee.md.
 
     Utility
     -------
     With D = d(d+1)/2 the raw error of n times the second moment has r.m.s. Frobenius norm √(2D(D+1))/ε, in units of row_norm²
     (add-remove: √(D(D+1))/ε).
     """
-    paper = wants_paper(constants)
-    asked = question(FROBENIUS, budget, curator.second_moment(), curator.neighbors)
-    if paper and isinstance(asked.moment_budget, PureDP):
+
+    def papers_noise(asked: Question) -> Fraction:
+        assert isinstance(asked.moment_budget, PureDP)
         sensitivity = sqrt_up(Fraction(2)) if curator.neighbors == REPLACE else Fraction(1)
-        asked = replace(asked, at_least=2 * sensitivity / asked.moment_budget.epsilon)
-    return release_additive(curator, asked, postprocess=postprocess, constants=constants)
+        return 2 * sensitivity / asked.moment_budget.epsilon
+
+    at_least = papers_noise if wants_paper(constants) else None
+    return release_additive(
+        curator, FROBENIUS, budget, postprocess=postprocess, clip=clip, at_least=at_least, constants=constants
+    )

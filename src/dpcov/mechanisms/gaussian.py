@@ -11,11 +11,10 @@ Differs  half the variance above the diagonal (``constants="paper"`` restores th
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 from dpcov.curator import Curator
-from dpcov.mechanisms.additive import question, release_additive, wants_paper
+from dpcov.mechanisms.additive import Question, release_additive, wants_paper
 from dpcov.privacy.budget import Budget
 from dpcov.privacy.noise import DiscreteGaussian
 from dpcov.release import Release
@@ -23,18 +22,27 @@ from dpcov.statistics.calibrated import GAUSSIAN
 from dpcov.statistics.moments import REPLACE
 
 
-def gaussian(curator: Curator, budget: Budget, *, postprocess: str | None = None, constants: str = "tight") -> Release:
+def gaussian(
+    curator: Curator,
+    budget: Budget,
+    *,
+    postprocess: str | None = None,
+    clip: str | float = "none",
+    constants: str = "tight",
+) -> Release:
     """Release the second moment with Gaussian noise.
 
     Parameters
     ----------
+    clip : {"none", "private"} or float
+        Where rows are clipped before the noise: at row_norm, at a radius found for a part of the budget, or at this one.
     constants : {"tight", "paper"}
         "paper" gives every entry of the triangle the variance of the diagonal, as in Dong et al.
 
     Privacy
     -------
     ``budget`` (ZCDP or ApproxDP): one second moment, and under add-remove, unless rows are
-    centred, one count.
+    centred, one count; a radius where it is private.
 
     Utility
     -------
@@ -43,12 +51,16 @@ def gaussian(curator: Curator, budget: Budget, *, postprocess: str | None = None
     """
     paper = wants_paper(constants)
     moment = curator.second_moment()
-    asked = question(GAUSSIAN, budget, moment, curator.neighbors)
-    if paper:
+
+    def papers_noise(asked: Question) -> Fraction:
         law = asked.law(moment, curator.neighbors)
         assert isinstance(law, DiscreteGaussian)
         # σ² for the paper's Δ² = 2 (also at d = 1, where 1 would do), or 1 for add-remove, on every entry
         paper_sensitivity = (2 if curator.neighbors == REPLACE else 1) * Fraction(curator.grid.one) ** 4
-        variance = law.variances[0][1] * paper_sensitivity / moment.sensitivity_squared(curator.neighbors)
-        asked = replace(asked, at_least=variance / 4**moment.unit_bits)
-    return release_additive(curator, asked, postprocess=postprocess, constants=constants)
+        variance: Fraction = law.variances[0][1] * paper_sensitivity / moment.sensitivity_squared(curator.neighbors)
+        return variance / Fraction(4**moment.unit_bits)
+
+    at_least = papers_noise if paper else None
+    return release_additive(
+        curator, GAUSSIAN, budget, postprocess=postprocess, clip=clip, at_least=at_least, constants=constants
+    )

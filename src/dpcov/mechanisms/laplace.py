@@ -10,34 +10,47 @@ Differs  B(d) = 2 + √((d−1)(d−2)/2) against the papers' 2d (``constants="p
 
 from __future__ import annotations
 
-from dataclasses import replace
+from fractions import Fraction
 
 from dpcov.curator import Curator
-from dpcov.mechanisms.additive import question, release_additive, wants_paper
+from dpcov.mechanisms.additive import Question, release_additive, wants_paper
 from dpcov.privacy.budget import Budget, PureDP
 from dpcov.release import Release
 from dpcov.statistics.calibrated import LAPLACE
 
 
-def laplace(curator: Curator, budget: Budget, *, postprocess: str | None = None, constants: str = "tight") -> Release:
+def laplace(
+    curator: Curator,
+    budget: Budget,
+    *,
+    postprocess: str | None = None,
+    clip: str | float = "none",
+    constants: str = "tight",
+) -> Release:
     """Release the second moment with Laplace noise.
 
     Parameters
     ----------
+    clip : {"none", "private"} or float
+        Where rows are clipped before the noise: at row_norm, at a radius found for a part of the budget, or at this one.
     constants : {"tight", "paper"}
         "paper" uses the papers' sensitivity 2d.
 
     Privacy
     -------
     ``budget`` (PureDP, or ApproxDP with δ unused): one second moment, and under add-remove, unless rows are
-    centred, one count.
+    centred, one count; a radius where it is private.
 
     Utility
     -------
     The raw error of n times the second moment has r.m.s. Frobenius norm √2·d·B(d)/ε, in units of row_norm².
     """
-    paper = wants_paper(constants)
-    asked = question(LAPLACE, budget, curator.second_moment(), curator.neighbors)
-    if paper and isinstance(asked.moment_budget, PureDP):
-        asked = replace(asked, at_least=2 * curator.d / asked.moment_budget.epsilon)
-    return release_additive(curator, asked, postprocess=postprocess, constants=constants)
+
+    def papers_noise(asked: Question) -> Fraction:
+        assert isinstance(asked.moment_budget, PureDP)
+        return 2 * curator.d / asked.moment_budget.epsilon
+
+    at_least = papers_noise if wants_paper(constants) else None
+    return release_additive(
+        curator, LAPLACE, budget, postprocess=postprocess, clip=clip, at_least=at_least, constants=constants
+    )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpcov.curator import Curator
 from dpcov.errors import ParameterError, check_choice, shown
-from dpcov.mechanisms.additive import count_share
+from dpcov.mechanisms.shares import STEPS, count_share
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.statistics.calibrated import calibrated, noise_for
 from dpcov.statistics.moments import REPLACE
@@ -19,7 +19,6 @@ from dpcov.statistics.spectral import Values
 Floats = NDArray[np.float64]
 
 POSTPROCESSES = ("clip", "none")
-STEPS = 2**40  # shares of a budget are multiples of one part in so many: exact, and short
 
 
 def served(name: str, budget: Budget, notions: tuple[type, ...]) -> PureDP | ZCDP:

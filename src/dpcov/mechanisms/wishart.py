@@ -10,24 +10,28 @@ Proof    docs/mechanisms/wishart.md
 from __future__ import annotations
 
 from dpcov.curator import Curator
-from dpcov.mechanisms.additive import question, release_additive
+from dpcov.mechanisms.additive import release_additive
 from dpcov.privacy.budget import Budget
 from dpcov.release import Release
 from dpcov.statistics.calibrated import WISHART
 
 
-def wishart(curator: Curator, budget: Budget, *, postprocess: str | None = None) -> Release:
+def wishart(curator: Curator, budget: Budget, *, postprocess: str | None = None, clip: str | float = "none") -> Release:
     """Release the second moment with a difference of two Wishart matrices.
+
+    Parameters
+    ----------
+    clip : {"none", "private"} or float
+        Where rows are clipped before the noise: at row_norm, at a radius found for a part of the budget, or at this one.
 
     Privacy
     -------
     ``budget`` (PureDP, or ApproxDP with δ unused): one second moment, and under add-remove, unless rows are
-    centred, one count. The noise is rounded: docs/guarantee.md.
+    centred, one count; a radius where it is private. The noise is rounded: docs/guarantee.md.
 
     Utility
     -------
     The raw error of n times the second moment has r.m.s. Frobenius norm (d+1)·√(2d)/ε, in units of row_norm²
     (add-remove: half).
     """
-    asked = question(WISHART, budget, curator.second_moment(), curator.neighbors)
-    return release_additive(curator, asked, postprocess=postprocess)
+    return release_additive(curator, WISHART, budget, postprocess=postprocess, clip=clip)

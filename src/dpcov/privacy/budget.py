@@ -66,19 +66,20 @@ class _Budget:
                 )
             object.__setattr__(self, name, exact)
 
-    def _amounts(self) -> list[Fraction]:
+    def amounts(self) -> list[Fraction]:
+        """Return ε, or ρ, or ε and δ."""
         return [getattr(self, name) for name in self.names]
 
     def covers(self, other: _Budget) -> bool:
         """Whether a promise of this size includes the other one, of the same notion."""
-        return type(other) is type(self) and all(a >= b for a, b in zip(self._amounts(), other._amounts(), strict=True))
+        return type(other) is type(self) and all(a >= b for a, b in zip(self.amounts(), other.amounts(), strict=True))
 
     def share(self, part: Exact) -> Self:
         """Return this exact part of the budget, for a part above 0 and at most 1."""
         exact = read_exact("part", part)
         if not 0 < exact <= 1:
             raise ParameterError(f"part must be above 0 and at most 1, got {shown(part)}. Hint: parts are shares of a budget.")
-        return type(self)(*(amount * exact for amount in self._amounts()))
+        return type(self)(*(amount * exact for amount in self.amounts()))
 
     def split(self, *parts: Exact) -> list[Self]:
         """Split into shares whose sum is at most the whole, exactly."""
@@ -182,7 +183,7 @@ def compose(*budgets: Budget) -> Budget:
 
 
 def _totals(budgets: Sequence[Budget]) -> list[Fraction]:
-    return [sum(amounts, start=Fraction(0)) for amounts in zip(*(budget._amounts() for budget in budgets), strict=True)]
+    return [sum(amounts, start=Fraction(0)) for amounts in zip(*(budget.amounts() for budget in budgets), strict=True)]
 
 
 def pays_for(promise: Budget, charges: Sequence[Budget]) -> bool:
@@ -199,7 +200,7 @@ def pays_for(promise: Budget, charges: Sequence[Budget]) -> bool:
     elif isinstance(promise, ApproxDP) and isinstance(charges[0], ZCDP):
         limit = promise.to_zcdp()
     # not compose(): a sum of δ beyond 1 is no budget, but it is an answer
-    return type(limit) is type(charges[0]) and all(a <= b for a, b in zip(_totals(charges), limit._amounts(), strict=True))
+    return type(limit) is type(charges[0]) and all(a <= b for a, b in zip(_totals(charges), limit.amounts(), strict=True))
 
 
 def decimal_text(value: Fraction) -> str:

@@ -50,6 +50,19 @@ def bingham_concentration(budget: PureDP | ZCDP, neighbors: str) -> Fraction:
     return sqrt_down(8 * budget.rho) / SPAN[neighbors]
 
 
+def exponential_rate(budget: PureDP | ZCDP) -> Fraction:
+    """Return the largest rate of an exponential mechanism on scores that a row moves by at most 1, rounded down.
+
+    Log-probabilities then range over 2·rate = ε: ε-bounded-range, hence ε-DP and ε²/8-zCDP (docs/mechanisms/rescaled.md).
+    """
+    return (budget.epsilon if isinstance(budget, PureDP) else sqrt_down(8 * budget.rho)) / 2
+
+
+def sparse_vector_epsilon(budget: PureDP | ZCDP) -> Fraction:
+    """Return the ε of a sparse vector search, rounded down; under zCDP ε²/2 = ρ."""
+    return budget.epsilon if isinstance(budget, PureDP) else sqrt_down(2 * budget.rho)
+
+
 @lru_cache(maxsize=64)  # one release asks for the same σ when it chooses, when it checks and when it draws
 def analytic_gaussian_sigma(sensitivity: float, budget: ApproxDP) -> float:
     """Return the least σ for which the *continuous* Gaussian is (ε, δ)-DP, rounded up.

@@ -110,7 +110,7 @@ def _two_sided(scale: Fraction, size: int, bits: Bits, excess: FloatExcess, exac
             low = signed & low_mask
             negative = signed < 0
             magnitude = (high << shift) | low
-            accepted = _compare(words[2 * count :], excess(magnitude, low), magnitude, low, exact_excess, bits)
+            accepted = compare(words[2 * count :], excess(magnitude, low), magnitude, low, exact_excess, bits)
         accepted &= ~(negative & (magnitude == 0))
         values = np.where(negative, -magnitude, magnitude)[accepted][: size - filled]
         draws[filled : filled + len(values)] = values
@@ -135,7 +135,7 @@ def _invert(words: Words, scale: Fraction, bits: Bits) -> Integers:
     return values
 
 
-def _compare(
+def compare(
     words: Words, gamma: Floats, magnitude: Integers, low: Integers, exact: ExactExcess, bits: Bits
 ) -> NDArray[np.bool_]:
     """Return U < exp(−γ) for the uniforms that start with ``words``."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpcov.errors import ParameterError, shown
 from dpcov.sources.base import Progress, add_up, default_block_rows, in_percent
 from dpcov.statistics.grid import MAX_FEATURES
-from dpcov.statistics.moments import Statistic
+from dpcov.statistics.measure import Summable
 
 NUMERIC = "biuf"  # numpy's kinds: boolean, integer, unsigned, floating
 
@@ -20,6 +20,7 @@ class ArraySource:
     """A two-dimensional numeric array, read block by block and never written to. Its columns are called x0, x1 and so on."""
 
     schema = None
+    rereadable = True
 
     def __init__(
         self,
@@ -52,7 +53,7 @@ class ArraySource:
         """The number of columns."""
         return len(self.feature_names)
 
-    def total(self, statistic: Statistic) -> NDArray[np.int64]:
+    def total(self, statistic: Summable) -> NDArray[np.int64]:
         """Add the statistic over blocks of rows."""
         return add_up(statistic, self._blocks(min(self._block_rows, statistic.max_block)))
 

@@ -16,7 +16,8 @@ from dpcov.sources.base import Progress, add_up, default_block_rows, in_percent
 from dpcov.sources.files import CsvTable
 from dpcov.sources.tables import Batch, Table
 from dpcov.statistics.grid import MAX_FEATURES
-from dpcov.statistics.moments import Count, Statistic
+from dpcov.statistics.measure import Summable
+from dpcov.statistics.moments import Count
 
 
 class ArrowSource:
@@ -71,11 +72,16 @@ class ArrowSource:
         return self._n
 
     @property
+    def rereadable(self) -> bool:
+        """Whether the table can be streamed again."""
+        return self._table.rereadable
+
+    @property
     def d(self) -> int:
         """The number of features."""
         return len(self.feature_names)
 
-    def total(self, statistic: Statistic) -> NDArray[np.int64]:
+    def total(self, statistic: Summable) -> NDArray[np.int64]:
         """Add the statistic over all batches."""
         if isinstance(statistic, Count) and self._n is not None:
             return np.array([self._n], dtype=np.int64)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.schema import Schema
-from dpcov.statistics.moments import Statistic
+from dpcov.statistics.measure import Summable
 
 BLOCK_ELEMENTS, BLOCK_ROWS = 2**19, 1024
 """A block has about 4 MB of float64, which stays in cache, but enough rows that a product of blocks outweighs their sum."""
@@ -64,7 +64,12 @@ class Source(Protocol):
         """What the columns mean; None: plain numbers."""
         ...
 
-    def total(self, statistic: Statistic) -> NDArray[np.int64]:
+    @property
+    def rereadable(self) -> bool:
+        """Whether the rows can be read again: not so of some streams."""
+        ...
+
+    def total(self, statistic: Summable) -> NDArray[np.int64]:
         """Return the sum of the statistic over all rows."""
         ...
 
@@ -74,7 +79,7 @@ def default_block_rows(d: int) -> int:
     return max(BLOCK_ELEMENTS // d, BLOCK_ROWS)
 
 
-def add_up(statistic: Statistic, blocks: Iterable[NDArray[np.float64]], *, scratch: bool = False) -> NDArray[np.int64]:
+def add_up(statistic: Summable, blocks: Iterable[NDArray[np.float64]], *, scratch: bool = False) -> NDArray[np.int64]:
     """Add a statistic over blocks, in int64 modulo 2⁶⁴; ``scratch`` blocks are the source's own and may be overwritten.
 
     Wrapping around is what keeps a private number of rows from being visible: sum plus noise modulo 2⁶⁴ is a

@@ -53,6 +53,7 @@ class ParquetTable:
     """A Parquet file, read a few thousand rows at a time."""
 
     parsed = False
+    rereadable = True
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -86,6 +87,7 @@ class CsvTable:
     """A CSV file with a line of names: every cell is text, and what it stands for is decided cell by cell."""
 
     parsed = True
+    rereadable = True
     rows = None
 
     def __init__(self, path: Path, separator: str, compression: str | None) -> None:

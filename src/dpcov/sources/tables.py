@@ -31,6 +31,11 @@ class Table(Protocol):
     """Whether cells are text that stands for numbers, as in CSV files."""
 
     @property
+    def rereadable(self) -> bool:
+        """Whether the rows can be streamed again."""
+        ...
+
+    @property
     def names(self) -> list[str]:
         """The names of the columns, in order; a name may stand twice."""
         ...
@@ -65,6 +70,8 @@ class StreamTable:
         self.names, self.types = list(self._opened.schema.names), list(self._opened.schema.types)
         rows = getattr(data, "num_rows", getattr(data, "height", None))
         self.rows = rows if isinstance(rows, int) else None
+        # A table in memory, or a relation, which runs its query again; of anything else nothing is known.
+        self.rereadable = self.rows is not None or type(data).__module__.split(".")[0] in ("duckdb", "_duckdb")
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[tuple[Batch, float | None]]:  # noqa: ARG002
         """Stream the whole table, in batches as it has them, and keep the columns."""
@@ -82,6 +89,7 @@ class PandasTable:
     """A pandas frame, converted slice by slice: the whole conversion would copy it and infer types from values."""
 
     parsed = False
+    rereadable = True
 
     def __init__(self, data: Any) -> None:
         self._data = data
@@ -104,6 +112,7 @@ class ArrayTable:
     """The columns of a numeric array, under given names."""
 
     parsed = False
+    rereadable = True
 
     def __init__(self, array: NDArray[np.generic], names: Sequence[str]) -> None:
         self._array = array

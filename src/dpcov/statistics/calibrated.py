@@ -15,7 +15,8 @@ from dpcov.privacy.calibrate import analytic_gaussian_sigma, gaussian_variance, 
 from dpcov.privacy.discrete import MIN_SCALE
 from dpcov.privacy.matrix import FrobeniusNoise, WishartDifference, calibrate_frobenius, calibrate_wishart
 from dpcov.privacy.noise import DiscreteGaussian, DiscreteLaplace, NoiseLaw, RoundedLaw
-from dpcov.statistics.moments import Measure, SecondMoment
+from dpcov.statistics.measure import Measure
+from dpcov.statistics.moments import SecondMoment
 
 GAUSSIAN, LAPLACE, WISHART, FROBENIUS = "gaussian", "laplace", "wishart", "frobenius"
 

@@ -8,13 +8,17 @@ inequality ‖z‖² ≤ 4ᵏ is checked on the integers themselves.
 Centred grids put a constant in front: z = (a, √(1−a²)·x) with a = ½, so that one second moment holds n, Σx and Σxxᵀ. Only the
 x part is shrunk, to ‖x‖² ≤ 4ᵏ − a²: shrinking z as a whole would make the constant depend on the row.
 
-Every element goes through the same operations whatever its value; there is no branch on data.
+Most rows are shorter than the radius: rounding is all they need. Longer ones are scaled back, together with enough of the
+former that their number is a multiple of a public batch: scaling leaves those as they are, so it is a matter of time only. What
+time may tell is said in docs/guarantee.md.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +33,21 @@ MAX_FEATURES = 2**15
 SHRINK = 1 - 2.0**-40
 """Makes a shrunk row end strictly inside the ball in spite of the roundings of the square root and the product."""
 
-CHUNK = 2**17  # elements at a time, so that the dozen passes below stay in cache
+CHUNK = 2**18  # elements at a time, so that the passes below stay in cache
+BATCHES = 32  # per chunk: rows that go the long way are counted in so many steps
+
+WILD = 2.0**52
+"""Sums of squares below it are exact. A row beyond it, or with an entry that is not finite, is scaled by its largest entry."""
+
+
+class Longer(NamedTuple):
+    """The rows of a block that were longer than the radius, and some others: where, their integers before, and norm²."""
+
+    places: NDArray[np.intp]
+    rows: NDArray[np.float64]
+    norms: NDArray[np.float64]
+    far: NDArray[np.bool_]
+    """Rows with an entry so large that only their direction is known."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +82,15 @@ class Grid:
         """What ‖x‖² may be, in integers: 4ᵏ − a²."""
         return self.one**2 - self.constant**2
 
+    @property
+    def reach(self) -> int:
+        """What ‖z‖² may be, the constant included: 4ᵏ."""
+        return self.one**2
+
+    def clipped(self, radius: float) -> Grid:
+        """Return the grid of rows clipped at this part of row_norm."""
+        return replace(self, row_norm=self.row_norm * radius)
+
     def width(self, d: int) -> int:
         """Return how many coordinates a row of d columns has."""
         return d + self.center
@@ -73,42 +100,75 @@ class Grid:
 
         Blocks stored column by column stay so: the layout changes the speed, never an integer. Only ``scratch`` is written to.
         """
+        return self.encode_both(rows, scratch, lambda _: None)
+
+    def encode_both(self, rows: NDArray[np.float64], scratch: bool, see: Callable[[Longer], None]) -> NDArray[np.float64]:
+        """Encode, and let ``see`` have the longer rows of each part as they were before they were clipped."""
         columnar = rows.flags.f_contiguous and not rows.flags.c_contiguous
+        order: Literal["F", "C"] = "F" if columnar else "C"
         in_place = scratch and not self.center
-        z = rows if in_place else np.empty((len(rows), self.width(rows.shape[1])), order="F" if columnar else "C")
+        z = rows if in_place else np.empty((len(rows), self.width(rows.shape[1])), order=order)
         z[:, : self.center] = self.constant
         step = max(1, CHUNK // rows.shape[1])
         with np.errstate(all="ignore"):  # a caller's np.seterr(all="raise") must not turn a value into an exception
             for start in range(0, len(rows), step):
-                x = z[start : start + step, self.center :]
-                if not in_place:
-                    x[:] = rows[start : start + step]
-                self._round(x, columnar)
-                shrink(x, self.radius_squared, columnar)
+                part, out = rows[start : start + step], z[start : start + step, self.center :]
+                integers = np.empty(part.shape, order=order) if in_place else out
+                longer = self._round(part, integers, columnar)
+                see(longer)
+                integers[longer.places] = shrunk(longer.rows, longer.norms, self.radius_squared)
+                if in_place:
+                    out[:] = integers
         return z
 
-    def _round(self, x: NDArray[np.float64], columnar: bool) -> None:
-        """Turn values into multiples of row_norm/2ᵏ (centred: row_norm/(√¾·2ᵏ)), in place."""
-        np.copyto(x, 0.0, where=~np.isfinite(x))
-        # A row with an entry beyond row_norm is divided by that entry, so that 1e308 neither overflows nor loses its
-        # direction; its norm stays at least 1, so the clip still meets it.
-        sizes = np.abs(x)  # per row; reduceat is faster than max(axis=1) where rows are contiguous
-        peak = sizes.max(axis=1) if columnar else np.maximum.reduceat(sizes.ravel(), np.arange(0, x.size, x.shape[1]))
-        radius = math.sqrt(self.radius_squared)
-        np.multiply(x, (radius / np.maximum(peak, self.row_norm))[:, None], out=x)
-        np.rint(x, out=x)
+    def _round(self, rows: NDArray[np.float64], z: NDArray[np.float64], columnar: bool) -> Longer:
+        """Write multiples of row_norm/2ᵏ (centred: row_norm/(√¾·2ᵏ)), and say which rows are too long."""
+        np.multiply(rows, math.sqrt(self.radius_squared) / self.row_norm, out=z)
+        np.rint(z, out=z)
+        norms = squared_norms(z, columnar)  # exact below 2⁵², and beyond it whatever the order; NaN stays NaN
+        wild = ~(norms < WILD)
+        far = np.zeros(len(rows), dtype=np.bool_)
+        places = np.flatnonzero(wild)
+        if len(places):
+            z[places], far[places] = self._tamed(rows[places])
+            norms[places] = squared_norms(z[places])
+        longer = batched(norms > self.radius_squared)
+        return Longer(longer, z[longer], norms[longer], far[longer])
+
+    def _tamed(self, x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return wild rows as integers: not finite entries are 0, and an entry beyond row_norm becomes the radius.
+
+        So 1e308 neither overflows nor loses its direction; such a row's norm is at least 1, so the clip still meets it.
+        """
+        x = np.where(np.isfinite(x), x, 0.0)
+        peak = np.abs(x).max(axis=1)
+        scale = math.sqrt(self.radius_squared) / np.maximum(peak, self.row_norm)
+        return np.rint(x * scale[:, None]), peak > self.row_norm
 
 
-def shrink(x: NDArray[np.float64], radius_squared: int, columnar: bool) -> None:
-    """Scale integer rows towards zero, in place, until ‖x‖² ≤ radius² holds in integers."""
-    norms = _squared_norms(x, columnar)
+def shrunk(x: NDArray[np.float64], norms: NDArray[np.float64], radius_squared: int) -> NDArray[np.float64]:
+    """Scale integer rows of these squared norms towards zero, in place, until ‖x‖² ≤ radius² holds in integers."""
     factors = np.where(norms > radius_squared, math.sqrt(radius_squared) / np.sqrt(norms) * SHRINK, 1.0)
-    np.multiply(x, factors[:, None], out=x)
-    np.trunc(x, out=x)
+    scaled(x, factors, radius_squared, out=x)
+    return x
+
+
+def scaled(x: NDArray[np.float64], factors: NDArray[np.float64], radius_squared: int, out: NDArray[np.float64]) -> None:
+    """Multiply integer rows, cut towards zero, and make sure of ‖x‖² ≤ radius² in integers."""
+    np.multiply(x, factors[:, None], out=out)
+    np.trunc(out, out=out)
     # Truncation cannot lengthen a row, so nothing is ever zeroed here; the sensitivity rests on this line all the same.
-    x[~(_squared_norms(x, columnar) <= radius_squared)] = 0.0
+    out[~(squared_norms(out) <= radius_squared)] = 0.0
 
 
-def _squared_norms(x: NDArray[np.float64], columnar: bool) -> NDArray[np.float64]:
-    """Add up squares of integers, exactly, the way that suits the layout."""
+def squared_norms(x: NDArray[np.float64], columnar: bool = False) -> NDArray[np.float64]:
+    """Add up squares the way that suits the layout: exactly, where they are integers with a sum below 2⁵³."""
     return np.asarray(np.einsum("ij,ij->i", x, x) if columnar else np.linalg.vecdot(x, x))
+
+
+def batched(marked: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Return where the marked rows are, and some of the others, so that their number is a multiple of a public batch."""
+    batch = max(1, len(marked) // BATCHES)
+    found = np.flatnonzero(marked)
+    missing = min(-len(found) % batch, len(marked) - len(found))
+    return np.concatenate([found, np.flatnonzero(~marked)[:missing]]) if missing else found

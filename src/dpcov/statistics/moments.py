@@ -1,6 +1,7 @@
 """Count, sum and second moment of the integer rows, with their sensitivities.
 
-Sensitivities are in integers, or rounded up, for rows with ‖z‖ ≤ R = 2ᵏ (proofs in docs/mechanisms/):
+Sensitivities are in integers, or rounded up, for rows with ‖z‖ ≤ R = 2ᵏ (proofs in docs/mechanisms/); rows of an `Annulus` have
+‖z‖² ≤ ``reach`` < R²:
 
 ==============  ====================  ====================================================  ============
 statistic       distance              replace                                               add-remove
@@ -18,18 +19,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpcov.errors import EngineError, check_choice
+from dpcov.errors import check_choice
 from dpcov.linalg import pack, sqrt_up, triangle_size
+from dpcov.statistics.annulus import Annulus
 from dpcov.statistics.grid import Grid
-
-Rows = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from dpcov.statistics.measure import Integers, Part, Rows
 
 EXACT = 2**53
 """Integers up to here are exact in float64, in sums as well, whatever the order of addition."""
@@ -48,65 +45,13 @@ def check_neighbors(neighbors: object) -> None:
 
 
 @dataclass(frozen=True)
-class Part:
-    """A run of entries that share a weight in the squared distance Σ weight·(difference)²."""
-
-    name: str
-    weight: int
-    size: int
-
-
-class Measure(Protocol):
-    """Integers that one row can move only so far: what noise is calibrated to."""
-
-    @property
-    def name(self) -> str:
-        """What a record calls it."""
-        ...
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """The runs of its entries, in storage order."""
-        ...
-
-    @property
-    def unit_bits(self) -> int:
-        """One step of the integers is 2⁻ᵘⁿⁱᵗ⁻ᵇⁱᵗˢ in the encoded rows' units."""
-        ...
-
-    def sensitivity_squared(self, neighbors: str) -> int:
-        """Return the largest Σ weight·(difference)² between neighbours."""
-        ...
-
-    def sensitivity_l1(self, neighbors: str) -> Fraction:
-        """Return a bound on Σ |difference| between neighbours, rounded up."""
-        ...
-
-
-class Statistic(Measure, Protocol):
-    """A sum over rows of a bounded map into integers. Merging is ``+``, modulo 2⁶⁴."""
-
-    @property
-    def max_block(self) -> int:
-        """How many rows `of` may be given at a time."""
-        ...
-
-    def of(self, rows: Rows, *, scratch: bool = False) -> Integers:
-        """Return the statistic of a block of raw rows; ``scratch`` ones may be overwritten."""
-        ...
-
-    def entries(self, total: Integers) -> Integers:
-        """Return the entries of a sum of blocks in storage order."""
-        ...
-
-
-@dataclass(frozen=True)
 class Count:
     """How many rows there are."""
 
     name = "count"
     unit_bits = 0
     max_block = EXACT
+    shape = (1,)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -149,6 +94,11 @@ class Sum:
         return EXACT // self.grid.one
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        """One sum for each coordinate."""
+        return (self.d,)
+
+    @property
     def parts(self) -> tuple[Part, ...]:
         """One run of d coordinates."""
         return (Part("coordinates", 1, self.d),)
@@ -177,7 +127,7 @@ class SecondMoment:
     In the squared Frobenius distance a diagonal entry counts once and an upper one twice: those are the weights.
     """
 
-    grid: Grid
+    grid: Grid | Annulus
     d: int
     name = "second moment"
 
@@ -192,15 +142,18 @@ class SecondMoment:
         return EXACT // self.grid.one**2
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        """The whole matrix, before it is packed."""
+        return (self.d, self.d)
+
+    @property
     def parts(self) -> tuple[Part, ...]:
         """The diagonal and the strict upper triangle."""
         return (Part("diagonal", 1, self.d), Part("off-diagonal", 2, triangle_size(self.d) - self.d))
 
     def of(self, rows: Rows, *, scratch: bool = False) -> Integers:
         """Multiply the block's integer rows in float64, where every partial sum is an exact integer."""
-        z = self.grid.encode(rows, scratch=scratch)
-        with np.errstate(all="ignore"):
-            return (z.T @ z).astype(np.int64)
+        return gram(self.grid.encode(rows, scratch=scratch))
 
     def entries(self, total: Integers) -> Integers:
         """Pack the symmetric matrix."""
@@ -208,7 +161,7 @@ class SecondMoment:
 
     def sensitivity_squared(self, neighbors: str) -> int:
         """‖xxᵀ − yyᵀ‖²_F = ‖x‖⁴ + ‖y‖⁴ − 2(x·y)² ≤ 2R⁴; for one column (x² − y²)² ≤ R⁴; ‖xxᵀ‖²_F ≤ R⁴."""
-        return {REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.grid.one**4
+        return {REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.grid.reach**2
 
     def sensitivity_l1(self, neighbors: str) -> Fraction:
         """Bound Σ_{i≤j} |xᵢxⱼ − yᵢyⱼ|: docs/mechanisms/laplace.md, in units of R²."""
@@ -216,31 +169,23 @@ class SecondMoment:
         add_remove = Fraction(d + 1, 2)
         by_columns = {1: Fraction(1), 2: sqrt_up(Fraction(5))}
         replace = by_columns.get(d) or 2 + sqrt_up(Fraction((d - 1) * (d - 2), 2))
-        return {REPLACE: replace, ADD_REMOVE: add_remove}[neighbors] * self.grid.one**2
+        return {REPLACE: replace, ADD_REMOVE: add_remove}[neighbors] * self.grid.reach
 
     def sensitivity_nuclear(self, neighbors: str) -> int:
         """‖xxᵀ − yyᵀ‖_* ≤ ‖x‖² + ‖y‖² ≤ 2R²; for one column |x² − y²| ≤ R²; ‖xxᵀ‖_* = ‖x‖² ≤ R²."""
-        return {REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.grid.one**2
+        return {REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.grid.reach
+
+
+def gram(z: Rows) -> Integers:
+    """Return zᵀz of integer rows, exact as long as all sums stay below 2⁵³."""
+    with np.errstate(all="ignore"):
+        return (z.T @ z).astype(np.int64)
 
 
 def corner_count(corner: int, grid: Grid) -> int:
     """Return the n, at least 1, that is nearest to the noisy corner n·a² of a second moment of centred rows."""
     square = grid.constant**2
     return max(1, (corner + square // 2) // square)
-
-
-@cache
-def check_exact_blas() -> None:
-    """Check once per process that this machine's BLAS multiplies integers up to 2⁵³ exactly, small and large."""
-    for rows, columns in ((64, 1), (64, 33), (16, 1100)):
-        row, column = np.indices((rows, columns))
-        integers = (row * 7919 + column * 104729) % 2**24 - 2**23
-        integers[:, 0] = 2**23 - 1  # 64·(2²³ − 1)² is just below 2⁵²
-        floats = integers.astype(np.float64)
-        corner = slice(0, 40)  # int64 products are slow, and every block of the kernel is the same
-        exact = integers.T[corner] @ integers[:, -40:]
-        if not np.array_equal((floats.T @ floats)[corner, -40:].astype(np.int64), exact):
-            raise EngineError("numpy's BLAS must be exact on integers below 2**53, and is not. Hint: install another numpy.")
 
 
 STATISTICS = (Count, Sum, SecondMoment)

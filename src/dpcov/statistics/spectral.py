@@ -24,12 +24,15 @@ from numpy.typing import NDArray
 from dpcov.errors import ParameterError
 from dpcov.linalg import sqrt_up, unpack
 from dpcov.privacy.sphere import eigenvalues
+from dpcov.statistics.annulus import Annulus
 from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import ADD_REMOVE, REPLACE, STATISTICS, Integers, Measure, Part, SecondMoment
+from dpcov.statistics.measure import Integers, Measure, Part
+from dpcov.statistics.moments import ADD_REMOVE, REPLACE, STATISTICS, SecondMoment
+from dpcov.statistics.norms import Norms, Trace
+from dpcov.statistics.overlap import VALUE_BITS, Overlap, checked_basis
 
 Floats = NDArray[np.float64]
 
-VALUE_BITS = 16
 STEPS_LOST = 2  # per number: one by rounding, one for float64
 ONE_VALUE: int = 2**VALUE_BITS + STEPS_LOST  # how far one number uᵀSu can move
 
@@ -59,9 +62,14 @@ class Values:
         return self.moment.d
 
     @property
-    def grid(self) -> Grid:
+    def grid(self) -> Grid | Annulus:
         """The encoding of rows."""
         return self.moment.grid
+
+    @property
+    def reach(self) -> Fraction:
+        """How far one row reaches, in squared units: 1, or less in an annulus."""
+        return Fraction(self.grid.reach, self.grid.one**2)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -71,12 +79,13 @@ class Values:
     def sensitivity_squared(self, neighbors: str) -> int:
         """(√(2·4¹⁶) + 2√count)², rounded up."""
         squared = {REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * 4**VALUE_BITS
-        norm = sqrt_up(Fraction(squared)) + STEPS_LOST * sqrt_up(Fraction(self.count))
+        norm = sqrt_up(Fraction(squared)) * self.reach + STEPS_LOST * sqrt_up(Fraction(self.count))
         return math.ceil(norm**2)
 
     def sensitivity_l1(self, neighbors: str) -> Fraction:
         """2·2¹⁶ + 2·count."""
-        return Fraction({REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * 2**VALUE_BITS + STEPS_LOST * self.count)
+        moved = Fraction({REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * 2**VALUE_BITS)
+        return moved * self.reach + STEPS_LOST * self.count
 
 
 @dataclass(frozen=True)
@@ -113,18 +122,7 @@ class Diagonal(Values):
     name = "diagonal in a basis"
 
     def __post_init__(self) -> None:
-        shape = (self.moment.d, self.count)
-        basis = self.basis
-        known = isinstance(basis, np.ndarray) and basis.dtype == np.float64  # small integers wrap around in the check below
-        if not known or basis.shape != shape or not np.isfinite(basis).all():
-            raise ParameterError(
-                f"basis must be finite, of float64 and {shape[0]} by {shape[1]}, got another. Hint: columns are directions."
-            )
-        if np.abs(basis.T @ basis - np.eye(self.count)).max() > 1e-12:  # a longer basis would move more
-            raise ParameterError("basis must be orthonormal to 1e-12, got another. Hint: numpy.linalg.qr.")
-        kept = basis.copy()  # the caller may change its own
-        kept.flags.writeable = False
-        object.__setattr__(self, "basis", kept)
+        object.__setattr__(self, "basis", checked_basis(self.basis, self.moment.d, self.count))
 
     def of_moment(self, total: Integers) -> Integers:
         """Multiply by the basis from both sides."""
@@ -137,16 +135,33 @@ class Diagonal(Values):
         return hash((self.moment, self.count))
 
 
-ANSWERED: tuple[type, ...] = (*STATISTICS, Spectrum, Diagonal)
+ANSWERED: tuple[type, ...] = (*STATISTICS, Norms, Trace, Spectrum, Diagonal, Overlap)
 PEELED: tuple[type, ...] = (Values, Quotients)
 """What is proved: a curator answers nothing else, at once or direction by direction."""
 
 
 def check_measure(measure: Measure, moment: SecondMoment, known: tuple[type, ...]) -> None:
-    """Refuse what is not proved: other measures, of other rows, or more numbers than an orthonormal basis has."""
-    fits = getattr(measure, "d", moment.d) == moment.d and getattr(measure, "grid", moment.grid) == moment.grid
+    """Refuse what is not proved: other measures, of other rows, or more numbers than an orthonormal basis has.
+
+    Any radius is: each grid enforces its own. They stay within that of ``moment`` so that the record can say what was asked.
+    """
+    grid = getattr(measure, "grid", moment.grid)
+    fits = getattr(measure, "d", moment.d) == moment.d and _is_within(grid, moment.grid)
+    if isinstance(measure, Values | Overlap):
+        fits = fits and type(measure.moment) is SecondMoment
     if isinstance(measure, Values):
-        fits = measure.moment == moment and type(measure.moment) is SecondMoment and measure.count in range(1, moment.d + 1)
+        fits = fits and measure.count in range(1, moment.d + 1)
         fits = fits and (not isinstance(measure, Spectrum) or measure.count == moment.d)
     if type(measure) not in known or not fits:
         raise ParameterError("statistic must be one of this curator's rows, got another. Hint: curator.second_moment().")
+
+
+def _is_within(grid: object, whole: object) -> bool:
+    if type(grid) is Annulus:
+        return _is_within(grid.inner, whole) and _is_within(grid.outer, whole)
+    return (
+        type(grid) is Grid
+        and type(whole) is Grid
+        and (grid.bits, grid.center) == (whole.bits, whole.center)
+        and grid.row_norm <= whole.row_norm
+    )

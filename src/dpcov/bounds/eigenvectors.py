@@ -26,7 +26,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpcov.errors import ParameterError, check_choice, check_real, shown
+from dpcov.bounds.common import check_beta, check_counts, check_positive, gamma_tail
+from dpcov.errors import ParameterError, check_choice
 
 Floats = NDArray[np.float64]
 
@@ -39,7 +40,7 @@ def exponent(epsilon: float, *, neighbors: str = "replace", constants: str = "ti
     """Return c of the density ∝ exp(c·uᵀCu) that costs ε: ε/2, under add-remove ε; in the paper ε/4."""
     check_choice("neighbors", neighbors, NEIGHBORS, "replace is the papers' choice")
     check_choice("constants", constants, ("tight", "paper"), "leave it out for tight ones")
-    _check_positive(epsilon=epsilon)
+    check_positive(epsilon=epsilon)
     return epsilon / 4 if constants == "paper" else epsilon / NEIGHBORS[neighbors]
 
 
@@ -57,13 +58,13 @@ def direction_loss(m: int, concentration: float, beta: float) -> float:
     Hence E exp((1−s)cF) = Z(sc)/Z(c) ≤ s^{−a}/E|e₁ᵀv|: but for the constant, cF has the exponential moments of a Gamma(a)
     variable, and Chernoff's bound for those (Laurent and Massart 2000, Lemma 1) gives a + √(2aL) + L.
     """
-    _check_size(m)
-    _check_positive(concentration=concentration)
-    _check_beta(beta)
+    check_counts(m=m)
+    check_positive(concentration=concentration)
+    check_beta(beta)
     if m == 1:
         return 0.0
     log_mean = math.lgamma(m / 2) - math.lgamma((m + 1) / 2) - math.log(math.pi) / 2
-    return _gamma_tail((m - 1) / 2, -math.log(beta) - log_mean) / concentration
+    return gamma_tail((m - 1) / 2, -math.log(beta) - log_mean) / concentration
 
 
 def value_noise(d: int, scale: float, beta: float) -> float:
@@ -72,11 +73,11 @@ def value_noise(d: int, scale: float, beta: float) -> float:
     The lesser of two bounds that are both public: √d·max with max ≤ ln(d/beta); and √(max·sum), where max ≤ ln(2d/beta) and the
     sum of absolute values, a Gamma(d) variable, is at most d + √(2dx) + x, x = ln(2/beta), each but with probability beta/2.
     """
-    _check_size(d)
-    _check_positive(scale=scale)
-    _check_beta(beta)
+    check_counts(d=d)
+    check_positive(scale=scale)
+    check_beta(beta)
     by_largest = math.sqrt(d) * (math.log(d) - math.log(beta))
-    by_sum = math.sqrt((math.log(2 * d) - math.log(beta)) * _gamma_tail(d, math.log(2) - math.log(beta)))
+    by_sum = math.sqrt((math.log(2 * d) - math.log(beta)) * gamma_tail(d, math.log(2) - math.log(beta)))
     return scale * min(by_largest, by_sum)
 
 
@@ -126,7 +127,7 @@ def eigenvectors_error(
     values with beta/2. Making eigenvalues descend and clipping are projections onto convex sets that hold the truth: they
     move no vector away from it. The paper: Õ(d/ε₀ + √(Σ (d/εᵢ)(1/ε₀ + λᵢ))).
     """
-    _check_beta(beta)
+    check_beta(beta)
     d = len(true := _descending(eigenvalues))
     if len(epsilons) != d - 1:
         raise ParameterError(f"epsilons must be {d - 1} numbers, got {len(epsilons)}. Hint: the last direction is free.")
@@ -148,8 +149,8 @@ def adaptive_error(
     of magnitude √(d/ε)·Σ√(λᵢ+τ) + √d·τ, as in the paper. Rounding shares of ε, by less than one part in 10⁵, is left out.
     """
     check_choice("neighbors", neighbors, NEIGHBORS, "replace is the papers' choice")
-    _check_positive(epsilon=epsilon)
-    _check_beta(beta)
+    check_positive(epsilon=epsilon)
+    check_beta(beta)
     true = _descending(eigenvalues)
     slack = NEIGHBORS[neighbors] / (epsilon / 2) * (math.log(2 * len(true)) - math.log(beta))
     drawn = true[:-1]
@@ -191,9 +192,9 @@ def enough_variance(
     √(2Gλ₁ + E²) ("basis"). Both are at most γλ₁ from a root of a quadratic equation on. G is of order d³/ε and E of order
     √d·log(d)/ε, so d³/(εγ²) rows along the first direction are enough, as in the paper but without its logarithms.
     """
-    _check_size(d)
-    _check_positive(epsilon=epsilon, gamma=gamma)
-    _check_beta(beta)
+    check_counts(d=d)
+    check_positive(epsilon=epsilon, gamma=gamma)
+    check_beta(beta)
     epsilon_0, epsilons = _uniform(d, epsilon, values)
     concentrations = [exponent(each, neighbors=neighbors, constants=constants) for each in epsilons]
     lost = sum(_losses(concentrations, beta / 2))
@@ -201,11 +202,6 @@ def enough_variance(
     if values == "basis":
         return (lost + math.hypot(lost, gamma * noise)) / gamma**2
     return ((math.sqrt(2 * lost) + math.sqrt(2 * lost + 4 * gamma * noise)) / (2 * gamma)) ** 2
-
-
-def _gamma_tail(shape: float, x: float) -> float:
-    """Return what a Gamma(shape) variable exceeds with probability at most exp(−x)."""
-    return shape + math.sqrt(2 * shape * x) + x
 
 
 def _losses(concentrations: Sequence[float], beta: float) -> list[float]:
@@ -217,14 +213,14 @@ def _losses(concentrations: Sequence[float], beta: float) -> list[float]:
 def _noise_of_values(d: int, epsilon_0: float, beta: float, neighbors: str) -> float:
     """Bound the noise in d values; a discrete Laplace variable is at most one step larger, and values are rounded by one."""
     check_choice("neighbors", neighbors, NEIGHBORS, "replace is the papers' choice")
-    _check_positive(epsilon_0=epsilon_0)
+    check_positive(epsilon_0=epsilon_0)
     sensitivity = (NEIGHBORS[neighbors] if d > 1 else 1) + 2 * d * STEP
     return value_noise(d, sensitivity / epsilon_0, beta) + 2 * STEP * math.sqrt(d)
 
 
 def _uniform(d: int, epsilon: float, values: str) -> tuple[float, list[float]]:
     check_choice("values", values, VALUES_SHARE, "leave it out for 'basis'")
-    _check_positive(epsilon=epsilon)
+    check_positive(epsilon=epsilon)
     share = VALUES_SHARE[values]
     return share * epsilon, [(1 - share) * epsilon / max(d - 1, 1)] * (d - 1)
 
@@ -234,17 +230,3 @@ def _descending(eigenvalues: ArrayLike) -> Floats:
     if true.ndim != 1 or not len(true) or not np.isfinite(true).all() or true[-1] < 0 or np.any(np.diff(true) > 0):
         raise ParameterError("eigenvalues must descend to 0 or above, got others. Hint: numpy.linalg.eigvalsh(S)[::-1].")
     return true
-
-
-def _check_size(d: int) -> None:
-    if isinstance(d, bool) or not isinstance(d, int) or d < 1:
-        raise ParameterError(f"dimensions must be integers from 1 on, got {shown(d)}. Hint: count the columns.")
-
-
-def _check_positive(**numbers: float) -> None:
-    for name, value in numbers.items():
-        check_real(name, value, "positive and finite", math.ulp(0.0), np.finfo(np.float64).max, "check its units")
-
-
-def _check_beta(beta: float) -> None:
-    check_real("beta", beta, "between 0 and 1, both excluded", math.ulp(0.0), 1 - 2.0**-53, "0.05 is a usual one")

@@ -1,0 +1,62 @@
+"""Utility: how far an estimate can be off, with probability 1 − beta, with explicit constants and their proofs.
+
+- `dpcov.bounds.eigenvectors`: Amin, Dick, Kulesza, Muñoz Medina and Vassilvitskii (2019), for the *sum* of x xᵀ under pure DP;
+- `dpcov.bounds.revisited`: Dong, Liang and Yi (2022), for the *mean* of x xᵀ under zCDP: norms of noise, `separate`, clipping;
+- `dpcov.bounds.clipping`: their Theorem 3, for `adaptive`.
+"""
+
+from __future__ import annotations
+
+from dpcov.bounds.clipping import adaptive_clipping_error, clipping_bias, private_radius_error
+from dpcov.bounds.eigenvectors import (
+    NEIGHBORS,
+    STEP,
+    VALUES_SHARE,
+    adaptive_error,
+    direction_loss,
+    eigenvectors_error,
+    enough_variance,
+    exponent,
+    reconstruction_error,
+    uniform_error,
+    value_noise,
+)
+from dpcov.bounds.revisited import (
+    clipped_gaussian_noise,
+    clipped_separate_noise,
+    eta,
+    isometric_norm,
+    isometric_operator_norm,
+    nu,
+    omega,
+    separate_error,
+    sparse_vector_error,
+    worst_case_error,
+)
+
+__all__ = [
+    "NEIGHBORS",
+    "STEP",
+    "VALUES_SHARE",
+    "adaptive_clipping_error",
+    "adaptive_error",
+    "clipped_gaussian_noise",
+    "clipped_separate_noise",
+    "clipping_bias",
+    "direction_loss",
+    "eigenvectors_error",
+    "enough_variance",
+    "eta",
+    "exponent",
+    "isometric_norm",
+    "isometric_operator_norm",
+    "nu",
+    "omega",
+    "private_radius_error",
+    "reconstruction_error",
+    "separate_error",
+    "sparse_vector_error",
+    "uniform_error",
+    "value_noise",
+    "worst_case_error",
+]

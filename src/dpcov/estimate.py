@@ -1,0 +1,120 @@
+r"""From the noisy answers of a release to the estimate of its second moment: nothing here touches data or costs privacy.
+
+Estimates are of the encoded rows in units of the radius at which they were clipped, so their trace is at most 1.
+
+- *additive* mechanisms: the noisy matrix, post-processed;
+- *directions*: Σ valueᵢ·uᵢuᵢᵀ;
+- *separate*: the eigenvectors of a noisy matrix, with values that were asked apart;
+- *rescaled*: the denoised matrix, stretched by what clipping took from it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.centring import with_public_corner
+from dpcov.linalg import assembled, from_spectrum, monotone, project_simplex, unpack
+from dpcov.privacy.noise import Spread
+from dpcov.shrinkage import POSTPROCESS, cautious_spectrum
+
+if TYPE_CHECKING:
+    from dpcov.release import Answer, Release
+
+Floats = NDArray[np.float64]
+
+VALUES = ("diagonal", "spectrum", "quotients")
+"""The answers that can stand beside directions."""
+
+UNLUCKY = 0.5  # of the rows that should be outside: a smaller trace says that they are not
+
+APART = ("diagonal in a basis", "spectrum")
+"""The answers that can stand beside the noisy matrix of `separate`."""
+
+
+def encoded(release: Release) -> Floats:
+    """Return the estimate of the second moment of the encoded rows; centred rows keep their constant coordinate."""
+    with np.errstate(all="ignore"):  # extreme units and budgets overflow harmlessly inside
+        if release.answer("directions") is not None:
+            noisy, noise = assembled(release.directions, _values(release)) / release.n, Spread(0.0, 0.0)
+        else:
+            moment = release.answer("second moment")
+            width = release.d + release.center
+            if moment is None:  # too few rows for the budget: nothing was asked
+                return np.zeros((width, width))
+            if release.postprocess != "none" and release.mechanism == "rescaled":
+                return _rescaled(release, moment)
+            apart = next((answer for answer in release.answers if answer.statistic in APART), None)
+            if apart is not None and release.mechanism != "rescaled":
+                return _separate(release, moment, apart)
+            noisy, noise = noisy_moment(moment, width, release.n)
+        if release.center:
+            noisy = with_public_corner(noisy)
+        return POSTPROCESS[release.postprocess](noisy, 1.0, noise)
+
+
+def noisy_moment(moment: Answer, width: int, n: int) -> tuple[Floats, Spread]:
+    """Return the raw noisy second moment, and the spread of its noise."""
+    return unpack(moment.values, width) / n, moment.noise.spread().scaled(2.0**-moment.unit_bits / n)
+
+
+@lru_cache(maxsize=1)  # a mechanism denoises its answer to ask for the scale, and the estimate does it again
+def denoised(moment: Answer, width: int, n: int, chosen: Answer) -> tuple[Floats, Floats]:
+    """Return the denoised eigenvalues, ascending, and the eigenvectors of a noisy second moment of rows clipped as chosen.
+
+    Each of the rows outside the radius adds 1 to the trace. Where the noisy trace is not even half of their number, the choice
+    was unlucky: the radius is far too large and the matrix holds noise only.
+    """
+    rows = int(chosen.integers[2])
+    if float(moment.values[:width].sum()) < UNLUCKY * rows:
+        return np.zeros(width), np.zeros((width, 0))
+    noisy, noise = noisy_moment(moment, width, n)
+    eigenvalues, vectors = np.linalg.eigh(noisy)
+    eigenvalues = cautious_spectrum(eigenvalues, noise, 1.0)
+    eigenvalues.flags.writeable = vectors.flags.writeable = False
+    return eigenvalues, vectors
+
+
+def eigenbasis(moment: Answer, width: int) -> Floats:
+    """Return the eigenvectors of a noisy second moment as columns, the largest eigenvalue first."""
+    return np.ascontiguousarray(np.linalg.eigh(unpack(moment.values, width))[1][:, ::-1])
+
+
+def _values(release: Release) -> Floats:
+    answer = next(answer for answer in release.answers if answer.statistic in VALUES)
+    values = answer.values
+    if answer.statistic == "spectrum":
+        values = monotone(values, increasing=False)[: len(release.directions)]
+    # A negative value of `kapralov-talwar` corrects what was subtracted before: only the whole is clipped.
+    return values if release.postprocess == "none" or answer.statistic == "quotients" else np.clip(values, 0.0, release.n)
+
+
+def _separate(release: Release, moment: Answer, apart: Answer) -> Floats:
+    """Put the values that were asked apart on the eigenvectors of the noisy matrix, in the order in which they were asked."""
+    values = apart.values / release.n
+    if release.postprocess == "clip":
+        values = np.clip(values, 0.0, 1.0)
+    elif release.postprocess == "project":
+        values = project_simplex(values, 1.0)
+    return assembled(eigenbasis(moment, release.d + release.center).T, values)
+
+
+def _rescaled(release: Release, moment: Answer) -> Floats:
+    """Denoise the matrix of clipped rows and multiply it by the least-squares scale for what clipping took away."""
+    chosen = release.answer("radius")
+    assert chosen is not None
+    eigenvalues, vectors = denoised(moment, release.d, release.n, chosen)
+    if not eigenvalues[-1] > 0:
+        return np.zeros((release.d, release.d))
+    overlap = release.answer("overlap")
+    if overlap is not None:
+        inner, outer = overlap.radii
+        reach = (outer / inner) ** 2
+        lost = min(max(float(overlap.values[0]) * reach / release.n, 0.0), reach - 1)
+        eigenvalues = eigenvalues * (1 + lost * eigenvalues[-1] / float(eigenvalues @ eigenvalues))
+        possible = (release.row_norm / release.clip_radius) ** 2  # no row is longer than row_norm
+        eigenvalues = eigenvalues * min(1.0, possible / float(eigenvalues.sum()))
+    return from_spectrum(eigenvalues, vectors)

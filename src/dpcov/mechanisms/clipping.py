@@ -1,0 +1,97 @@
+r"""Where to clip: at row_norm, at a public radius, or at a private one.
+
+Clipping at τ costs at most Σ (‖x‖² − τ²)₊ in Frobenius norm, and the noise at τ has r.m.s. norm c·τ², with c its norm at radius
+1. The sum is smallest where just c rows lie outside: a quantile, which the exponential mechanism finds to within a few rows
+whatever row_norm is. So a loose bound costs little.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dpcov.curator import Curator
+from dpcov.errors import ParameterError, shown
+from dpcov.privacy.budget import ZCDP, PureDP
+from dpcov.privacy.calibrate import exponential_rate
+from dpcov.release import Answer
+from dpcov.statistics.choices import Quantile
+from dpcov.statistics.moments import MAX_ROWS, REPLACE
+
+PER_OCTAVE, OCTAVES = 16, 10  # the radii to choose from: 2^{−k/16} down to 2⁻¹⁰
+SCORE_RANGE = 25  # rate times rows: the choice is off by few rows compared with them
+SHARES = (Fraction(1, 100), Fraction(1, 5))  # of the budget, at least and at most
+PARTS = 1000  # shares are multiples of one part in so many
+FEW_RADII = 8  # each eighth: two to the octave
+FINENESS = ((12.0, 1), (8.0, 2), (6.0, 4), (0.0, FEW_RADII))  # rate·rows at least, and which radii: each, each second, ...
+
+
+def checked_clip(curator: Curator, clip: object) -> str | float:
+    """Return "none", "private" or a radius, or refuse what is none of them."""
+    if isinstance(clip, str) and clip in ("none", "private"):
+        return clip
+    number = isinstance(clip, int | float) and not isinstance(clip, bool)
+    if not number or not 0 < clip <= curator.grid.row_norm:  # type: ignore[operator]
+        raise ParameterError(
+            f"clip must be 'none', 'private' or a radius above 0 and at most row_norm, got {shown(clip)}. "
+            f"Hint: 'private' finds one for a part of the budget."
+        )
+    return float(clip)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class RadiusPlan:
+    """A private choice of the radius with about ``rows`` rows outside: what it costs, from public numbers."""
+
+    rows: int
+    share: Fraction
+    every: int
+
+    def ask(self, curator: Curator, budget: PureDP | ZCDP) -> Answer:
+        """Ask for it, at its share of the whole ``budget``."""
+        norms = curator.norms(PER_OCTAVE, OCTAVES)
+        return curator.choose(Quantile(norms, self.rows, self.every), budget.share(self.share))
+
+
+def plan_radius(budget: PureDP | ZCDP, rows: float) -> RadiusPlan:
+    """Split off what a choice needs so that it is off by few rows compared with ``rows``, within limits."""
+    whole = max(1, min(round(rows), MAX_ROWS))
+    if isinstance(budget, PureDP):
+        wanted = Fraction(SCORE_RANGE, whole) / budget.epsilon
+    else:
+        wanted = Fraction(SCORE_RANGE, whole) ** 2 / (8 * budget.rho)
+    share = Fraction(math.ceil(min(max(wanted, SHARES[0]), SHARES[1]) * PARTS), PARTS)
+    sharpness = float(exponential_rate(budget.share(share))) * whole
+    return RadiusPlan(whole, share, next(every for least, every in FINENESS if sharpness >= least))
+
+
+def radius_of(answer: Answer) -> float:
+    """Return the radius, as a part of row_norm, that a choice or search answered."""
+    return float(np.exp2(-answer.integers[0] / answer.integers[1]))
+
+
+def check_rereadable(curator: Curator) -> None:
+    """Refuse a stream that can be read once, before anything is spent: clipping needs the norms first."""
+    if not curator.rereadable:
+        raise ParameterError(
+            "data must be readable twice for private clipping, got a stream. Hint: write it to a Parquet file, or clip='none'."
+        )
+
+
+def hold_norms(curator: Curator) -> None:
+    """Read the norms before anything is charged."""
+    check_rereadable(curator)
+    curator.hold(curator.norms(PER_OCTAVE, OCTAVES))
+
+
+def rows_outside(error: float, budget: PureDP | ZCDP, curator: Curator) -> float:
+    """Return how many rows to leave outside where nothing is given back: the noise's norm, at most half of a public n.
+
+    Fewer than the choice can count, about 60/ε or 15/√ρ, are not worth asking for.
+    """
+    least = 60 / float(budget.epsilon) if isinstance(budget, PureDP) else 15 / math.sqrt(budget.rho)
+    rows = max(error, least)
+    return min(rows, curator.n / 2) if curator.neighbors == REPLACE else rows

@@ -1,0 +1,77 @@
+"""Which noise serves a budget best, and how large it is: from public numbers alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpcov.curator import Curator
+from dpcov.errors import ParameterError
+from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.privacy.noise import NoiseLaw
+from dpcov.statistics.calibrated import LAWS, calibrated, check_tail
+
+PARTS = 1000  # shares are multiples of one part in so many
+SMALLEST_SHARE = Fraction(1, 10)  # of the budget, that a matrix may get: it must be large enough for the noise, too
+
+
+@dataclass(frozen=True)
+class MatrixNoise:
+    """A kind of noise on a second moment of rows of norm 1, at the whole budget.
+
+    ``error``: r.m.s. Frobenius norm c₀; ``deviation``: standard deviation of an entry above the diagonal.
+    """
+
+    kind: str
+    budget: PureDP | ZCDP
+    neighbors: str
+    d: int
+    error: float
+    deviation: float
+
+    def number(self, share: Fraction = Fraction(1)) -> float:
+        """Return the standard deviation of a number that one row moves by 1, at a share of the budget: √2/ε, or 1/√(2ρ)."""
+        if isinstance(self.budget, PureDP):
+            return math.sqrt(2) / float(self.budget.epsilon * share)
+        return 1 / math.sqrt(2 * self.budget.rho * share)
+
+    def balanced(self, ratio: float, left: Fraction) -> Fraction:
+        """Return the share of ``left`` for the first of two answers whose errors at the same budget have this ratio.
+
+        The sum of squares a²/s² + b²/(1−s)² (zCDP: a²/s + b²/(1−s)) is smallest where s/(1−s) = (a/b)^⅔ (zCDP: a/b).
+        """
+        weight = ratio ** (2 / 3 if isinstance(self.budget, PureDP) else 1.0)
+        return Fraction(max(5, math.floor(float(left) * weight / (1 + weight) * PARTS)), PARTS)
+
+    def count_share(self) -> Fraction:
+        """Return the share for n under add-remove: an n that is off by one row moves the estimate by 0.3 rows or so."""
+        return self.balanced(0.3 * self.number() / self.error, Fraction(1))
+
+
+def best_noise(curator: Curator, budget: Budget, numerics: str) -> MatrixNoise:
+    """Return the noise of the smallest r.m.s. norm; (ε, δ) is served by ε alone or by way of ρ, whichever is better."""
+    budgets = (PureDP(budget.epsilon), budget.to_zcdp()) if isinstance(budget, ApproxDP) else (budget,)
+    laws = [(kind, served, _law(curator, kind, served, budget)) for served in budgets for kind in LAWS]
+    moment = curator.second_moment()
+    found = []
+    for kind, served, law in laws:
+        if law is not None and law.numerics in ("exact", numerics):
+            spread = law.spread().scaled(2.0**-moment.unit_bits)
+            error, deviation = spread.rms(moment.d), math.sqrt(spread.off_diagonal_variance)
+            found.append(MatrixNoise(kind, served, curator.neighbors, moment.d, error, deviation))
+    for noise in sorted(found, key=lambda noise: noise.error):
+        if _law(curator, noise.kind, noise.budget.share(SMALLEST_SHARE), budget) is not None:
+            return noise
+    raise ParameterError(f"budget must be large enough for some noise, got {budget!r}. Hint: spend more.")
+
+
+def _law(curator: Curator, kind: str, budget: PureDP | ZCDP, promise: Budget) -> NoiseLaw | None:
+    """Return the law of a noise; None where it does not serve the budget, or the budget is too small for it."""
+    try:
+        law = calibrated(curator.second_moment(), budget, curator.neighbors, kind)
+        if isinstance(promise, ApproxDP):
+            check_tail(law, promise)
+    except ParameterError:
+        return None
+    return law

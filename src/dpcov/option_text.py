@@ -1,0 +1,41 @@
+"""Options as text, ``constants=paper``, and mechanisms that carry them, ``separate:constants=paper,clip=private``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from dpcov.errors import ParameterError, shown
+
+if TYPE_CHECKING:
+    from dpcov.release import Option
+
+
+def read_mechanism(text: str) -> tuple[str, dict[str, Option]]:
+    """Split NAME:OPTION=VALUE,OPTION=VALUE into the name and the options."""
+    name, sign, settings = text.partition(":")
+    return name, read_options(settings.split(",") if sign else ())
+
+
+def read_options(settings: Iterable[str]) -> dict[str, Option]:
+    """Turn texts NAME=VALUE into options: numbers, true and false where they look so."""
+    options: dict[str, Option] = {}
+    for setting in settings:
+        name, sign, value = setting.partition("=")
+        if not sign or not name.isidentifier():
+            raise ParameterError(f"option must be NAME=VALUE, got {shown(setting)}. Hint: constants=paper, for example.")
+        if name in options:
+            raise ParameterError(f"option must stand once, got {name!r} twice. Hint: leave one of them out.")
+        options[name] = _converted(value)
+    return options
+
+
+def _converted(value: str) -> Option:
+    if value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    if re.fullmatch(r"[+-]?[0-9]{1,300}", value):
+        return int(value)
+    if re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", value):
+        return float(value)
+    return value

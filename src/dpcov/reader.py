@@ -1,0 +1,127 @@
+"""The exact sums behind the curator's answers: reading, holding, and what must be true of the rows. It answers nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.account import Account
+from dpcov.errors import EngineError, ParameterError
+from dpcov.privacy.budget import Budget
+from dpcov.sources.base import Source
+from dpcov.statistics.annulus import Annulus, radii_of
+from dpcov.statistics.blas import check_exact_blas
+from dpcov.statistics.clipped_pair import ClippedPair
+from dpcov.statistics.grid import Grid
+from dpcov.statistics.measure import Measure, Statistic, Summable
+from dpcov.statistics.moments import MAX_ROWS, REPLACE, STATISTICS, SecondMoment, check_neighbors
+from dpcov.statistics.norms import Norms, Trace
+from dpcov.statistics.overlap import Overlap
+from dpcov.statistics.spectral import Diagonal, Spectrum
+
+Integers = NDArray[np.int64]
+
+
+class Reader(Account):
+    """A source, the public encoding of its rows, and exact sums that never leave."""
+
+    def __init__(self, source: Source, grid: Grid, budget: Budget, neighbors: str) -> None:
+        check_neighbors(neighbors)
+        check_exact_blas()
+        super().__init__(budget)
+        self._source, self._grid, self._neighbors = source, grid, neighbors
+        self._noisy_n: int | None = None
+        self._held: dict[Statistic, Integers] = {}
+
+    @property
+    def grid(self) -> Grid:
+        """The public encoding."""
+        return self._grid
+
+    @property
+    def neighbors(self) -> str:
+        """Which data sets must look alike."""
+        return self._neighbors
+
+    @property
+    def d(self) -> int:
+        """The number of coordinates of an encoded row, always public: one more than columns where rows are centred."""
+        return self.grid.width(self._source.d)
+
+    @property
+    def n(self) -> int:
+        """The number of rows: public under replace, the answer to `ask_n` or `take_n` under add-remove."""
+        if self.neighbors == REPLACE:
+            return self._source.n
+        if self._noisy_n is None:
+            raise ParameterError("n must be asked for under add-remove, got no ask_n(budget) yet. Hint: split the budget.")
+        return self._noisy_n
+
+    @property
+    def rereadable(self) -> bool:
+        """Whether the rows can be read more than once: true of all but some streams."""
+        return self._source.rereadable
+
+    def second_moment(self, radius: float = 1.0) -> SecondMoment:
+        """Return the statistic Σ z zᵀ of the encoded rows, clipped at a part of row_norm: a question, not its answer."""
+        return SecondMoment(self.grid if radius == 1.0 else self.grid.clipped(radius), self.d)
+
+    def norms(self, per_octave: int, octaves: int) -> Norms:
+        """Return the statistic of how many rows there are in each bin of the norm."""
+        return Norms(self.grid, self.d, per_octave, octaves)
+
+    def trace(self, radius: float = 1.0) -> Trace:
+        """Return the statistic Σ ‖z‖² of the encoded rows, clipped at a part of row_norm."""
+        return Trace(self.grid.clipped(radius), self.d)
+
+    def hold(self, statistic: Statistic | None = None) -> None:
+        """Read a statistic, the second moment by default, and keep it for several questions.
+
+        Where it comes before the first charge, a failing read costs nothing, and a stream need be read only once.
+        """
+        wanted = self.second_moment() if statistic is None else statistic
+        self._check_rows()
+        self._held[wanted] = self._total(wanted)
+        self._refuse_wrapped()
+
+    def hold_both(self, inner: float, outer: float) -> tuple[SecondMoment, SecondMoment]:
+        """Read and keep the second moment of rows clipped at ``inner``, and of what that takes from those at ``outer``."""
+        pair = ClippedPair(Annulus(self.grid.clipped(inner), self.grid.clipped(outer)), self.d)
+        self._held.update(zip(pair.members, pair.split(self._total(pair)), strict=True))
+        self._refuse_wrapped()
+        return pair.members
+
+    def _radii(self, statistic: Measure) -> tuple[float, ...]:
+        """Return the radii that a record needs to say which rows a statistic is about."""
+        return radii_of(getattr(statistic, "grid", self.grid), self.grid)
+
+    def _check_rows(self) -> None:
+        """Refuse a public number of rows that has no second moment, or would not leave room for the noise."""
+        n = self._source.known_n
+        if self.neighbors == REPLACE and n is not None and not 1 <= n <= MAX_ROWS:
+            raise ParameterError(f"data must have 1 to 2**30 rows, got {n}. Hint: an empty table has no second moment.")
+
+    def _read(self, statistic: Measure) -> Integers:
+        if isinstance(statistic, Spectrum | Diagonal | Overlap):
+            return statistic.of_moment(self._read_small(statistic.moment))
+        assert isinstance(statistic, (*STATISTICS, Norms, Trace))
+        exact = self._held[statistic] if statistic in self._held else self._total(statistic)
+        # Otherwise one draw of noise could be broadcast over many entries.
+        if exact.shape != (sum(part.size for part in statistic.parts),) or exact.dtype != np.int64:
+            raise EngineError("a source must return an int64 for each entry, and did not. Hint: this is a bug in the source.")
+        return exact
+
+    def _read_small(self, moment: SecondMoment) -> Integers:
+        """Read a second moment whose sums have not wrapped: what is derived from it would not be private otherwise."""
+        exact = self._read(moment)
+        self._refuse_wrapped()
+        return exact
+
+    def _refuse_wrapped(self) -> None:
+        if self._source.n > MAX_ROWS:
+            raise ParameterError("data must have at most 2**30 rows for directions, got more. Hint: mechanism='gaussian'.")
+
+    def _total(self, statistic: Summable) -> Integers:
+        exact = self._source.total(statistic)
+        self._check_rows()  # of a stream only now
+        return exact

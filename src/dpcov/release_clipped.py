@@ -1,0 +1,142 @@
+"""What a release of clipped rows must hold: its radii agree with each other and with what was paid for them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpcov.errors import ParameterError
+from dpcov.privacy.budget import ZCDP, PureDP
+from dpcov.privacy.calibrate import exponential_rate, sparse_vector_epsilon
+from dpcov.privacy.choice import Exponential, SparseVector
+from dpcov.release import Answer, Release, Spend
+from dpcov.statistics.annulus import Annulus
+from dpcov.statistics.choices import Bias, Quantile, Radius
+from dpcov.statistics.grid import Grid
+from dpcov.statistics.measure import Measure
+from dpcov.statistics.moments import REPLACE, Count, SecondMoment
+from dpcov.statistics.norms import Trace
+from dpcov.statistics.overlap import Overlap
+from dpcov.statistics.spectral import Diagonal, Spectrum
+from dpcov.strict_json import refuse
+
+CLIPPED = ("separate", "adaptive", "rescaled")
+"""The mechanisms that ask several questions about clipped rows."""
+
+FINEST = 1024  # radii to the octave
+DEEPEST = 2000  # octaves
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A radius that was chosen or searched for: k and q, for row_norm·2^{−k/q}, and the rows that were to lie outside."""
+
+    name: str
+    law: str
+    step: int
+
+    def check(self, answer: Answer, spend: Spend) -> None:
+        """Refuse a place that is none, or more precision than was paid for."""
+        if len(answer.integers) != 3 or answer.unit_bits != 0 or answer.radii:
+            refuse("consistent", f"a {self.name} that is none")
+        place, per_octave, rows = answer.integers.tolist()
+        if not 1 <= per_octave <= FINEST or not 0 <= place <= DEEPEST * per_octave or rows < 0:
+            refuse("consistent", f"a {self.name} that is none")
+        law, paid = answer.noise, spend.budget
+        if law.law != self.law or spend.noise != law.law or not isinstance(paid, PureDP | ZCDP):
+            refuse("consistent", f"a {self.name} that was not paid for")
+        if isinstance(law, Exponential):
+            affordable = law.rate <= exponential_rate(paid)
+        else:
+            assert isinstance(law, SparseVector)
+            least = 2 * self.step / sparse_vector_epsilon(paid)
+            affordable = min(law.threshold, law.query) >= least
+        if not affordable:
+            refuse("consistent", "less noise than the promise needs")
+
+
+CHOSEN = Choice(Quantile.name, Exponential.law, 1)
+SEARCHED = Choice(Radius.name, SparseVector.law, Radius.step)
+BALANCED = Choice(Bias.name, SparseVector.law, Bias.step)
+
+
+def asked_radius(release: Release) -> list[Choice]:
+    """List the choice of a radius, where clipping is private."""
+    return [CHOSEN] if release.options.get("clip") == "private" else []
+
+
+def clipped_moment(release: Release, moment: SecondMoment) -> SecondMoment:
+    """Return the statistic of rows clipped where the answers and the options say."""
+    place = release.answer(Bias.name) or release.answer(Quantile.name)
+    clip = release.options.get("clip")
+    radius = moment.grid.row_norm
+    if place is not None and len(place.integers) == 3 and place.integers[1] > 0:
+        radius *= float(np.exp2(-place.integers[0] / place.integers[1]))
+    elif isinstance(clip, float):
+        radius = clip
+    answer = release.answer(SecondMoment.name)
+    found = answer.radii if answer is not None else ()
+    if len(found) > 1 or not math.isclose(found[0] if found else moment.grid.row_norm, radius, rel_tol=1e-12):
+        refuse("consistent", "a second moment of rows with another radius")
+    return _of_radii(moment, found)
+
+
+def expected_clipped(release: Release, moment: SecondMoment) -> list[Measure | Choice | None]:
+    """List what a mechanism of `CLIPPED` asks, given that later questions depend on earlier answers."""
+    names = [answer.statistic for answer in release.answers]
+    count = [Count()] if release.neighbors != REPLACE else []
+    if release.mechanism == "rescaled" and SecondMoment.name not in names:
+        return [*count]
+    within = clipped_moment(release, moment)
+    if release.mechanism == "rescaled":
+        return [*count, CHOSEN, within, *_given_back(release, moment)]
+    start: list[Measure | Choice] = [*asked_radius(release)]
+    if release.mechanism == "adaptive":
+        searched = [SEARCHED] if Radius.name in names else []  # left out where n is too small for it
+        start = [*searched, Trace(_radius_of_trace(release, moment), moment.d), BALANCED]
+        if within.name in names and not {Diagonal.name, Spectrum.name} & set(names):
+            return [*start, within, *([] if release.center else count)]
+    paper = release.options.get("constants") == "paper"
+    basis = np.eye(moment.d)
+    return [*start, within, Spectrum(within, moment.d) if paper else Diagonal(within, moment.d, basis), *count]
+
+
+def _given_back(release: Release, moment: SecondMoment) -> list[Measure]:
+    """List what was asked about the rows between two radii: one number, one for each direction, or nothing."""
+    answer = release.answer(Overlap.name) or release.answer(Diagonal.name)
+    if answer is None:
+        return []
+    inner = release.answer(SecondMoment.name)
+    if len(answer.radii) != 2 or inner is None or answer.radii[:1] != (inner.radii or (moment.grid.row_norm,)):
+        refuse("consistent", "a scale of rows with another radius")
+    removed = _of_radii(moment, answer.radii)
+    basis = np.eye(moment.d)
+    if answer.statistic == Overlap.name:
+        return [Overlap(removed, basis, np.zeros(moment.d))]
+    return [Diagonal(removed, moment.d, basis)]
+
+
+def _radius_of_trace(release: Release, moment: SecondMoment) -> Grid:
+    answer, place = release.answer(Trace.name), release.answer(Radius.name)
+    grid = _of_radii(moment, () if answer is None else answer.radii).grid
+    halvings = 0.0 if place is None or len(place.integers) != 3 else float(place.integers[0])
+    if not isinstance(grid, Grid) or not math.isclose(grid.row_norm, moment.grid.row_norm * 2.0**-halvings, rel_tol=1e-12):
+        refuse("consistent", "a trace of other rows")
+    return grid
+
+
+def _of_radii(moment: SecondMoment, radii: tuple[float, ...]) -> SecondMoment:
+    """Return the statistic of the rows that an answer says it is about."""
+    whole = moment.grid
+    assert isinstance(whole, Grid)
+    try:
+        grids = [Grid(radius, whole.bits, whole.center) for radius in radii]
+        if any(radius > whole.row_norm for radius in radii):
+            refuse("consistent", "a radius beyond row_norm")
+        if not grids:
+            return moment
+        return SecondMoment(grids[0] if len(grids) == 1 else Annulus(*grids), moment.d)
+    except (ParameterError, TypeError):
+        refuse("consistent", "radii that are none")

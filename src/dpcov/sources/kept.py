@@ -1,0 +1,80 @@
+"""Rows in memory, read once from another source: for many questions about public rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.schema import Schema
+from dpcov.sources.base import Source, add_up
+from dpcov.statistics.measure import Summable
+from dpcov.statistics.moments import EXACT
+
+Rows = NDArray[np.float64]
+
+SUMS = 32  # are kept: most questions are asked again and again
+
+
+class KeptSource:
+    """The encoded rows of another source, which is read once and completely."""
+
+    rereadable = True
+
+    def __init__(self, source: Source) -> None:
+        keep = _Keep()
+        source.total(keep)
+        self._kept = keep.blocks
+        self._sums: dict[Summable, NDArray[np.int64]] = {}
+        self.feature_names: tuple[str, ...] = source.feature_names
+        self.schema: Schema | None = source.schema
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return sum(len(block) for block in self._kept)
+
+    @property
+    def known_n(self) -> int:
+        """The number of rows."""
+        return self.n
+
+    @property
+    def d(self) -> int:
+        """The number of columns."""
+        return len(self.feature_names)
+
+    def total(self, statistic: Summable) -> NDArray[np.int64]:
+        """Add the statistic over the blocks, unless its sum is still known."""
+        known = self._sums.pop(statistic, None)
+        total = add_up(statistic, self._blocks(statistic.max_block)) if known is None else known
+        self._sums[statistic] = total  # as the last; the first was not asked for the longest time
+        if len(self._sums) > SUMS:
+            del self._sums[next(iter(self._sums))]
+        return total.copy()
+
+    def _blocks(self, rows: int) -> Iterator[Rows]:
+        for block in self._kept:
+            for start in range(0, max(len(block), 1), rows):
+                yield block[start : start + rows]
+
+
+class _Keep:
+    """A statistic that is all of the rows: its sum is nothing, and the blocks stay here."""
+
+    name = "rows"
+    max_block = EXACT
+    shape = (1,)
+
+    def __init__(self) -> None:
+        self.blocks: list[Rows] = []
+
+    def of(self, rows: Rows, *, scratch: bool = False) -> NDArray[np.int64]:
+        """Keep a block; one that its source will overwrite, as a copy in the same layout."""
+        self.blocks.append(rows.copy(order="K") if scratch else rows)
+        return np.zeros(1, dtype=np.int64)
+
+    def entries(self, total: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the sum, which is nothing."""
+        return total

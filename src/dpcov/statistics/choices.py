@@ -1,0 +1,118 @@
+r"""Questions whose answer is one of the public radii of `Norms`: each is made of counts that one row moves by at most 1.
+
+- `Quantile`, for the exponential mechanism: which radius leaves about M rows outside?
+- `Radius`, for the sparse vector technique: the first radius, from below, with few rows outside.
+- `Bias`, for the sparse vector technique: the first radius, from above, where clipping costs more than noise.
+
+The queries of `Radius` and of `Bias` are monotone: between two neighbours they all move the same way, because each is a sum
+over rows of a function that grows with the row's norm. That is what halves the noise (docs/mechanisms/adaptive.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpcov.errors import ParameterError
+from dpcov.statistics.measure import Integers
+from dpcov.statistics.norms import Norms
+
+WEIGHT_BITS = 20  # of the weights in `Quantile`
+BIAS_BITS = 16  # one row moves a bias by at most 2¹⁶ steps
+
+
+def outside(counts: Integers) -> Integers:
+    """Return, from the counts of the bins, how many rows are longer than τ₀, τ₁, …, and at last how many there are."""
+    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """Which radius, of each ``every``-th, has about ``rows`` rows outside; the larger radii are a little likelier: ∝ τ^¼."""
+
+    norms: Norms
+    rows: int
+    every: int = 1
+    name = "radius"
+
+    def __post_init__(self) -> None:
+        if self.every not in range(1, self.norms.last + 1) or self.norms.last % self.every:
+            raise ParameterError("every must divide the number of radii, got another. Hint: 1, 2, 4 or 8.")
+
+    def scores(self, counts: Integers) -> Integers:
+        """Return −max(Nₖ − M, M − Nₖ₊₁, 0): how many rows must change before τₖ is the M-th largest norm's."""
+        longer = np.append(outside(counts)[: -1 : self.every], counts.sum())
+        return np.asarray(np.minimum(np.minimum(self.rows - longer[:-1], longer[1:] - self.rows), 0))
+
+    @property
+    def weights(self) -> Integers:
+        """Public integers ∝ τ^¼."""
+        return np.asarray(np.rint(self.norms.radii[:: self.every] ** 0.25 * 2**WEIGHT_BITS), dtype=np.int64)
+
+    def place(self, index: int) -> int:
+        """Return which radius the index means."""
+        return index * self.every
+
+
+@dataclass(frozen=True)
+class Radius:
+    """The first radius, from the smallest up, with at most ``rows`` rows outside; the largest where there is none."""
+
+    norms: Norms
+    rows: int
+    name = "radius"
+    step = 1
+
+    def values(self, counts: Integers) -> Integers:
+        """Return minus the number of rows outside, for τ_L, τ_{L−1}, …, τ₀."""
+        return -outside(counts)[-2::-1]
+
+    @property
+    def threshold(self) -> int:
+        """What a query must reach."""
+        return -self.rows
+
+    def place(self, index: int) -> int:
+        """Return which radius the index means; beyond the last query it is the largest."""
+        return max(self.norms.last - index, 0)
+
+
+@dataclass(frozen=True)
+class Bias:
+    """The last radius, from τ_first down, before the bias of clipping exceeds the public ``noises``; both in units of τ_first².
+
+    A row of bin b < k adds (τ_b² − τₖ²)/τ_first² to the bias at τₖ, in whole steps; longer rows count as of bin ``first``.
+    """
+
+    norms: Norms
+    first: int
+    noises: tuple[int, ...]
+    name = "threshold"
+    step = 2**BIAS_BITS
+    threshold = 0
+    rows = 0
+
+    def __post_init__(self) -> None:
+        if self.norms.per_octave != 1 or not 0 <= self.first <= self.norms.last:
+            raise ParameterError("bias must be of whole octaves from one of them on, got others. Hint: Norms(per_octave=1).")
+        if len(self.noises) != self.norms.last + 1 - self.first or any(type(noise) is not int for noise in self.noises):
+            raise ParameterError("noises must be an integer for each radius, got others. Hint: in steps of 2**-16.")
+
+    def values(self, counts: Integers) -> Integers:
+        """Return bias minus noise for τ_first and each smaller radius."""
+        kept = counts[self.first :].copy()
+        kept[0] += counts[: self.first].sum()
+        depth = np.minimum(np.arange(len(kept)), BIAS_BITS)  # beyond it 4^{−depth} rounds to nothing
+        size = self.step >> np.minimum(2 * depth, BIAS_BITS + 1)
+        lost = np.maximum(size[None, :] - size[:, None], 0)  # [k, b]: what a row of bin b loses at τₖ
+        return np.asarray(lost @ kept - np.array(self.noises, dtype=np.int64))
+
+    def place(self, index: int) -> int:
+        """Return the radius before the one that the index means."""
+        return min(self.first + max(index - 1, 0), self.norms.last)
+
+
+CHOSEN = (Quantile,)
+SEARCHED = (Radius, Bias)
+"""What is proved: a curator chooses and searches nothing else."""

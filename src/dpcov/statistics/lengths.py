@@ -1,0 +1,43 @@
+"""Which of some public bounds a row's squared norm exceeds: exactly, for any floats, whatever block the row is in.
+
+Floats decide where they are sure. Adding d ≤ 2¹⁵ squares in any order, with or without fused operations, errs by less than
+d·2⁻⁵² ≤ 2⁻³⁷ of the sum (squares that underflow matter only below 1e-300), so a row is unsure where a bound lies within
+2⁻³⁶ of its computed square; there exact fractions decide. Bounds are put a little off the round numbers that data like.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.statistics.grid import squared_norms
+
+SURE = 2.0**-36
+OFFSET = 1 + 2.0**-30
+"""Radii are larger by half of this, so that rows of norm 1/2, 1/4, ... are clearly inside and need no fractions."""
+
+
+def longer_than(rows: NDArray[np.float64], radii: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Count for each row how many of the ascending radii it is longer than; entries that are not finite count as 0."""
+    bounds = radii**2 * OFFSET
+    columnar = rows.flags.f_contiguous and not rows.flags.c_contiguous
+    with np.errstate(all="ignore"):
+        squares = squared_norms(rows, columnar)
+        broken = np.flatnonzero(~np.isfinite(squares))
+        if len(broken):
+            squares[broken] = squared_norms(np.where(np.isfinite(rows[broken]), rows[broken], 0.0))
+        longer = np.searchsorted(bounds, squares)  # bounds[longer − 1] < square ≤ bounds[longer]
+        below, above = np.append(0.0, bounds)[longer], np.append(bounds, np.inf)[longer]
+        unsure = ((squares - below <= SURE * squares) & (squares > 0)) | (above - squares <= SURE * squares)
+    for row in np.flatnonzero(unsure):
+        longer[row] = _exactly_longer(rows[row], bounds)
+    return longer
+
+
+def _exactly_longer(row: Any, bounds: NDArray[np.float64]) -> int:
+    """Count the bounds below a row's squared norm, without rounding."""
+    square = sum((Fraction(float(value)) ** 2 for value in row if np.isfinite(value)), start=Fraction(0))
+    return sum(Fraction(float(bound)) < square for bound in bounds)
