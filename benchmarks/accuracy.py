@@ -1,13 +1,12 @@
-"""Frobenius error of the second moment, averaged over seeded runs, with the worst cells first.
+"""Plain noise, post-processed: Frobenius error of the second moment, averaged over seeded runs, with the worst cells first.
 
-Each row is a data set and a budget; "auto" is the default of `dpcov.covariance`, and the other columns change only its
-post-processing, on the same noise. ``zero`` is the error of answering nothing, ``oracle`` that of knowing diag(VᵀSV).
+Each row is a data set and a budget, with `wishart` under pure DP and `gaussian` otherwise; columns differ in post-processing
+only, on the same noise. ``zero`` is the error of answering nothing, ``oracle`` that of knowing diag(VᵀSV).
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import dataclasses
 from pathlib import Path
 
@@ -15,11 +14,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import dpcov
-from benchmarks.datasets import DATASETS, Rows
+from benchmarks.common import Mean, plain, write
+from benchmarks.datasets import Rows, available
 from dpcov.privacy.budget import Budget
 from dpcov.release import Release
 
-RESULTS = Path(__file__).parent / "results" / "accuracy.csv"
+NAMES = ("wine", "airfoil01", "cancer01", "digits", "adult", "mnist")
 SMALL: list[Budget] = [dpcov.PureDP(1), dpcov.ZCDP("0.1")]
 BUDGETS: list[Budget] = [
     dpcov.PureDP("0.1"),
@@ -60,20 +60,20 @@ def cell(name: str, rows: Rows, budget: Budget, runs: int) -> dict[str, object]:
     truth = rows.T @ rows / len(rows)
     errors: dict[str, list[float]] = {key: [] for key in (*POSTPROCESSES, "oracle")}
     for seed in range(runs):
-        release = dpcov.covariance(rows, budget, row_norm=1, seed=seed)
+        release = dpcov.covariance(rows, budget, row_norm=1, mechanism=plain(budget), seed=seed)
         estimates = {key: dataclasses.replace(release, postprocess=key).second_moment for key in POSTPROCESSES}
         estimates["oracle"] = oracle(release, truth)
         for key, estimate in estimates.items():
             errors[key].append(float(np.linalg.norm(estimate - truth)))
-    gap = np.array(errors["shrink"]) - np.array(errors["project"])
+    gap = Mean.of(np.subtract(errors["shrink"], errors["project"]).tolist())
     zero = float(np.linalg.norm(truth))
     means = {key: float(np.mean(values)) for key, values in errors.items()}
     return {
         "data": name,
         "budget": repr(budget),
         "mechanism": release.mechanism,
-        "auto": means["shrink"],
-        "s.e.": float(np.std(errors["shrink"], ddof=1) / np.sqrt(runs)),
+        "shrink": means["shrink"],
+        "s.e.": Mean.of(errors["shrink"]).error,
         "target": TARGETS.get(
             (name, repr(budget)), 1.05 * zero if (name, repr(budget)) == ("digits", "PureDP(epsilon=0.1)") else ""
         ),
@@ -81,38 +81,29 @@ def cell(name: str, rows: Rows, budget: Budget, runs: int) -> dict[str, object]:
         **{key: means[key] for key in ("project", "clip", "none", "oracle")},
         "expected": release.expected_error,
         "to_oracle": means["shrink"] / means["oracle"],
-        "over_project": float(gap.mean() / (gap.std(ddof=1) / np.sqrt(runs) + 1e-300)),
+        "over_project": gap.value / (gap.error + 1e-300),
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="folder with copies of airfoil, adult and MNIST")
-    parser.add_argument("--only", nargs="*", default=list(DATASETS), help="data sets")
+    parser.add_argument("--only", nargs="*", default=NAMES, choices=NAMES, help="data sets")
     options = parser.parse_args()
     cells = []
-    for name in options.only:
-        try:
-            rows = DATASETS[name](options.data)
-        except Exception as reason:  # a missing folder or no network: say so and go on
-            print(f"{name}: skipped ({type(reason).__name__}: {reason})")
-            continue
+    for name, rows in available(options.only, options.data):
         runs = {"adult": 8, "mnist": 2}.get(name, 20)
         budgets = SMALL if name == "mnist" else BUDGETS
         cells += [cell(name, rows, budget, runs) for budget in budgets]
     cells.sort(key=lambda row: -float(str(row["to_oracle"])))
-    RESULTS.parent.mkdir(exist_ok=True)
-    with RESULTS.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=list(cells[0]))
-        writer.writeheader()
-        writer.writerows(cells)
+    write("accuracy.csv", cells)
     print("Frobenius error of the second moment, worst cells (farthest from the oracle) first")
-    columns = ("auto", "s.e.", "target", "zero", "project", "clip", "none", "oracle", "to_oracle", "over_project")
+    columns = ("shrink", "s.e.", "target", "zero", "project", "clip", "none", "oracle", "to_oracle", "over_project")
     print(f"{'data':<10}{'budget':<34}{'mechanism':<10}" + "".join(f"{name:>13}" for name in columns))
     for row in cells:
         numbers = "".join(f"{row[name]:13.4f}" if row[name] != "" else " " * 13 for name in columns)
         print(f"{row['data']:<10}{row['budget']:<34}{row['mechanism']:<10}{numbers}")
-    missed = [row for row in cells if row["target"] != "" and float(str(row["auto"])) > float(str(row["target"]))]
+    missed = [row for row in cells if row["target"] != "" and float(str(row["shrink"])) > float(str(row["target"]))]
     worse = sum(float(str(row["over_project"])) > 2 for row in cells)
     print(f"\n{len(missed)} target(s) missed; {worse} cell(s) worse than project by more than two standard errors")
 

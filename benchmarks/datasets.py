@@ -1,12 +1,13 @@
 """The data sets of the accuracy tables: from scikit-learn, from public originals, from copies in a folder, or drawn.
 
-A name that ends in 01 has its columns scaled to [0, 1] before all is divided by the largest norm of a row. Scaling looks at the data (largest row norm, minima and maxima): right for experiments, never for a private release.
+Where a name ends in 01, columns are scaled to [0, 1] first; then all is divided by the largest norm of a row. Scaling looks at
+the data: right for experiments, never for a private release.
 """
 
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -125,3 +126,14 @@ DATASETS: dict[str, Callable[[Path | None], Rows]] = {
     "dong, N = 1": lambda _: dong(50_000, 200, 1),
     "dong, N = 4": lambda _: dong(50_000, 200, 4),
 }
+
+
+def available(names: Iterable[str], folder: Path | None) -> Iterator[tuple[str, Rows]]:
+    """Yield the named data sets; of those that cannot be had, say why."""
+    for name in names:
+        try:
+            rows = DATASETS[name](folder)
+        except Exception as reason:  # a missing folder or no network: say so and go on
+            print(f"{name}: skipped ({type(reason).__name__}: {reason})")
+            continue
+        yield name, rows

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 import scipy.linalg  # noqa: F401 - brings a BLAS of its own, which must be loaded before its threads can be limited
@@ -22,19 +23,18 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 import dpcov
-from benchmarks.datasets import DATASETS, Rows
+from benchmarks.common import RESULTS, error, write
+from benchmarks.datasets import Rows, available
 from benchmarks.speed import ROWS, cpu_seconds
 from dpcov.privacy import sphere
 from dpcov.privacy.bits import Bits
 from dpcov.privacy.budget import Budget
-from dpcov.release import Option
 
-RESULTS = Path(__file__).parent / "results" / "directions.csv"
 LIMITS = {108: 6.0, 200: 6.0, 400: 8.0, 784: 14.0}
 RUNS = {"wine": 50, "airfoil01": 50, "adult": 8}
 EPSILONS = ("0.01", "0.1", "0.2", "0.5", "1", "2", "4")
 DELTA = "1e-10"
-Options = dict[str, Option]
+Options = dict[str, Any]
 
 
 def sampled(allocation: str, values: str, constants: str) -> Options:
@@ -56,7 +56,7 @@ LINES: dict[str, Options] = {
     "laplace, tight, shrunk": {"mechanism": "laplace"},
     "wishart, clipped": {"mechanism": "wishart", "postprocess": "clip"},
     "wishart, shrunk": {"mechanism": "wishart"},
-    "auto": {},
+    "auto": {"mechanism": "auto"},
     f"gaussian, δ = {DELTA}, shrunk": {"mechanism": "gaussian"},
 }
 DRAWN = {"wine": "178 rows, 13 columns", "adult": "48 842 rows, 108 columns"}
@@ -71,10 +71,9 @@ PICTURE = {
 }
 
 
-def release(rows: Rows, epsilon: str, options: Options, seed: int | None = None) -> NDArray[np.float64]:
-    wants_delta = options.get("mechanism") == "gaussian"
-    budget: Budget = dpcov.ApproxDP(epsilon, DELTA) if wants_delta else dpcov.PureDP(epsilon)
-    return dpcov.covariance(rows, budget, row_norm=1, seed=seed, **options).second_moment  # type: ignore[arg-type]
+def drawn(rows: Rows, epsilon: str, timing: str, seed: int | None = None) -> NDArray[np.float64]:
+    budget = dpcov.PureDP(epsilon)
+    return dpcov.covariance(rows, budget, row_norm=1, mechanism="eigenvectors", timing=timing, seed=seed).second_moment
 
 
 def isotropic(d: int) -> Rows:
@@ -95,7 +94,7 @@ def ratio(rows: Rows, epsilon: str, rounds: int, *, timing: str = "batches") -> 
         return np.linalg.eigh(rows.T @ rows)
 
     def draw() -> object:
-        return release(rows, epsilon, {"mechanism": "eigenvectors", "timing": timing})
+        return drawn(rows, epsilon, timing)
 
     floor(), draw()  # warm up
     floors, draws = zip(*[(cpu_seconds(floor), cpu_seconds(draw)) for _ in range(rounds)], strict=True)
@@ -125,7 +124,7 @@ def acceptance(rows: Rows, epsilon: str, timing: str) -> tuple[float, float]:
     d = rows.shape[1]
     with counted() as batches:
         for seed in range(max(1, 300 // d)):
-            release(rows, epsilon, {"mechanism": "eigenvectors", "timing": timing}, seed)
+            drawn(rows, epsilon, timing, seed)
     dimension, proposed, accepted = np.array(batches, dtype=np.float64).T
     first = dimension > 0.9 * d
     return accepted[first].sum() / proposed[first].sum(), accepted.sum() / (proposed / np.sqrt(dimension)).sum()
@@ -157,12 +156,7 @@ def speed(*, quick: bool) -> None:
 
 def accuracy(folder: Path | None, only: list[str], *, quick: bool) -> None:
     records: list[dict[str, object]] = []
-    for name in only:
-        try:
-            rows = DATASETS[name](folder)
-        except Exception as reason:  # a missing folder or no network: say so and go on
-            print(f"{name}: skipped ({type(reason).__name__}: {reason})")
-            continue
+    for name, rows in available(only, folder):
         truth = rows.T @ rows / len(rows)
         runs = max(RUNS[name] // 10, 2) if quick else RUNS[name]
         epsilons = ("0.1", "1") if quick else EPSILONS
@@ -173,19 +167,16 @@ def accuracy(folder: Path | None, only: list[str], *, quick: bool) -> None:
         for line, options in LINES.items():
             cells = []
             for epsilon in epsilons:
-                errors = [float(np.linalg.norm(release(rows, epsilon, options, seed) - truth)) for seed in range(runs)]
-                mean, spread = float(np.mean(errors)), float(np.std(errors, ddof=1) / np.sqrt(runs))
-                cells.append(f"{mean:.3g} ± {spread:.1g}")
-                records.append({"data": name, "line": line, "epsilon": epsilon, "mean": mean, "s.e.": spread})
+                wants_delta = options["mechanism"] == "gaussian"
+                budget: Budget = dpcov.ApproxDP(epsilon, DELTA) if wants_delta else dpcov.PureDP(epsilon)
+                mean = error(rows, truth, budget, runs, **options)
+                cells.append(str(mean))
+                records.append({"data": name, "line": line, "epsilon": epsilon, "mean": mean.value, "s.e.": mean.error})
             print(f"| {line} | " + " | ".join(cells) + " |", flush=True)
             print(f"{name}: {line}", file=sys.stderr, flush=True)
     if quick:
         return
-    RESULTS.parent.mkdir(exist_ok=True)
-    with RESULTS.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=["data", "line", "epsilon", "mean", "s.e."])
-        writer.writeheader()
-        writer.writerows(records)
+    write("directions.csv", records)
 
 
 def picture(path: Path) -> None:
@@ -193,7 +184,7 @@ def picture(path: Path) -> None:
     from matplotlib.figure import Figure
 
     curves: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
-    with RESULTS.open(newline="", encoding="utf-8") as file:
+    with (RESULTS / "directions.csv").open(newline="", encoding="utf-8") as file:
         for record in csv.DictReader(file):
             curves[record["data"], record["line"]].append((float(record["epsilon"]), float(record["mean"])))
     figure = Figure(figsize=(9, 4), layout="constrained")

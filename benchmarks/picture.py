@@ -19,8 +19,8 @@ EPSILONS = np.geomspace(0.1, 16, 12)
 LINES: dict[str, tuple[str, dict[str, Option]]] = {
     "laplace, the paper's constants": ("#b0b0b0", {"mechanism": "laplace", "constants": "paper"}),
     "laplace, tight, projected": ("#7a9cc6", {"mechanism": "laplace", "postprocess": "project"}),
-    "wishart, projected": ("#2c5f9e", {"mechanism": "wishart", "postprocess": "project"}),
-    "auto (wishart, denoised)": ("#d1602b", {}),
+    "wishart, denoised": ("#2c5f9e", {"mechanism": "wishart"}),
+    "auto (clipped, denoised, rescaled)": ("#d1602b", {}),
 }
 
 

@@ -8,7 +8,6 @@ against the zero matrix and `project`.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,19 +17,15 @@ from scipy.optimize import isotonic_regression
 from threadpoolctl import threadpool_limits
 
 import dpcov
+from benchmarks.common import plain
 from benchmarks.datasets import DATASETS, Rows, to_unit_ball, to_unit_interval
 from dpcov.linalg import project_simplex
 from dpcov.privacy.budget import Budget
 from dpcov.privacy.noise import Spread
-from dpcov.shrinkage import WISHART_EDGE, _denoised, shrink_spectrum
+from dpcov.shrinkage import _denoised, edge, shrink_spectrum
 
 Floats = NDArray[np.float64]
 Rule = Callable[[Floats, Spread, float], Floats]
-
-
-def edge(d: int, noise: Spread) -> float:
-    factor = WISHART_EDGE / np.sqrt(2) if noise.wishart else 2.0
-    return float(factor * np.sqrt(noise.off_diagonal_variance * (d + 1)))
 
 
 def unsmoothed(noisy: Floats, noise: Spread, bound: float) -> Floats:
@@ -92,7 +87,7 @@ def errors(rows: Rows, budget: Budget, runs: int) -> tuple[dict[str, float], flo
     truth = rows.T @ rows / len(rows)
     found: dict[str, list[float]] = {name: [] for name in (*RULES, "oracle")}
     for seed in range(runs):
-        release = dataclasses.replace(dpcov.covariance(rows, budget, row_norm=1, seed=seed), postprocess="none")
+        release = dpcov.covariance(rows, budget, row_norm=1, mechanism=plain(budget), postprocess="none", seed=seed)
         answer = release.answers[0]
         noise = answer.noise.spread().scaled(2.0**-answer.unit_bits / release.n)
         noisy, vectors = np.linalg.eigh(release.second_moment)

@@ -20,9 +20,12 @@ from dpcov.privacy.budget import Budget
 from dpcov.privacy.discrete import discrete_gaussian, discrete_laplace
 
 ROWS = 20_000
-BUDGETS: list[tuple[str, Budget, dict[int, float]]] = [
+AUTO = {50: 2.5, 108: 2.2, 200: 2.2, 400: 2.2, 784: 2.2}
+LIMITS: list[tuple[str, Budget, dict[int, float]]] = [
     ("gaussian", dpcov.ZCDP("0.1"), {50: 3.0, 108: 2.2, 200: 1.8, 400: 1.8, 784: 1.8}),
     ("wishart", dpcov.PureDP(1), {200: 1.8, 400: 1.8, 784: 1.8}),
+    ("auto", dpcov.ZCDP("0.1"), AUTO),
+    ("auto", dpcov.PureDP(1), AUTO),
 ]
 
 
@@ -32,7 +35,7 @@ def cpu_seconds(call: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def ratio(d: int, budget: Budget, rounds: int) -> tuple[float, float]:
+def ratio(d: int, mechanism: str, budget: Budget, rounds: int) -> tuple[float, float]:
     rows = np.random.default_rng(d).standard_normal((ROWS, d))
     rows /= np.linalg.norm(rows, axis=1).max()
 
@@ -40,7 +43,7 @@ def ratio(d: int, budget: Budget, rounds: int) -> tuple[float, float]:
         return np.linalg.eigh(rows.T @ rows)
 
     def release() -> object:
-        return dpcov.covariance(rows, budget, row_norm=1).second_moment
+        return dpcov.covariance(rows, budget, row_norm=1, mechanism=mechanism).second_moment
 
     floor(), release()  # warm up
     pairs = [(cpu_seconds(floor), cpu_seconds(release)) for _ in range(rounds)]
@@ -49,12 +52,12 @@ def ratio(d: int, budget: Budget, rounds: int) -> tuple[float, float]:
 
 
 def main() -> None:
-    for name, budget, targets in BUDGETS:
-        print(f"{name} with shrinkage, n = {ROWS}, one BLAS thread, CPU time")
+    for mechanism, budget, targets in LIMITS:
+        print(f"{mechanism}, {budget!r}, with shrinkage, n = {ROWS}, one BLAS thread, CPU time")
         print(f"{'d':>5} {'floor':>9} {'ratio':>6} {'target':>7}")
         for d, target in targets.items():
-            seconds, value = ratio(d, budget, rounds=41 if d < 300 else 11)
-            print(f"{d:5d} {seconds * 1e3:7.1f}ms {value:6.2f} {target:7.1f}")
+            seconds, value = ratio(d, mechanism, budget, rounds=41 if d < 300 else 11)
+            print(f"{d:5d} {seconds * 1e3:7.1f}ms {value:6.2f} {target:7.1f}", flush=True)
     print("\n300 000 draws, CPU time (target 200 ms)")
     for scale in (Fraction(1, 1000), Fraction(1), Fraction(2**32 * 10**0.5), Fraction(2**50)):
         gaussian = cpu_seconds(partial(discrete_gaussian, scale**2, 300_000, SystemBits()))

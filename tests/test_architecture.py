@@ -14,7 +14,7 @@ LAYERS = [
     {"_version", "errors"},
     {"linalg", "bounds", "strict_json", "centring", "paths"},
     {"privacy"},
-    {"shrinkage", "schema", "promise"},
+    {"shrinkage", "schema", "promise", "answer"},
     {"schema_file", "estimate"},
     {"statistics", "release"},
     {"sources", "release_clipped"},

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import threading
 
+from dpcov.answer import Answer, Spend
 from dpcov.errors import BudgetError
 from dpcov.privacy.budget import Budget, pays_for
-from dpcov.release import Answer, Spend
 
 
 class Account:

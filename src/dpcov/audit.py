@@ -53,19 +53,23 @@ def audit_covariance(
     trials: int = 10_000,
     alpha: float = 1e-6,
     seed: int = 0,
+    mechanism: str | None = None,
     **arguments: Any,
 ) -> list[Finding]:
     """Release ``trials`` times from each of two neighbours and bound ε from below at each δ.
 
-    A correct library is accused at one δ with probability at most ``alpha``. ``arguments`` go to `dpcov.covariance`;
-    ``row_norm`` is 1, so rows should have norm at most 1.
+    A correct library is accused at one δ with probability at most ``alpha``. The default mechanism is `wishart` under pure DP,
+    else `gaussian`. ``arguments`` go to `dpcov.covariance`; ``row_norm`` is 1, so rows should have norm at most 1.
     """
+    name = mechanism or ("wishart" if isinstance(budget, PureDP) else "gaussian")
     centres = [data.T @ data for data in (first, second)]
 
     def score(data: NDArray[np.float64], trial: int) -> float:
-        release = covariance(data, budget, seed=trial, postprocess="none", row_norm=1, **arguments)
-        answer = release.answers[0]
-        raw = unpack(answer.values, release.d)
+        release = covariance(data, budget, seed=trial, mechanism=name, postprocess="none", row_norm=1, **arguments)
+        answer = release.answer("second moment")
+        if answer is None:  # too few rows for the budget: nothing was learnt
+            return 0.0
+        raw = unpack(answer.values, release.d) * release.clip_radius**2
         distance = DISTANCES[answer.noise.law]
         return distance(raw - centres[1]) - distance(raw - centres[0])
 

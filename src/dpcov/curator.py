@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov._version import __version__
+from dpcov.answer import Answer, Spend
 from dpcov.errors import ParameterError, shown
 from dpcov.peeling import Peel
 from dpcov.privacy.bits import Bits
@@ -28,7 +29,7 @@ from dpcov.privacy.discrete import MIN_SCALE
 from dpcov.privacy.noise import NoiseLaw
 from dpcov.privacy.sphere import bingham, eigenvalues
 from dpcov.reader import Reader
-from dpcov.release import Answer, Option, Release, Spend
+from dpcov.release import Option, Release
 from dpcov.sources.base import Source
 from dpcov.statistics.calibrated import calibrated, check_tail, noise_for
 from dpcov.statistics.choices import CHOSEN, SEARCHED, Bias, Quantile, Radius

@@ -11,18 +11,16 @@ Estimates are of the encoded rows in units of the radius at which they were clip
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcov.answer import Answer
 from dpcov.centring import with_public_corner
 from dpcov.linalg import assembled, from_spectrum, monotone, project_simplex, unpack
 from dpcov.privacy.noise import Spread
 from dpcov.shrinkage import POSTPROCESS, cautious_spectrum
-
-if TYPE_CHECKING:
-    from dpcov.release import Answer, Release
 
 Floats = NDArray[np.float64]
 
@@ -35,7 +33,31 @@ APART = ("diagonal in a basis", "spectrum")
 """The answers that can stand beside the noisy matrix of `separate`."""
 
 
-def encoded(release: Release) -> Floats:
+class Released(Protocol):
+    """What of a release an estimate is made of."""
+
+    @property
+    def answers(self) -> tuple[Answer, ...]: ...  # noqa: D102
+    @property
+    def mechanism(self) -> str: ...  # noqa: D102
+    @property
+    def postprocess(self) -> str: ...  # noqa: D102
+    @property
+    def n(self) -> int: ...  # noqa: D102
+    @property
+    def d(self) -> int: ...  # noqa: D102
+    @property
+    def center(self) -> bool: ...  # noqa: D102
+    @property
+    def row_norm(self) -> float: ...  # noqa: D102
+    @property
+    def clip_radius(self) -> float: ...  # noqa: D102
+    @property
+    def directions(self) -> Floats: ...  # noqa: D102
+    def answer(self, statistic: str) -> Answer | None: ...  # noqa: D102
+
+
+def encoded(release: Released) -> Floats:
     """Return the estimate of the second moment of the encoded rows; centred rows keep their constant coordinate."""
     with np.errstate(all="ignore"):  # extreme units and budgets overflow harmlessly inside
         if release.answer("directions") is not None:
@@ -83,7 +105,7 @@ def eigenbasis(moment: Answer, width: int) -> Floats:
     return np.ascontiguousarray(np.linalg.eigh(unpack(moment.values, width))[1][:, ::-1])
 
 
-def _values(release: Release) -> Floats:
+def _values(release: Released) -> Floats:
     answer = next(answer for answer in release.answers if answer.statistic in VALUES)
     values = answer.values
     if answer.statistic == "spectrum":
@@ -92,7 +114,7 @@ def _values(release: Release) -> Floats:
     return values if release.postprocess == "none" or answer.statistic == "quotients" else np.clip(values, 0.0, release.n)
 
 
-def _separate(release: Release, moment: Answer, apart: Answer) -> Floats:
+def _separate(release: Released, moment: Answer, apart: Answer) -> Floats:
     """Put the values that were asked apart on the eigenvectors of the noisy matrix, in the order in which they were asked."""
     values = apart.values / release.n
     if release.postprocess == "clip":
@@ -102,7 +124,7 @@ def _separate(release: Release, moment: Answer, apart: Answer) -> Floats:
     return assembled(eigenbasis(moment, release.d + release.center).T, values)
 
 
-def _rescaled(release: Release, moment: Answer) -> Floats:
+def _rescaled(release: Released, moment: Answer) -> Floats:
     """Denoise the matrix of clipped rows and multiply it by the least-squares scale for what clipping took away."""
     chosen = release.answer("radius")
     assert chosen is not None

@@ -17,12 +17,13 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcov.answer import Answer, Spend
 from dpcov.errors import BudgetError, ParameterError
 from dpcov.privacy.budget import ZCDP, Budget, PureDP
 from dpcov.privacy.calibrate import bingham_concentration
 from dpcov.privacy.noise import NoiseLaw
 from dpcov.privacy.sphere import MAX_CONCENTRATION, Bingham, peeled_guess
-from dpcov.release import DIRECTION_BITS, Answer, Spend
+from dpcov.release import DIRECTION_BITS
 from dpcov.statistics.overlap import VALUE_BITS
 from dpcov.statistics.spectral import Quotients, Values, to_steps
 

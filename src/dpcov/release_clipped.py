@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpcov.answer import Answer, Spend
 from dpcov.errors import ParameterError
 from dpcov.privacy.budget import ZCDP, PureDP
 from dpcov.privacy.calibrate import exponential_rate, sparse_vector_epsilon
 from dpcov.privacy.choice import Exponential, SparseVector
-from dpcov.release import Answer, Release, Spend
+from dpcov.release import Release
 from dpcov.statistics.annulus import Annulus
 from dpcov.statistics.choices import Bias, Quantile, Radius
 from dpcov.statistics.grid import Grid

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcov.answer import Spend
 from dpcov.curator import Curator
 from dpcov.errors import DpcovError
 from dpcov.privacy.bits import SystemBits
 from dpcov.privacy.budget import Budget
 from dpcov.privacy.choice import Exponential, SparseVector
 from dpcov.privacy.noise import NoiseLaw
-from dpcov.release import Release, Spend
+from dpcov.release import Release
 from dpcov.replay_cost import allowed, answer_cost, directions_cost, pick_cost
 from dpcov.sources.base import Source
 from dpcov.statistics.choices import Bias, Quantile, Radius

@@ -7,7 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcov.mechanisms.spectral import STEPS, share_of_rest, weights_of
+from dpcov.mechanisms.shares import STEPS
+from dpcov.mechanisms.spectral import share_of_rest, weights_of
 from dpcov.privacy.budget import ZCDP, PureDP
 from dpcov.privacy.calibrate import bingham_concentration
 

@@ -146,7 +146,7 @@ def test_mechanisms_lists_what_each_serves() -> None:
     assert listed["gaussian"]["notions"] == ["zCDP", "approx"]
     assert listed["laplace"] == {
         "notions": ["pure", "approx"],
-        "options": {"constants": "tight"},
+        "options": {"clip": "none", "constants": "tight"},
         "summary": "Release the second moment with Laplace noise.",
     }
     table = call("mechanisms")
@@ -156,7 +156,7 @@ def test_mechanisms_lists_what_each_serves() -> None:
 
 def test_plan_predicts_without_data() -> None:
     arguments = ("plan", "covariance", "--n", "48842", "--d", "108", "--epsilon", "1")
-    assert "what auto chooses" in call(*arguments).out
+    assert "smallest" in call(*arguments).out
     predicted = json.loads(call(*arguments, "--json").out)
     assert list(predicted) == ["wishart", "frobenius", "laplace"]
     assert abs(predicted["wishart"] - 109 * 216**0.5 / 48842) < 1e-5

@@ -16,14 +16,15 @@ import pytest
 
 import dpcov
 from dpcov.errors import ReleaseError
-from dpcov.release_file import _checksum, _to_record, parse
+from dpcov.release_file import FORMAT_VERSION, _checksum, _to_record, parse
 
 ROWS = np.array([[0.5, -0.25, 0.1], [0.3, 0.9, -0.7]])
 Level = tuple[str | int, ...]
 
 
 def example(columns: int = 2, **changes: Any) -> dpcov.Release:
-    return dpcov.covariance(ROWS[:, :columns], dpcov.ZCDP(0.1), **({"row_norm": 1.0, "seed": 5} | changes))
+    options = {"row_norm": 1.0, "seed": 5, "mechanism": "gaussian"} | changes
+    return dpcov.covariance(ROWS[:, :columns], dpcov.ZCDP(0.1), **options)
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +70,8 @@ class TestRoundTrip:
         "changes",
         [
             {},
-            {"constants": "paper", "mechanism": "gaussian"},
+            {"constants": "paper"},
+            {"mechanism": "auto"},
             {"postprocess": "none", "row_norm": 0.1 + 0.2},
             {"row_norm": 1e-150},
             {"row_norm": 1e150, "seed": None},
@@ -211,7 +213,7 @@ def test_a_missing_checksum(record: dict[str, Any]) -> None:
 
 WRONG: list[tuple[Level, list[Any]]] = [
     (("format",), ["dpcov", 1]),
-    (("format_version",), [0, -1, 3, 10**9, 1.0, True, "1"]),
+    (("format_version",), [0, -1, FORMAT_VERSION + 1, 10**9, 1.0, True, "1"]),
     (("dpcov_version",), [1]),
     (("kind",), ["mean", 1]),
     (("privacy",), ["1/10", [], {"notion": "zCDP", "rho": 0.1}, {"notion": "renyi", "rho": "1"}]),
@@ -250,7 +252,7 @@ def test_a_wrong_value(level: Level, value: Any, record: dict[str, Any]) -> None
 
 
 def test_a_newer_version_says_so(record: dict[str, Any]) -> None:
-    record["format_version"] = 3
+    record["format_version"] = FORMAT_VERSION + 1
     assert_refused(json.dumps(record | {"surprise": 1}), "install a newer dpcov")
 
 
@@ -352,12 +354,12 @@ def test_a_release_without_a_second_moment_says_so() -> None:
     ids=["requested", "constants", "unknown option", "too many rows", "no text"],
 )
 def test_a_release_that_no_curator_made(changes: dict[str, Any]) -> None:
-    made = json.loads(json.dumps(_to_record(dpcov.covariance(ROWS[:, :2], dpcov.ZCDP(1), row_norm=1, seed=5))))
+    made = json.loads(json.dumps(_to_record(example(2))))
     assert_refused(sealed(made | changes))
 
 
 def test_n_is_the_noisy_count_and_nothing_else() -> None:
-    made = _to_record(dpcov.covariance(ROWS, dpcov.ZCDP(1), row_norm=1, seed=5, neighbors="add-remove"))
+    made = _to_record(example(3, neighbors="add-remove"))
     assert parse(sealed(made)).n == made["n"]
     assert_refused(sealed(made | {"n": 12345}), "noisy count")
 

@@ -73,8 +73,8 @@ class TestEstimate:
         assert run(answer, 3).postprocess == "shrink"
         assert run(answer, 3, constants="paper").postprocess == "clip"
         assert run(answer, 3, constants="paper", postprocess="none").postprocess == "none"
-        assert run(answer, 3).options == {"constants": "tight"}
-        assert run(answer, 3, constants="paper").options == {"constants": "paper"}
+        assert run(answer, 3).options == {"clip": "none", "constants": "tight"}
+        assert run(answer, 3, constants="paper").options == {"clip": "none", "constants": "paper"}
 
     def test_the_raw_answer_is_kept_whatever_the_postprocess(self) -> None:
         noisy = 10 * rotated(0.9, 0.4, -0.3)

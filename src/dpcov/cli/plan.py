@@ -42,7 +42,9 @@ def covariance(n: int, d: int, budget: Budget, neighbors: str, center: bool, as_
     title = f"{budget!r}, {neighbors}, n = {n}, d = {d}{', centred' if center else ''}"
     table = Table("mechanism", "expected error", "", title=title, title_justify="left")
     for place, prediction in enumerate(predictions):
-        table.add_row(prediction.mechanism, f"{prediction.expected_error:.3g}", "" if place else "what auto chooses")
+        table.add_row(prediction.mechanism, f"{prediction.expected_error:.3g}", "" if place else "smallest")
     out = console()
     out.print(table)
     out.print("r.m.s. Frobenius error of the raw second moment, for rows of norm 1; no second moment is larger than 1.")
+    if not center:
+        out.print("auto clips long rows and starts from the smallest: dpcov compare tells what that gives for data like yours.")

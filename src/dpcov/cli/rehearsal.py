@@ -13,12 +13,13 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcov.answer import Answer, Spend
 from dpcov.curator import Curator
 from dpcov.privacy.bits import SeededBits
 from dpcov.privacy.budget import ApproxDP, Budget, PureDP, compose
 from dpcov.privacy.choice import Exponential, SparseVector
 from dpcov.privacy.noise import NoiseLaw
-from dpcov.release import Answer, Option, Release, Spend
+from dpcov.release import Option, Release
 from dpcov.schema import Schema
 from dpcov.statistics.annulus import Annulus
 from dpcov.statistics.calibrated import LAWS, noise_for

@@ -26,6 +26,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from dpcov.answer import Answer
 from dpcov.curator import Curator
 from dpcov.errors import check_choice, check_real
 from dpcov.mechanisms.adaptive_noise import Noises, noises_of
@@ -34,7 +35,7 @@ from dpcov.mechanisms.clipping import check_rereadable, radius_of
 from dpcov.mechanisms.separate import ask_separate, by_way_of_rho, check_separate, matrix_noise
 from dpcov.privacy.budget import Budget, PureDP
 from dpcov.privacy.calibrate import sparse_vector_epsilon
-from dpcov.release import Answer, Release
+from dpcov.release import Release
 from dpcov.statistics.calibrated import noise_for
 from dpcov.statistics.choices import BIAS_BITS, Bias, Radius
 from dpcov.statistics.moments import MAX_ROWS, REPLACE

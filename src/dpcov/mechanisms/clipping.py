@@ -13,11 +13,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from dpcov.answer import Answer
 from dpcov.curator import Curator
 from dpcov.errors import ParameterError, shown
 from dpcov.privacy.budget import ZCDP, PureDP
 from dpcov.privacy.calibrate import exponential_rate
-from dpcov.release import Answer
 from dpcov.statistics.choices import Quantile
 from dpcov.statistics.moments import MAX_ROWS, REPLACE
 
