@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpcov
+from dpcov.privacy.budget import pays_for
 from tests.cli.shell import NUMBER, PROGRAM, SECRET, assert_refused, call, people, run, write_people
 
 BUDGETS = {
@@ -193,7 +194,9 @@ def test_progress_is_for_terminals_and_shows_no_number_of_rows(tmp_path: Path) -
 def test_a_dry_run_predicts_and_touches_nothing(
     notion: str, neighbors: str, output: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = ["people.parquet", *BUDGETS[notion][0], "--schema", "people.toml", "--neighbors", neighbors, "--json"]
+    mechanism = "gaussian" if notion == "zCDP" else "wishart"
+    words = ["people.parquet", *BUDGETS[notion][0], "--schema", "people.toml", "--mechanism", mechanism]
+    words += ["--neighbors", neighbors, "--json"]
     assert call("release", *words, "-o", "real.json").code == 0
     real = dpcov.load("real.json")
 
@@ -216,6 +219,19 @@ def test_a_dry_run_predicts_and_touches_nothing(
     text = call("release", *words[:-1], "--dry-run", *output)
     assert "nothing is spent" in text.out
     assert ("2000" in text.out) == (neighbors == "replace")
+
+
+@pytest.mark.parametrize("neighbors", ["replace", "add-remove"])
+@pytest.mark.parametrize("notion", BUDGETS)
+def test_a_dry_run_of_auto_names_what_may_be_asked(notion: str, neighbors: str) -> None:
+    """What later questions cost depends on earlier answers; what is asked first, and the sum, are known."""
+    words = ["people.parquet", *BUDGETS[notion][0], "--schema", "people.toml", "--neighbors", neighbors, "--json"]
+    assert call("release", *words, "-o", "real.json", "--seed", "3").code == 0
+    facts, real = json.loads(call("release", *words, "--dry-run").out), dpcov.load("real.json")
+    assert facts["mechanism"] == real.mechanism == "rescaled"
+    assert {spend.asked for spend in real.spent} <= {entry["asked"] for entry in facts["asked"]}
+    assert facts["asked"][0]["budget"] == real.spent[0].budget.to_json()
+    assert pays_for(real.privacy, [spend.budget for spend in real.spent])
 
 
 def test_a_dry_run_of_csv_does_not_know_n() -> None:

@@ -178,9 +178,10 @@ class Stream:
 
 @pytest.mark.parametrize(("neighbors", "openings"), [("replace", 1), ("add-remove", 2)])
 def test_a_stream_is_opened_no_more_often_than_it_is_read(neighbors: str, openings: int) -> None:
-    estimator = fitted(Stream(openings), schema=SCHEMA, row_norm=None, neighbors=neighbors)
+    options: dict[str, Any] = {"schema": SCHEMA, "row_norm": None, "neighbors": neighbors, "mechanism": "gaussian"}
+    estimator = fitted(Stream(openings), **options)
     assert estimator.feature_names_in_.tolist() == ["age", "sex", "unused"]
-    frame = fitted(PEOPLE, schema=SCHEMA, row_norm=None, neighbors=neighbors)
+    frame = fitted(PEOPLE, **options)
     assert (estimator.covariance_ == frame.covariance_).all()
 
 

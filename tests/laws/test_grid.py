@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcov.statistics import grid as grid_module
-from dpcov.statistics.grid import Grid, shrunk
+from dpcov.statistics.grid import Grid, Longer, batched, shrunk
 from tests.laws.rows import Floats, fuzz, squared_norms, tables
 
 DIMENSIONS = (1, 2, 13, 50)
@@ -119,6 +120,31 @@ def test_the_chunks_inside_encode_cannot_be_seen(chunk: int, monkeypatch: pytest
     assert Grid(1.0).encode(rows).tobytes() == whole.tobytes()
 
 
+@pytest.mark.parametrize("batches", [1, 3, 32, 2**20])
+def test_the_rows_that_fill_a_batch_cannot_be_seen(batches: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = fuzz(8, 500, 13)
+    whole = Grid(1.0).encode(rows)
+    monkeypatch.setattr(grid_module, "BATCHES", batches)
+    assert Grid(1.0).encode(rows).tobytes() == whole.tobytes()
+
+
+@given(marked=st.lists(st.booleans(), max_size=200))
+@repeatable
+def test_batches_hold_every_marked_row_once(marked: list[bool]) -> None:
+    found = batched(np.array(marked, dtype=np.bool_)).tolist()
+    assert len(set(found)) == len(found)
+    assert {place for place, mark in enumerate(marked) if mark} <= set(found)
+    assert len(found) % max(1, len(marked) // grid_module.BATCHES) == 0 or len(found) == len(marked)
+
+
+@pytest.mark.parametrize("d", [1, 3])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_scratch_rows_give_the_same_integers(d: int, order: Literal["C", "F"]) -> None:
+    rows = fuzz(13, 300, d)
+    for grid in (Grid(1.0), Grid(1.0, center=True)):
+        assert grid.encode(np.array(rows, order=order), scratch=True).tobytes() == grid.encode(rows).tobytes()
+
+
 def test_memory_layout_cannot_be_seen() -> None:
     rows = fuzz(9, 300, 13)
     padded = np.zeros((600, 26))
@@ -163,8 +189,19 @@ def test_rows_that_are_not_finite_lose_only_those_entries() -> None:
     assert Grid(1.0).encode(rows).tolist() == [[0, ONE / 2], [0, -ONE / 4], [0, 0]]
 
 
+def test_only_rows_beyond_a_thousand_radii_are_scaled_by_their_largest_entry() -> None:
+    """Shorter ones are rounded as they are, so that their length is known to a step."""
+    rows = np.array([[3.0, 4.0], [1023.0, 8.0], [1024.0, 8.0], [1e308, 1e308], [0.25, 0.5]])
+    seen: list[Longer] = []
+    Grid(1.0).encode_both(rows, False, lambda longer: seen.append(longer._replace(rows=longer.rows.copy())))
+    assert seen[0].places.tolist() == [0, 1, 2, 3]
+    assert seen[0].far.tolist() == [False, False, True, True]
+    assert seen[0].rows.tolist() == [[3 * ONE, 4 * ONE], [1023 * ONE, 8 * ONE], [ONE, ONE // 128], [ONE, ONE]]
+    assert seen[0].norms.tolist() == squared_norms(seen[0].rows)
+
+
 def test_shrink_zeroes_a_row_that_still_breaks_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grid_module, "SHRINK", 1.01)
     z = np.array([[3.0 * ONE, 4.0 * ONE], [3.0, 4.0]])
-    shrunk(z, ONE**2)
+    shrunk(z, np.array(squared_norms(z), dtype=np.float64), ONE**2)
     assert z.tolist() == [[0.0, 0.0], [3.0, 4.0]]

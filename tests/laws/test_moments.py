@@ -16,7 +16,7 @@ from dpcov.errors import EngineError
 from dpcov.linalg import pack
 from dpcov.sources.array import ArraySource
 from dpcov.sources.base import add_up
-from dpcov.statistics import moments
+from dpcov.statistics import blas
 from dpcov.statistics.blas import check_exact_blas
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.measure import Statistic
@@ -175,7 +175,7 @@ class TestExactBlas:
     def inexact(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Make the module take float32 for float64: its products are then rounded as a broken BLAS would."""
         check_exact_blas.cache_clear()
-        monkeypatch.setattr(moments, "np", SimpleNamespace(**(vars(np) | {"float64": np.float32})))
+        monkeypatch.setattr(blas, "np", SimpleNamespace(**(vars(np) | {"float64": np.float32})))
 
     def test_this_machine_passes(self) -> None:
         check_exact_blas.cache_clear()

@@ -20,7 +20,7 @@ MESSAGE = r"path must be .+, got .+\. Hint: .+\."
 
 
 def example(value: float = 0.5) -> dpcov.Release:
-    return dpcov.covariance(np.array([[value]]), dpcov.ZCDP(1), row_norm=1, seed=5)
+    return dpcov.covariance(np.array([[value]]), dpcov.ZCDP(1), row_norm=1, mechanism="gaussian", seed=5)
 
 
 def disk_full(_: int) -> NoReturn:

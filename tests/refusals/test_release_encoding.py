@@ -41,13 +41,14 @@ TABLE = pd.DataFrame(
 
 
 def example(**changes: Any) -> dpcov.Release:
-    arguments: dict[str, Any] = {"schema": SCHEMA, "center": True, "seed": 5}
+    arguments: dict[str, Any] = {"schema": SCHEMA, "center": True, "mechanism": "gaussian", "seed": 5}
     return dpcov.covariance(TABLE, dpcov.ZCDP(2), **(arguments | changes))
 
 
 def plain(**changes: Any) -> dpcov.Release:
     rows = np.array([[0.5, -0.25], [0.3, 0.9]])
-    return dpcov.covariance(rows, dpcov.ZCDP(2), **({"row_norm": 1.5, "seed": 5} | changes))
+    arguments: dict[str, Any] = {"row_norm": 1.5, "mechanism": "gaussian", "seed": 5}
+    return dpcov.covariance(rows, dpcov.ZCDP(2), **(arguments | changes))
 
 
 def sealed(record: Record) -> str:
@@ -106,29 +107,41 @@ def test_a_pickle_of_a_forged_release_is_refused() -> None:
         function(text.replace('"center": true', '"center": false'))
 
 
-class TestVersionOne:
-    def old(self, release: dpcov.Release) -> Record:
-        record = record_of(release) | {"format_version": 1}
-        for key in ("center", "schema"):
+class TestOldVersions:
+    def old(self, release: dpcov.Release, version: int = 1) -> Record:
+        """Leave out what came later, whatever it says."""
+        record = record_of(release) | {"format_version": version}
+        for key in ("center", "schema") if version < 2 else ():
             del record["encoding"][key]
+        for answer in record["answers"]:
+            del answer["radii"]
         return record
 
     @pytest.mark.parametrize("neighbors", ["replace", "add-remove"])
-    def test_it_still_loads(self, neighbors: str) -> None:
+    def test_version_one_still_loads(self, neighbors: str) -> None:
         release = plain(neighbors=neighbors)
         back = parse(sealed(self.old(release)))
         assert_same(back, release)
         assert (back.center, back.schema) == (False, None)
 
+    @pytest.mark.parametrize("neighbors", ["replace", "add-remove"])
+    def test_version_two_still_loads(self, neighbors: str) -> None:
+        for release in (plain(neighbors=neighbors), example(neighbors=neighbors)):
+            assert_same(parse(sealed(self.old(release, version=2))), release)
+            assert_refused(record_of(release) | {"format_version": 2}, "version 2 has no radii")
+
     def test_a_centred_or_encoded_one_cannot_pass_for_it(self) -> None:
         for release in (plain(center=True), example(), example(neighbors="add-remove")):
             assert_refused(self.old(release))
 
-    def test_version_two_must_say_both(self) -> None:
+    def test_newer_ones_must_say_all(self) -> None:
         for key in ("center", "schema"):
             record = record_of(plain())
             del record["encoding"][key]
             assert_refused(record)
+        record = record_of(plain())
+        del record["answers"][0]["radii"]
+        assert_refused(record)
 
 
 def assert_refused(record: Record, reason: str = "") -> None:

@@ -23,7 +23,7 @@ Level = tuple[str | int, ...]
 
 
 def example(columns: int = 2, **changes: Any) -> dpcov.Release:
-    options = {"row_norm": 1.0, "seed": 5, "mechanism": "gaussian"} | changes
+    options: dict[str, Any] = {"row_norm": 1.0, "seed": 5, "mechanism": "gaussian"} | changes
     return dpcov.covariance(ROWS[:, :columns], dpcov.ZCDP(0.1), **options)
 
 

@@ -348,7 +348,7 @@ def test_no_mechanism_serves_a_vanishing_budget() -> None:
 def test_a_mechanism_under_another_name_is_refused() -> None:
     release = dpcov.covariance(np.zeros((3, 5)), dpcov.PureDP(1), row_norm=1, mechanism="wishart", seed=1)
     with pytest.raises(ReleaseError, match="another noise than its own"):
-        check_consistent(dataclasses.replace(release, mechanism="laplace"))
+        check_consistent(dataclasses.replace(release, mechanism="laplace", requested="laplace"))
 
 
 @pytest.mark.parametrize("mechanism", ["wishart", "laplace", "frobenius"])

@@ -99,7 +99,7 @@ def test_progress_tells_whole_percents_once(kind: str) -> None:
     rows = np.ones((600_011, 1))
     told: list[float | None] = []
     data = rows if kind == "array" else pd.DataFrame({"a": rows[:, 0]})
-    dpcov.covariance(data, ONE, row_norm=1, progress=told.append)
+    dpcov.covariance(data, ONE, row_norm=1, mechanism="gaussian", progress=told.append)
     assert told[-1] == 1.0
     assert len(told) == len(set(told)) <= 101
     assert all(fraction is not None and 100 * fraction == pytest.approx(round(100 * fraction)) for fraction in told)

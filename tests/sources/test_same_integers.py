@@ -62,7 +62,8 @@ def test_the_table_has_what_it_is_about() -> None:
 @pytest.mark.parametrize(("neighbors", "center"), [("replace", True), ("add-remove", False)])
 def test_every_container_gives_the_same_release(container: str, neighbors: str, center: bool, tmp_path: Path) -> None:
     def release(data: Any) -> dpcov.Release:
-        return dpcov.covariance(data, dpcov.PureDP(1), schema=SCHEMA, neighbors=neighbors, center=center, seed=7)
+        arguments: dict[str, Any] = {"schema": SCHEMA, "neighbors": neighbors, "center": center, "seed": 7}
+        return dpcov.covariance(data, dpcov.PureDP(1), mechanism="wishart", **arguments)
 
     found, expected = release(CONTAINERS[container](tmp_path)), release(arrow())
     assert [answer.integers.tolist() for answer in found.answers] == [answer.integers.tolist() for answer in expected.answers]

@@ -74,6 +74,7 @@ def facts(release: Release) -> dict[str, Any]:
         "n": release.n,
         "d": release.d,
         "center": release.center,
+        "clip_radius": release.clip_radius,
         "expected_error": known_error(release),
         "feature_names": list(release.feature_names),
         **means,
@@ -91,9 +92,18 @@ def known_error(release: Release) -> float | None:
         return None
 
 
+def clip_line(release: Release) -> str:
+    """Say where rows were clipped further."""
+    found = "found privately" if release.answer("radius") or release.answer("threshold") else "as asked"
+    unit = "" if release.schema is None else " of the encoded rows"
+    return f"Clipped further: at norm {release.clip_radius:.3g}{unit}, {found}."
+
+
 def error_line(release: Release, *, known_n: bool = True) -> str:
     """Say how large the noise is expected to be, and compared with what; divided by an n that is not known."""
     expected = known_error(release)
+    if not any(answer.statistic != "count" for answer in release.answers):
+        return "Too few rows for this budget: nothing was asked of them, and the estimate is 0."
     if expected is None:
         return "Expected error: not known before reading; the error of drawn directions depends on the spectrum."
     error = f"{expected:.3g}" if known_n else f"{expected * release.n:.3g} / n"

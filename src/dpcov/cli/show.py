@@ -36,7 +36,7 @@ def show(file: str, everything: bool, plot: str | None, as_json: bool) -> None:
 
 def print_release(release: Release, limit: int | None) -> None:
     """Print a release for people."""
-    from dpcov.cli.estimates import error_line, roots, spectrum
+    from dpcov.cli.estimates import clip_line, error_line, roots, spectrum
     from dpcov.cli.text import console, features_table, spends_table
 
     out = console()
@@ -44,7 +44,9 @@ def print_release(release: Release, limit: int | None) -> None:
     out.print(f"Privacy: {release.statement()}", soft_wrap=True)
     numerics = " and ".join(sorted({answer.noise.numerics for answer in release.answers}))
     clip = f"rows clipped to norm {release.row_norm:g}" if release.schema is None else "values clipped to public bounds"
-    out.print(f"Numbers: {clip}, on a {release.grid_bits}-bit grid; {numerics} noise.")
+    out.print(f"Numbers: {clip}, on a {release.grid_bits}-bit grid; {numerics or 'no'} noise.")
+    if release.clip_radius < release.row_norm:
+        out.print(clip_line(release))
     if release.options:
         out.print("Options: " + ", ".join(f"{name}={value}" for name, value in release.options.items()) + ".", soft_wrap=True)
     out.print(error_line(release), soft_wrap=True)

@@ -15,6 +15,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar, Self, TypeVar
 
 import numpy as np
@@ -134,6 +135,7 @@ class FrobeniusNoise(_Lattice):
 Law = TypeVar("Law", WishartDifference, FrobeniusNoise)
 
 
+@lru_cache(maxsize=16)  # one release asks for the same law when it chooses, when it checks and when it draws
 def calibrate_wishart(d: int, nuclear: int, epsilon: Fraction, least_scale: Fraction) -> WishartDifference:
     """Return the difference of Wisharts for ε-DP: s = Δ_*/(2ε), docs/mechanisms/wishart.md.
 
@@ -157,6 +159,7 @@ def calibrate_wishart(d: int, nuclear: int, epsilon: Fraction, least_scale: Frac
     )
 
 
+@lru_cache(maxsize=16)
 def calibrate_frobenius(d: int, sensitivity: Fraction, epsilon: Fraction, least_scale: Fraction) -> FrobeniusNoise:
     """Return Frobenius noise for ε-DP: scale = Δ_F/ε, docs/mechanisms/frobenius.md."""
     size = triangle_size(d)

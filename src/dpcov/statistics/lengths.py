@@ -30,9 +30,9 @@ def longer_than(rows: NDArray[np.float64], radii: NDArray[np.float64]) -> NDArra
         if len(broken):
             squares[broken] = squared_norms(np.where(np.isfinite(rows[broken]), rows[broken], 0.0))
         longer = np.searchsorted(bounds, squares)  # bounds[longer − 1] < square ≤ bounds[longer]
-        below, above = np.append(0.0, bounds)[longer], np.append(bounds, np.inf)[longer]
-        unsure = ((squares - below <= SURE * squares) & (squares > 0)) | (above - squares <= SURE * squares)
-    for row in np.flatnonzero(unsure):
+        below, above = np.append(-np.inf, bounds)[longer], np.append(bounds, np.inf)[longer]
+        unsure = np.flatnonzero(np.minimum(squares - below, above - squares) <= SURE * squares)
+    for row in unsure:
         longer[row] = _exactly_longer(rows[row], bounds)
     return longer
 
