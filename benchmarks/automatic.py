@@ -125,7 +125,8 @@ def against(folder: Path | None) -> None:
         ratios = [float(str(row["ratio"])) for row in records if row["notion"] == notion]
         mean = np.exp(np.mean(np.log(ratios)))
         print(f"{notion}: geometric mean of other/auto over {len(ratios)} cells {mean:.2f} (wanted {wanted})")
-    clear, unclear = [], []
+    clear: list[str] = []
+    unclear: list[str] = []
     for row in records:
         short = 1 - float(str(row["ratio"]))
         if short > ROUNDING:
@@ -178,6 +179,7 @@ def picture(path: Path) -> None:
         axes.set(xscale="log", yscale="log", xlabel="columns d", ylabel="Frobenius error of the second moment")
         axes.set_xticks(SIZES, [str(size) for size in SIZES])
         axes.set_xticks([], minor=True)
+        axes.yaxis.set_minor_formatter("")
         axes.set_title(title, fontsize=10)
         axes.spines[["top", "right"]].set_visible(False)
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False, fontsize=8)

@@ -12,7 +12,7 @@ from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.release import Option, Release
 from dpcov.schema import Schema
 from dpcov.sources.opening import open_source
-from dpcov.statistics.grid import Grid
+from dpcov.statistics.grid import Grid, checked_row_norm
 from dpcov.statistics.moments import REPLACE, check_neighbors
 
 
@@ -114,4 +114,4 @@ def checked_grid(row_norm: float | None, schema: Schema | None, neighbors: str, 
             f"row_norm or schema must be given, got {got}. Hint: a public bound on the rows' Euclidean norm, or public bounds "
             f"and levels of the columns; taken from the data they would leak, so there is no default."
         )
-    return Grid(1.0 if row_norm is None else row_norm, center=center)
+    return Grid(1.0 if row_norm is None else checked_row_norm(row_norm), center=center)

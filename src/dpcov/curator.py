@@ -200,7 +200,7 @@ class Curator(Reader):
     ) -> NoiseLaw:
         """Set the law from public numbers."""
         check_measure(statistic, self.second_moment(), known)
-        if not isinstance(at_least, Fraction | None):
+        if at_least is not None and type(at_least) is not Fraction:
             raise ParameterError(f"at_least must be a Fraction, got {shown(at_least)}. Hint: exact numbers only.")
         law = calibrated(statistic, budget, self.neighbors, noise, at_least)
         if isinstance(self.budget, ApproxDP):

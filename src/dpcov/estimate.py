@@ -27,6 +27,9 @@ Floats = NDArray[np.float64]
 VALUES = ("diagonal", "spectrum", "quotients")
 """The answers that can stand beside directions."""
 
+SINGLE_REACH = 4.0
+"""One column needs no scale: rows are clipped at so many times the radius that was chosen."""
+
 UNLUCKY = 0.5  # of the rows that should be outside: a smaller trace says that they are not
 
 APART = ("diagonal in a basis", "spectrum")
@@ -90,9 +93,11 @@ def denoised(moment: Answer, width: int, n: int, chosen: Answer) -> tuple[Floats
     Each of the rows outside the radius adds 1 to the trace. Where the noisy trace is not even half of their number, the choice
     was unlucky: the radius is far too large and the matrix holds noise only.
     """
-    rows = int(chosen.integers[2])
+    rows = int(chosen.integers[2]) / (SINGLE_REACH**2 if width == 1 else 1.0)
     if float(moment.values[:width].sum()) < UNLUCKY * rows:
-        return np.zeros(width), np.zeros((width, 0))
+        nothing, none = np.zeros(width), np.zeros((width, 0))
+        nothing.flags.writeable = none.flags.writeable = False
+        return nothing, none
     noisy, noise = noisy_moment(moment, width, n)
     eigenvalues, vectors = np.linalg.eigh(noisy)
     eigenvalues = cautious_spectrum(eigenvalues, noise, 1.0)

@@ -17,9 +17,12 @@ from dpcov.statistics.measure import Measure, Statistic, Summable
 from dpcov.statistics.moments import MAX_ROWS, REPLACE, STATISTICS, SecondMoment, check_neighbors
 from dpcov.statistics.norms import Norms, Trace
 from dpcov.statistics.overlap import Overlap
-from dpcov.statistics.spectral import Diagonal, Spectrum
+from dpcov.statistics.spectral import Diagonal, Spectrum, check_measure
 
 Integers = NDArray[np.int64]
+
+SUMMED = (*STATISTICS, Norms, Trace)
+"""The statistics that are sums over rows, and proved."""
 
 
 class Reader(Account):
@@ -74,19 +77,24 @@ class Reader(Account):
         """Return the statistic Σ ‖z‖² of the encoded rows, clipped at a part of row_norm."""
         return Trace(self.grid.clipped(radius), self.d)
 
-    def hold(self, statistic: Statistic | None = None) -> None:
+    def hold(self, statistic: Statistic | None = None, *, derive: bool = True) -> None:
         """Read a statistic, the second moment by default, and keep it for several questions.
 
-        Where it comes before the first charge, a failing read costs nothing, and a stream need be read only once.
+        Where it comes before the first charge, a failing read costs nothing, and a stream need be read only once. Numbers that
+        are derived from sums need sums that have not wrapped; where none will be, ``derive=False`` says so.
         """
         wanted = self.second_moment() if statistic is None else statistic
+        check_measure(wanted, self.second_moment(), SUMMED)
         self._check_rows()
         self._held[wanted] = self._total(wanted)
-        self._refuse_wrapped()
+        if derive:
+            self._refuse_wrapped()
 
     def hold_both(self, inner: float, outer: float) -> tuple[SecondMoment, SecondMoment]:
         """Read and keep the second moment of rows clipped at ``inner``, and of what that takes from those at ``outer``."""
         pair = ClippedPair(Annulus(self.grid.clipped(inner), self.grid.clipped(outer)), self.d)
+        for member in pair.members:
+            check_measure(member, self.second_moment(), SUMMED)
         self._held.update(zip(pair.members, pair.split(self._total(pair)), strict=True))
         self._refuse_wrapped()
         return pair.members
@@ -104,7 +112,7 @@ class Reader(Account):
     def _read(self, statistic: Measure) -> Integers:
         if isinstance(statistic, Spectrum | Diagonal | Overlap):
             return statistic.of_moment(self._read_small(statistic.moment))
-        assert isinstance(statistic, (*STATISTICS, Norms, Trace))
+        assert isinstance(statistic, SUMMED)
         exact = self._held[statistic] if statistic in self._held else self._total(statistic)
         # Otherwise one draw of noise could be broadcast over many entries.
         if exact.shape != (sum(part.size for part in statistic.parts),) or exact.dtype != np.int64:
@@ -119,7 +127,7 @@ class Reader(Account):
 
     def _refuse_wrapped(self) -> None:
         if self._source.n > MAX_ROWS:
-            raise ParameterError("data must have at most 2**30 rows for directions, got more. Hint: mechanism='gaussian'.")
+            raise ParameterError("data must have at most 2**30 rows for this mechanism, got more. Hint: mechanism='gaussian'.")
 
     def _total(self, statistic: Summable) -> Integers:
         exact = self._source.total(statistic)

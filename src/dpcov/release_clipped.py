@@ -9,6 +9,7 @@ import numpy as np
 
 from dpcov.answer import Answer, Spend
 from dpcov.errors import ParameterError
+from dpcov.estimate import SINGLE_REACH
 from dpcov.privacy.budget import ZCDP, PureDP
 from dpcov.privacy.calibrate import exponential_rate, sparse_vector_epsilon
 from dpcov.privacy.choice import Exponential, SparseVector
@@ -23,8 +24,13 @@ from dpcov.statistics.overlap import Overlap
 from dpcov.statistics.spectral import Diagonal, Spectrum
 from dpcov.strict_json import refuse
 
-CLIPPED = ("separate", "adaptive", "rescaled")
-"""The mechanisms that ask several questions about clipped rows."""
+POSTPROCESSES = {
+    "separate": ("project", "clip", "none"),
+    "adaptive": ("shrink", "project", "clip", "none"),
+    "rescaled": ("shrink", "none"),
+}
+CLIPPED = tuple(POSTPROCESSES)
+"""The mechanisms that ask several questions about clipped rows, and how their estimates can be finished."""
 
 FINEST = 1024  # radii to the octave
 DEEPEST = 2000  # octaves
@@ -75,6 +81,8 @@ def clipped_moment(release: Release, moment: SecondMoment) -> SecondMoment:
     radius = moment.grid.row_norm
     if place is not None and len(place.integers) == 3 and place.integers[1] > 0:
         radius *= float(np.exp2(-place.integers[0] / place.integers[1]))
+        if release.mechanism == "rescaled" and moment.d == 1:
+            radius = min(SINGLE_REACH * radius, moment.grid.row_norm)
     elif isinstance(clip, float):
         radius = clip
     answer = release.answer(SecondMoment.name)
@@ -86,6 +94,8 @@ def clipped_moment(release: Release, moment: SecondMoment) -> SecondMoment:
 
 def expected_clipped(release: Release, moment: SecondMoment) -> list[Measure | Choice | None]:
     """List what a mechanism of `CLIPPED` asks, given that later questions depend on earlier answers."""
+    if release.postprocess not in POSTPROCESSES[release.mechanism]:
+        refuse("consistent", "a postprocess that its mechanism does not have")
     names = [answer.statistic for answer in release.answers]
     count = [Count()] if release.neighbors != REPLACE else []
     if release.mechanism == "rescaled" and SecondMoment.name not in names:
@@ -105,18 +115,15 @@ def expected_clipped(release: Release, moment: SecondMoment) -> list[Measure | C
 
 
 def _given_back(release: Release, moment: SecondMoment) -> list[Measure]:
-    """List what was asked about the rows between two radii: one number, one for each direction, or nothing."""
-    answer = release.answer(Overlap.name) or release.answer(Diagonal.name)
+    """List what was asked about the rows between two radii: one number, or nothing."""
+    answer = release.answer(Overlap.name)
     if answer is None:
         return []
     inner = release.answer(SecondMoment.name)
     if len(answer.radii) != 2 or inner is None or answer.radii[:1] != (inner.radii or (moment.grid.row_norm,)):
         refuse("consistent", "a scale of rows with another radius")
     removed = _of_radii(moment, answer.radii)
-    basis = np.eye(moment.d)
-    if answer.statistic == Overlap.name:
-        return [Overlap(removed, basis, np.zeros(moment.d))]
-    return [Diagonal(removed, moment.d, basis)]
+    return [Overlap(removed, np.eye(moment.d), np.zeros(moment.d))]
 
 
 def _radius_of_trace(release: Release, moment: SecondMoment) -> Grid:

@@ -88,7 +88,7 @@ class ScriptedCurator(Curator):
         super().__init__(NoSource(n, d), Grid(row_norm, center=center), budget, neighbors, SeededBits(0))
         self._script = iter(answers)
 
-    def hold(self, statistic: Statistic | None = None) -> None:
+    def hold(self, statistic: Statistic | None = None, *, derive: bool = True) -> None:
         """Do nothing: the script gives each question its own answer."""
 
     def hold_both(self, inner: float, outer: float) -> tuple[SecondMoment, SecondMoment]:

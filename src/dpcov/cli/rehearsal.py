@@ -61,7 +61,7 @@ class Rehearsal(Curator):
 
     removed: SecondMoment | None = None
 
-    def hold(self, statistic: Statistic | None = None) -> None:
+    def hold(self, statistic: Statistic | None = None, *, derive: bool = True) -> None:
         """Read nothing."""
 
     def hold_both(self, inner: float, outer: float) -> tuple[SecondMoment, SecondMoment]:

@@ -30,13 +30,13 @@ from dpcov.answer import Answer
 from dpcov.curator import Curator
 from dpcov.errors import check_choice, check_real
 from dpcov.mechanisms.adaptive_noise import Noises, noises_of
-from dpcov.mechanisms.additive import ask_moment, papers_triangle, question, wants_paper
+from dpcov.mechanisms.additive import ask_moment, check_affordable, papers_triangle, question, wants_paper
 from dpcov.mechanisms.clipping import check_rereadable, radius_of
 from dpcov.mechanisms.separate import ask_separate, by_way_of_rho, check_separate, matrix_noise
 from dpcov.privacy.budget import Budget, PureDP
 from dpcov.privacy.calibrate import sparse_vector_epsilon
 from dpcov.release import Release
-from dpcov.statistics.calibrated import noise_for
+from dpcov.statistics.calibrated import calibrated, noise_for
 from dpcov.statistics.choices import BIAS_BITS, Bias, Radius
 from dpcov.statistics.moments import MAX_ROWS, REPLACE
 
@@ -80,7 +80,9 @@ def adaptive(
     last = whole.share(1 - sum(shares))
     noise = matrix_noise(curator, last, paper)[0]
     asked = question(noise, last, curator.second_moment(), curator.neighbors)
-    check_separate(curator, last, budget, paper)  # with `question`: refuses too small a budget before anything is spent
+    check_affordable(curator, asked, budget, papers_triangle(curator, asked) if paper else None)
+    check_separate(curator, last, budget, paper)
+    calibrated(curator.trace(), for_trace, curator.neighbors, noise_for(whole))
     check_rereadable(curator)
     norms = curator.norms(1, _octaves(curator))
     curator.hold(norms)

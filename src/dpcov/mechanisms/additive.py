@@ -18,8 +18,8 @@ from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.privacy.noise import NoiseLaw
 from dpcov.release import OPTIONS, Option, Release, raw_error
 from dpcov.shrinkage import POSTPROCESS
-from dpcov.statistics.calibrated import GAUSSIAN, calibrated, check_tail, is_analytic
-from dpcov.statistics.moments import REPLACE, SecondMoment
+from dpcov.statistics.calibrated import GAUSSIAN, calibrated, check_tail, is_analytic, noise_for
+from dpcov.statistics.moments import REPLACE, Count, SecondMoment
 
 
 @dataclass(frozen=True)
@@ -95,12 +95,21 @@ def release_additive(
     where = checked_clip(curator, clip)
     moment = curator.second_moment()
     if where == "private":
-        radius, asked = _clipped_question(curator, noise, budget, moment)
+        radius, asked = _clipped_question(curator, noise, budget, moment, at_least)
     else:
         radius = 1.0 if isinstance(where, str) else where / curator.grid.row_norm
         asked = question(noise, budget, moment, curator.neighbors)
     ask_moment(curator, asked, radius, None if at_least is None else at_least(asked))
     return curator.release("covariance", noise, postprocess=chosen, clip=where, **options)
+
+
+def check_affordable(curator: Curator, asked: Question, promise: Budget, at_least: Fraction | None) -> None:
+    """Refuse a question whose budget is too small for its noise, before anything is spent."""
+    law = calibrated(curator.second_moment(), asked.moment_budget, curator.neighbors, asked.noise, at_least)
+    if isinstance(promise, ApproxDP):
+        check_tail(law, promise)
+    if asked.count_budget is not None:
+        calibrated(Count(), asked.count_budget, curator.neighbors, noise_for(asked.count_budget))
 
 
 def ask_moment(curator: Curator, asked: Question, radius: float, at_least: Fraction | None) -> None:
@@ -112,13 +121,16 @@ def ask_moment(curator: Curator, asked: Question, radius: float, at_least: Fract
         curator.take_n(answer)
 
 
-def _clipped_question(curator: Curator, noise: str, budget: Budget, moment: SecondMoment) -> tuple[float, Question]:
+def _clipped_question(
+    curator: Curator, noise: str, budget: Budget, moment: SecondMoment, at_least: Callable[[Question], Fraction] | None
+) -> tuple[float, Question]:
     """Choose a radius privately, and return it with the question that the rest of the budget pays for."""
     whole = _served(noise, budget, moment, curator.neighbors, one_answer=False)
     assert isinstance(whole, PureDP | ZCDP)
     unclipped = question(noise, whole, moment, curator.neighbors).law(moment, curator.neighbors)
     error = raw_error(unclipped, moment.unit_bits, moment.d, moment.grid.center)
     plan = plan_radius(whole, rows_outside(error, whole, curator))
-    asked = question(noise, whole.share(1 - plan.share), moment, curator.neighbors)  # refuses too small a budget
-    hold_norms(curator)
+    asked = question(noise, whole.share(1 - plan.share), moment, curator.neighbors)
+    check_affordable(curator, asked, budget, None if at_least is None else at_least(asked))
+    hold_norms(curator, derive=False)
     return radius_of(plan.ask(curator, whole)), asked

@@ -81,10 +81,10 @@ def check_rereadable(curator: Curator) -> None:
         )
 
 
-def hold_norms(curator: Curator) -> None:
+def hold_norms(curator: Curator, *, derive: bool = True) -> None:
     """Read the norms before anything is charged."""
     check_rereadable(curator)
-    curator.hold(curator.norms(PER_OCTAVE, OCTAVES))
+    curator.hold(curator.norms(PER_OCTAVE, OCTAVES), derive=derive)
 
 
 def rows_outside(error: float, budget: PureDP | ZCDP, curator: Curator) -> float:

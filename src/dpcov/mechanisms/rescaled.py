@@ -25,7 +25,7 @@ from fractions import Fraction
 
 from dpcov.curator import Curator
 from dpcov.errors import ParameterError, check_choice, shown
-from dpcov.estimate import denoised
+from dpcov.estimate import SINGLE_REACH, denoised
 from dpcov.mechanisms.clipping import FEW_RADII, RadiusPlan, hold_norms, plan_radius, radius_of
 from dpcov.mechanisms.rescaled_noise import MatrixNoise, best_noise
 from dpcov.privacy.budget import ZCDP, Budget, PureDP
@@ -141,6 +141,6 @@ def _rows_outside(noise: MatrixNoise, robust: bool) -> float:
 def _reach_squared(noise: MatrixNoise) -> float:
     """Return (u/τ)²: the longer the reach, the less is lost of long rows, and the noisier the scale."""
     if noise.d == 1:
-        return 16.0
+        return SINGLE_REACH**2
     least = 7.0 if isinstance(noise.budget, ZCDP) else 10.0 if noise.neighbors == REPLACE else 6.0
     return min(max(noise.d / 2, least), 64.0)

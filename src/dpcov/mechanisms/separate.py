@@ -24,12 +24,12 @@ from fractions import Fraction
 from dpcov.curator import Curator
 from dpcov.errors import check_choice
 from dpcov.estimate import eigenbasis
-from dpcov.mechanisms.additive import Question, papers_triangle, wants_paper
+from dpcov.mechanisms.additive import Question, check_affordable, papers_triangle, wants_paper
 from dpcov.mechanisms.clipping import checked_clip, hold_norms, plan_radius, radius_of, rows_outside
 from dpcov.mechanisms.shares import count_share
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.release import Release, raw_error
-from dpcov.statistics.calibrated import GAUSSIAN, LAPLACE, WISHART, calibrated, check_tail, noise_for
+from dpcov.statistics.calibrated import GAUSSIAN, LAPLACE, WISHART, calibrated, noise_for
 from dpcov.statistics.moments import REPLACE
 from dpcov.statistics.spectral import Values
 
@@ -101,11 +101,10 @@ def ask_separate(curator: Curator, budget: PureDP | ZCDP, radius: float, paper: 
 def check_separate(curator: Curator, budget: PureDP | ZCDP, promise: Budget, paper: bool) -> None:
     """Refuse a budget that is too small for some question, before anything is spent."""
     left = budget.share(1 - count_share(budget, curator.d))
-    noise, _ = matrix_noise(curator, left.share(MATRIX_SHARE), paper)
-    law = calibrated(curator.second_moment(), left.share(MATRIX_SHARE), curator.neighbors, noise)
+    noise, at_least = matrix_noise(curator, left.share(MATRIX_SHARE), paper)
+    count = None if curator.neighbors == REPLACE else budget.share(count_share(budget, curator.d))
+    check_affordable(curator, Question(noise, left.share(MATRIX_SHARE), count), promise, at_least)
     calibrated(Values(curator.second_moment(), curator.d), left.share(1 - MATRIX_SHARE), curator.neighbors, noise_for(budget))
-    if isinstance(promise, ApproxDP):
-        check_tail(law, promise)
 
 
 def matrix_noise(curator: Curator, budget: PureDP | ZCDP, paper: bool) -> tuple[str, Fraction | None]:

@@ -36,7 +36,7 @@ def read_exact(name: str, value: object) -> Fraction:
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | str | Fraction | Decimal | np.number):
         raise ParameterError(f"{name} must be a number, got {shown(value)}. Hint: {hint}.")
     try:
-        exact = value if isinstance(value, Fraction) else _from_text(str(value))
+        exact = value if type(value) is Fraction else _from_text(str(value))
     except (ValueError, ZeroDivisionError):
         raise ParameterError(f"{name} must be a finite number, got {shown(value)}. Hint: {hint}.") from None
     if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > MAX_BITS or not -LARGEST <= exact <= LARGEST:

@@ -55,12 +55,18 @@ def exponential_rate(budget: PureDP | ZCDP) -> Fraction:
 
     Log-probabilities then range over 2·rate = ε: ε-bounded-range, hence ε-DP and ε²/8-zCDP (docs/mechanisms/rescaled.md).
     """
-    return (budget.epsilon if isinstance(budget, PureDP) else sqrt_down(8 * budget.rho)) / 2
+    return _positive(budget.epsilon if isinstance(budget, PureDP) else sqrt_down(8 * budget.rho)) / 2
 
 
 def sparse_vector_epsilon(budget: PureDP | ZCDP) -> Fraction:
     """Return the ε of a sparse vector search, rounded down; under zCDP ε²/2 = ρ."""
-    return budget.epsilon if isinstance(budget, PureDP) else sqrt_down(2 * budget.rho)
+    return _positive(budget.epsilon if isinstance(budget, PureDP) else sqrt_down(2 * budget.rho))
+
+
+def _positive(epsilon: Fraction) -> Fraction:
+    if epsilon == 0:
+        raise ParameterError("rho must not be so small, got one whose root rounds to 0. Hint: spend more.")
+    return epsilon
 
 
 @lru_cache(maxsize=64)  # one release asks for the same σ when it chooses, when it checks and when it draws

@@ -88,7 +88,7 @@ class Annulus:
         radius, norms = float(self.one**2), longer.norms
         length = np.where(longer.far, radius, np.minimum(norms * shrinkage, radius)) - radius * shrinkage
         factors = np.sqrt(np.maximum(length, 0.0) / np.maximum(norms, 1.0)) * SHRINK
-        scaled(longer.rows, np.where(norms > self.inner.radius_squared, factors, 0.0), self.reach, out=place)
+        scaled(longer.rows, np.where((norms > self.inner.radius_squared) | longer.far, factors, 0.0), self.reach, out=place)
 
 
 def radii_of(grid: Grid | Annulus, whole: Grid) -> tuple[float, ...]:

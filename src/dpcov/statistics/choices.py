@@ -19,7 +19,14 @@ from dpcov.statistics.measure import Integers
 from dpcov.statistics.norms import Norms
 
 WEIGHT_BITS = 20  # of the weights in `Quantile`
+LARGEST = 2**61
 BIAS_BITS = 16  # one row moves a bias by at most 2¹⁶ steps
+
+
+def check_rows(rows: object) -> None:
+    """Refuse a number of rows that is none, or so large that sums with it would wrap."""
+    if type(rows) is not int or not 0 <= rows <= LARGEST:
+        raise ParameterError("rows must be an int of at least 0, got another. Hint: how many rows may lie outside.")
 
 
 def outside(counts: Integers) -> Integers:
@@ -37,6 +44,7 @@ class Quantile:
     name = "radius"
 
     def __post_init__(self) -> None:
+        check_rows(self.rows)
         if self.every not in range(1, self.norms.last + 1) or self.norms.last % self.every:
             raise ParameterError("every must divide the number of radii, got another. Hint: 1, 2, 4 or 8.")
 
@@ -48,7 +56,8 @@ class Quantile:
     @property
     def weights(self) -> Integers:
         """Public integers ∝ τ^¼."""
-        return np.asarray(np.rint(self.norms.radii[:: self.every] ** 0.25 * 2**WEIGHT_BITS), dtype=np.int64)
+        weights = np.rint(self.norms.radii[:: self.every] ** 0.25 * 2**WEIGHT_BITS)
+        return np.asarray(np.maximum(weights, 1.0), dtype=np.int64)
 
     def place(self, index: int) -> int:
         """Return which radius the index means."""
@@ -63,6 +72,9 @@ class Radius:
     rows: int
     name = "radius"
     step = 1
+
+    def __post_init__(self) -> None:
+        check_rows(self.rows)
 
     def values(self, counts: Integers) -> Integers:
         """Return minus the number of rows outside, for τ_L, τ_{L−1}, …, τ₀."""
@@ -96,7 +108,8 @@ class Bias:
     def __post_init__(self) -> None:
         if self.norms.per_octave != 1 or not 0 <= self.first <= self.norms.last:
             raise ParameterError("bias must be of whole octaves from one of them on, got others. Hint: Norms(per_octave=1).")
-        if len(self.noises) != self.norms.last + 1 - self.first or any(type(noise) is not int for noise in self.noises):
+        known = all(type(noise) is int and abs(noise) <= LARGEST for noise in self.noises)  # beyond, int64 would wrap
+        if len(self.noises) != self.norms.last + 1 - self.first or not known:
             raise ParameterError("noises must be an integer for each radius, got others. Hint: in steps of 2**-16.")
 
     def values(self, counts: Integers) -> Integers:

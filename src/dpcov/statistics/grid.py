@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.centring import CONSTANT_BITS
-from dpcov.errors import check_real
+from dpcov.errors import ParameterError, check_real
 
 DEFAULT_BITS = 16
 MAX_FEATURES = 2**15
@@ -33,11 +33,14 @@ MAX_FEATURES = 2**15
 SHRINK = 1 - 2.0**-40
 """Makes a shrunk row end strictly inside the ball in spite of the roundings of the square root and the product."""
 
+SMALLEST_ROW_NORM, SMALLEST_RADIUS = 1e-150, 1e-153
+"""Of rows, and of rows clipped below: squares stay ordinary floats. Ten octaves lie between, for private clipping."""
+
 CHUNK = 2**18  # elements at a time, so that the passes below stay in cache
 BATCHES = 32  # per chunk: rows that go the long way are counted in so many steps
 
 WILD = 2.0**52
-"""Sums of squares below it are exact. A row beyond it, or with an entry that is not finite, is scaled by its largest entry."""
+"""Sums of squares below it are exact, in any order. Rows beyond it, and rows with entries that are not finite, are rare."""
 
 
 class Longer(NamedTuple):
@@ -47,7 +50,7 @@ class Longer(NamedTuple):
     rows: NDArray[np.float64]
     norms: NDArray[np.float64]
     far: NDArray[np.bool_]
-    """Rows with an entry so large that only their direction is known."""
+    """Rows so far outside that only their direction is kept."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +65,11 @@ class Grid:
     center: bool = False
 
     def __post_init__(self) -> None:
-        rule = "a finite number between 1e-150 and 1e150"
-        hint = "use units in which rows have a sensible size"
-        object.__setattr__(self, "row_norm", check_real("row_norm", self.row_norm, rule, 1e-150, 1e150, hint))
+        object.__setattr__(self, "row_norm", checked_row_norm(self.row_norm, SMALLEST_RADIUS))
+        if type(self.bits) is not int or type(self.center) is not bool:  # NumPy's integers would wrap in sensitivities
+            raise ParameterError(
+                "bits must be an int and center True or False, got others. Hint: 16 and False are the defaults."
+            )
         check_real("bits", self.bits, "between 1 and 16", 1, DEFAULT_BITS, "16 is the default")
 
     @property
@@ -126,24 +131,31 @@ class Grid:
         np.multiply(rows, math.sqrt(self.radius_squared) / self.row_norm, out=z)
         np.rint(z, out=z)
         norms = squared_norms(z, columnar)  # exact below 2⁵², and beyond it whatever the order; NaN stays NaN
-        wild = ~(norms < WILD)
         far = np.zeros(len(rows), dtype=np.bool_)
-        places = np.flatnonzero(wild)
-        if len(places):
-            z[places], far[places] = self._tamed(rows[places])
-            norms[places] = squared_norms(z[places])
-        longer = batched(norms > self.radius_squared)
+        wild = np.flatnonzero(~(norms < WILD))
+        if len(wild):
+            z[wild], norms[wild], far[wild] = self._tamed(rows[wild])
+        longer = batched((norms > self.radius_squared) | far)
         return Longer(longer, z[longer], norms[longer], far[longer])
 
-    def _tamed(self, x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return wild rows as integers: not finite entries are 0, and an entry beyond row_norm becomes the radius.
+    def _tamed(self, x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+        """Return wild rows as integers, their squared norms, and whether they are far outside.
 
-        So 1e308 neither overflows nor loses its direction; such a row's norm is at least 1, so the clip still meets it.
+        Entries that are not finite are 0. Where the rest is still beyond exact sums, its largest entry becomes the radius, so
+        that 1e308 neither overflows nor loses its direction.
         """
         x = np.where(np.isfinite(x), x, 0.0)
-        peak = np.abs(x).max(axis=1)
-        scale = math.sqrt(self.radius_squared) / np.maximum(peak, self.row_norm)
-        return np.rint(x * scale[:, None]), peak > self.row_norm
+        z = np.rint(x * (math.sqrt(self.radius_squared) / self.row_norm))
+        far = ~(squared_norms(z) < WILD)
+        scale = math.sqrt(self.radius_squared) / np.abs(x[far]).max(axis=1, initial=0.0)
+        z[far] = np.rint(x[far] * scale[:, None])
+        return z, squared_norms(z), far
+
+
+def checked_row_norm(row_norm: float, least: float = SMALLEST_ROW_NORM) -> float:
+    """Return a bound on the norm of rows, or refuse one whose squares are no ordinary floats."""
+    rule, hint = f"a finite number between {least:g} and 1e150", "use units in which rows have a sensible size"
+    return check_real("row_norm", row_norm, rule, least, 1e150, hint)
 
 
 def shrunk(x: NDArray[np.float64], norms: NDArray[np.float64], radius_squared: int) -> NDArray[np.float64]:

@@ -7,8 +7,7 @@ Radii are public, τₖ = row_norm·2^{−k/q}, q to the octave. Each row falls 
 statistic               distance                   replace     add-remove
 ======================  =========================  ==========  ==========
 `Norms`                 L2², L1                    2           1
-`Outside`, one count    absolute, all one way      1           1
-`Bias`, one number      absolute, all one way      1           1
+rows outside a radius   absolute, all one way      1           1
 `Trace`                 absolute                   R²          R²
 ======================  =========================  ==========  ==========
 
@@ -23,7 +22,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.statistics.grid import Grid, squared_norms
+from dpcov.errors import ParameterError
+from dpcov.statistics.grid import SMALLEST_RADIUS, Grid, squared_norms
 from dpcov.statistics.lengths import longer_than
 from dpcov.statistics.measure import Integers, Part, Rows
 from dpcov.statistics.moments import ADD_REMOVE, EXACT, REPLACE
@@ -40,6 +40,13 @@ class Norms:
     name = "norms"
     unit_bits = 0
     max_block = EXACT
+
+    def __post_init__(self) -> None:
+        whole = type(self.per_octave) is int and type(self.octaves) is int
+        if not whole or not 1 <= self.per_octave <= 1024 or not 1 <= self.octaves <= 2048:
+            raise ParameterError("norms must have 1 to 1024 bins in each of 1 to 2048 octaves, got others. Hint: 16 and 10.")
+        if self.grid.row_norm * 2.0**-self.octaves < SMALLEST_RADIUS:
+            raise ParameterError("norms must have radii of at least 1e-153, got smaller ones. Hint: use larger units.")
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -97,7 +97,9 @@ def checked_basis(basis: object, d: int, count: int) -> Floats:
     known = isinstance(basis, np.ndarray) and basis.dtype == np.float64  # small integers wrap around in the check below
     if not known or not isinstance(basis, np.ndarray) or basis.shape != (d, count) or not np.isfinite(basis).all():
         raise ParameterError(f"basis must be finite, of float64 and {d} by {count}, got another. Hint: columns are directions.")
-    if np.abs(basis.T @ basis - np.eye(count)).max() > 1e-12:
+    with np.errstate(all="ignore"):  # entries beyond 1 could cancel, or turn into NaN, which no comparison finds
+        orthonormal = np.abs(basis).max() <= 1 + 1e-12 and np.abs(basis.T @ basis - np.eye(count)).max() <= 1e-12
+    if not orthonormal:
         raise ParameterError("basis must be orthonormal to 1e-12, got another. Hint: numpy.linalg.qr.")
     kept = basis.copy()  # the caller may change its own
     kept.flags.writeable = False

@@ -146,11 +146,12 @@ def check_measure(measure: Measure, moment: SecondMoment, known: tuple[type, ...
     Any radius is: each grid enforces its own. They stay within that of ``moment`` so that the record can say what was asked.
     """
     grid = getattr(measure, "grid", moment.grid)
-    fits = getattr(measure, "d", moment.d) == moment.d and _is_within(grid, moment.grid)
+    d = getattr(measure, "d", moment.d)
+    fits = type(d) is int and d == moment.d and _is_within(grid, moment.grid)
     if isinstance(measure, Values | Overlap):
         fits = fits and type(measure.moment) is SecondMoment
     if isinstance(measure, Values):
-        fits = fits and measure.count in range(1, moment.d + 1)
+        fits = fits and type(measure.count) is int and measure.count in range(1, moment.d + 1)
         fits = fits and (not isinstance(measure, Spectrum) or measure.count == moment.d)
     if type(measure) not in known or not fits:
         raise ParameterError("statistic must be one of this curator's rows, got another. Hint: curator.second_moment().")
