@@ -152,7 +152,8 @@ def test_a_choice_is_of_this_curators_rows_and_has_a_price() -> None:
 def test_no_rows_under_replace_are_refused(name: str) -> None:
     for budget in BUDGETS:
         if serves(name, budget):
-            for options in ({}, {"clip": "private"}) if name in CLIPPING else ({},):
+            given: list[dict[str, Any]] = [{}, {"clip": "private"}] if name in CLIPPING else [{}]
+            for options in given:
                 with pytest.raises(ParameterError, match="data must have 1 to"):
                     dpcov.covariance(np.zeros((0, 2)), budget, row_norm=1, mechanism=name, **options)
 

@@ -11,12 +11,12 @@ import pytest
 
 import dpcov
 from dpcov import Release
+from dpcov.answer import Answer
 from dpcov.linalg import unpack
 from dpcov.mechanisms.auto import auto
 from dpcov.mechanisms.rescaled import Split, rescaled
 from dpcov.mechanisms.rescaled_noise import best_noise
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, compose
-from dpcov.release import Answer
+from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, compose, pays_for
 from dpcov.shrinkage import cautious_spectrum
 from dpcov.statistics.overlap import Overlap
 from dpcov.testing import ScriptedCurator
@@ -94,7 +94,7 @@ class TestSpending:
         release = run([MANY] * (neighbors == "add-remove") + [bins(48), -np.eye(3)], 3, budget, neighbors=neighbors)
         assert asked(release)[-2:] == ["radius", "second moment"]
         assert not release.second_moment.any()
-        assert dpcov.privacy.budget.pays_for(budget, [spend.budget for spend in release.spent])
+        assert pays_for(budget, [spend.budget for spend in release.spent])
 
     def test_too_few_rows(self, budget: Budget, neighbors: str) -> None:
         """Nothing is asked but n where it is private, and the estimate is zero."""
@@ -127,7 +127,7 @@ class TestEstimate:
         matrix, p = MANY * rotated(0.5, 0.3, 0.1), 2000.0
         release = run([bins(24), matrix, p], row_norm=row_norm)
         inner, outer = row_norm * 2**-1.5, row_norm * 2**-1.5 * math.sqrt(7)
-        assert answer(release, "second moment").radii == (pytest.approx(inner, rel=1e-15),)
+        assert answer(release, "second moment").radii == pytest.approx((inner,), rel=1e-15)
         assert answer(release, "overlap").radii == pytest.approx((inner, outer), rel=1e-14)
         scale = 1 + p / MANY * 7 * 0.5 / (0.5**2 + 0.3**2 + 0.1**2)
         assert np.allclose(release.second_moment, rotated(0.5, 0.3, 0.1) * scale * inner**2, rtol=0, atol=2e-4 * row_norm**2)

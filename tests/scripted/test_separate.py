@@ -145,7 +145,7 @@ class TestClip:
         assert moment is not None
         place, per_octave, rows = chosen.integers.tolist()
         tau = 2.0 ** (-place / per_octave)
-        assert moment.radii == (pytest.approx(tau, rel=1e-15),)
+        assert moment.radii == pytest.approx((tau,), rel=1e-15)
         norms = np.linalg.norm(ROWS, axis=1)
         coarsest = 2.0 ** (-8 / 16)
         assert np.sum(norms > tau) <= rows <= np.sum(norms > tau * coarsest)

@@ -71,24 +71,19 @@ class Annulus:
         self, rows: NDArray[np.float64], *, scratch: bool = False
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the rows clipped at the inner radius, and what that took from them."""
-        taken, filled = np.empty(rows.shape), 0
+        taken: list[NDArray[np.float64]] = []
+        clipped = self.inner.encode_both(rows, scratch, lambda longer: taken.append(self._beyond(longer)))
+        return clipped, taken[0]
 
-        def keep(longer: Longer) -> None:
-            nonlocal filled
-            place = taken[filled : filled + len(longer.rows)]
-            self._write_beyond(longer, place)
-            filled += len(place)
-
-        clipped = self.inner.encode_both(rows, scratch, keep)
-        return clipped, taken[:filled]
-
-    def _write_beyond(self, longer: Longer, place: NDArray[np.float64]) -> None:
+    def _beyond(self, longer: Longer) -> NDArray[np.float64]:
         """Shorten rows of the inner grid to √(min(‖x‖, u)² − τ²), in units of the outer one."""
+        place = np.empty_like(longer.rows)
         shrinkage = (self.inner.row_norm / self.outer.row_norm) ** 2
         radius, norms = float(self.one**2), longer.norms
         length = np.where(longer.far, radius, np.minimum(norms * shrinkage, radius)) - radius * shrinkage
         factors = np.sqrt(np.maximum(length, 0.0) / np.maximum(norms, 1.0)) * SHRINK
         scaled(longer.rows, np.where((norms > self.inner.radius_squared) | longer.far, factors, 0.0), self.reach, out=place)
+        return place
 
 
 def radii_of(grid: Grid | Annulus, whole: Grid) -> tuple[float, ...]:

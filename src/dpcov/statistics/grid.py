@@ -37,16 +37,15 @@ SMALLEST_ROW_NORM, SMALLEST_RADIUS = 1e-150, 1e-153
 """Of rows, and of rows clipped below: squares stay ordinary floats. Ten octaves lie between, for private clipping."""
 
 CHUNK = 2**18  # elements at a time, so that the passes below stay in cache
-BATCHES = 32  # per chunk: rows that go the long way are counted in so many steps
+BATCHES = 32  # per block: rows that go the long way are counted in so many steps
 
 WILD = 2.0**52
 """Sums of squares below it are exact, in any order. Rows beyond it, and rows with entries that are not finite, are rare."""
 
 
 class Longer(NamedTuple):
-    """The rows of a block that were longer than the radius, and some others: where, their integers before, and norm²."""
+    """The rows of a block that were longer than the radius, and some others: their integers before, and norm²."""
 
-    places: NDArray[np.intp]
     rows: NDArray[np.float64]
     norms: NDArray[np.float64]
     far: NDArray[np.bool_]
@@ -108,35 +107,43 @@ class Grid:
         return self.encode_both(rows, scratch, lambda _: None)
 
     def encode_both(self, rows: NDArray[np.float64], scratch: bool, see: Callable[[Longer], None]) -> NDArray[np.float64]:
-        """Encode, and let ``see`` have the longer rows of each part as they were before they were clipped."""
+        """Encode, and let ``see`` have the longer rows as they were before they were clipped."""
         columnar = rows.flags.f_contiguous and not rows.flags.c_contiguous
         order: Literal["F", "C"] = "F" if columnar else "C"
         in_place = scratch and not self.center
         z = rows if in_place else np.empty((len(rows), self.width(rows.shape[1])), order=order)
         z[:, : self.center] = self.constant
+        x, norms, far = z[:, self.center :], np.empty(len(rows)), np.zeros(len(rows), dtype=np.bool_)
         step = max(1, CHUNK // rows.shape[1])
+        space = np.empty((min(step, len(rows)), rows.shape[1]), order=order) if in_place else None
         with np.errstate(all="ignore"):  # a caller's np.seterr(all="raise") must not turn a value into an exception
             for start in range(0, len(rows), step):
-                part, out = rows[start : start + step], z[start : start + step, self.center :]
-                integers = np.empty(part.shape, order=order) if in_place else out
-                longer = self._round(part, integers, columnar)
-                see(longer)
-                integers[longer.places] = shrunk(longer.rows, longer.norms, self.radius_squared)
-                if in_place:
-                    out[:] = integers
+                part = slice(start, start + step)
+                out = x[part] if space is None else space[: len(x[part])]
+                self._round(rows[part], out, norms[part], far[part], columnar)
+                if space is not None:
+                    x[part] = out
+            longer = batched((norms > self.radius_squared) | far)
+            found = Longer(x[longer], norms[longer], far[longer])
+            see(found)
+            x[longer] = shrunk(found.rows, found.norms, self.radius_squared)
         return z
 
-    def _round(self, rows: NDArray[np.float64], z: NDArray[np.float64], columnar: bool) -> Longer:
-        """Write multiples of row_norm/2ᵏ (centred: row_norm/(√¾·2ᵏ)), and say which rows are too long."""
+    def _round(
+        self,
+        rows: NDArray[np.float64],
+        z: NDArray[np.float64],
+        norms: NDArray[np.float64],
+        far: NDArray[np.bool_],
+        columnar: bool,
+    ) -> None:
+        """Write multiples of row_norm/2ᵏ (centred: row_norm/(√¾·2ᵏ)), their squared norms, and which are far outside."""
         np.multiply(rows, math.sqrt(self.radius_squared) / self.row_norm, out=z)
         np.rint(z, out=z)
-        norms = squared_norms(z, columnar)  # exact below 2⁵², and beyond it whatever the order; NaN stays NaN
-        far = np.zeros(len(rows), dtype=np.bool_)
+        norms[:] = squared_norms(z, columnar)  # exact below 2⁵², and beyond it whatever the order; NaN stays NaN
         wild = np.flatnonzero(~(norms < WILD))
         if len(wild):
             z[wild], norms[wild], far[wild] = self._tamed(rows[wild])
-        longer = batched((norms > self.radius_squared) | far)
-        return Longer(longer, z[longer], norms[longer], far[longer])
 
     def _tamed(self, x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
         """Return wild rows as integers, their squared norms, and whether they are far outside.

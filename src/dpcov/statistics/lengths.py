@@ -1,8 +1,9 @@
-"""Which of some public bounds a row's squared norm exceeds: exactly, for any floats, whatever block the row is in.
+"""Which of some public radii a row is longer than: exactly, for any floats, whatever block the row is in.
 
-Floats decide where they are sure. Adding d ≤ 2¹⁵ squares in any order, with or without fused operations, errs by less than
-d·2⁻⁵² ≤ 2⁻³⁷ of the sum (squares that underflow matter only below 1e-300), so a row is unsure where a bound lies within
-2⁻³⁶ of its computed square; there exact fractions decide. Bounds are put a little off the round numbers that data like.
+Radii are a geometric sequence, so a logarithm says where a squared norm lies. Floats decide where they are sure: adding
+d ≤ 2¹⁵ squares in any order, with or without fused operations, errs by less than d·2⁻⁵² ≤ 2⁻³⁷ of the sum (squares that
+underflow matter only below 1e-300), so a row is unsure where its computed square is not clearly between its two
+neighbouring bounds; there exact fractions decide. Bounds are put a little off the round numbers that data like.
 """
 
 from __future__ import annotations
@@ -20,8 +21,11 @@ OFFSET = 1 + 2.0**-30
 """Radii are larger by half of this, so that rows of norm 1/2, 1/4, ... are clearly inside and need no fractions."""
 
 
-def longer_than(rows: NDArray[np.float64], radii: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Count for each row how many of the ascending radii it is longer than; entries that are not finite count as 0."""
+def longer_than(rows: NDArray[np.float64], radii: NDArray[np.float64], per_octave: int) -> NDArray[np.int64]:
+    """Count for each row how many of the radii, ``per_octave`` to a factor of two, ascending, it is longer than.
+
+    Entries that are not finite count as 0.
+    """
     bounds = radii**2 * OFFSET
     columnar = rows.flags.f_contiguous and not rows.flags.c_contiguous
     with np.errstate(all="ignore"):
@@ -29,12 +33,13 @@ def longer_than(rows: NDArray[np.float64], radii: NDArray[np.float64]) -> NDArra
         broken = np.flatnonzero(~np.isfinite(squares))
         if len(broken):
             squares[broken] = squared_norms(np.where(np.isfinite(rows[broken]), rows[broken], 0.0))
-        longer = np.searchsorted(bounds, squares)  # bounds[longer − 1] < square ≤ bounds[longer]
+        place = np.log2(squares / bounds[0]) * (per_octave / 2)
+        longer = np.clip(np.ceil(place), 0.0, len(bounds)).astype(np.int64)
         below, above = np.append(-np.inf, bounds)[longer], np.append(bounds, np.inf)[longer]
         unsure = np.flatnonzero(np.minimum(squares - below, above - squares) <= SURE * squares)
     for row in unsure:
         longer[row] = _exactly_longer(rows[row], bounds)
-    return longer
+    return np.asarray(longer)
 
 
 def _exactly_longer(row: Any, bounds: NDArray[np.float64]) -> int:

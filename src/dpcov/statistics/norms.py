@@ -76,9 +76,9 @@ class Norms:
         """Return the counts."""
         return total
 
-    def bins(self, rows: Rows) -> NDArray[np.intp]:
+    def bins(self, rows: Rows) -> NDArray[np.int64]:
         """Return each row's bin: how many of τ₁, τ₂, … it is not longer than."""
-        return np.asarray(self.last - longer_than(rows, self.radii[:0:-1] * self.grid.row_norm))
+        return np.asarray(self.last - longer_than(rows, self.radii[:0:-1] * self.grid.row_norm, self.per_octave))
 
     def sensitivity_squared(self, neighbors: str) -> int:
         """One bin loses a row and another gains one; or one bin changes."""
