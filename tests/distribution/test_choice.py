@@ -1,8 +1,8 @@
 """Choices and searches: each outcome has exactly the stated probability.
 
 Size: each statistical test rejects correct code with probability 1e-6. Power: a rate or a scale 5 % off is rejected with
-probability above 1 − 1e-6 (where one option dominates, 25 %); the tests named ``..._would_be_caught`` compute this and feed the
-wrong law to the same test.
+probability above 1 − 1e-6 (15 % and 25 % where the draws are few or one option dominates); the tests named
+``..._would_be_caught`` compute this and feed the wrong law to the same test.
 """
 
 from __future__ import annotations
@@ -78,13 +78,13 @@ def quantile() -> tuple[Integers, Integers]:
     return question.scores(question.norms.of(rows)), question.weights
 
 
-STEPS = np.arange(60)
+STEPS = np.arange(17)
 NEVER = -(2**31)
 CHOICES = {
-    "many": Options(-STEPS, (STEPS + 1) ** 8, Fraction(1, 2), 10_000),
-    "huge gaps": Options(np.array([0, NEVER, -6, -7, NEVER, -6]), np.array([1, 99, 200, 300, 1, 200]), Fraction(1), 10_000),
-    "one dominates": Options(np.array([3, -2, -2, -3]), np.array([5, 6, 6, 6]), Fraction(1), 20_000, Fraction(1, 4)),
-    "as asked": Options(*quantile(), Fraction(1, 50), 60_000),
+    "many": Options(-STEPS, np.rint(4 * np.exp(0.4 * STEPS)).astype(np.int64), Fraction(2, 5), 15_000),
+    "huge gaps": Options(np.array([0, NEVER, -6, -7, NEVER, -6]), np.array([1, 99, 200, 300, 1, 200]), Fraction(1), 8000),
+    "one dominates": Options(np.array([3, -2, -2, -3]), np.array([5, 6, 6, 6]), Fraction(1), 12_000, Fraction(1, 4)),
+    "as asked": Options(*quantile(), Fraction(1, 50), 10_000, Fraction(15, 100)),
 }
 
 
@@ -100,30 +100,29 @@ def test_choices_have_their_law(options: Options) -> None:
 def test_a_wrong_rate_would_be_caught(options: Options) -> None:
     for factor in options.wrongs:
         assert miss(options.law(), options.law(factor), options.draws) < 1e-6
-        if options.draws <= 20_000:
-            assert options.law().p_value(options.choices(402, factor)) < SIZE
+        assert options.law().p_value(options.choices(402, factor)) < SIZE
 
 
 def test_other_choices_would_be_caught() -> None:
     """Negative controls: weights left out; and the last accepted of a batch or its best, in place of the first."""
     options = CHOICES["many"]
     right = options.law()
-    unweighted = Options(options.scores, np.ones(60, dtype=np.int64), options.rate, 2000)
+    unweighted = Options(options.scores, np.ones(17, dtype=np.int64), options.rate, 2000)
     assert right.p_value(unweighted.choices(403)) < SIZE
     best_of_two = np.minimum(options.choices(404, draws=2000), options.choices(405, draws=2000))
     assert right.p_value(best_of_two) < SIZE
 
 
 def test_the_largest_rate_and_ties() -> None:
-    """At rate 1024 only the best are chosen, by their weights. Size 1e-6; 4000 draws catch weights 20 % off."""
-    scores, weights = np.array([-1, 0, -5, 0, NEVER]), np.array([2**20, 2, 2**20, 3, 2**20])
+    """At rate 1024 only the best are chosen, by their weights. Size 1e-6; 6000 draws catch a weight that is half too large."""
+    scores, weights = np.array([-1, 0, -5, 0, NEVER]), np.array([40, 2, 40, 3, 40])
     bits = SeededBits(406)
     indices = np.array([choose(scores, weights, choice.MAX_RATE, bits) for _ in range(200)])
     assert set(indices.tolist()) == {1, 3}
-    ties = Options(np.zeros(3, dtype=np.int64), np.array([1, 2, 5]), Fraction(1), 4000)
+    ties = Options(np.zeros(3, dtype=np.int64), np.array([1, 2, 5]), Fraction(1), 6000)
     assert ties.law().p_value(ties.choices(407)) > SIZE
-    wrong = Cells(np.arange(2), np.array([1.2, 2, 5]) / 8.2)
-    assert miss(ties.law(), wrong, 40_000) < 1e-6
+    wrong = Cells(np.arange(2), np.array([1.5, 2, 5]) / 8.5)
+    assert miss(ties.law(), wrong, ties.draws) < 1e-6
 
 
 def test_one_option_is_chosen() -> None:
@@ -139,9 +138,8 @@ def forced(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("forced")
 def test_choices_by_the_exact_path_alone_have_their_law() -> None:
-    """Size 1e-6. With 2000 draws it catches a rate an eighth off, and an exact path that rounds or is reversed."""
-    options = Options(-STEPS, (STEPS + 1) ** 8, Fraction(1, 2), 1000)
-    options = Options(-np.arange(8), np.arange(1, 9) ** 3, Fraction(2, 3), 2000)
+    """Size 1e-6. With 800 draws it catches a rate a third too small, and an exact path that rounds or is reversed."""
+    options = Options(-np.arange(8), np.arange(1, 9) ** 3, Fraction(2, 3), 800)
     assert options.law().p_value(options.choices(409)) > SIZE
     assert miss(options.law(), options.law(Fraction(2, 3)), options.draws) < 1e-6
 
@@ -225,10 +223,10 @@ class Pool:
 
 QUARTER = Fraction(1, 4)
 SEARCHES = {
-    "threshold": Search(np.arange(-30, 31), SparseVector(Fraction(5), QUARTER), 100_000),
-    "queries": Search(np.arange(-90, -30) // 3, SparseVector(QUARTER, Fraction(4)), 40_000),
-    "both": Search(np.arange(-20, 20), SparseVector(Fraction(4), Fraction(4)), 60_000),
-    "mostly none": Search(np.full(60, 975), SparseVector(Fraction(5), Fraction(5)), 60_000, threshold=1000),
+    "threshold": Search(np.arange(-24, 25, 4), SparseVector(Fraction(5), QUARTER), 60_000),
+    "queries": Search(np.arange(-90, -30) // 3, SparseVector(QUARTER, Fraction(4)), 15_000),
+    "both": Search(np.arange(-30, 10, 2), SparseVector(Fraction(4), Fraction(4)), 35_000),
+    "mostly none": Search(np.full(30, 975), SparseVector(Fraction(5), Fraction(5)), 30_000, threshold=1000),
 }
 SEEN = {"threshold": (1, 0), "queries": (0, 1), "both": (1, 1), "mostly none": (1, 1)}
 """Which scales are changed, together: one that hardly matters to an outcome cannot be seen in it."""
@@ -239,17 +237,17 @@ def test_searches_have_their_law(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     """Size 1e-6, all outcomes, the last of them that no query was above. Catches a scale 5 % off (next test)."""
     search = SEARCHES[name]
     assert search.cells().probabilities.sum() == pytest.approx(1, abs=1e-12)
-    assert search.cells().probabilities[-1] > 1e-4
+    assert search.cells().probabilities[-1] > 1e-3
     monkeypatch.setattr(choice, "discrete_laplace", Pool(421))
     assert search.cells().p_value(search.indices()) > SIZE
 
 
-@pytest.mark.parametrize("factor", [Fraction(95, 100), Fraction(105, 100)])
 @pytest.mark.parametrize("name", SEARCHES)
-def test_a_wrong_scale_would_be_caught(name: str, factor: Fraction, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_scale_would_be_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     search, (threshold, query) = SEARCHES[name], SEEN[name]
-    wrong = SparseVector(search.law.threshold * factor**threshold, search.law.query * factor**query)
-    assert miss(search.cells(), search.cells(wrong), search.searches) < 1e-6
+    for factor in (Fraction(105, 100), Fraction(95, 100)):
+        wrong = SparseVector(search.law.threshold * factor**threshold, search.law.query * factor**query)
+        assert miss(search.cells(), search.cells(wrong), search.searches) < 1e-6
     monkeypatch.setattr(choice, "discrete_laplace", Pool(422))
     assert search.cells().p_value(search.indices(wrong)) < SIZE
 

@@ -43,6 +43,14 @@ def neighbours(draw: st.DrawFn, statistic: Norms) -> tuple[Integers, Integers]:
     )
 
 
+@pytest.mark.parametrize("kind", [Quantile, Radius])
+@pytest.mark.parametrize("rows", [-1, 2**61 + 1, 1.0, True, np.int64(3), None])
+def test_what_is_no_number_of_rows_is_refused(kind: Any, rows: Any) -> None:
+    """NumPy's integers among them: they would wrap."""
+    with pytest.raises(ParameterError, match=r"rows must be an int of at least 0, got another\. Hint: "):
+        kind(norms(), rows)
+
+
 @given(table=sizes)
 @EXAMPLES
 def test_outside_counts_the_rows_beyond_each_radius(table: list[float]) -> None:
@@ -95,6 +103,10 @@ class TestQuantile:
             exact = 2.0 ** (20 - np.arange(0, 161, every) / 64)
             assert np.abs(weights - exact).max() <= 0.5 + 1e-6
             assert weights.dtype == np.int64
+
+    def test_every_radius_can_be_chosen(self) -> None:
+        """However small: a weight that rounds to 0 would leave no radius where all the others are out of reach."""
+        assert Quantile(norms(1, 400), 3).weights.min() == 1
 
     def test_an_index_is_one_of_every_so_many(self) -> None:
         assert [Quantile(norms(2, 4), 3, 4).place(index) for index in range(3)] == [0, 4, 8]
@@ -189,7 +201,7 @@ class TestBias:
         with pytest.raises(ParameterError, match=r"bias must be of whole octaves .*, got others\. Hint: "):
             Bias(norms(per_octave, 4), first, (0,) * 5)
 
-    @pytest.mark.parametrize("noises", [(), (0,) * 4, (0,) * 6, (0, 0, 0, 0, 0.5), (0, 0, 0, 0, True)])
+    @pytest.mark.parametrize("noises", [(), (0,) * 4, (0,) * 6, (0, 0, 0, 0, 0.5), (0, 0, 0, 0, True), (0, 0, 0, 0, 2**61 + 1)])
     def test_other_noises_are_refused(self, noises: Any) -> None:
         with pytest.raises(ParameterError, match=r"noises must be an integer for each radius, got others\. Hint: "):
             Bias(norms(1, 4), 0, noises)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import mpmath
 import numpy as np
@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpcov.errors import ParameterError
 from dpcov.sources.array import ArraySource
 from dpcov.statistics import lengths
 from dpcov.statistics.choices import outside
@@ -79,6 +80,15 @@ class TestRadii:
     def test_coarser_ones_are_among_the_finer(self) -> None:
         assert norms(1, 16, 10).radii[::8].tolist() == norms(1, 2, 10).radii.tolist()
 
+    @pytest.mark.parametrize(
+        ("per_octave", "octaves", "row_norm"),
+        [(0, 4, 1.0), (1, 0, 1.0), (-1, 4, 1.0), (1025, 1, 1.0), (1, 2049, 1.0), (1, 509, 1.0), (1, 11, 1e-150), (1.0, 4, 1.0)],
+    )
+    def test_other_radii_are_refused(self, per_octave: Any, octaves: int, row_norm: float) -> None:
+        """None, too many, or so small that their squares are no ordinary floats."""
+        with pytest.raises(ParameterError, match=r"norms must have .*, got .*\. Hint: "):
+            norms(1, per_octave, octaves, row_norm)
+
 
 class TestBins:
     @pytest.mark.parametrize("d", [1, 2, 5])
@@ -98,6 +108,12 @@ class TestBins:
         found = statistic.bins(rows).tolist()
         assert found == exact_bins(statistic, rows)
         assert len(set(found)) > 20
+
+    def test_hundreds_of_octaves(self) -> None:
+        """Where ratios of squares overflow."""
+        statistic = norms(2, 1, 990, 1e150)
+        rows = 2.0 ** np.random.default_rng(602).uniform(-600, 600, (40, 2))
+        assert statistic.bins(rows).tolist() == exact_bins(statistic, rows)
 
     @pytest.mark.parametrize("d", [1, 2, 3, 50])
     @pytest.mark.parametrize("row_norm", ROW_NORMS)

@@ -46,8 +46,8 @@ MUTANTS = {
     "sensitivity wrong": mutant(
         (
             "statistics/moments.py",
-            "{REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.grid.one**4",
-            "self.grid.one**4",
+            "{REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.grid.reach**2",
+            "self.grid.reach**2",
         ),
         by=(
             "tests/audit/test_audit.py::test_replay_never_costs_more_than_was_charged",
@@ -55,25 +55,21 @@ MUTANTS = {
         ),
     ),
     "clip after sum": mutant(
-        ("statistics/grid.py", "                shrink(x, self.radius_squared, columnar)\n", ""),
-        (
-            "statistics/moments.py",
-            "(z.T @ z).astype",
-            "np.clip(z.T @ z, -len(z) * self.grid.one**2, len(z) * self.grid.one**2).astype",
-        ),
+        ("statistics/grid.py", "shrunk(found.rows, found.norms, self.radius_squared)", "found.rows"),
+        ("statistics/moments.py", "(z.T @ z).astype", "np.clip(z.T @ z, -len(z) * 2.0**32, len(z) * 2.0**32).astype"),
         by=("tests/audit/test_audit.py::test_replay_of_wild_rows", "tests/laws/test_moments.py"),
     ),
     "NaN passes the clip": mutant(
-        ("statistics/grid.py", "        np.copyto(x, 0.0, where=~np.isfinite(x))\n", ""),
+        ("statistics/grid.py", "x = np.where(np.isfinite(x), x, 0.0)", "x = np.where(np.isinf(x), 0.0, x)"),
         (
             "statistics/grid.py",
-            "x[~(_squared_norms(x, columnar) <= radius_squared)]",
-            "x[_squared_norms(x, columnar) > radius_squared]",
+            "out[~(squared_norms(out) <= radius_squared)]",
+            "out[squared_norms(out) > radius_squared]",
         ),
         by=("tests/audit/test_audit.py::test_replay_of_wild_rows", "tests/laws/test_grid.py"),
     ),
     "infinity passes as the largest value": mutant(
-        ("statistics/grid.py", "where=~np.isfinite(x)", "where=np.isnan(x)"),
+        ("statistics/grid.py", "x = np.where(np.isfinite(x), x, 0.0)", "x = np.nan_to_num(x)"),
         by="tests/laws/test_grid.py",
     ),
     "off-diagonal variance doubled": mutant(
@@ -126,8 +122,8 @@ MUTANTS = {
     "the last check is loose": mutant(
         (
             "statistics/grid.py",
-            "x[~(_squared_norms(x, columnar) <= radius_squared)]",
-            "x[_squared_norms(x, columnar) > radius_squared * 1.1]",
+            "out[~(squared_norms(out) <= radius_squared)]",
+            "out[squared_norms(out) > radius_squared * 1.1]",
         ),
         by="tests/laws/test_grid.py",
     ),
@@ -137,7 +133,7 @@ MUTANTS = {
     ),
     "true n under add-remove": mutant(
         (
-            "curator.py",
+            "reader.py",
             "        if self.neighbors == REPLACE:\n            return self._source.n\n",
             "        return self._source.n\n",
         ),
@@ -178,12 +174,8 @@ MUTANTS = {
         by="tests/distribution/test_matrix.py",
     ),
     "shrinkage reads n times the noise": mutant(
-        (
-            "release.py",
-            "                2.0**-answer.unit_bits / self.n\n",
-            "                2.0**-answer.unit_bits\n",
-        ),
-        by="tests/scripted/test_additive.py",
+        ("estimate.py", "scaled(2.0**-moment.unit_bits / n)", "scaled(2.0**-moment.unit_bits)"),
+        by="tests/scripted/test_additive.py::test_shrinkage_is_told_the_noise_of_the_mean_not_of_the_sum",
     ),
     "L1 sensitivity 5 percent too small": mutant(
         (
@@ -290,8 +282,8 @@ MUTANTS = {
     "values move by one only": mutant(
         (
             "statistics/spectral.py",
-            "return Fraction({REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * 2**VALUE_BITS",
-            "return Fraction(2**VALUE_BITS",
+            "Fraction({REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * 2**VALUE_BITS)",
+            "Fraction(2**VALUE_BITS)",
         ),
         by=("tests/laws/test_spectral.py::TestSensitivities", "tests/audit/test_directions.py::test_values_use_their_budget"),
     ),
@@ -322,5 +314,171 @@ MUTANTS = {
     "concentrations of a file not added up": mutant(
         ("release_check.py", "affordable = sum(exponents) <= paid.epsilon", "affordable = max(exponents) <= paid.epsilon"),
         by="tests/refusals/test_directions.py::test_a_forged_file_is_refused",
+    ),
+    "tau in place of its square in the noise of adaptive": mutant(
+        ("mechanisms/adaptive_noise.py", "return tau**2 * self.whole", "return tau * self.whole"),
+        by="tests/scripted/test_adaptive.py::TestNoises::test_what_the_search_weighs",
+    ),
+    "the square of tau in the first term of separate's noise": mutant(
+        ("mechanisms/adaptive_noise.py", "2 * tau * math.sqrt(trace", "2 * tau**2 * math.sqrt(trace"),
+        by="tests/scripted/test_adaptive.py::TestNoises::test_what_the_search_weighs",
+    ),
+    "the budget forgotten in the papers' noise": mutant(
+        ("mechanisms/adaptive_noise.py", "unit = 1 / math.sqrt(budget.rho)", "unit = 1.0"),
+        by="tests/scripted/test_adaptive.py::TestNoises::test_the_papers_bounds",
+    ),
+    "epsilon forgotten in the bound of the trace": mutant(
+        ("mechanisms/adaptive.py", "-math.log(2 * beta) / float(budget.epsilon)", "-math.log(2 * beta)"),
+        by="tests/scripted/test_adaptive.py::TestNoises::test_what_the_search_weighs",
+    ),
+    "eigenvectors of an SVD": mutant(
+        (
+            "estimate.py",
+            "np.linalg.eigh(unpack(moment.values, width))[1][:, ::-1]",
+            "np.linalg.svd(unpack(moment.values, width))[0]",
+        ),
+        by="tests/scripted/test_separate.py::TestEstimate::test_the_largest_eigenvalue_goes_to_the_largest_one_of_an_indefinite_matrix",
+    ),
+    "values on the rows of the basis": mutant(
+        (
+            "estimate.py",
+            "assembled(eigenbasis(moment, release.d + release.center).T, values)",
+            "assembled(eigenbasis(moment, release.d + release.center), values)",
+        ),
+        by="tests/scripted/test_separate.py::TestEstimate::test_values_stand_on_the_eigenvectors_of_the_noisy_matrix",
+    ),
+    "query noise halved where it is drawn": mutant(
+        (
+            "privacy/choice.py",
+            "discrete_laplace(law.query, len(values), bits)",
+            "discrete_laplace(law.query / 2, len(values), bits)",
+        ),
+        by="tests/distribution/test_choice.py",
+    ),
+    "query noise halved where it is calibrated": mutant(
+        ("curator.py", "max(query_noise * scale, MIN_SCALE)", "max(query_noise * scale / 2, MIN_SCALE)"),
+        by=(
+            "tests/scripted/test_adaptive.py::TestSpending::test_noise_of_the_searches",
+            "tests/audit/test_clipped.py::TestReplay::test_no_pair_costs_more_than_was_charged",
+        ),
+    ),
+    "no noise on the threshold": mutant(
+        ("privacy/choice.py", "threshold + int(discrete_laplace(law.threshold, 1, bits)[0])", "threshold"),
+        by="tests/distribution/test_choice.py",
+    ),
+    "rate doubled": mutant(
+        (
+            "privacy/calibrate.py",
+            "(budget.epsilon if isinstance(budget, PureDP) else sqrt_down(8 * budget.rho)) / 2",
+            "budget.epsilon if isinstance(budget, PureDP) else sqrt_down(8 * budget.rho)",
+        ),
+        by="tests/audit/test_clipped.py::TestReplay::test_no_pair_costs_more_than_was_charged",
+    ),
+    "an asymmetric score": mutant(
+        ("statistics/choices.py", "longer[1:] - self.rows)", "2 * (longer[1:] - self.rows))"),
+        by=(
+            "tests/laws/test_choices.py::TestQuantile::test_one_row_moves_each_score_by_at_most_one",
+            "tests/audit/test_clipped.py::TestReplay::test_no_pair_costs_more_than_was_charged",
+        ),
+    ),
+    "a score that is not cut at zero": mutant(
+        (
+            "statistics/choices.py",
+            "np.minimum(np.minimum(self.rows - longer[:-1], longer[1:] - self.rows), 0)",
+            "np.minimum(self.rows - longer[:-1], longer[1:] - self.rows)",
+        ),
+        by="tests/laws/test_choices.py::TestQuantile::test_a_score_is_minus_the_rows_in_the_wrong_place",
+    ),
+    "the annulus with tau for its square": mutant(
+        ("statistics/annulus.py", "int(self.one**2 * ratio**2)", "int(self.one**2 * ratio)"),
+        by="tests/laws/test_annulus.py::TestBounds::test_the_reach_is_the_difference_of_squares",
+    ),
+    "rows of the annulus not verified": mutant(
+        ("statistics/annulus.py", "factors, 0.0), self.reach, out=", "factors, 0.0), self.one**2, out="),
+        by="tests/laws/test_annulus.py::TestBounds::test_a_row_that_still_breaks_the_bound_is_dropped",
+    ),
+    "what clipping leaves counted as taken": mutant(
+        ("statistics/annulus.py", " - radius * shrinkage", ""),
+        by="tests/laws/test_annulus.py::TestWhole",
+    ),
+    "the overlap moves by half": mutant(
+        ("statistics/overlap.py", "return reach * (1 + Fraction", "return reach / 2 * (1 + Fraction"),
+        by="tests/laws/test_overlap.py::TestSensitivity",
+    ),
+    "the overlap with the noise of the whole ball": mutant(
+        ("statistics/overlap.py", "Fraction(self.grid.reach * 2**VALUE_BITS, self.grid.one**2)", "Fraction(2**VALUE_BITS)"),
+        by="tests/laws/test_overlap.py::TestSensitivity",
+    ),
+    "one bin moves where a row is replaced": mutant(
+        (
+            "statistics/norms.py",
+            "        return {REPLACE: 2, ADD_REMOVE: 1}[neighbors]\n",
+            "        return {REPLACE: 1, ADD_REMOVE: 1}[neighbors]\n",
+        ),
+        by="tests/laws/test_norms.py",
+    ),
+    "charge after the choice": mutant(
+        (
+            "curator.py",
+            "        self._charge(budget)\n"
+            "        return self._chosen(question, self._choice(question, counts, law), law, budget)\n",
+            "        index = self._choice(question, counts, law)\n        self._charge(budget)\n"
+            "        return self._chosen(question, index, law, budget)\n",
+        ),
+        by="tests/scripted/test_curator.py::TestOrder::test_choices_and_searches_keep_the_order_too",
+    ),
+    "charge after the search": mutant(
+        (
+            "curator.py",
+            "        self._charge(budget)\n"
+            "        return self._chosen(question, self._search(question, counts, law), law, budget)\n",
+            "        index = self._search(question, counts, law)\n        self._charge(budget)\n"
+            "        return self._chosen(question, index, law, budget)\n",
+        ),
+        by="tests/scripted/test_curator.py::TestOrder::test_choices_and_searches_keep_the_order_too",
+    ),
+    "the radius at the true quantile": mutant(
+        (
+            "curator.py",
+            "choose(question.scores(counts), question.weights, law.rate, self._bits)",
+            "int(np.argmax(question.scores(counts)))",
+        ),
+        by="tests/audit/test_clipped.py::test_a_private_radius_is_drawn",
+    ),
+    "shares of rescaled beyond the whole": mutant(
+        ("mechanisms/rescaled.py", "return cls(left - scale, scale)", "return cls(left, scale)"),
+        by=("tests/scripted/test_rescaled.py::TestSplit", "tests/scripted/test_rescaled.py::TestSpending::test_everything"),
+    ),
+    "nothing set aside for the radius": mutant(
+        ("mechanisms/additive.py", "whole.share(1 - plan.share), moment", "whole, moment"),
+        by="tests/scripted/test_separate.py::TestClip::test_a_private_radius_clips_there",
+    ),
+    "rows clipped at twice the radius of their noise": mutant(
+        (
+            "statistics/grid.py",
+            "batched((norms > self.radius_squared) | far)",
+            "batched((norms > 4 * self.radius_squared) | far)",
+        ),
+        by=("tests/laws/test_grid.py", "tests/audit/test_audit.py::test_replay_of_wild_rows"),
+    ),
+    "a public radius that is ignored": mutant(
+        ("mechanisms/additive.py", "1.0 if isinstance(where, str) else where / curator.grid.row_norm", "1.0"),
+        by="tests/scripted/test_separate.py::TestClip::test_a_public_radius_is_a_smaller_row_norm",
+    ),
+    "the scale in units of the outer radius": mutant(
+        ("estimate.py", "float(overlap.values[0]) * reach / release.n", "float(overlap.values[0]) / release.n"),
+        by="tests/scripted/test_rescaled.py::TestEstimate::test_the_denoised_matrix_times_its_scale",
+    ),
+    "a stream read for its norms": mutant(
+        ("mechanisms/clipping.py", "    if not curator.rereadable:\n", "    if False:\n"),
+        by="tests/refusals/test_clipping.py::test_a_stream_has_no_private_radius",
+    ),
+    "a file's rate not checked": mutant(
+        ("release_clipped.py", "affordable = law.rate <= exponential_rate(paid)", "affordable = True"),
+        by="tests/scripted/test_clipped_files.py::test_a_forged_file_is_refused",
+    ),
+    "a file's radius not compared with its choice": mutant(
+        ("release_clipped.py", "len(found) > 1 or not math.isclose(", "len(found) > 1 or False and math.isclose("),
+        by="tests/scripted/test_clipped_files.py::test_a_forged_file_is_refused",
     ),
 }

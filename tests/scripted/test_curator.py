@@ -18,6 +18,7 @@ from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.privacy.noise import NoiseLaw
 from dpcov.sources.array import ArraySource
 from dpcov.sources.base import Source
+from dpcov.statistics.choices import Quantile, Radius
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.measure import Measure, Statistic, Summable
 from dpcov.statistics.moments import Count, SecondMoment, Sum
@@ -136,6 +137,29 @@ class TestOrder:
         with pytest.raises(BudgetError):
             asked.noisy(asked.second_moment(), ZCDP(Fraction(1, 10**9)), noise="gaussian")
         assert source.reads == ["second moment"]
+
+    @pytest.mark.parametrize("search", [False, True])
+    def test_choices_and_searches_keep_the_order_too(self, search: bool) -> None:
+        """Nothing for a read that fails, all of it before the first bit of the choice, and one line of record."""
+
+        def ask(asked: Curator, share: Fraction = Fraction(1)) -> None:
+            norms = asked.norms(1, 10)
+            _ = asked.first_above(Radius(norms, 2), ZCDP(share)) if search else asked.choose(Quantile(norms, 2), ZCDP(share))
+
+        source, bits = Watched(failures=1), CountedBits(0)
+        asked = curator(source, bits=bits)
+        with pytest.raises(OSError, match="disk"):
+            ask(asked)
+        assert (asked._charged, asked.spent, bits.draws) == ([], (), 0)
+        ask(asked, Fraction(1, 2))
+        assert [(spend.asked, spend.budget) for spend in asked.spent] == [("radius", ZCDP("0.5"))]
+        with pytest.raises(BudgetError):
+            ask(asked)
+        assert source.reads == ["norms", "norms"]  # the last was refused before reading
+        broken = curator(Watched(), bits=BrokenBits())
+        with pytest.raises(OSError, match="entropy"):
+            ask(broken)
+        assert (broken._charged, broken.spent) == ([ONE], ())
 
     def test_the_record_keeps_the_order_of_the_questions(self) -> None:
         asked = curator(Watched(), neighbors="add-remove")
