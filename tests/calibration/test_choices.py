@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from dpcov.errors import ParameterError
@@ -89,6 +90,8 @@ class TestSparseVector:
 def test_a_law_is_written_and_read_and_adds_nothing(law: Exponential | SparseVector) -> None:
     assert type(law).from_json({name: Fraction(text) for name, text in law.to_json().items()}) == law
     assert law.numerics == "exact"
+    chosen = np.array([3, 16, 400])
+    assert law.settle(chosen) is chosen
     for refused in (lambda: law.draw([1], SeededBits(0)), law.spread):
         with pytest.raises(NotImplementedError):
             refused()

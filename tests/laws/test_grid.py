@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpcov.errors import ParameterError
 from dpcov.statistics import grid as grid_module
 from dpcov.statistics.grid import Grid, Longer, batched, shrunk
 from tests.laws.rows import Floats, fuzz, squared_norms, tables
@@ -204,3 +205,11 @@ def test_shrink_zeroes_a_row_that_still_breaks_the_bound(monkeypatch: pytest.Mon
     z = np.array([[3.0 * ONE, 4.0 * ONE], [3.0, 4.0]])
     shrunk(z, np.array(squared_norms(z), dtype=np.float64), ONE**2)
     assert z.tolist() == [[0.0, 0.0], [3.0, 4.0]]
+
+
+@pytest.mark.parametrize(
+    ("bits", "center"), [(np.int8(16), False), (16.0, False), (True, False), (16, 1), (16, np.bool_(False))]
+)
+def test_what_would_wrap_in_a_sensitivity_is_refused(bits: Any, center: Any) -> None:
+    with pytest.raises(ParameterError, match=r"bits must be an int and center True or False, got others\. Hint: "):
+        Grid(1.0, bits, center)

@@ -70,7 +70,7 @@ class TestRadii:
     @pytest.mark.parametrize(("per_octave", "octaves"), SHAPES)
     def test_they_are_powers_of_two(self, per_octave: int, octaves: int) -> None:
         radii = norms(1, per_octave, octaves).radii
-        assert len(radii) == per_octave * octaves + 1
+        assert norms(1, per_octave, octaves).shape == radii.shape == (per_octave * octaves + 1,)
         with mpmath.workdps(40):
             for k, radius in enumerate(radii.tolist()):
                 assert abs(radius / mpmath.mpf(2) ** (-mpmath.mpf(k) / per_octave) - 1) < 2.0**-51

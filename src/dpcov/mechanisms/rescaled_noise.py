@@ -10,8 +10,9 @@ from dpcov.curator import Curator
 from dpcov.errors import ParameterError
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.privacy.noise import NoiseLaw
-from dpcov.statistics.calibrated import LAWS, calibrated, check_tail
+from dpcov.statistics.calibrated import FROBENIUS, GAUSSIAN, LAPLACE, WISHART, calibrated, check_tail
 
+KINDS: dict[type, tuple[str, ...]] = {ZCDP: (GAUSSIAN,), PureDP: (WISHART, FROBENIUS, LAPLACE)}
 PARTS = 1000  # shares are multiples of one part in so many
 SMALLEST_SHARE = Fraction(1, 10)  # of the budget, that a matrix may get: it must be large enough for the noise, too
 
@@ -52,7 +53,7 @@ class MatrixNoise:
 def best_noise(curator: Curator, budget: Budget, numerics: str) -> MatrixNoise:
     """Return the noise of the smallest r.m.s. norm; (ε, δ) is served by ε alone or by way of ρ, whichever is better."""
     budgets = (PureDP(budget.epsilon), budget.to_zcdp()) if isinstance(budget, ApproxDP) else (budget,)
-    laws = [(kind, served, _law(curator, kind, served, budget)) for served in budgets for kind in LAWS]
+    laws = [(kind, served, _law(curator, kind, served, budget)) for served in budgets for kind in KINDS[type(served)]]
     moment = curator.second_moment()
     found = []
     for kind, served, law in laws:

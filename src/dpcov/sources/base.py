@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpcov.schema import Schema
 from dpcov.statistics.measure import Summable
 
-BLOCK_ELEMENTS, BLOCK_ROWS = 2**18, 1024
+BLOCK_ELEMENTS, BLOCK_ROWS = 2**19, 1024
 """A block has about 2 MB of float64, which stays in cache, but enough rows that a product of blocks outweighs their sum."""
 
 
