@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from dpcov.answer import Answer
 from dpcov.centring import with_public_corner
+from dpcov.errors import ReleaseError
 from dpcov.linalg import assembled, from_spectrum, monotone, project_simplex, unpack
 from dpcov.privacy.noise import Spread
 from dpcov.shrinkage import POSTPROCESS, cautious_spectrum
@@ -68,8 +69,10 @@ def encoded(release: Released) -> Floats:
         else:
             moment = release.answer("second moment")
             width = release.d + release.center
-            if moment is None:  # too few rows for the budget: nothing was asked
+            if moment is None and release.mechanism == "rescaled":  # too few rows for the budget: nothing was asked
                 return np.zeros((width, width))
+            if moment is None:
+                raise ReleaseError("release must hold a noisy second moment, got none. Hint: it was made by hand.")
             if release.postprocess != "none" and release.mechanism == "rescaled":
                 return _rescaled(release, moment)
             apart = next((answer for answer in release.answers if answer.statistic in APART), None)

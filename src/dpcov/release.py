@@ -125,7 +125,7 @@ class Release:
         """
         answer = self.answer("second moment")
         if answer is None:
-            hint = "error bounds for directions are in dpcov.bounds"
+            hint = "error bounds for directions are in dpcov.bounds; with too few rows nothing is asked"
             raise ReleaseError(f"release must hold a noisy second moment, got none. Hint: {hint}.")
         error = raw_error(answer.noise, answer.unit_bits, self.d + self.center, self.center) / self.n
         return error * (self.clip_radius / self.row_norm) ** 2

@@ -127,6 +127,16 @@ class TestBins:
         for k in range(1, statistic.last + 1):
             assert set(by_radius[:, :, k].ravel().tolist()) == {k - 1, k}
 
+    def test_missing_cells_of_rows_at_a_radius_count_as_nothing(self) -> None:
+        rows = at_radii(603, norms(2, 2, 2))
+        missing = np.column_stack([rows, np.resize([np.nan, np.inf, -np.inf], len(rows))])
+        assert norms(3, 2, 2).bins(missing).tolist() == norms(2, 2, 2).bins(rows).tolist()
+
+    def test_a_row_on_the_bound_is_inside(self) -> None:
+        """0.5² + 2⁻³² is the bound itself, 0.25·(1 + 2⁻³⁰); a last digit more in the smaller entry is beyond it."""
+        rows = np.array([[0.5, 2.0**-16], [0.5, np.nextafter(2.0**-16, 1)], [0.5, np.nextafter(2.0**-16, 0)]])
+        assert norms(2, 1, 1).bins(rows).tolist() == [1, 0, 1]
+
     def test_only_rows_at_a_radius_need_fractions(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Rows of norm 1/2, 1/4, … lie clearly inside; huge, empty and tiny ones are as clear."""
         seen: list[Floats] = []

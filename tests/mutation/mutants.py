@@ -353,7 +353,7 @@ MUTANTS = {
             "discrete_laplace(law.query, len(values), bits)",
             "discrete_laplace(law.query / 2, len(values), bits)",
         ),
-        by="tests/distribution/test_choice.py",
+        by="tests/distribution/test_choice.py::test_searches_have_their_law",
     ),
     "query noise halved where it is calibrated": mutant(
         ("curator.py", "max(query_noise * scale, MIN_SCALE)", "max(query_noise * scale / 2, MIN_SCALE)"),
@@ -364,7 +364,7 @@ MUTANTS = {
     ),
     "no noise on the threshold": mutant(
         ("privacy/choice.py", "threshold + int(discrete_laplace(law.threshold, 1, bits)[0])", "threshold"),
-        by="tests/distribution/test_choice.py",
+        by="tests/distribution/test_choice.py::test_searches_have_their_law",
     ),
     "rate doubled": mutant(
         (
@@ -446,8 +446,8 @@ MUTANTS = {
         by="tests/audit/test_clipped.py::test_a_private_radius_is_drawn",
     ),
     "shares of rescaled beyond the whole": mutant(
-        ("mechanisms/rescaled.py", "return cls(left - scale, scale)", "return cls(left, scale)"),
-        by=("tests/scripted/test_rescaled.py::TestSplit", "tests/scripted/test_rescaled.py::TestSpending::test_everything"),
+        ("mechanisms/rescaled.py", "whole.share(left - for_scale)", "whole.share(left)"),
+        by=("tests/scripted/test_rescaled.py::TestSpending::test_everything",),
     ),
     "nothing set aside for the radius": mutant(
         ("mechanisms/additive.py", "whole.share(1 - plan.share), moment", "whole, moment"),

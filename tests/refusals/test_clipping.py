@@ -58,7 +58,7 @@ BAD: list[tuple[str, str, dict[str, Any]]] = [
     *(("separate", "postprocess", {"postprocess": bad}) for bad in ("shrink", "sort", "", 1)),
     *(("adaptive", "postprocess", {"postprocess": bad}) for bad in ("shrink", "sort", "", 1)),
     *(("projection", "postprocess", {"postprocess": bad}) for bad in ("shrink", "clip", "", 1)),
-    *(("rescaled", "robust", {"robust": bad}) for bad in (1, 0, "yes", None)),
+    *((name, "robust", {"robust": bad}) for name in ("rescaled", "auto") for bad in (1, 0, "yes", None)),
     *(("rescaled", "numerics", {"numerics": bad}) for bad in ("float", None, 1)),
     *((name, "constants", {"constants": bad}) for name in ("separate", "adaptive") for bad in ("loose", None, 1)),
 ]

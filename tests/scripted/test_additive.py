@@ -336,8 +336,8 @@ class TestFiles:
 
 
 def test_no_mechanism_serves_a_vanishing_budget() -> None:
-    for center, wanted in ((False, "noise"), (True, "mechanism")):
-        with pytest.raises(ParameterError, match=f"large enough for some {wanted}"):
+    for center in (False, True):
+        with pytest.raises(ParameterError, match="large enough for some mechanism"):
             dpcov.covariance(np.zeros((3, 2)), dpcov.PureDP("1e-30"), row_norm=1, center=center)
     with pytest.raises(ParameterError, match="large enough for some mechanism"):
         plan_covariance(10, 3, dpcov.PureDP("1e-30"))

@@ -14,7 +14,7 @@ from dpcov import Release
 from dpcov.answer import Answer
 from dpcov.linalg import unpack
 from dpcov.mechanisms.auto import auto
-from dpcov.mechanisms.rescaled import Split, rescaled
+from dpcov.mechanisms.rescaled import rescaled
 from dpcov.mechanisms.rescaled_noise import best_noise
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, compose, pays_for
 from dpcov.shrinkage import cautious_spectrum
@@ -215,22 +215,23 @@ class TestSplit:
     def test_shares_are_what_is_left(self, budget: Budget, neighbors: str) -> None:
         """Never more than is left, and none negative, whatever the radii."""
         noise = best_noise(ScriptedCurator([], n=MANY, d=3, budget=budget, neighbors=neighbors), budget, "rounded")
+        assert noise is not None
         for left in (Fraction(99, 100), Fraction(1, 2), Fraction(1, 10)):
             for inner, outer in ((1e-3, 1.0), (0.1, 0.2), (0.5, 0.5000001), (1.0, 1.0)):
-                split = Split.of(noise, inner, outer, left)
-                assert split.matrix + split.scale == left
-                assert split.matrix > 0
-                assert split.scale >= 0
-                assert (split.scale == 0) == (inner == outer)
+                scale = noise.scale_share(outer / inner, left)
+                assert 0 <= scale < left
+                assert (scale == 0) == (inner == outer)
 
     def test_the_balance(self) -> None:
         """zCDP: the ratio of the errors, Δ·h over 0.85·c₀τ²; pure: to the power ⅔. Shares are whole thousandths."""
         for budget, power in ((ZCDP("0.1"), 1.0), (PureDP(1), 2 / 3)):
             noise = best_noise(ScriptedCurator([], n=MANY, d=3, budget=budget), budget, "rounded")
-            split = Split.of(noise, 0.1, 0.3, Fraction(9, 10))
+            assert noise is not None
+            left = Fraction(9, 10)
+            scale = noise.scale_share(3.0, left)
             number = 1 / math.sqrt(2 * 0.1) if power == 1 else math.sqrt(2)
             expected = ((9 - 1) * number / (0.85 * noise.error)) ** power
-            assert float(split.scale / split.matrix) == pytest.approx(expected, rel=0.02)
+            assert float(scale / (left - scale)) == pytest.approx(expected, rel=0.02)
 
 
 class TestAuto:

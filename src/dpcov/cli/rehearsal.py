@@ -24,7 +24,7 @@ from dpcov.schema import Schema
 from dpcov.statistics.annulus import Annulus
 from dpcov.statistics.calibrated import LAWS, noise_for
 from dpcov.statistics.choices import Bias, Quantile, Radius
-from dpcov.statistics.grid import Grid
+from dpcov.statistics.grid import Grid, checked_row_norm
 from dpcov.statistics.measure import Measure, Statistic, Summable
 from dpcov.statistics.moments import SecondMoment
 from dpcov.statistics.overlap import Overlap
@@ -61,8 +61,14 @@ class Rehearsal(Curator):
 
     removed: SecondMoment | None = None
 
-    def hold(self, statistic: Statistic | None = None, *, derive: bool = True) -> None:
+    def hold(self, statistic: Statistic | None = None, *, derive: bool = True) -> None:  # noqa: ARG002
         """Read nothing."""
+        self._check_rows()
+
+    def ask_n(self, budget: Budget) -> None:
+        """Pay for n, and go on as if there were many rows."""
+        super().ask_n(budget)
+        self._noisy_n = self._source.n
 
     def hold_both(self, inner: float, outer: float) -> tuple[SecondMoment, SecondMoment]:
         """Return the two statistics without reading."""
@@ -120,7 +126,7 @@ def rehearse(
     options: Mapping[str, Option] | None = None,
 ) -> Release:
     """Return what a mechanism would release of zeros: `spent`, `mechanism` and `expected_error` are the real ones."""
-    curator = Rehearsal(shape, Grid(row_norm, center=center), budget, neighbors, SeededBits(0))
+    curator = Rehearsal(shape, Grid(checked_row_norm(row_norm), center=center), budget, neighbors, SeededBits(0))
     planned = run(curator, budget, postprocess=postprocess, **(options or {}))
     if curator.removed is None or planned.answer(Overlap.name) is not None:
         return planned

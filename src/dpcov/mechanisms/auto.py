@@ -16,6 +16,7 @@ from dpcov.mechanisms.frobenius import frobenius
 from dpcov.mechanisms.gaussian import gaussian
 from dpcov.mechanisms.laplace import laplace
 from dpcov.mechanisms.rescaled import POSTPROCESSES, rescaled
+from dpcov.mechanisms.rescaled_noise import best_noise
 from dpcov.mechanisms.wishart import wishart
 from dpcov.privacy.budget import Budget
 from dpcov.release import OPTIONS, Release, raw_error
@@ -49,7 +50,7 @@ def auto(
     if not isinstance(robust, bool):
         raise ParameterError(f"robust must be True or False, got {shown(robust)}. Hint: True clips less.")
     fits = curator.rereadable and not curator.grid.center and postprocess in (None, *POSTPROCESSES)
-    if fits:
+    if fits and best_noise(curator, budget, numerics) is not None:
         release = rescaled(curator, budget, postprocess=postprocess, robust=robust, numerics=numerics)
     else:
         errors = predicted_errors(curator.second_moment(), budget, curator.neighbors, numerics)

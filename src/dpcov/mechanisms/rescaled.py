@@ -20,22 +20,20 @@ code            mathematics
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
 from dpcov.curator import Curator
 from dpcov.errors import ParameterError, check_choice, shown
-from dpcov.estimate import SINGLE_REACH, denoised
+from dpcov.estimate import denoised
 from dpcov.mechanisms.clipping import FEW_RADII, RadiusPlan, hold_norms, plan_radius, radius_of
 from dpcov.mechanisms.rescaled_noise import MatrixNoise, best_noise
-from dpcov.privacy.budget import ZCDP, Budget, PureDP
+from dpcov.privacy.budget import Budget, PureDP
 from dpcov.release import OPTIONS, Release
 from dpcov.statistics.calibrated import noise_for
 from dpcov.statistics.moments import REPLACE
 from dpcov.statistics.overlap import Overlap
 
 HOPE = 2.2  # with fewer rows than so many standard deviations of the noise, zero is the better answer
-BALANCE = 0.85  # of the noise's norm: what denoising leaves of it, where shares are balanced
 POSTPROCESSES = ("shrink", "none")
 
 
@@ -73,6 +71,8 @@ def rescaled(
     if curator.grid.center:
         raise ParameterError("center must be False for mechanism 'rescaled', got True. Hint: mechanism='auto' serves it.")
     noise = best_noise(curator, budget, numerics)
+    if noise is None:
+        raise ParameterError(f"budget must be large enough for some noise, got {budget!r}. Hint: spend more.")
     _ask(curator, noise, robust)
     return curator.release("covariance", "rescaled", postprocess=chosen, robust=robust, numerics=numerics)
 
@@ -91,38 +91,18 @@ def _ask(curator: Curator, noise: MatrixNoise, robust: bool) -> None:
         plan = RadiusPlan(plan.rows, plan.share, FEW_RADII)
     chosen = plan.ask(curator, whole)
     inner = radius_of(chosen)
-    outer = min(1.0, inner * math.sqrt(_reach_squared(noise)))
-    split = Split.of(noise, inner, outer, left - plan.share)
-    if split.scale == 0:  # nothing lies between the radii, or one column, where a scale is all there is
-        curator.noisy(curator.second_moment(outer), whole.share(split.matrix), noise=noise.kind)
+    outer = min(1.0, inner * noise.reach)
+    left -= plan.share
+    for_scale = noise.scale_share(outer / inner, left)
+    if for_scale == 0:  # nothing lies between the radii, or one column, where a scale is all there is
+        curator.noisy(curator.second_moment(outer), whole.share(left), noise=noise.kind)
         return
     moment, removed = curator.hold_both(inner, outer)
-    answer = curator.noisy(moment, whole.share(split.matrix), noise=noise.kind)
+    answer = curator.noisy(moment, whole.share(left - for_scale), noise=noise.kind)
     eigenvalues, vectors = denoised(answer, curator.d, curator.n, chosen)
     if eigenvalues[-1] > 0:
         overlap = Overlap(removed, vectors, eigenvalues / eigenvalues[-1])
-        curator.noisy(overlap, whole.share(split.scale), noise=noise_for(whole))
-
-
-@dataclass(frozen=True)
-class Split:
-    """Shares of the budget for the matrix and for the scale."""
-
-    matrix: Fraction
-    scale: Fraction
-
-    @classmethod
-    def of(cls, noise: MatrixNoise, inner: float, outer: float, left: Fraction) -> Split:
-        """Balance the error of the matrix against that of the scale, whose number moves by Δ = u² − τ².
-
-        At shares s₃ and s₂ their errors are BALANCE·c₀τ²/s₃ and Δ·h/s₂ (zCDP: over the roots), h the standard deviation of a
-        number that moves by 1. The sum of squares is smallest where s₂/s₃ is the ratio of the errors to the power ⅔ (zCDP: 1).
-        """
-        if noise.d == 1 or outer <= inner:
-            return cls(left, Fraction(0))
-        ratio = (outer**2 / inner**2 - 1) * noise.number() / (BALANCE * noise.error)
-        scale = noise.balanced(ratio, left)
-        return cls(left - scale, scale)
+        curator.noisy(overlap, whole.share(for_scale), noise=noise_for(whole))
 
 
 def _rows_outside(noise: MatrixNoise, robust: bool) -> float:
@@ -133,14 +113,5 @@ def _rows_outside(noise: MatrixNoise, robust: bool) -> float:
     else:
         unit = 1 / math.sqrt(noise.budget.rho)
         few, many, robust_few = 30 * unit, 55 * unit, 25 * unit
-    if robust and noise.d > 1:
-        return max(noise.error, robust_few)
-    return max(4 * noise.error, min(max(10 * noise.error, few), many))
-
-
-def _reach_squared(noise: MatrixNoise) -> float:
-    """Return (u/τ)²: the longer the reach, the less is lost of long rows, and the noisier the scale."""
-    if noise.d == 1:
-        return SINGLE_REACH**2
-    least = 7.0 if isinstance(noise.budget, ZCDP) else 10.0 if noise.neighbors == REPLACE else 6.0
-    return min(max(noise.d / 2, least), 64.0)
+    usual = max(4 * noise.error, min(max(10 * noise.error, few), many))
+    return min(usual, max(noise.error, robust_few)) if robust and noise.d > 1 else usual

@@ -33,7 +33,7 @@ MAX_FEATURES = 2**15
 SHRINK = 1 - 2.0**-40
 """Makes a shrunk row end strictly inside the ball in spite of the roundings of the square root and the product."""
 
-SMALLEST_ROW_NORM, SMALLEST_RADIUS = 1e-150, 1e-153
+SMALLEST_ROW_NORM, SMALLEST_RADIUS = 1e-150, 9e-154
 """Of rows, and of rows clipped below: squares stay ordinary floats. Ten octaves lie between, for private clipping."""
 
 CHUNK = 2**18  # elements at a time, so that the passes below stay in cache

@@ -33,7 +33,7 @@ def longer_than(rows: NDArray[np.float64], radii: NDArray[np.float64], per_octav
         broken = np.flatnonzero(~np.isfinite(squares))
         if len(broken):
             squares[broken] = squared_norms(np.where(np.isfinite(rows[broken]), rows[broken], 0.0))
-        place = np.log2(squares / bounds[0]) * (per_octave / 2)
+        place = (np.log2(squares) - np.log2(bounds[0])) * (per_octave / 2)
         longer = np.clip(np.ceil(place), 0.0, len(bounds)).astype(np.int64)
         below, above = np.append(-np.inf, bounds)[longer], np.append(bounds, np.inf)[longer]
         unsure = np.flatnonzero(np.minimum(squares - below, above - squares) <= SURE * squares)

@@ -46,7 +46,7 @@ class Norms:
         if not whole or not 1 <= self.per_octave <= 1024 or not 1 <= self.octaves <= 2048:
             raise ParameterError("norms must have 1 to 1024 bins in each of 1 to 2048 octaves, got others. Hint: 16 and 10.")
         if self.grid.row_norm * 2.0**-self.octaves < SMALLEST_RADIUS:
-            raise ParameterError("norms must have radii of at least 1e-153, got smaller ones. Hint: use larger units.")
+            raise ParameterError("norms must have radii of at least 9e-154, got smaller ones. Hint: use larger units.")
 
     @property
     def shape(self) -> tuple[int, ...]:
