@@ -73,8 +73,14 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
 ]
 
 
+_MODULES = ("audit", "bounds", "plan", "replay", "testing")
+"""Public modules, imported when they are first used."""
+
+
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used, so that ``import dpcov`` stays quick."""
+    if name in _MODULES:
+        return importlib.import_module(f"dpcov.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'dpcov' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"dpcov.{_HOME[name]}"), name)

@@ -15,7 +15,7 @@ from dpcov.privacy.noise import NoiseLaw
 class Answer:
     """A noisy sum as it left the curator: integers, the size of their unit, and the law of the noise in them.
 
-    ``radii``, in units of row_norm's own, say which rows it is about: (τ,) for rows clipped at τ, (τ, u) for what clipping at τ
+    ``radii``, in the units of row_norm, say which rows it is about: (τ,) for rows clipped at τ, (τ, u) for what clipping at τ
     takes from rows clipped at u; none for the encoded rows as they are.
     """
 

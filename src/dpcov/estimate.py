@@ -69,14 +69,12 @@ def encoded(release: Released) -> Floats:
         else:
             moment = release.answer("second moment")
             width = release.d + release.center
-            if moment is None and release.mechanism == "rescaled":  # too few rows for the budget: nothing was asked
-                return np.zeros((width, width))
+            if release.mechanism == "rescaled":
+                return _rescaled(release, moment)
             if moment is None:
                 raise ReleaseError("release must hold a noisy second moment, got none. Hint: it was made by hand.")
-            if release.postprocess != "none" and release.mechanism == "rescaled":
-                return _rescaled(release, moment)
             apart = next((answer for answer in release.answers if answer.statistic in APART), None)
-            if apart is not None and release.mechanism != "rescaled":
+            if apart is not None:
                 return _separate(release, moment, apart)
             noisy, noise = noisy_moment(moment, width, release.n)
         if release.center:
@@ -132,19 +130,21 @@ def _separate(release: Released, moment: Answer, apart: Answer) -> Floats:
     return assembled(eigenbasis(moment, release.d + release.center).T, values)
 
 
-def _rescaled(release: Released, moment: Answer) -> Floats:
-    """Denoise the matrix of clipped rows and multiply it by the least-squares scale for what clipping took away."""
-    chosen = release.answer("radius")
+def _rescaled(release: Released, moment: Answer | None) -> Floats:
+    """Multiply the matrix of clipped rows, denoised unless it is wanted raw, by the scale that clipping took from it."""
+    if moment is None:  # too few rows for the budget: nothing was asked
+        return np.zeros((release.d, release.d))
+    chosen, overlap = release.answer("radius"), release.answer("overlap")
     assert chosen is not None
     eigenvalues, vectors = denoised(moment, release.d, release.n, chosen)
-    if not eigenvalues[-1] > 0:
-        return np.zeros((release.d, release.d))
-    overlap = release.answer("overlap")
-    if overlap is not None:
+    scale = 1.0
+    if overlap is not None and eigenvalues[-1] > 0:
         inner, outer = overlap.radii
         reach = (outer / inner) ** 2
         lost = min(max(float(overlap.values[0]) * reach / release.n, 0.0), reach - 1)
-        eigenvalues = eigenvalues * (1 + lost * eigenvalues[-1] / float(eigenvalues @ eigenvalues))
+        scale = 1 + lost * float(eigenvalues[-1]) / float(eigenvalues @ eigenvalues)  # least squares
         possible = (release.row_norm / release.clip_radius) ** 2  # no row is longer than row_norm
-        eigenvalues = eigenvalues * min(1.0, possible / float(eigenvalues.sum()))
-    return from_spectrum(eigenvalues, vectors)
+        scale = min(scale, possible / float(eigenvalues.sum()))
+    if release.postprocess == "none":
+        return noisy_moment(moment, release.d, release.n)[0] * scale
+    return from_spectrum(eigenvalues * scale, vectors) if eigenvalues[-1] > 0 else np.zeros((release.d, release.d))

@@ -22,7 +22,7 @@ class Prediction:
 def plan_covariance(n: int, d: int, budget: Budget, *, neighbors: str = REPLACE, center: bool = False) -> list[Prediction]:
     """Predict the r.m.s. Frobenius error of the raw second moment for rows of norm 1, the smallest first.
 
-    These are the additive noises, on rows clipped at row_norm; ``mechanism="auto"`` starts from the first and clips further,
+    These are the additive noises, on rows clipped at row_norm; ``mechanism="auto"`` usually clips further, which is not shown,
     unless rows are centred. Multiply by row_norm² for the data's units; post-processing makes the
     error smaller, most of all where it is large.
 

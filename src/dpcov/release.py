@@ -121,7 +121,8 @@ class Release:
     def expected_error(self) -> float:
         """The r.m.s. Frobenius norm of the noise in the raw second moment of encoded rows (norm 1): public knowledge.
 
-        Post-processing makes the error of `second_moment` smaller; clipping, a noisy n, and a noisy mean add to it.
+        Post-processing makes the error of `second_moment` smaller; clipping, a noisy n, a noisy mean, and the noisy scale of
+        `rescaled` add to it.
         """
         answer = self.answer("second moment")
         if answer is None:

@@ -337,10 +337,14 @@ class TestPredictions:
                 assert question(noise, budget, SecondMoment(GRID, d), "replace").count_budget is None
 
 
+class Once(ScriptedCurator):
+    rereadable = False
+
+
 def chosen(d: int, budget: Budget, neighbors: str) -> str:
-    """Return what `auto` resolves to where `rescaled` does not fit: here for a postprocess that it does not have."""
-    curator = ScriptedCurator([np.eye(d), 10], n=10, d=d, budget=budget, neighbors=neighbors)
-    return auto(curator, budget, postprocess="project").mechanism
+    """Return which noise `auto` takes where rows can be read once, so that it cannot clip."""
+    curator = Once([np.eye(d), 10], n=10, d=d, budget=budget, neighbors=neighbors)
+    return auto(curator, budget).mechanism
 
 
 class TestAuto:

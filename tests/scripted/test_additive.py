@@ -34,9 +34,15 @@ BUDGETS: list[Budget] = [PureDP("0.7"), ApproxDP("0.7", "1e-9")]
 ROWS = np.random.default_rng(701).uniform(-0.4, 0.4, size=(50, 4))
 
 
+class Once(ScriptedCurator):
+    """Of rows that can be read once: `auto` then takes plain noise."""
+
+    rereadable = False
+
+
 def run(name: str, budget: Budget, d: int, *, neighbors: str = "replace", n: int = 10, **options: Any) -> Release:
     """Run a mechanism on scripted answers: the identity, and a count of ``n``."""
-    curator = ScriptedCurator([np.eye(d), n], n=n, d=d, budget=budget, neighbors=neighbors)
+    curator = Once([np.eye(d), n], n=n, d=d, budget=budget, neighbors=neighbors)
     return MECHANISMS["covariance"][name](curator, budget, **options)
 
 
@@ -146,7 +152,7 @@ class TestDefaults:
         [(2, PureDP(1)), (5, PureDP(1)), (3, ZCDP("0.1")), (40, ApproxDP(1, "1e-6")), (5, ApproxDP(1, "1e-25"))],
     )
     def test_auto_is_the_mechanism_it_resolves_to(self, d: int, budget: Budget, neighbors: str) -> None:
-        """Where `rescaled` does not fit; else it is `rescaled`: tests/scripted/test_rescaled.py."""
+        """Where rows can be read once; else they are clipped: tests/scripted/test_rescaled.py."""
         release = run("auto", budget, d, neighbors=neighbors, postprocess="project")
         assert release.requested == "auto"
         same = run(release.mechanism, budget, d, neighbors=neighbors, postprocess="project")
@@ -165,8 +171,7 @@ class TestEstimates:
     @pytest.mark.parametrize("name", [*PURE, "auto"])
     def test_expected_error_is_the_noise_over_n(self, name: str, d: int, neighbors: str) -> None:
         """From the law's own variances, d on the diagonal and d(d−1) off it; a noise not divided by n fails."""
-        options = {"postprocess": "project"} if name == "auto" else {}  # `rescaled` does not have it
-        release = run(name, PureDP(1), d, neighbors=neighbors, n=37, **options)
+        release = run(name, PureDP(1), d, neighbors=neighbors, n=37)
         spread = release.answers[0].noise.spread()
         total = d * spread.diagonal_variance + d * (d - 1) * spread.off_diagonal_variance
         assert release.expected_error == pytest.approx(math.sqrt(total) / UNIT / 37, rel=1e-12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from fractions import Fraction
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 import dpcov
 from dpcov import Release
 from dpcov.answer import Answer
+from dpcov.errors import ParameterError
 from dpcov.linalg import unpack
 from dpcov.mechanisms.auto import auto
 from dpcov.mechanisms.rescaled import rescaled
@@ -156,9 +158,13 @@ class TestEstimate:
         assert int(answer(release, "radius").integers[2]) > 200
         assert not release.second_moment.any()
 
-    def test_none_is_the_raw_matrix(self) -> None:
-        release = run([bins(24), MANY * rotated(0.5, 0.3, -0.1), 2000.0], postprocess="none")
-        assert np.allclose(release.second_moment, rotated(0.5, 0.3, -0.1) / 8, rtol=0, atol=1e-9)
+    def test_none_is_the_raw_matrix_with_the_same_scale(self) -> None:
+        raw = run([bins(24), MANY * rotated(0.5, 0.3, -0.1), 2000.0], postprocess="none")
+        scale = float(raw.second_moment[0, 0] / (rotated(0.5, 0.3, -0.1)[0, 0] / 8))
+        assert scale > 1.5
+        assert np.allclose(raw.second_moment, scale * rotated(0.5, 0.3, -0.1) / 8, rtol=0, atol=1e-9)
+        usual = dataclasses.replace(raw, postprocess="shrink").second_moment
+        assert np.linalg.eigvalsh(usual)[-1] == pytest.approx(scale * 0.5 / 8, rel=1e-3)  # the largest is not shrunk
 
     def test_without_noise_the_number_is_what_clipping_took_along_the_estimate(self) -> None:
         """Σ (min(‖x‖, u)² − τ²)₊·x̂ᵀQx̂, Q = Ŝ/λ_max, in floats: a transposed or permuted basis is off by 10 % and more."""
@@ -184,7 +190,7 @@ class TestEstimate:
         truth = ROWS.T @ ROWS / len(ROWS)
         release = rescaled(QuietCurator(ROWS, ZCDP("0.01")), ZCDP("0.01"))
         assert np.linalg.norm(release.second_moment - truth) < 0.12 * np.linalg.norm(truth)
-        clipped = rescaled(QuietCurator(ROWS, ZCDP("0.01")), ZCDP("0.01"), postprocess="none")
+        clipped = dataclasses.replace(release, answers=release.answers[:-1])  # without the number
         assert np.trace(clipped.second_moment) < 0.8 * np.trace(truth)
 
 
@@ -247,14 +253,20 @@ class TestAuto:
     @pytest.mark.parametrize("options", [{"center": True}, {"postprocess": "project"}, {"postprocess": "clip"}], ids=str)
     def test_unless_it_does_not_fit(self, options: dict[str, Any]) -> None:
         release = dpcov.covariance(ROWS, ZCDP(1), row_norm=1, seed=62, **options)
-        assert (release.mechanism, release.requested, asked(release)) == ("gaussian", "auto", ["second moment"])
+        assert (release.mechanism, release.requested, asked(release)) == ("gaussian", "auto", ["radius", "second moment"])
+        assert release.options["clip"] == "private"
 
     def test_nor_for_a_stream(self) -> None:
         import pyarrow as pa
 
         reader = pa.table({"a": ROWS[:, 0], "b": ROWS[:, 1]}).to_reader()
         release = dpcov.covariance(reader, ZCDP(1), row_norm=1, seed=63)
-        assert (release.mechanism, release.requested) == ("gaussian", "auto")
+        assert (release.mechanism, release.requested, release.options["clip"]) == ("gaussian", "auto", "none")
+
+    @pytest.mark.parametrize("options", [{"center": True}, {"postprocess": "clip"}], ids=str)
+    def test_robust_is_refused_where_it_means_nothing(self, options: dict[str, Any]) -> None:
+        with pytest.raises(ParameterError, match="robust must be False"):
+            dpcov.covariance(ROWS, ZCDP(1), row_norm=1, robust=True, **options)
 
 
 def test_rotations_of_these_tests_are_no_symmetries() -> None:

@@ -96,5 +96,7 @@ def _print(data: str, planned: Release, public_n: int | None, matrix_bytes: int)
     out.print(f"Mechanism: {planned.mechanism}{auto}, postprocess {planned.postprocess}; neighbours: {planned.neighbors}.")
     out.print(spends_table(planned, title="would be asked"))
     out.print(error_line(planned, known_n=public_n is not None), soft_wrap=True)
+    if planned.answer("radius") is not None:
+        out.print("How the budget is split depends on the number of rows and on the radius; here a radius just below row_norm.")
     if matrix_bytes > GIGABYTE:
         out.print(f"Memory: each matrix of the release takes {matrix_bytes / GIGABYTE:.1f} GB, and several are needed at once.")

@@ -99,6 +99,13 @@ def clip_line(release: Release) -> str:
     return f"Clipped further: at norm {release.clip_radius:.3g}{unit}, {found}."
 
 
+def zero_line(release: Release) -> str | None:
+    """Say that an estimate is 0 although something was asked; None where it is not."""
+    if not release.answers or release.second_moment.any():
+        return None
+    return "The estimate is 0: what was answered cannot be told from noise."
+
+
 def error_line(release: Release, *, known_n: bool = True) -> str:
     """Say how large the noise is expected to be, and compared with what; divided by an n that is not known."""
     expected = known_error(release)
@@ -110,5 +117,14 @@ def error_line(release: Release, *, known_n: bool = True) -> str:
     rows = "rows divided by row_norm" if release.schema is None else "encoded rows"
     return (
         f"Expected error: {error}, the r.m.s. Frobenius norm of the noise in the second moment of the {rows}, "
-        f"whose own norm is at most 1; post-processing makes it smaller."
+        f"whose own norm is at most 1; {_beyond_noise(release)}."
     )
+
+
+def _beyond_noise(release: Release) -> str:
+    """Say what else the error of the estimate is made of."""
+    if release.mechanism == "rescaled":
+        return "at the radius that was drawn: clipping and the noise of the scale are not in it, denoising makes it smaller"
+    if release.clip_radius < release.row_norm:
+        return "noise only, without what clipping takes away; post-processing makes it smaller"
+    return "post-processing makes it smaller"

@@ -47,4 +47,4 @@ def covariance(n: int, d: int, budget: Budget, neighbors: str, center: bool, as_
     out.print(table)
     out.print("r.m.s. Frobenius error of the raw second moment, for rows of norm 1; no second moment is larger than 1.")
     if not center:
-        out.print("auto clips long rows and starts from the smallest: dpcov compare tells what that gives for data like yours.")
+        out.print("auto usually clips first, which is not shown here: dpcov compare tells what that gives for data like yours.")

@@ -125,7 +125,7 @@ def rehearse(
     postprocess: str | None = None,
     options: Mapping[str, Option] | None = None,
 ) -> Release:
-    """Return what a mechanism would release of zeros: `spent`, `mechanism` and `expected_error` are the real ones."""
+    """Return what a mechanism would release of zeros; what it asks and pays is real, at a radius just below row_norm."""
     curator = Rehearsal(shape, Grid(checked_row_norm(row_norm), center=center), budget, neighbors, SeededBits(0))
     planned = run(curator, budget, postprocess=postprocess, **(options or {}))
     if curator.removed is None or planned.answer(Overlap.name) is not None:

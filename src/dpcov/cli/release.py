@@ -135,14 +135,18 @@ def _save(made: Release, target: Path, force: bool) -> None:
 
 def print_summary(made: Release, output: str) -> None:
     """Print what was promised, what came out, and what to do next."""
-    from dpcov.cli.estimates import error_line, roots
+    from dpcov.cli.estimates import clip_line, error_line, roots, zero_line
     from dpcov.cli.text import console, features_table
 
     out = console()
     out.print(f"Privacy: {made.statement()}", soft_wrap=True)
     auto = " (chosen by auto)" if made.requested == "auto" else ""
     out.print(f"Mechanism: {made.mechanism}{auto}, postprocess {made.postprocess}.")
+    if made.clip_radius < made.row_norm:
+        out.print(clip_line(made))
     out.print(error_line(made), soft_wrap=True)
+    if zero := zero_line(made):
+        out.print(zero)
     heading, sizes = roots(made)
     means = {"mean": made.mean} if made.center else {}
     out.print(features_table(made.feature_names, {**means, heading: sizes}, "private estimates", MOST_FEATURES))

@@ -36,7 +36,7 @@ def show(file: str, everything: bool, plot: str | None, as_json: bool) -> None:
 
 def print_release(release: Release, limit: int | None) -> None:
     """Print a release for people."""
-    from dpcov.cli.estimates import clip_line, error_line, roots, spectrum
+    from dpcov.cli.estimates import clip_line, error_line, roots, spectrum, zero_line
     from dpcov.cli.text import console, features_table, spends_table
 
     out = console()
@@ -50,6 +50,8 @@ def print_release(release: Release, limit: int | None) -> None:
     if release.options:
         out.print("Options: " + ", ".join(f"{name}={value}" for name, value in release.options.items()) + ".", soft_wrap=True)
     out.print(error_line(release), soft_wrap=True)
+    if zero := zero_line(release):
+        out.print(zero)
     out.print(spends_table(release))
     heading, sizes = roots(release)
     means = {"mean": release.mean} if release.center else {}

@@ -44,5 +44,6 @@ def checked_mechanism(target: str, name: str, options: Collection[str]) -> Mecha
     check_choice("mechanism", name, MECHANISMS[target], "`dpcov mechanisms` lists them")
     known = sorted(options_of(MECHANISMS[target][name]))
     for option in sorted(set(options) - set(known)):
-        raise ParameterError(f"options of {name!r} must be among {known}, got {option!r}. Hint: `dpcov mechanisms` lists them.")
+        hint = "auto clips by itself; wishart and gaussian take clip" if option == "clip" else "`dpcov mechanisms` lists them"
+        raise ParameterError(f"options of {name!r} must be among {known}, got {option!r}. Hint: {hint}.")
     return MECHANISMS[target][name]

@@ -38,6 +38,7 @@ from dpcov.privacy.calibrate import sparse_vector_epsilon
 from dpcov.release import Release
 from dpcov.statistics.calibrated import calibrated, noise_for
 from dpcov.statistics.choices import BIAS_BITS, Bias, Radius
+from dpcov.statistics.grid import SMALLEST_ROW_NORM
 from dpcov.statistics.moments import MAX_ROWS, REPLACE
 
 SHARES = {
@@ -45,8 +46,6 @@ SHARES = {
     "tight": (Fraction(1, 20), Fraction(1, 20), Fraction(3, 20)),
 }
 """Of the budget, for the radius, the trace and the search."""
-
-SMALLEST_RADIUS = 1e-150  # a shorter row's squares are no floats: its second moment is 0
 
 
 def adaptive(
@@ -68,16 +67,19 @@ def adaptive(
 
     Utility
     -------
-    Theorem 3 of the paper: `dpcov.bounds.adaptive_clipping_error`.
+    Theorem 3 is about the paper's algorithm under zCDP and replace (`dpcov.bounds.adaptive_clipping_error`). Here the noise
+    of `separate` is judged more kindly ("paper") or by its r.m.s. ("tight"), for which no bound is proved.
     """
     paper = wants_paper(constants)
-    beta = check_real("beta", beta, "between 0 and 1, both excluded", math.ulp(0.0), 1 - 2.0**-53, "0.05 is the default")
+    beta = check_real("beta", beta, "between 1e-300 and 1, the latter excluded", 1e-300, 1 - 2.0**-53, "0.05 is the default")
     if postprocess is not None:
-        check_choice("postprocess", postprocess, ("project", "clip", "none"), "it must suit either noise; leave it out")
+        check_choice("postprocess", postprocess, ("project", "clip", "none"), "leave it out for 'shrink', where it fits")
     whole = by_way_of_rho(budget)
     shares = SHARES[constants]
     for_radius, for_trace, for_search = (whole.share(share) for share in shares)
-    last = whole.share(1 - sum(shares))
+    spare = _spare_rows(sparse_vector_epsilon(for_radius), beta / 8, paper)
+    searched = paper or curator.neighbors != REPLACE or spare < curator.n / 2  # else the smallest radius would do
+    last = whole.share(1 - sum(shares if searched else shares[1:]))
     noise = matrix_noise(curator, last, paper)[0]
     asked = question(noise, last, curator.second_moment(), curator.neighbors)
     check_affordable(curator, asked, budget, papers_triangle(curator, asked) if paper else None)
@@ -87,9 +89,8 @@ def adaptive(
     norms = curator.norms(1, _octaves(curator))
     curator.hold(norms)
 
-    spare = _spare_rows(sparse_vector_epsilon(for_radius), beta / 8, paper)
     radius, first = 1.0, 0
-    if paper or curator.neighbors != REPLACE or spare < curator.n / 2:  # else the first radius, the smallest, would do
+    if searched:
         found = curator.first_above(Radius(norms, spare), for_radius, query_noise=2 if paper else 1)
         radius, first = radius_of(found), int(found.integers[0])
     answer = curator.noisy(curator.trace(radius), for_trace, noise=noise_for(whole))
@@ -111,7 +112,7 @@ def adaptive(
 
 def _octaves(curator: Curator) -> int:
     """Return how many times the radius may be halved: the paper's 2dn, but no further than rows have squares."""
-    representable = math.floor(math.log2(curator.grid.row_norm) - math.log2(SMALLEST_RADIUS))
+    representable = math.floor(math.log2(curator.grid.row_norm) - math.log2(SMALLEST_ROW_NORM))
     rows = curator.n if curator.neighbors == REPLACE else MAX_ROWS
     return max(1, min(2 * curator.d * rows, representable))
 

@@ -16,8 +16,8 @@ from dpcov.statistics.calibrated import calibrated, noise_for
 from dpcov.statistics.spectral import Values
 
 EASED, EASED_RMS = 6.0, 10.0
-"""Theorem 1 is far from tight. The authors' program divides its first term by 6, and by 14 under pure DP; else their figures
-would show `gaussian` up to a thousand columns. Root mean squares are smaller than their bounds: 10."""
+"""For ``constants="paper"``. Theorem 1 is far from tight: the authors' program divides its first term by 6, and by 14 under
+pure DP; else their figures would show `gaussian` up to a thousand columns. Root mean squares are smaller: 10 does."""
 
 
 @dataclass(frozen=True)
@@ -66,4 +66,5 @@ def noises_of(curator: Curator, budget: PureDP | ZCDP, beta: float, paper: bool)
     spread = calibrated(moment, half_budget, curator.neighbors, noise, at_least).spread().scaled(2.0**-moment.unit_bits)
     values = calibrated(Values(moment, d), budget.share(1 - MATRIX_SHARE), curator.neighbors, noise_for(budget))
     deviation = math.sqrt(values.spread().diagonal_variance) * 2.0 ** -Values(moment, d).unit_bits
-    return Noises(raw_error(law, moment.unit_bits, moment.d, moment.grid.center), edge(d, spread), math.sqrt(d) * deviation)
+    whole = raw_error(law, moment.unit_bits, moment.d, moment.grid.center)
+    return Noises(whole, edge(d, spread), math.sqrt(d) * deviation, EASED_RMS if paper else 1.0)

@@ -85,9 +85,10 @@ def release_additive(
     at_least: Callable[[Question], Fraction] | None = None,
     **options: Option,
 ) -> Release:
-    """Ask for the second moment, then for n where it is private, and release both; the papers' constants come with a clip.
+    """Ask for the second moment, then for n where it is private, and release both.
 
-    ``at_least`` gives a paper's noise for a question that was made with the tight one.
+    After a paper's constants eigenvalues are clipped. ``at_least`` gives a paper's noise for a question that was made with
+    the tight one.
     """
     default = "clip" if options.get("constants") == "paper" else "shrink"
     chosen = default if postprocess is None else postprocess

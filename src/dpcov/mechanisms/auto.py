@@ -1,7 +1,7 @@
 """The automatic choice, from public facts alone: `rescaled`, or the additive noise with the smallest r.m.s. error.
 
-`rescaled` has the smallest error on nearly all data that we measured (docs/mechanisms/auto.md). It needs rows that can be read
-twice, has no centred form and its own post-processing; where one of these is in the way, noise is chosen by d and the budget.
+`rescaled` has no centred form and its own post-processing; where one of these is in the way, noise is chosen by d and the
+budget, and rows are clipped at a private radius. Streams that can be read once are not: that would need their norms first.
 """
 
 from __future__ import annotations
@@ -10,16 +10,17 @@ import dataclasses
 from collections.abc import Callable
 
 from dpcov.curator import Curator
-from dpcov.errors import ParameterError, check_choice, shown
+from dpcov.errors import ParameterError
 from dpcov.mechanisms.additive import question
 from dpcov.mechanisms.frobenius import frobenius
 from dpcov.mechanisms.gaussian import gaussian
 from dpcov.mechanisms.laplace import laplace
-from dpcov.mechanisms.rescaled import POSTPROCESSES, rescaled
+from dpcov.mechanisms.rescaled import check_steering, release_rescaled
 from dpcov.mechanisms.rescaled_noise import best_noise
 from dpcov.mechanisms.wishart import wishart
 from dpcov.privacy.budget import Budget
-from dpcov.release import OPTIONS, Release, raw_error
+from dpcov.release import Release, raw_error
+from dpcov.release_clipped import POSTPROCESSES
 from dpcov.statistics.moments import SecondMoment
 
 ADDITIVE: dict[str, Callable[..., Release]] = {
@@ -46,17 +47,21 @@ def auto(
     -------
     ``budget``: that of the chosen mechanism.
     """
-    check_choice("numerics", numerics, OPTIONS["numerics"], "'exact' leaves out wishart and frobenius")
-    if not isinstance(robust, bool):
-        raise ParameterError(f"robust must be True or False, got {shown(robust)}. Hint: True clips less.")
-    fits = curator.rereadable and not curator.grid.center and postprocess in (None, *POSTPROCESSES)
-    if fits and best_noise(curator, budget, numerics) is not None:
-        release = rescaled(curator, budget, postprocess=postprocess, robust=robust, numerics=numerics)
+    check_steering(robust, numerics)
+    fits = curator.rereadable and not curator.grid.center and postprocess in (None, *POSTPROCESSES["rescaled"])
+    noise = best_noise(curator, budget, numerics) if fits else None
+    if noise is not None:
+        release = release_rescaled(curator, noise, postprocess=postprocess or "shrink", robust=robust, numerics=numerics)
+    elif robust:
+        raise ParameterError(
+            "robust must be False for centred rows, streams and other postprocess, got True. Hint: leave it out."
+        )
     else:
         errors = predicted_errors(curator.second_moment(), budget, curator.neighbors, numerics)
         if not errors:
             raise ParameterError(f"budget must be large enough for some mechanism, got {budget!r}. Hint: spend more.")
-        release = ADDITIVE[min(errors, key=errors.__getitem__)](curator, budget, postprocess=postprocess)
+        clip = "private" if curator.rereadable and not fits else "none"
+        release = ADDITIVE[min(errors, key=errors.__getitem__)](curator, budget, postprocess=postprocess, clip=clip)
     return dataclasses.replace(release, requested="auto", options={**release.options, "robust": robust, "numerics": numerics})
 
 

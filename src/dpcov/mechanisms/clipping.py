@@ -2,7 +2,7 @@ r"""Where to clip: at row_norm, at a public radius, or at a private one.
 
 Clipping at τ costs at most Σ (‖x‖² − τ²)₊ in Frobenius norm, and the noise at τ has r.m.s. norm c·τ², with c its norm at radius
 1. The sum is smallest where just c rows lie outside: a quantile, which the exponential mechanism finds to within a few rows
-whatever row_norm is. So a loose bound costs little.
+whatever row_norm is, up to a thousand times too large. So a loose bound costs little.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ import numpy as np
 
 from dpcov.answer import Answer
 from dpcov.curator import Curator
-from dpcov.errors import ParameterError, shown
+from dpcov.errors import ParameterError, check_real
 from dpcov.privacy.budget import ZCDP, PureDP
 from dpcov.privacy.calibrate import exponential_rate
 from dpcov.statistics.choices import Quantile
+from dpcov.statistics.grid import SMALLEST_RADIUS
 from dpcov.statistics.moments import MAX_ROWS, REPLACE
 
 PER_OCTAVE, OCTAVES = 16, 10  # the radii to choose from: 2^{−k/16} down to 2⁻¹⁰
-SCORE_RANGE = 25  # rate times rows: the choice is off by few rows compared with them
+SCORE_RANGE = 25  # ε times rows, for the share that is wanted: the choice is then off by few rows compared with them
 SHARES = (Fraction(1, 100), Fraction(1, 5))  # of the budget, at least and at most
 PARTS = 1000  # shares are multiples of one part in so many
 FEW_RADII = 8  # each eighth: two to the octave
@@ -33,13 +34,10 @@ def checked_clip(curator: Curator, clip: object) -> str | float:
     """Return "none", "private" or a radius, or refuse what is none of them."""
     if isinstance(clip, str) and clip in ("none", "private"):
         return clip
-    number = isinstance(clip, int | float) and not isinstance(clip, bool)
-    if not number or not 0 < clip <= curator.grid.row_norm:  # type: ignore[operator]
-        raise ParameterError(
-            f"clip must be 'none', 'private' or a radius above 0 and at most row_norm, got {shown(clip)}. "
-            f"Hint: 'private' finds one for a part of the budget."
-        )
-    return float(clip)  # type: ignore[arg-type]
+    longest = curator.grid.row_norm
+    rule = f"'none', 'private' or a radius between {SMALLEST_RADIUS:g} and {longest:g}"
+    hint = "'private' finds one for a part of the budget; with a schema a radius is of encoded rows, whose norm is at most 1"
+    return check_real("clip", clip, rule, SMALLEST_RADIUS, longest, hint)
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ def check_rereadable(curator: Curator) -> None:
     """Refuse a stream that can be read once, before anything is spent: clipping needs the norms first."""
     if not curator.rereadable:
         raise ParameterError(
-            "data must be readable twice for private clipping, got a stream. Hint: write it to a Parquet file, or clip='none'."
+            "data must be readable twice for private clipping, got a stream. Hint: write it to a file, or mechanism='auto'."
         )
 
 

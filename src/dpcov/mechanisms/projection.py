@@ -13,9 +13,9 @@ from __future__ import annotations
 import dataclasses
 
 from dpcov.curator import Curator
-from dpcov.errors import check_choice
+from dpcov.errors import ParameterError, check_choice
 from dpcov.mechanisms.gaussian import gaussian
-from dpcov.privacy.budget import Budget
+from dpcov.privacy.budget import Budget, PureDP
 from dpcov.release import Release
 
 
@@ -35,6 +35,10 @@ def projection(
     -------
     ``budget`` (ZCDP or ApproxDP): that of `gaussian`.
     """
+    if isinstance(budget, PureDP):
+        raise ParameterError(
+            f"budget of mechanism 'projection' must be ZCDP or ApproxDP, got {budget!r}. Hint: 'wishart' is pure."
+        )
     chosen = "project" if postprocess is None else postprocess
     check_choice("postprocess", chosen, ("project", "none"), "mechanism='gaussian' has others")
     release = gaussian(curator, budget, postprocess=chosen, clip=clip, constants=constants)

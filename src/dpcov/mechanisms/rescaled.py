@@ -2,7 +2,7 @@ r"""Second moment of rows clipped hard, where noise is small, denoised, and stre
 
 What clipping takes away is mostly scale: the clipped rows point the same way. So rows are clipped far below the longest, at a
 radius with a public number of rows outside; the noisy matrix of clipped rows is denoised; and one number, how much of what
-was taken lies along the estimate, gives the scale back. The radius is a quantile of the norms: a loose row_norm costs little.
+was taken lies along the estimate, gives the scale back. The radius is a quantile of the norms, for a loose row_norm as well.
 
 Proof    docs/mechanisms/rescaled.md, with the derivation of the shares and figures for the constants
 
@@ -20,21 +20,22 @@ code            mathematics
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 from dpcov.curator import Curator
 from dpcov.errors import ParameterError, check_choice, shown
 from dpcov.estimate import denoised
-from dpcov.mechanisms.clipping import FEW_RADII, RadiusPlan, hold_norms, plan_radius, radius_of
+from dpcov.mechanisms.clipping import FEW_RADII, hold_norms, plan_radius, radius_of
 from dpcov.mechanisms.rescaled_noise import MatrixNoise, best_noise
 from dpcov.privacy.budget import Budget, PureDP
 from dpcov.release import OPTIONS, Release
+from dpcov.release_clipped import POSTPROCESSES
 from dpcov.statistics.calibrated import noise_for
 from dpcov.statistics.moments import REPLACE
 from dpcov.statistics.overlap import Overlap
 
 HOPE = 2.2  # with fewer rows than so many standard deviations of the noise, zero is the better answer
-POSTPROCESSES = ("shrink", "none")
 
 
 def rescaled(
@@ -64,17 +65,27 @@ def rescaled(
     No bound is proved; figures are in docs/mechanisms/rescaled.md.
     """
     chosen = "shrink" if postprocess is None else postprocess
-    check_choice("postprocess", chosen, POSTPROCESSES, "its scale belongs to the denoised matrix; leave it out")
-    check_choice("numerics", numerics, OPTIONS["numerics"], "'exact' leaves out wishart and frobenius")
-    if not isinstance(robust, bool):
-        raise ParameterError(f"robust must be True or False, got {shown(robust)}. Hint: True clips less.")
+    check_choice("postprocess", chosen, POSTPROCESSES["rescaled"], "its scale belongs to the denoised matrix; leave it out")
+    check_steering(robust, numerics)
     if curator.grid.center:
         raise ParameterError("center must be False for mechanism 'rescaled', got True. Hint: mechanism='auto' serves it.")
     noise = best_noise(curator, budget, numerics)
     if noise is None:
         raise ParameterError(f"budget must be large enough for some noise, got {budget!r}. Hint: spend more.")
+    return release_rescaled(curator, noise, postprocess=chosen, robust=robust, numerics=numerics)
+
+
+def check_steering(robust: object, numerics: object) -> None:
+    """Refuse values that the two options do not have."""
+    check_choice("numerics", numerics, OPTIONS["numerics"], "'exact' leaves out wishart and frobenius")
+    if not isinstance(robust, bool):
+        raise ParameterError(f"robust must be True or False, got {shown(robust)}. Hint: True clips less.")
+
+
+def release_rescaled(curator: Curator, noise: MatrixNoise, *, postprocess: str, robust: bool, numerics: str) -> Release:
+    """Ask with this noise, and release."""
     _ask(curator, noise, robust)
-    return curator.release("covariance", "rescaled", postprocess=chosen, robust=robust, numerics=numerics)
+    return curator.release("covariance", "rescaled", postprocess=postprocess, robust=robust, numerics=numerics)
 
 
 def _ask(curator: Curator, noise: MatrixNoise, robust: bool) -> None:
@@ -88,7 +99,7 @@ def _ask(curator: Curator, noise: MatrixNoise, robust: bool) -> None:
         return
     plan = plan_radius(whole, min(_rows_outside(noise, robust), curator.n / 2))
     if curator.d == 1:
-        plan = RadiusPlan(plan.rows, plan.share, FEW_RADII)
+        plan = replace(plan, every=FEW_RADII)
     chosen = plan.ask(curator, whole)
     inner = radius_of(chosen)
     outer = min(1.0, inner * noise.reach)

@@ -9,14 +9,13 @@ from fractions import Fraction
 from dpcov.curator import Curator
 from dpcov.errors import ParameterError
 from dpcov.estimate import SINGLE_REACH
-from dpcov.mechanisms.clipping import SHARES
+from dpcov.mechanisms.clipping import PARTS, SHARES
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.privacy.noise import NoiseLaw
 from dpcov.statistics.calibrated import FROBENIUS, GAUSSIAN, LAPLACE, WISHART, calibrated, check_tail
 from dpcov.statistics.moments import REPLACE
 
 KINDS: dict[type, tuple[str, ...]] = {ZCDP: (GAUSSIAN,), PureDP: (WISHART, FROBENIUS, LAPLACE)}
-PARTS = 1000  # shares are multiples of one part in so many
 BALANCE = 0.85  # of the noise's norm: what denoising leaves of it
 
 

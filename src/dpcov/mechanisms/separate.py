@@ -29,11 +29,11 @@ from dpcov.mechanisms.clipping import checked_clip, hold_norms, plan_radius, rad
 from dpcov.mechanisms.shares import count_share
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.release import Release, raw_error
+from dpcov.release_clipped import POSTPROCESSES
 from dpcov.statistics.calibrated import GAUSSIAN, LAPLACE, WISHART, calibrated, noise_for
 from dpcov.statistics.moments import REPLACE
 from dpcov.statistics.spectral import Values
 
-POSTPROCESSES = ("project", "clip", "none")
 MATRIX_SHARE = Fraction(1, 2)
 
 
@@ -61,7 +61,8 @@ def separate(
 
     Utility
     -------
-    Theorem 1 of the paper: `dpcov.bounds.separate_error`.
+    Theorem 1 of the paper, under zCDP, replace and without clipping: `dpcov.bounds.separate_error`, with ``noise="isometric"``
+    for the tight constants. No bound is given under pure DP.
     """
     paper = wants_paper(constants)
     chosen = checked_postprocess(postprocess, paper)
@@ -71,12 +72,12 @@ def separate(
     if where == "private":
         plan = plan_radius(whole, rows_outside(unclipped_error(curator, whole), whole, curator))
         left = whole.share(1 - plan.share)
-        check_separate(curator, left, budget, paper)
+    check_separate(curator, left, budget, paper)
+    if where == "private":
         hold_norms(curator)
         radius = radius_of(plan.ask(curator, whole))
     elif isinstance(where, float):
         radius = where / curator.grid.row_norm
-    check_separate(curator, left, budget, paper)
     ask_separate(curator, left, radius, paper)
     return curator.release("covariance", "separate", postprocess=chosen, clip=where, constants=constants)
 
@@ -85,26 +86,32 @@ def ask_separate(curator: Curator, budget: PureDP | ZCDP, radius: float, paper: 
     """Ask for the noisy matrix, for the values, and for n where it is private, of rows clipped at ``radius``."""
     moment = curator.second_moment(radius)
     curator.hold(moment)
-    left = budget if curator.neighbors == REPLACE else budget.share(1 - count_share(budget, curator.d))
-    matrix_budget, value_budget = left.share(MATRIX_SHARE), left.share(1 - MATRIX_SHARE)
-    noise, at_least = matrix_noise(curator, matrix_budget, paper)
-    matrix = curator.noisy(moment, matrix_budget, noise=noise, at_least=at_least)
+    for_matrix, for_values, for_count = _split(curator, budget)
+    noise, at_least = matrix_noise(curator, for_matrix, paper)
+    matrix = curator.noisy(moment, for_matrix, noise=noise, at_least=at_least)
     if paper:
-        curator.spectrum(value_budget, noise=noise_for(budget), radius=radius)
+        curator.spectrum(for_values, noise=noise_for(budget), radius=radius)
     else:
-        basis = eigenbasis(matrix, curator.d)
-        curator.diagonal(basis, value_budget, noise=noise_for(budget), radius=radius)
-    if curator.neighbors != REPLACE:
-        curator.ask_n(budget.share(count_share(budget, curator.d)))
+        curator.diagonal(eigenbasis(matrix, curator.d), for_values, noise=noise_for(budget), radius=radius)
+    if for_count is not None:
+        curator.ask_n(for_count)
 
 
 def check_separate(curator: Curator, budget: PureDP | ZCDP, promise: Budget, paper: bool) -> None:
     """Refuse a budget that is too small for some question, before anything is spent."""
-    left = budget.share(1 - count_share(budget, curator.d))
-    noise, at_least = matrix_noise(curator, left.share(MATRIX_SHARE), paper)
-    count = None if curator.neighbors == REPLACE else budget.share(count_share(budget, curator.d))
-    check_affordable(curator, Question(noise, left.share(MATRIX_SHARE), count), promise, at_least)
-    calibrated(Values(curator.second_moment(), curator.d), left.share(1 - MATRIX_SHARE), curator.neighbors, noise_for(budget))
+    for_matrix, for_values, for_count = _split(curator, budget)
+    noise, at_least = matrix_noise(curator, for_matrix, paper)
+    check_affordable(curator, Question(noise, for_matrix, for_count), promise, at_least)
+    calibrated(Values(curator.second_moment(), curator.d), for_values, curator.neighbors, noise_for(budget))
+
+
+def _split(curator: Curator, budget: PureDP | ZCDP) -> tuple[PureDP | ZCDP, PureDP | ZCDP, PureDP | ZCDP | None]:
+    """Return what the matrix, the values, and n where it is private, may cost."""
+    left, count = budget, None
+    if curator.neighbors != REPLACE:
+        share = count_share(budget, curator.d)
+        left, count = budget.share(1 - share), budget.share(share)
+    return left.share(MATRIX_SHARE), left.share(1 - MATRIX_SHARE), count
 
 
 def matrix_noise(curator: Curator, budget: PureDP | ZCDP, paper: bool) -> tuple[str, Fraction | None]:
@@ -128,5 +135,7 @@ def by_way_of_rho(budget: Budget) -> PureDP | ZCDP:
 def checked_postprocess(postprocess: str | None, paper: bool) -> str:
     """Return how the values are finished: projected onto what they can be together, or clipped as in the papers."""
     chosen = ("clip" if paper else "project") if postprocess is None else postprocess
-    check_choice("postprocess", chosen, POSTPROCESSES, "values asked apart are not shrunk; leave it out for the default")
+    check_choice(
+        "postprocess", chosen, POSTPROCESSES["separate"], "values asked apart are not shrunk; leave it out for the default"
+    )
     return chosen

@@ -12,7 +12,7 @@ from dpcov.schema import Schema
 from dpcov.statistics.measure import Summable
 
 BLOCK_ELEMENTS, BLOCK_ROWS = 2**19, 1024
-"""A block has about 2 MB of float64, which stays in cache, but enough rows that a product of blocks outweighs their sum."""
+"""A block has about 4 MB of float64, which stays in cache, but enough rows that a product of blocks outweighs their sum."""
 
 
 Progress = Callable[[float | None], None]
