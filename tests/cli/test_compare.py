@@ -84,6 +84,7 @@ def test_a_hopeless_budget_is_called_so() -> None:
     assert unserved.code == 0
     assert "-" in unserved.out
     assert "Smallest" not in unserved.out
+    assert "None of these mechanisms serves" in unserved.out
 
 
 REFUSED: dict[str, tuple[list[str], int]] = {

@@ -210,6 +210,8 @@ def _advice(found: Comparison, best: dict[Budget, Cell], settings: list[str]) ->
         else:
             hopeless.append(budget_text(budget))
     sentences = []
+    if not best:
+        sentences.append("None of these mechanisms serves these budgets: dpcov mechanisms lists what each serves.")
     if hopeless:
         advice = "spend more, use fewer columns or more rows"
         sentences.append(f"At {_listed(hopeless)} nothing clearly beats the zero matrix, which costs nothing: {advice}.")
