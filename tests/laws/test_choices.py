@@ -111,7 +111,7 @@ class TestQuantile:
     def test_an_index_is_one_of_every_so_many(self) -> None:
         assert [Quantile(norms(2, 4), 3, 4).place(index) for index in range(3)] == [0, 4, 8]
 
-    @pytest.mark.parametrize("every", [0, -1, 3, 9, 16, 1.5])
+    @pytest.mark.parametrize("every", [0, -1, 3, 9, 16, 1.5, 2.0, np.int8(2)])
     def test_what_does_not_divide_is_refused(self, every: Any) -> None:
         with pytest.raises(ParameterError, match=r"every must divide .*, got another\. Hint: "):
             Quantile(norms(2, 4), 3, every)

@@ -121,6 +121,7 @@ class TestSensitivity:
 
 
 GOOD = basis(3, 830)
+HIDDEN = np.ma.MaskedArray(np.diag([1.0, 1.0, 1e3]), mask=np.diag([0, 0, 1]))  # its checks would not see 1000
 ONES = np.ones(3)
 
 
@@ -155,9 +156,10 @@ class TestRefusals:
             GOOD.tolist(),
             GOOD.ravel(),
             np.eye(3, dtype=np.float32),
+            HIDDEN,
             np.eye(3, dtype=np.int64),
         ],
-        ids=["longer", "narrow", "short", "twice one", "nan", "zero", "list", "flat", "32", "integers"],
+        ids=["longer", "narrow", "short", "twice one", "nan", "zero", "list", "flat", "32", "hidden", "integers"],
     )
     def test_bases(self, bad: Any) -> None:
         with pytest.raises(ParameterError, match=r"basis must be .* got another\. Hint: "):

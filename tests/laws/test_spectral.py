@@ -117,6 +117,7 @@ class TestSensitivities:
 
 
 GOOD = basis(3, 960)
+HIDDEN = np.ma.MaskedArray(np.diag([1.0, 1.0, 1e3]), mask=np.diag([0, 0, 1]))  # its checks would not see 1000
 
 
 class TestBasis:
@@ -135,9 +136,25 @@ class TestBasis:
             GOOD.tolist(),
             GOOD.ravel(),
             np.eye(3, dtype=np.float32),
+            HIDDEN,
             np.array([[1, 0, 0], [16, 1, 0], [0, 16, 1]], dtype=np.int8),  # 16² wraps to 0: a norm of 1, it would seem
         ],
-        ids=["longer", "twice", "narrow", "short", "twice one", "nan", "inf", "zero", "tilted", "list", "flat", "32", "wraps"],
+        ids=[
+            "longer",
+            "twice",
+            "narrow",
+            "short",
+            "twice one",
+            "nan",
+            "inf",
+            "zero",
+            "tilted",
+            "list",
+            "flat",
+            "32",
+            "hidden",
+            "wraps",
+        ],
     )
     def test_another_is_refused(self, bad: Any) -> None:
         with pytest.raises(ParameterError, match=r"basis must be .* got another\. Hint: "):

@@ -45,7 +45,7 @@ class Quantile:
 
     def __post_init__(self) -> None:
         check_rows(self.rows)
-        if self.every not in range(1, self.norms.last + 1) or self.norms.last % self.every:
+        if type(self.every) is not int or not 1 <= self.every <= self.norms.last or self.norms.last % self.every:
             raise ParameterError("every must divide the number of radii, got another. Hint: 1, 2, 4 or 8.")
 
     def scores(self, counts: Integers) -> Integers:
@@ -106,9 +106,10 @@ class Bias:
     rows = 0
 
     def __post_init__(self) -> None:
-        if self.norms.per_octave != 1 or not 0 <= self.first <= self.norms.last:
+        if self.norms.per_octave != 1 or type(self.first) is not int or not 0 <= self.first <= self.norms.last:
             raise ParameterError("bias must be of whole octaves from one of them on, got others. Hint: Norms(per_octave=1).")
-        known = all(type(noise) is int and abs(noise) <= LARGEST for noise in self.noises)  # beyond, int64 would wrap
+        # beyond LARGEST int64 would wrap
+        known = type(self.noises) is tuple and all(type(noise) is int and abs(noise) <= LARGEST for noise in self.noises)
         if len(self.noises) != self.norms.last + 1 - self.first or not known:
             raise ParameterError("noises must be an integer for each radius, got others. Hint: in steps of 2**-16.")
 
