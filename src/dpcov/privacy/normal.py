@@ -40,7 +40,7 @@ def normals(count: int, bits: Bits) -> Floats:
     """
     pairs = (count + 1) // 2
     length = np.sqrt(2 * exponentials(pairs, bits))
-    angle = _uniforms(pairs, bits)[0] * (np.pi / 4)
+    angle = _uniforms(pairs, bits, sides=1)[0] * (np.pi / 4)
     octant = bits.words(-(-pairs // 8)).view(np.uint8)[:pairs]  # three bits of a byte for each pair
     near, far = length * np.cos(angle), length * np.sin(angle)
     swap = (octant & 4) != 0
@@ -49,8 +49,8 @@ def normals(count: int, bits: Bits) -> Floats:
     return np.concatenate([first, second])[:count]
 
 
-def _uniforms(count: int, bits: Bits) -> tuple[Floats, Floats]:
-    """Return U and 1 − U, each relatively accurate, neither 0.
+def _uniforms(count: int, bits: Bits, sides: int = 2) -> list[Floats]:
+    """Return U and, unless one side is enough, 1 − U, each relatively accurate, neither 0.
 
     64 bits leave at least 56 significant ones unless the word starts with eight equal bits; then 64 more are drawn, and where
     all 64 are equal, another 64.
@@ -59,13 +59,13 @@ def _uniforms(count: int, bits: Bits) -> tuple[Floats, Floats]:
     short = np.flatnonzero((high < SHORT_WORD) | (~high < SHORT_WORD))
     low = bits.words(len(short))
     results = []
-    for first, second in ((high, low), (~high, ~low)):
+    for first, second in ((high, low), (~high, ~low))[:sides]:
         values = (first.astype(np.float64) + 0.5) * 2.0**-64
         values[short] = first[short] * 2.0**-64 + (second + 0.5) * 2.0**-128
         results.append(values)
-    uniform, complement = results
     for place in np.flatnonzero((high[short] == 0) | (~high[short] == 0)):
         last = int(bits.words(1)[0])
-        side, word = (uniform, int(low[place])) if high[short[place]] == 0 else (complement, int(~low[place]))
-        side[short[place]] = word * 2.0**-128 + (last + 0.5) * 2.0**-192
-    return uniform, complement
+        side, word = (0, int(low[place])) if high[short[place]] == 0 else (1, int(~low[place]))
+        if side < sides:
+            results[side][short[place]] = word * 2.0**-128 + (last + 0.5) * 2.0**-192
+    return results
