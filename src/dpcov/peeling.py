@@ -24,7 +24,7 @@ from dpcov.privacy.calibrate import bingham_concentration
 from dpcov.privacy.noise import NoiseLaw
 from dpcov.privacy.sphere import MAX_CONCENTRATION, Bingham, peeled_guess
 from dpcov.release import DIRECTION_BITS
-from dpcov.statistics.overlap import VALUE_BITS
+from dpcov.statistics.derived import VALUE_BITS
 from dpcov.statistics.spectral import Quotients, Values, to_steps
 
 Floats = NDArray[np.float64]

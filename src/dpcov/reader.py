@@ -61,6 +61,11 @@ class Reader(Account):
         return self._noisy_n
 
     @property
+    def knows_n(self) -> bool:
+        """Whether nothing need be read for a public n: not so of CSV files and streams before their first reading."""
+        return self.neighbors != REPLACE or self._source.known_n is not None
+
+    @property
     def rereadable(self) -> bool:
         """Whether the rows can be read more than once: true of all but some streams."""
         return self._source.rereadable
@@ -86,13 +91,18 @@ class Reader(Account):
         wanted = self.second_moment() if statistic is None else statistic
         check_measure(wanted, self.second_moment(), SUMMED)
         self._check_rows()
-        self._held[wanted] = self._total(wanted)
+        if wanted not in self._held:
+            self._held[wanted] = self._total(wanted)
         if derive:
             self._refuse_wrapped()
 
+    def clipped_pair(self, inner: float, outer: float) -> ClippedPair:
+        """Return the statistics of rows clipped at ``inner``, and of what that takes from those at ``outer``."""
+        return ClippedPair(Annulus(self.grid.clipped(inner), self.grid.clipped(outer)), self.d)
+
     def hold_both(self, inner: float, outer: float) -> tuple[SecondMoment, SecondMoment]:
-        """Read and keep the second moment of rows clipped at ``inner``, and of what that takes from those at ``outer``."""
-        pair = ClippedPair(Annulus(self.grid.clipped(inner), self.grid.clipped(outer)), self.d)
+        """Read and keep both statistics of a clipped pair, in one go."""
+        pair = self.clipped_pair(inner, outer)
         for member in pair.members:
             check_measure(member, self.second_moment(), SUMMED)
         self._held.update(zip(pair.members, pair.split(self._total(pair)), strict=True))

@@ -19,7 +19,6 @@ from dpcov.privacy.budget import Budget
 from dpcov.privacy.choice import Exponential, SparseVector
 from dpcov.privacy.noise import NoiseLaw
 from dpcov.schema import Schema
-from dpcov.statistics.annulus import Annulus
 from dpcov.statistics.choices import Bias, Quantile, Radius
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.measure import Measure, Statistic, Summable
@@ -93,8 +92,7 @@ class ScriptedCurator(Curator):
 
     def hold_both(self, inner: float, outer: float) -> tuple[SecondMoment, SecondMoment]:
         """Return the two statistics without reading."""
-        annulus = Annulus(self.grid.clipped(inner), self.grid.clipped(outer))
-        return SecondMoment(annulus.inner, self.d), SecondMoment(annulus, self.d)
+        return self.clipped_pair(inner, outer).members
 
     def _read(self, statistic: Measure) -> NDArray[np.int64]:
         answer = np.asarray(next(self._script), dtype=np.float64)

@@ -406,7 +406,7 @@ MUTANTS = {
         by="tests/laws/test_overlap.py::TestSensitivity",
     ),
     "the overlap with the noise of the whole ball": mutant(
-        ("statistics/overlap.py", "Fraction(self.grid.reach * 2**VALUE_BITS, self.grid.one**2)", "Fraction(2**VALUE_BITS)"),
+        ("statistics/overlap.py", "self.reach * Fraction(2**VALUE_BITS)", "Fraction(2**VALUE_BITS)"),
         by="tests/laws/test_overlap.py::TestSensitivity",
     ),
     "one bin moves where a row is replaced": mutant(

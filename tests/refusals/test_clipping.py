@@ -95,6 +95,18 @@ def test_a_stream_has_no_private_radius(name: str, options: dict[str, Any], neig
             assert_refused(curator(budget, neighbors=neighbors, rereadable=False), name, budget, "data", **options)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{"mechanism": "gaussian", "clip": "private"}, {"mechanism": "separate", "clip": "private"}, {"mechanism": "adaptive"}],
+)
+def test_a_refused_stream_still_has_its_rows(options: dict[str, Any]) -> None:
+    """Its n is not known before a reading, and there is only one."""
+    reader = pa.table({"a": np.ones(20), "b": np.ones(20)}).to_reader()
+    with pytest.raises(ParameterError, match="data must be readable twice"):
+        dpcov.covariance(reader, ZCDP(1), row_norm=2, **options)
+    assert reader.read_all().num_rows == 20
+
+
 def test_a_stream_has_a_public_radius() -> None:
     reader = pa.table({"a": np.ones(20), "b": np.ones(20)}).to_reader()
     assert dpcov.covariance(reader, ZCDP(1), row_norm=2, mechanism="gaussian", clip=1.0, seed=1).clip_radius == 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import dpcov
 from dpcov.curator import Curator
+from dpcov.sources.arrow import ArrowSource
 
 ROWS = np.random.default_rng(8).normal(size=(300, 3)) * 0.3
 TWICE = ("adaptive", "rescaled")  # they clip where the norms say, so they read twice: tests/refusals/test_clipping.py
@@ -30,6 +32,27 @@ def test_a_reader_is_read_once_for_all_questions(options: dict[str, Any], neighb
     ]
     for one, other in zip(made[0].answers, made[1].answers, strict=True):
         assert np.array_equal(one.integers, other.integers)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"center": True}, {"mechanism": "gaussian", "clip": "private"}, {"mechanism": "separate", "clip": "private"}],
+    ids=str,
+)
+def test_a_file_of_unknown_length_is_read_twice(
+    options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once for the norms, which tell n as well, and once for the rows clipped where they say."""
+    np.savetxt(tmp_path / "rows.csv", ROWS, delimiter=",", header="a,b,c", comments="")
+    blocks, readings = ArrowSource._blocks, []
+
+    def counted(self: ArrowSource, rows: int) -> Any:
+        readings.append(rows)
+        return blocks(self, rows)
+
+    monkeypatch.setattr(ArrowSource, "_blocks", counted)
+    dpcov.covariance(tmp_path / "rows.csv", dpcov.ZCDP(1), row_norm=1, **options)
+    assert len(readings) == 2
 
 
 @pytest.mark.parametrize("options", CASES, ids=lambda options: "-".join(map(str, options.values())))

@@ -21,7 +21,6 @@ from dpcov.privacy.choice import Exponential, SparseVector
 from dpcov.privacy.noise import NoiseLaw
 from dpcov.release import Option, Release
 from dpcov.schema import Schema
-from dpcov.statistics.annulus import Annulus
 from dpcov.statistics.calibrated import LAWS, noise_for
 from dpcov.statistics.choices import Bias, Quantile, Radius
 from dpcov.statistics.grid import Grid, checked_row_norm
@@ -72,9 +71,8 @@ class Rehearsal(Curator):
 
     def hold_both(self, inner: float, outer: float) -> tuple[SecondMoment, SecondMoment]:
         """Return the two statistics without reading."""
-        annulus = Annulus(self.grid.clipped(inner), self.grid.clipped(outer))
-        self.removed = SecondMoment(annulus, self.d)
-        return SecondMoment(annulus.inner, self.d), self.removed
+        moment, self.removed = self.clipped_pair(inner, outer).members
+        return moment, self.removed
 
     def _choice(self, question: Quantile, counts: NDArray[np.int64], law: Exponential) -> int:  # noqa: ARG002
         return 1

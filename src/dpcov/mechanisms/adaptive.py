@@ -74,6 +74,7 @@ def adaptive(
     beta = check_real("beta", beta, "between 1e-300 and 1, the latter excluded", 1e-300, 1 - 2.0**-53, "0.05 is the default")
     if postprocess is not None:
         check_choice("postprocess", postprocess, ("project", "clip", "none"), "leave it out for 'shrink', where it fits")
+    check_rereadable(curator)
     whole = by_way_of_rho(budget)
     shares = SHARES[constants]
     for_radius, for_trace, for_search = (whole.share(share) for share in shares)
@@ -85,7 +86,6 @@ def adaptive(
     check_affordable(curator, asked, budget, papers_triangle(curator, asked) if paper else None)
     check_separate(curator, last, budget, paper)
     calibrated(curator.trace(), for_trace, curator.neighbors, noise_for(whole))
-    check_rereadable(curator)
     norms = curator.norms(1, _octaves(curator))
     curator.hold(norms)
 

@@ -15,7 +15,7 @@ from dpcov.linalg import sqrt_up
 from dpcov.mechanisms.clipping import checked_clip, hold_norms, plan_radius, radius_of, rows_outside
 from dpcov.mechanisms.shares import count_share
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from dpcov.privacy.noise import NoiseLaw
+from dpcov.privacy.noise import DiscreteGaussian, NoiseLaw
 from dpcov.release import OPTIONS, Option, Release, raw_error
 from dpcov.shrinkage import POSTPROCESS
 from dpcov.statistics.calibrated import GAUSSIAN, calibrated, check_tail, is_analytic, noise_for
@@ -61,12 +61,19 @@ def _served(noise: str, budget: Budget, moment: SecondMoment, neighbors: str, *,
 
 
 def papers_triangle(curator: Curator, asked: Question) -> Fraction:
-    """Return the least noise on each entry of the triangle in Dong et al.: variance Δ²/(2ρ), or Laplace of scale Δ·d/ε."""
+    """Return the least noise on each entry of the triangle in Dong et al.: variance Δ²/(2ρ), or Laplace of scale Δ·d/ε.
+
+    Δ² = 2, also for one column, where 1 would do; add-remove: 1. Under (ε, δ) the variance of the diagonal, for that Δ².
+    """
     budget, squared = asked.moment_budget, 2 if curator.neighbors == REPLACE else 1
     if isinstance(budget, PureDP):
         return sqrt_up(Fraction(squared)) * curator.d / budget.epsilon
-    assert isinstance(budget, ZCDP)
-    return squared / (2 * budget.rho)
+    if isinstance(budget, ZCDP):
+        return squared / (2 * budget.rho)
+    moment = curator.second_moment()
+    law = asked.law(moment, curator.neighbors)
+    assert isinstance(law, DiscreteGaussian)
+    return squared * law.variances[0][1] / Fraction(moment.sensitivity_squared(curator.neighbors))
 
 
 def wants_paper(constants: str) -> bool:

@@ -88,8 +88,12 @@ def hold_norms(curator: Curator, *, derive: bool = True) -> None:
 def rows_outside(error: float, budget: PureDP | ZCDP, curator: Curator) -> float:
     """Return how many rows to leave outside where nothing is given back: the noise's norm, at most half of a public n.
 
-    Fewer than the choice can count, about 60/ε or 15/√ρ, are not worth asking for.
+    Fewer than the choice can count, about 60/ε or 15/√ρ, are not worth asking for. Where n is not known before a reading, that
+    is the reading for the norms.
     """
+    check_rereadable(curator)
+    if not curator.knows_n:
+        hold_norms(curator)
     least = 60 / float(budget.epsilon) if isinstance(budget, PureDP) else 15 / math.sqrt(budget.rho)
     rows = max(error, least)
     return min(rows, curator.n / 2) if curator.neighbors == REPLACE else rows

@@ -11,15 +11,13 @@ Differs  half the variance above the diagonal (``constants="paper"`` restores th
 
 from __future__ import annotations
 
-from fractions import Fraction
+from functools import partial
 
 from dpcov.curator import Curator
-from dpcov.mechanisms.additive import Question, release_additive, wants_paper
+from dpcov.mechanisms.additive import papers_triangle, release_additive, wants_paper
 from dpcov.privacy.budget import Budget
-from dpcov.privacy.noise import DiscreteGaussian
 from dpcov.release import Release
 from dpcov.statistics.calibrated import GAUSSIAN
-from dpcov.statistics.moments import REPLACE
 
 
 def gaussian(
@@ -49,18 +47,7 @@ def gaussian(
     The raw error of n times the second moment has r.m.s. Frobenius norm √(d(d+1)/2)·σ, σ² = 1/ρ in units of row_norm⁴
     (add-remove, or d = 1: 1/(2ρ)); "paper": d·σ.
     """
-    paper = wants_paper(constants)
-    moment = curator.second_moment()
-
-    def papers_noise(asked: Question) -> Fraction:
-        law = asked.law(moment, curator.neighbors)
-        assert isinstance(law, DiscreteGaussian)
-        # σ² for the paper's Δ² = 2 (also at d = 1, where 1 would do), or 1 for add-remove, on every entry
-        paper_sensitivity = (2 if curator.neighbors == REPLACE else 1) * Fraction(curator.grid.one) ** 4
-        variance: Fraction = law.variances[0][1] * paper_sensitivity / moment.sensitivity_squared(curator.neighbors)
-        return variance / Fraction(4**moment.unit_bits)
-
-    at_least = papers_noise if paper else None
+    at_least = partial(papers_triangle, curator) if wants_paper(constants) else None
     return release_additive(
         curator, GAUSSIAN, budget, postprocess=postprocess, clip=clip, at_least=at_least, constants=constants
     )

@@ -16,27 +16,22 @@ from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError
 from dpcov.linalg import unpack
-from dpcov.statistics.annulus import Annulus
-from dpcov.statistics.grid import Grid
+from dpcov.statistics.derived import VALUE_BITS, OfMoment, checked_basis
 from dpcov.statistics.measure import Integers, Part
-from dpcov.statistics.moments import SecondMoment
 
 Floats = NDArray[np.float64]
 
-VALUE_BITS = 16  # numbers derived from a second moment are answered in steps of 2⁻¹⁶·R²
 WEIGHT_BITS = 20
 LIMB = 21  # three of them hold an entry of the moment; a limb times an entry of Q, added over 2¹⁵ columns, stays below 2⁶³
 
 
 @dataclass(frozen=True, eq=False)
-class Overlap:
+class Overlap(OfMoment):
     """⟨E, V diag(w) Vᵀ⟩ for the second moment E, orthonormal columns V and weights w in [0, 1]."""
 
-    moment: SecondMoment
     basis: Floats
     along: Floats
     name = "overlap"
-    unit_bits = VALUE_BITS
 
     def __post_init__(self) -> None:
         along = np.array(self.along, dtype=np.float64)
@@ -45,16 +40,6 @@ class Overlap:
         along.flags.writeable = False
         object.__setattr__(self, "along", along)
         object.__setattr__(self, "basis", checked_basis(self.basis, self.moment.d, self.moment.d))
-
-    @property
-    def d(self) -> int:
-        """The coordinates of a row."""
-        return self.moment.d
-
-    @property
-    def grid(self) -> Grid | Annulus:
-        """The encoding of rows."""
-        return self.moment.grid
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -77,7 +62,7 @@ class Overlap:
 
     def sensitivity_l1(self, neighbors: str) -> Fraction:  # noqa: ARG002 - the same in both relations
         """2¹⁶·R², what rounding Q adds, and one step for rounding down."""
-        reach = Fraction(self.grid.reach * 2**VALUE_BITS, self.grid.one**2)
+        reach = self.reach * Fraction(2**VALUE_BITS)
         return reach * (1 + Fraction(self.d, 2 ** (WEIGHT_BITS - 1))) + 1
 
     def __eq__(self, other: object) -> bool:
@@ -90,17 +75,3 @@ class Overlap:
 
     def __hash__(self) -> int:
         return hash(self.moment)
-
-
-def checked_basis(basis: object, d: int, count: int) -> Floats:
-    """Return a copy of orthonormal columns, or refuse others: a longer basis would move more."""
-    # Only plain arrays: others can hide entries from the checks. And small integers would wrap around in them.
-    if type(basis) is not np.ndarray or basis.dtype != np.float64 or basis.shape != (d, count):
-        raise ParameterError(f"basis must be an array of float64, {d} by {count}, got another. Hint: columns are directions.")
-    kept = basis.copy()  # the caller may change its own
-    with np.errstate(all="ignore"):  # entries beyond 1 could cancel, or turn into NaN, which no comparison finds
-        orthonormal = np.abs(kept).max() <= 1 + 1e-12 and np.abs(kept.T @ kept - np.eye(count)).max() <= 1e-12
-    if not orthonormal:
-        raise ParameterError("basis must be orthonormal to 1e-12, got another. Hint: numpy.linalg.qr.")
-    kept.flags.writeable = False
-    return kept

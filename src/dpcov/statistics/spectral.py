@@ -19,19 +19,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError
 from dpcov.linalg import sqrt_up, unpack
 from dpcov.privacy.sphere import eigenvalues
 from dpcov.statistics.annulus import Annulus
+from dpcov.statistics.derived import VALUE_BITS, Floats, OfMoment, checked_basis
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.measure import Integers, Measure, Part
 from dpcov.statistics.moments import ADD_REMOVE, REPLACE, STATISTICS, SecondMoment
 from dpcov.statistics.norms import Norms, Trace
-from dpcov.statistics.overlap import VALUE_BITS, Overlap, checked_basis
-
-Floats = NDArray[np.float64]
+from dpcov.statistics.overlap import Overlap
 
 STEPS_LOST = 2  # per number: one by rounding, one for float64
 ONE_VALUE: int = 2**VALUE_BITS + STEPS_LOST  # how far one number uᵀSu can move
@@ -48,28 +46,11 @@ def to_steps(values: Floats) -> Integers:
 
 
 @dataclass(frozen=True)
-class Values:
+class Values(OfMoment):
     """``count`` numbers that are the diagonal of the second moment in some orthonormal basis, or its eigenvalues."""
 
-    moment: SecondMoment
     count: int
     name = "diagonal"
-    unit_bits = VALUE_BITS
-
-    @property
-    def d(self) -> int:
-        """The coordinates of a row."""
-        return self.moment.d
-
-    @property
-    def grid(self) -> Grid | Annulus:
-        """The encoding of rows."""
-        return self.moment.grid
-
-    @property
-    def reach(self) -> Fraction:
-        """How far one row reaches, in squared units: 1, or less in an annulus."""
-        return Fraction(self.grid.reach, self.grid.one**2)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -148,7 +129,7 @@ def check_measure(measure: Measure, moment: SecondMoment, known: tuple[type, ...
     grid = getattr(measure, "grid", moment.grid)
     d = getattr(measure, "d", moment.d)
     fits = type(d) is int and d == moment.d and _is_within(grid, moment.grid)
-    if isinstance(measure, Values | Overlap):
+    if isinstance(measure, OfMoment):
         fits = fits and type(measure.moment) is SecondMoment
     if isinstance(measure, Values):
         fits = fits and type(measure.count) is int and measure.count in range(1, moment.d + 1)
