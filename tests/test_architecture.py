@@ -12,12 +12,14 @@ PACKAGE = Path(__file__).parents[1] / "src" / "dpcov"
 # A module may import those on lines above its own, and its own package.
 LAYERS = [
     {"_version", "errors"},
-    {"linalg", "bounds", "strict_json", "centring", "paths"},
+    {"linalg", "bounds", "strict_json", "centring", "paths", "frame"},
     {"privacy"},
     {"shrinkage", "schema", "promise", "answer"},
     {"schema_file", "estimate"},
+    {"estimate_framed", "frame_file"},
     {"statistics", "release"},
     {"sources", "release_clipped"},
+    {"release_framed"},
     {"release_check"},
     {"release_file"},
     {"account", "peeling"},

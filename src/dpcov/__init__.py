@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from dpcov._version import __version__
 
 if TYPE_CHECKING:
-    from dpcov.api import covariance
+    from dpcov.api import covariance, mean
     from dpcov.comparison import Comparison, compare
     from dpcov.errors import BudgetError, DpcovError, EngineError, ParameterError, ReleaseError, SchemaError
     from dpcov.estimators import PrivateCovariance
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "covariance": "api",
+    "mean": "api",
     "compare": "comparison",
     "Comparison": "comparison",
     "load": "release_file",
@@ -49,6 +50,7 @@ _HOME = {
 
 __all__ = [  # noqa: RUF022 - in the order people meet them
     "covariance",
+    "mean",
     "load",
     "Release",
     "compare",

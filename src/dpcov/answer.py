@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcov.frame import Frame
 from dpcov.privacy.budget import Budget
 from dpcov.privacy.noise import NoiseLaw
 
@@ -16,7 +17,7 @@ class Answer:
     """A noisy sum as it left the curator: integers, the size of their unit, and the law of the noise in them.
 
     ``radii``, in the units of row_norm, say which rows it is about: (τ,) for rows clipped at τ, (τ, u) for what clipping at τ
-    takes from rows clipped at u; none for the encoded rows as they are.
+    takes from rows clipped at u; none for the encoded rows as they are. ``frame``: the coordinates in which rows were clipped.
     """
 
     statistic: str
@@ -24,6 +25,7 @@ class Answer:
     unit_bits: int
     noise: NoiseLaw
     radii: tuple[float, ...] = ()
+    frame: Frame | None = None
 
     def __post_init__(self) -> None:
         self.integers.flags.writeable = False

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import numbers
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from dpcov.curator import Curator
 from dpcov.errors import ParameterError, shown
 from dpcov.mechanisms import checked_mechanism
+from dpcov.mechanisms.means.common import Origin
 from dpcov.privacy.bits import Bits, SeededBits, SystemBits
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from dpcov.release import Option, Release
+from dpcov.release import Release
 from dpcov.schema import Schema
 from dpcov.sources.opening import open_source
+from dpcov.sources.paired import PairedSource
 from dpcov.statistics.grid import Grid, checked_row_norm
 from dpcov.statistics.moments import REPLACE, check_neighbors
 
@@ -29,7 +34,7 @@ def covariance(
     columns: Sequence[str | int] | None = None,
     seed: int | None = None,
     progress: Callable[[float | None], None] | None = None,
-    **options: Option,
+    **options: Any,
 ) -> Release:
     """Release the second moment (1/n) Σ x xᵀ of the rows, or mean and covariance, once, under differential privacy.
 
@@ -88,11 +93,86 @@ def covariance(
     [[0.25, 0.25], [0.25, 0.25]]
     """
     check_budget(budget)
-    grid = checked_grid(row_norm, schema, neighbors, center)
     run = checked_mechanism("covariance", mechanism, options)
+    grid, options = public_encoding(mechanism, row_norm, schema, neighbors, center, options)
     bits: Bits = SystemBits() if seed is None else SeededBits(seed)
     source = open_source(data, columns, schema, center, progress)
+    if options.get("centring") == "pairs":
+        source = PairedSource(source, neighbors)
     return run(Curator(source, grid, budget, neighbors, bits), budget, postprocess=postprocess, **options)
+
+
+def mean(
+    data: object,
+    budget: Budget,
+    *,
+    radius: float | None = None,
+    origin: Origin = 0.0,
+    schema: Schema | None = None,
+    mechanism: str = "auto",
+    postprocess: str | None = None,
+    neighbors: str = REPLACE,
+    columns: Sequence[str | int] | None = None,
+    seed: int | None = None,
+    progress: Callable[[float | None], None] | None = None,
+    **options: Any,
+) -> Release:
+    """Release the mean of the rows, once, under differential privacy.
+
+    Parameters
+    ----------
+    data : array, frame, path or anything with ``__arrow_c_stream__``
+        As in `covariance`.
+    budget : PureDP, ZCDP or ApproxDP
+        What may be spent.
+    radius : float
+        The mean lies within this Euclidean distance of ``origin``: a public bound, chosen **without looking at the data**.
+        It may be far too large: its price is logarithmic. Exactly one of radius and schema is required.
+    origin : number or list of numbers
+        A public guess of the mean, in the data's units; 0 by default.
+    schema : Schema
+        Public bounds and levels of the columns; radius and origin are then those of the bounds. Unknown levels count as none.
+    mechanism : str
+        A name in ``dpcov.MECHANISMS["mean"]``.
+    postprocess : {"project", "none"}, optional
+        By default an estimate outside the public ball is moved to its surface.
+    neighbors, columns, seed, progress
+        As in `covariance`.
+    **options
+        Of the mechanism: ``covariance=`` where it is known, for example.
+
+    Returns
+    -------
+    Release
+        Its ``mean`` is the estimate. A missing, NaN or infinite entry counts as the centre at which a round clips.
+
+    Raises
+    ------
+    ParameterError, SchemaError
+        Before anything is spent; but for an empty stream, before any row is read.
+    EngineError
+        A file or stream cannot be read to its end. A first reading that fails costs nothing.
+
+    Privacy
+    -------
+    ``budget``, for the chosen neighbours and for any data whatsoever. What was asked is in ``release.spent``.
+
+    Examples
+    --------
+    >>> import numpy as np, dpcov
+    >>> rows = np.full((10_000, 2), 0.5)
+    >>> release = dpcov.mean(rows, dpcov.ZCDP(0.5), radius=100, seed=0)
+    >>> release.mean.round(1).tolist()
+    [0.5, 0.5]
+    """
+    check_budget(budget)
+    grid = checked_grid(radius, schema, neighbors, False, name="radius")
+    if schema is not None and not (isinstance(origin, numbers.Real) and origin == 0):
+        raise ParameterError("origin must be left out with a schema, got one. Hint: the midpoint of the bounds is the origin.")
+    run = checked_mechanism("mean", mechanism, options)
+    bits: Bits = SystemBits() if seed is None else SeededBits(seed)
+    source = open_source(data, columns, schema, True, progress)
+    return run(Curator(source, grid, budget, neighbors, bits), budget, postprocess=postprocess, origin=origin, **options)
 
 
 def check_budget(budget: object) -> None:
@@ -101,7 +181,29 @@ def check_budget(budget: object) -> None:
         raise ParameterError(f"budget must be a PureDP, ZCDP or ApproxDP, got {shown(budget)}. Hint: dpcov.ZCDP(0.1).")
 
 
-def checked_grid(row_norm: float | None, schema: Schema | None, neighbors: str, center: bool) -> Grid:
+def public_encoding(
+    mechanism: str,
+    row_norm: float | None,
+    schema: Schema | None,
+    neighbors: str,
+    center: bool,
+    options: Mapping[str, Any],
+) -> tuple[Grid, dict[str, Any]]:
+    """Return the encoding of rows, and the options of a mechanism that has its own way to centre them, or its own bounds."""
+    if mechanism != "coinpress":
+        return checked_grid(row_norm, schema, neighbors, center), dict(options)
+    bounded = row_norm is None and schema is None and options.get("upper") is not None
+    grid = checked_grid(1.0 if bounded else row_norm, schema, neighbors, center)
+    if not center:
+        return grid, dict(options)
+    if bounded and options.get("radius") is None:
+        raise ParameterError("radius must be given for centred rows, got none. Hint: how far the mean may lie from origin.")
+    if options.get("centring", "mean") != "mean":
+        raise ParameterError("centring must be 'mean' where center is True, got another. Hint: leave one of them out.")
+    return replace(grid, center=False), {**options, "centring": "mean"}
+
+
+def checked_grid(row_norm: float | None, schema: Schema | None, neighbors: str, center: bool, name: str = "row_norm") -> Grid:
     """Return the public encoding of rows, or refuse what does not describe one."""
     check_neighbors(neighbors)
     if not isinstance(center, bool):
@@ -111,7 +213,7 @@ def checked_grid(row_norm: float | None, schema: Schema | None, neighbors: str, 
     if (row_norm is None) == (schema is None):
         got = "neither" if row_norm is None else "both"
         raise ParameterError(
-            f"row_norm or schema must be given, got {got}. Hint: a public bound on the rows' Euclidean norm, or public bounds "
+            f"{name} or schema must be given, got {got}. Hint: a public bound on the rows' Euclidean norm, or public bounds "
             f"and levels of the columns; taken from the data they would leak, so there is no default."
         )
-    return Grid(1.0 if row_norm is None else checked_row_norm(row_norm), center=center)
+    return Grid(1.0 if row_norm is None else checked_row_norm(row_norm, name=name), center=center)

@@ -31,8 +31,9 @@ from dpcov.privacy.sphere import bingham, eigenvalues
 from dpcov.reader import Reader
 from dpcov.release import Option, Release
 from dpcov.sources.base import Source
+from dpcov.statistics.bins import CHOSEN, Bins, Rank
 from dpcov.statistics.calibrated import calibrated, check_tail, noise_for
-from dpcov.statistics.choices import CHOSEN, SEARCHED, Bias, Quantile, Radius
+from dpcov.statistics.choices import SEARCHED, Bias, Quantile, Radius
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.measure import Measure
 from dpcov.statistics.moments import Count, SecondMoment, corner_count
@@ -99,8 +100,8 @@ class Curator(Reader):
         self._check_rows()
         exact = self._read(statistic)
         self._charge(budget)
-        drawn = self._draw(statistic, law)
-        answer = Answer(statistic.name, law.settle(exact + drawn), statistic.unit_bits, law, self._radii(statistic))
+        settled = law.settle(exact + self._draw(statistic, law))
+        answer = Answer(statistic.name, settled, statistic.unit_bits, law, self._radii(statistic), self._frame(statistic))
         self._record(Spend(statistic.name, law.law, budget), answer)
         return answer
 
@@ -112,16 +113,16 @@ class Curator(Reader):
         """Answer bᵀSb for each column b of a public orthonormal basis: docs/mechanisms/eigenvectors.md."""
         return self.noisy(Diagonal(self.second_moment(radius), basis.shape[-1], basis), budget, noise=noise)
 
-    def choose(self, question: Quantile, budget: PureDP | ZCDP) -> Answer:
-        """Choose one of the public radii of `Norms` by the exponential mechanism.
+    def choose(self, question: Quantile | Rank, budget: PureDP | ZCDP) -> Answer:
+        """Choose one of the public radii of `Norms`, or of the `Bins` of a column, by the exponential mechanism.
 
         Privacy
         -------
-        ``budget``, for the curator's neighbours: docs/mechanisms/rescaled.md.
+        ``budget``, for the curator's neighbours: docs/mechanisms/rescaled.md, docs/mechanisms/symq.md.
         """
         self._check_choice(question, CHOSEN, budget)
         law = Exponential(min(exponential_rate(budget), MAX_RATE))
-        counts = self._counts(question.norms, budget)
+        counts = self._counts(question.counted, budget)
         self._charge(budget)
         return self._chosen(question, self._choice(question, counts, law), law, budget)
 
@@ -139,7 +140,7 @@ class Curator(Reader):
             raise ParameterError(f"query_noise must be 1 or more, got {shown(query_noise)}. Hint: it can only add noise.")
         scale = 2 * question.step / sparse_vector_epsilon(budget)  # half of ε for the threshold, half for the queries
         law = SparseVector(max(scale, MIN_SCALE), max(query_noise * scale, MIN_SCALE))
-        counts = self._counts(question.norms, budget)
+        counts = self._counts(question.counted, budget)
         self._charge(budget)
         return self._chosen(question, self._search(question, counts, law), law, budget)
 
@@ -208,25 +209,30 @@ class Curator(Reader):
         return law
 
     def _check_choice(self, question: object, known: tuple[type, ...], budget: object) -> None:
-        norms: Any = getattr(question, "norms", None)
-        if type(question) not in known or type(norms) is not Norms or norms != self.norms(norms.per_octave, norms.octaves):
+        counted: Any = getattr(question, "counted", None)
+        if type(question) not in known or type(counted) not in (Norms, Bins):
             raise ParameterError("question must be about the norms of this curator's rows, got another. Hint: curator.norms().")
+        check_measure(counted, self.second_moment(), ANSWERED)
+        if type(counted.grid) is Grid and counted.grid != self.grid:  # its record could not say of which rows
+            raise ParameterError(
+                "question must be about the norms of this curator's rows, got clipped ones. Hint: curator.norms()."
+            )
         if type(budget) not in (PureDP, ZCDP):
             raise ParameterError(f"budget must be a PureDP or ZCDP, got {shown(budget)}. Hint: ApproxDP has an epsilon.")
 
-    def _counts(self, norms: Norms, budget: Budget) -> NDArray[np.int64]:
+    def _counts(self, counted: Norms | Bins, budget: Budget) -> NDArray[np.int64]:
         self._refuse_beyond(budget)
         self._check_rows()
-        return self._read(norms)
+        return self._read(counted)
 
-    def _chosen(self, question: Quantile | Radius | Bias, index: int, law: NoiseLaw, budget: Budget) -> Answer:
-        """Record a choice as k and q, for the radius 2^{−k/q}, and how many rows were to lie outside."""
-        place = np.array([question.place(index), question.norms.per_octave, question.rows], dtype=np.int64)
-        answer = Answer(question.name, place, 0, law)
+    def _chosen(self, question: Quantile | Rank | Radius | Bias, index: int, law: NoiseLaw, budget: Budget) -> Answer:
+        """Record a choice by what it means, and the public coordinates that it is about."""
+        place = np.array(question.record(index), dtype=np.int64)
+        answer = Answer(question.name, place, 0, law, frame=self._frame(question.counted))
         self._record(Spend(question.name, law.law, budget), answer)
         return answer
 
-    def _choice(self, question: Quantile, counts: NDArray[np.int64], law: Exponential) -> int:
+    def _choice(self, question: Quantile | Rank, counts: NDArray[np.int64], law: Exponential) -> int:
         return choose(question.scores(counts), question.weights, law.rate, self._bits)
 
     def _search(self, question: Radius | Bias, counts: NDArray[np.int64], law: SparseVector) -> int:

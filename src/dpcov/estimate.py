@@ -10,6 +10,7 @@ Estimates are of the encoded rows in units of the radius at which they were clip
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Protocol
 
@@ -56,6 +57,8 @@ class Released(Protocol):
     def row_norm(self) -> float: ...  # noqa: D102
     @property
     def clip_radius(self) -> float: ...  # noqa: D102
+    @property
+    def options(self) -> Mapping[str, str | int | float | bool]: ...  # noqa: D102
     @property
     def directions(self) -> Floats: ...  # noqa: D102
     def answer(self, statistic: str) -> Answer | None: ...  # noqa: D102

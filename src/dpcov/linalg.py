@@ -88,3 +88,10 @@ def project_simplex(values: NDArray[np.float64], total: float) -> NDArray[np.flo
         return np.where(values == values.max(), total / np.sum(values == values.max()), 0.0)
     projected = np.maximum(values - lowered[active[-1]], 0.0)
     return np.asarray(projected * min(1.0, total / projected.sum()))  # the last digits of a large sum may be lost
+
+
+def whitener_of(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a W with W Σ Wᵀ = 1 for a positive definite Σ, whatever the units of its columns."""
+    scales = np.sqrt(matrix.diagonal())
+    values, vectors = np.linalg.eigh(matrix / np.outer(scales, scales))
+    return np.asarray((vectors / np.sqrt(values)) @ vectors.T / scales)

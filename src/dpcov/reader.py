@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.account import Account
 from dpcov.errors import EngineError, ParameterError
+from dpcov.frame import Frame
 from dpcov.privacy.budget import Budget
 from dpcov.sources.base import Source
 from dpcov.statistics.annulus import Annulus, radii_of
+from dpcov.statistics.bins import Bins
 from dpcov.statistics.blas import check_exact_blas
 from dpcov.statistics.clipped_pair import ClippedPair
+from dpcov.statistics.frames import FRAMED
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.measure import Measure, Statistic, Summable
 from dpcov.statistics.moments import MAX_ROWS, REPLACE, STATISTICS, SecondMoment, check_neighbors
@@ -21,7 +26,7 @@ from dpcov.statistics.spectral import Diagonal, Spectrum, check_measure
 
 Integers = NDArray[np.int64]
 
-SUMMED = (*STATISTICS, Norms, Trace)
+SUMMED = (*STATISTICS, Norms, Trace, Bins)
 """The statistics that are sums over rows, and proved."""
 
 
@@ -111,7 +116,13 @@ class Reader(Account):
 
     def _radii(self, statistic: Measure) -> tuple[float, ...]:
         """Return the radii that a record needs to say which rows a statistic is about."""
-        return radii_of(getattr(statistic, "grid", self.grid), self.grid)
+        grid = getattr(statistic, "grid", self.grid)
+        return () if type(grid) in FRAMED else radii_of(grid, self.grid)
+
+    def _frame(self, statistic: Measure) -> Frame | None:
+        """Return the public coordinates that a statistic is about, where they are not the rows' own."""
+        grid: Any = getattr(statistic, "grid", None)
+        return grid.frame if type(grid) in FRAMED else None
 
     def _check_rows(self) -> None:
         """Refuse a public number of rows that has no second moment, or would not leave room for the noise."""

@@ -19,6 +19,7 @@ from dpcov.answer import Answer, Spend
 from dpcov.centring import SCALE_SQUARED, mean_and_covariance
 from dpcov.errors import ReleaseError
 from dpcov.estimate import encoded
+from dpcov.estimate_framed import framed_error, framed_mean, framed_moments, is_framed
 from dpcov.privacy.budget import Budget
 from dpcov.privacy.noise import NoiseLaw
 from dpcov.promise import promise, statement
@@ -28,16 +29,27 @@ Floats = NDArray[np.float64]
 Option = str | int | float | bool
 
 OPTIONS: dict[str, tuple[str, ...]] = {
-    "constants": ("tight", "paper"),
+    "constants": ("tight", "paper", "practical", "proved"),
     "numerics": ("rounded", "exact"),
     "allocation": ("adaptive", "uniform"),
     "values": ("basis", "spectrum"),
     "timing": ("batches", "fixed"),
     "clip": ("none", "private"),
+    "centring": ("none", "constant", "mean", "pairs"),
+    "scale": ("known", "private"),
 }
 """The options that a release can carry, and their values."""
 
-NUMBERS: dict[str, type] = {"rank": int, "beta": float, "clip": float, "robust": bool}
+NUMBERS: dict[str, type] = {
+    "rank": int,
+    "beta": float,
+    "clip": float,
+    "robust": bool,
+    "rounds": int,
+    "condition": float,
+    "level": float,
+    "strength": float,
+}
 """The options that are numbers."""
 
 DIRECTION_BITS = 18  # directions are released as multiples of 2⁻¹⁸
@@ -88,21 +100,29 @@ class Release:
     @cached_property
     def second_moment(self) -> Floats:
         """Estimate of (1/n) Σ x xᵀ over the clipped rows, in the data's units."""
+        if self.options.get("centring") == "pairs":
+            raise ReleaseError("release must know where 0 is, got one of differences. Hint: use release.covariance.")
         if not self.center:
-            return self._in_units(self._encoded)
+            return self.covariance if is_framed(self) else self._in_units(self._encoded)
         with np.errstate(all="ignore"):
             return _frozen(self.covariance + np.outer(self.mean, self.mean))
 
     @cached_property
     def mean(self) -> Floats:
         """Estimate of (1/n) Σ x over the clipped rows, in the data's units, inside the public bounds."""
-        if not self.center:
+        if self.kind != "mean" and not self.center:
             raise ReleaseError("release must be centred to have a mean, got one that is not. Hint: release with center=True.")
+        if is_framed(self):
+            return self._mean_in_units(framed_mean(self) if self.kind == "mean" else self._moments[0], 1.0)
         encoded = mean_and_covariance(self._encoded)[0]
         if self.postprocess != "none" and self.schema is None:
             encoded = encoded / max(1.0, float(np.linalg.norm(encoded)))
+        return self._mean_in_units(encoded, self.clip_radius)
+
+    def _mean_in_units(self, encoded: Floats, unit: float) -> Floats:
+        """Return a mean of encoded rows in the data's units, inside the bounds of a schema."""
         with np.errstate(all="ignore"):
-            mean = self._offsets + self._scales * encoded
+            mean = self._offsets + self._units * unit * encoded
         if self.postprocess != "none" and self.schema is not None:
             mean = np.clip(mean, *self.schema.bounds())
         return _frozen(mean)
@@ -110,6 +130,10 @@ class Release:
     @cached_property
     def covariance(self) -> Floats:
         """Estimate of the covariance (divided by n) in the data's units; for an uncentred release this is `second_moment`."""
+        if self.kind == "mean":
+            raise ReleaseError("release must hold a covariance, got one of a mean. Hint: dpcov.covariance(..., center=True).")
+        if is_framed(self):
+            return self._in_units(self._moments[1], 1.0)
         if not self.center:
             return self.second_moment
         covariance = mean_and_covariance(self._encoded)[1]
@@ -122,8 +146,11 @@ class Release:
         """The r.m.s. Frobenius norm of the noise in the raw second moment of encoded rows (norm 1): public knowledge.
 
         Post-processing makes the error of `second_moment` smaller; clipping, a noisy n, a noisy mean, and the noisy scale of
-        `rescaled` add to it.
+        `rescaled` add to it. For answers in public coordinates: of the last one, in the units of rows (encoded, with a schema);
+        of a mean, the r.m.s. Euclidean norm.
         """
+        if is_framed(self):
+            return framed_error(self)
         answer = self.answer("second moment")
         if answer is None:
             hint = "error bounds for directions are in dpcov.bounds; with too few rows nothing is asked"
@@ -136,19 +163,31 @@ class Release:
         """The estimate of the second moment of the encoded rows, in units of the clipping radius."""
         return encoded(self)
 
-    def _in_units(self, matrix: Floats) -> Floats:
+    @cached_property
+    def _moments(self) -> tuple[Floats, Floats]:
+        """Mean and covariance in the units of the encoded rows, from an answer in public coordinates."""
         with np.errstate(all="ignore"):
-            return _frozen(matrix * np.outer(self._scales, self._scales))
+            return framed_moments(self)
+
+    def _in_units(self, matrix: Floats, unit: float | None = None) -> Floats:
+        scales = self._units * (self.clip_radius if unit is None else unit)
+        with np.errstate(all="ignore"):
+            return _frozen(matrix * np.outer(scales, scales))
 
     @property
-    def _scales(self) -> Floats:
-        """The user's units per encoded unit, for each feature."""
-        return self.clip_radius * (np.ones(self.d) if self.schema is None else self.schema.scales(self.center))
+    def _units(self) -> Floats:
+        """The user's units per encoded unit, for each feature, before rows are divided by a radius."""
+        return np.ones(self.d) if self.schema is None else self.schema.scales(self._about_midpoints)
 
     @property
     def _offsets(self) -> Floats:
         """What is encoded as 0, for each feature."""
-        return np.zeros(self.d) if self.schema is None else self.schema.offsets(self.center)
+        return np.zeros(self.d) if self.schema is None else self.schema.offsets(self._about_midpoints)
+
+    @property
+    def _about_midpoints(self) -> bool:
+        """Whether a schema encodes columns about their midpoints: where a mean is wanted."""
+        return self.center or self.kind == "mean"
 
     @property
     def directions(self) -> Floats:

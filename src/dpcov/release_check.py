@@ -10,6 +10,7 @@ from dpcov.privacy.calibrate import SPAN
 from dpcov.privacy.sphere import Bingham
 from dpcov.release import DIRECTION_BITS, NUMBERS, OPTIONS, Release
 from dpcov.release_clipped import CLIPPED, Choice, asked_radius, clipped_moment, expected_clipped
+from dpcov.release_framed import FRAMED, expected_framed
 from dpcov.schema import is_broken
 from dpcov.statistics.annulus import radii_of
 from dpcov.statistics.calibrated import LAWS, calibrated, check_tail
@@ -41,9 +42,14 @@ def check_consistent(release: Release) -> None:
         refuse("consistent", "spends that exceed the promise")
     if release.schema is not None and (release.row_norm != 1.0 or release.feature_names != release.schema.feature_names):
         refuse("consistent", "columns that are not those of its schema")
-    grid = Grid(release.row_norm, release.grid_bits, release.center)
+    framed = release.mechanism in FRAMED[release.kind]
+    grid = Grid(release.row_norm, release.grid_bits, release.center and not framed)
     moment = SecondMoment(grid, grid.width(release.d))
-    if release.mechanism in DRAWN:
+    if framed:
+        expected = expected_framed(release)
+    elif release.kind == "mean" or any(answer.frame is not None for answer in release.answers):
+        refuse("consistent", "a mean, or public coordinates, of a mechanism that has none")
+    elif release.mechanism in DRAWN:
         expected = _expected_directions(release, moment)
     elif release.mechanism in CLIPPED:
         expected = expected_clipped(release, moment)
@@ -56,7 +62,7 @@ def check_consistent(release: Release) -> None:
         answered = release.answer(SecondMoment.name)
         if answered is None or NOISE_OF_LAW.get(answered.noise.law) != release.mechanism:
             refuse("consistent", "a mechanism with another noise than its own")
-    elif release.mechanism not in (*DRAWN, *CLIPPED):
+    elif not framed and release.mechanism not in (*DRAWN, *CLIPPED):
         refuse("consistent", "a mechanism that this version does not know")
     for measure, answer, spend in zip(expected, release.answers, release.spent, strict=True):
         if measure is None:
@@ -65,7 +71,7 @@ def check_consistent(release: Release) -> None:
             measure.check(answer, spend)
         else:
             _check_answer(measure, answer, spend, release.neighbors, release.privacy)
-            if answer.radii != radii_of(getattr(measure, "grid", grid), grid):
+            if answer.radii != (() if framed else radii_of(getattr(measure, "grid", grid), grid)):
                 refuse("consistent", f"a {measure.name} of other rows")
     if release.neighbors != REPLACE and release.n != _noisy_n(release, grid):
         refuse("consistent", "an n that is not the noisy count")

@@ -51,6 +51,10 @@ class Choice:
         place, per_octave, rows = answer.integers.tolist()
         if not 1 <= per_octave <= FINEST or not 0 <= place <= DEEPEST * per_octave or rows < 0:
             refuse("consistent", f"a {self.name} that is none")
+        self.check_paid(answer, spend)
+
+    def check_paid(self, answer: Answer, spend: Spend) -> None:
+        """Refuse more precision than was paid for."""
         law, paid = answer.noise, spend.budget
         if law.law != self.law or spend.noise != law.law or not isinstance(paid, PureDP | ZCDP):
             refuse("consistent", f"a {self.name} that was not paid for")
@@ -78,16 +82,16 @@ def clipped_moment(release: Release, moment: SecondMoment) -> SecondMoment:
     """Return the statistic of rows clipped where the answers and the options say."""
     place = release.answer(Bias.name) or release.answer(Quantile.name)
     clip = release.options.get("clip")
-    radius = moment.grid.row_norm
+    radius = _whole(moment).row_norm
     if place is not None and len(place.integers) == 3 and place.integers[1] > 0:
         radius *= float(np.exp2(-place.integers[0] / place.integers[1]))
         if release.mechanism == "rescaled" and moment.d == 1:
-            radius = min(SINGLE_REACH * radius, moment.grid.row_norm)
+            radius = min(SINGLE_REACH * radius, _whole(moment).row_norm)
     elif isinstance(clip, float):
         radius = clip
     answer = release.answer(SecondMoment.name)
     found = answer.radii if answer is not None else ()
-    if len(found) > 1 or not math.isclose(found[0] if found else moment.grid.row_norm, radius, rel_tol=1e-12):
+    if len(found) > 1 or not math.isclose(found[0] if found else _whole(moment).row_norm, radius, rel_tol=1e-12):
         refuse("consistent", "a second moment of rows with another radius")
     return _of_radii(moment, found)
 
@@ -120,7 +124,7 @@ def _given_back(release: Release, moment: SecondMoment) -> list[Measure]:
     if answer is None:
         return []
     inner = release.answer(SecondMoment.name)
-    if len(answer.radii) != 2 or inner is None or answer.radii[:1] != (inner.radii or (moment.grid.row_norm,)):
+    if len(answer.radii) != 2 or inner is None or answer.radii[:1] != (inner.radii or (_whole(moment).row_norm,)):
         refuse("consistent", "a scale of rows with another radius")
     removed = _of_radii(moment, answer.radii)
     return [Overlap(removed, np.eye(moment.d), np.zeros(moment.d))]
@@ -130,15 +134,14 @@ def _radius_of_trace(release: Release, moment: SecondMoment) -> Grid:
     answer, place = release.answer(Trace.name), release.answer(Radius.name)
     grid = _of_radii(moment, () if answer is None else answer.radii).grid
     halvings = 0.0 if place is None or len(place.integers) != 3 else float(place.integers[0])
-    if not isinstance(grid, Grid) or not math.isclose(grid.row_norm, moment.grid.row_norm * 2.0**-halvings, rel_tol=1e-12):
+    if not isinstance(grid, Grid) or not math.isclose(grid.row_norm, _whole(moment).row_norm * 2.0**-halvings, rel_tol=1e-12):
         refuse("consistent", "a trace of other rows")
     return grid
 
 
 def _of_radii(moment: SecondMoment, radii: tuple[float, ...]) -> SecondMoment:
     """Return the statistic of the rows that an answer says it is about."""
-    whole = moment.grid
-    assert isinstance(whole, Grid)
+    whole = _whole(moment)
     try:
         grids = [Grid(radius, whole.bits, whole.center) for radius in radii]
         if any(radius > whole.row_norm for radius in radii):
@@ -148,3 +151,9 @@ def _of_radii(moment: SecondMoment, radii: tuple[float, ...]) -> SecondMoment:
         return SecondMoment(grids[0] if len(grids) == 1 else Annulus(*grids), moment.d)
     except (ParameterError, TypeError):
         refuse("consistent", "radii that are none")
+
+
+def _whole(moment: SecondMoment) -> Grid:
+    """Return the grid of unclipped rows."""
+    assert isinstance(moment.grid, Grid)
+    return moment.grid

@@ -18,6 +18,7 @@ import numpy as np
 
 from dpcov.answer import Answer, Spend
 from dpcov.errors import EngineError, ParameterError, SchemaError
+from dpcov.frame_file import frame_record, read_frame
 from dpcov.paths import checked_path, write_whole
 from dpcov.privacy.budget import NOTIONS, Budget
 from dpcov.privacy.choice import Exponential, SparseVector
@@ -33,8 +34,8 @@ from dpcov.statistics.moments import NEIGHBORS
 from dpcov.strict_json import Fields, each, read_object, refuse
 
 FORMAT = "dpcov release"
-FORMAT_VERSION = 3
-"""2 added encoding.center and encoding.schema, 3 the radii of answers; an older file has none of them."""
+FORMAT_VERSION = 4
+"""2 added encoding.center and encoding.schema, 3 the radii of answers, 4 their frames; an older file has none of them."""
 
 KINDS: tuple[type[NoiseLaw], ...] = (*LAWS.values(), Bingham, Exponential, SparseVector)
 KIND_OF_LAW = {kind.law: kind for kind in KINDS}
@@ -102,6 +103,8 @@ def _bring_up_to_date(record: dict[str, Any], version: int) -> None:
     answers = record.get("answers")
     if version < 3 and isinstance(answers, list):
         added += [(answer, {"radii": []}) for answer in answers]
+    if version < 4 and isinstance(answers, list):
+        added += [(answer, {"frame": {}}) for answer in answers]
     for part, fields in added:
         if isinstance(part, dict):
             if fields.keys() & part.keys():
@@ -136,6 +139,7 @@ def _to_record(release: Release) -> dict[str, Any]:
                 "statistic": answer.statistic,
                 "unit_bits": answer.unit_bits,
                 "radii": list(answer.radii),
+                "frame": {} if answer.frame is None else frame_record(answer.frame),
                 "noise": {
                     "law": answer.noise.law,
                     "numerics": answer.noise.numerics,
@@ -155,7 +159,7 @@ def _from_record(record: dict[str, Any]) -> Release:
     encoding = Fields(fields.take("encoding", dict), "encoding")
     release = Release(
         dpcov_version=fields.take("dpcov_version", str),
-        kind=fields.choice("kind", ["covariance"]),
+        kind=fields.choice("kind", ["covariance", "mean"]),
         privacy=_budget(fields.take("privacy", dict)),
         neighbors=fields.choice("neighbors", NEIGHBORS),
         seeded=fields.take("seeded", bool),
@@ -227,6 +231,7 @@ def _answer(record: dict[str, Any]) -> Answer:
         unit_bits=fields.take("unit_bits", int),
         noise=noise,
         radii=tuple(each(fields.take("radii", list), float, "radii")),
+        frame=read_frame(fields.take("frame", dict)),
     )
     fields.end()
     return answer

@@ -24,6 +24,7 @@ from dpcov.privacy.noise import NoiseLaw
 from dpcov.release import Release
 from dpcov.replay_cost import allowed, answer_cost, directions_cost, pick_cost
 from dpcov.sources.base import Source
+from dpcov.statistics.bins import Rank
 from dpcov.statistics.choices import Bias, Quantile, Radius
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.measure import Measure
@@ -66,7 +67,7 @@ class _Drawn:
 
 @dataclass(frozen=True)
 class _Picked:
-    question: Quantile | Radius | Bias
+    question: Quantile | Rank | Radius | Bias
     law: Exponential | SparseVector
     counts: NDArray[np.int64]
     index: int
@@ -115,7 +116,7 @@ class _RecordingCurator(Curator):
     def _noise(self, statistic: Measure, law: NoiseLaw) -> NDArray[np.int64]:
         return super()._draw(statistic, law)
 
-    def _choice(self, question: Quantile, counts: NDArray[np.int64], law: Exponential) -> int:
+    def _choice(self, question: Quantile | Rank, counts: NDArray[np.int64], law: Exponential) -> int:
         return self._pick(_Picked(question, law, counts, super()._choice(question, counts, law)))
 
     def _search(self, question: Radius | Bias, counts: NDArray[np.int64], law: SparseVector) -> int:

@@ -14,6 +14,7 @@ from dpcov.privacy.calibrate import log_analytic_delta
 from dpcov.privacy.choice import Exponential, SparseVector
 from dpcov.privacy.matrix import FrobeniusNoise, WishartDifference
 from dpcov.privacy.noise import DiscreteGaussian, DiscreteLaplace, NoiseLaw
+from dpcov.statistics.bins import Rank
 from dpcov.statistics.choices import Bias, Quantile, Radius
 from dpcov.statistics.measure import Measure
 
@@ -38,14 +39,14 @@ def directions_cost(differences: list[Floats], concentrations: list[float], char
 
 
 def pick_cost(
-    question: Quantile | Radius | Bias, law: Exponential | SparseVector, one: Integers, other: Integers, charged: Budget
+    question: Quantile | Rank | Radius | Bias, law: Exponential | SparseVector, one: Integers, other: Integers, charged: Budget
 ) -> Fraction:
     """Price a choice by the range of the change of its scores, a search by the largest move of its queries.
 
     Queries that all move one way shift the threshold and the query that stops by at most that move; else the latter by twice.
     """
     if isinstance(law, Exponential):
-        assert isinstance(question, Quantile)
+        assert isinstance(question, Quantile | Rank)
         moved = question.scores(one) - question.scores(other)
         epsilon = law.rate * int(moved.max() - moved.min())
         return epsilon**2 / 8 if isinstance(charged, ZCDP) else epsilon

@@ -19,6 +19,7 @@ from dpcov.privacy.budget import Budget
 from dpcov.privacy.choice import Exponential, SparseVector
 from dpcov.privacy.noise import NoiseLaw
 from dpcov.schema import Schema
+from dpcov.statistics.bins import Rank
 from dpcov.statistics.choices import Bias, Quantile, Radius
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.measure import Measure, Statistic, Summable
@@ -35,6 +36,7 @@ class NoSource:
     d: int
     schema: Schema | None = None
     rereadable: bool = True
+    ordered: bool = True
 
     @property
     def known_n(self) -> int:
@@ -99,7 +101,7 @@ class ScriptedCurator(Curator):
         entries = pack(answer) if answer.ndim == 2 else answer.reshape(-1)
         return np.rint(np.ldexp(entries, statistic.unit_bits)).astype(np.int64)
 
-    def _choice(self, question: Quantile, counts: NDArray[np.int64], law: Exponential) -> int:  # noqa: ARG002
+    def _choice(self, question: Quantile | Rank, counts: NDArray[np.int64], law: Exponential) -> int:  # noqa: ARG002
         """Return the best radius."""
         return int(np.argmax(question.scores(counts)))
 

@@ -21,6 +21,7 @@ from dpcov.privacy.choice import Exponential, SparseVector
 from dpcov.privacy.noise import NoiseLaw
 from dpcov.release import Option, Release
 from dpcov.schema import Schema
+from dpcov.statistics.bins import Rank
 from dpcov.statistics.calibrated import LAWS, noise_for
 from dpcov.statistics.choices import Bias, Quantile, Radius
 from dpcov.statistics.grid import Grid, checked_row_norm
@@ -39,6 +40,7 @@ class Shape:
     schema: Schema | None = None
     known_n: int | None = None
     rereadable: bool = True
+    ordered: bool = True
 
     @property
     def n(self) -> int:
@@ -74,7 +76,7 @@ class Rehearsal(Curator):
         moment, self.removed = self.clipped_pair(inner, outer).members
         return moment, self.removed
 
-    def _choice(self, question: Quantile, counts: NDArray[np.int64], law: Exponential) -> int:  # noqa: ARG002
+    def _choice(self, question: Quantile | Rank, counts: NDArray[np.int64], law: Exponential) -> int:  # noqa: ARG002
         return 1
 
     def _search(self, question: Radius | Bias, counts: NDArray[np.int64], law: SparseVector) -> int:  # noqa: ARG002
@@ -92,6 +94,7 @@ class Rehearsal(Curator):
             statistic.unit_bits,
             law,
             self._radii(statistic),
+            self._frame(statistic),
         )
         self._record(Spend(statistic.name, law.law, budget), answer)
         return answer

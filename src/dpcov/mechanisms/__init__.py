@@ -9,8 +9,10 @@ from typing import Any
 from dpcov.errors import ParameterError, check_choice
 from dpcov.mechanisms.adaptive import adaptive
 from dpcov.mechanisms.auto import ADDITIVE, auto
+from dpcov.mechanisms.coinpress import coinpress
 from dpcov.mechanisms.eigenvectors import eigenvectors
 from dpcov.mechanisms.kapralov_talwar import kapralov_talwar
+from dpcov.mechanisms.means import MEANS
 from dpcov.mechanisms.projection import projection
 from dpcov.mechanisms.rescaled import rescaled
 from dpcov.mechanisms.separate import separate
@@ -26,15 +28,17 @@ MECHANISMS: dict[str, dict[str, Mechanism]] = {
         "separate": separate,
         "adaptive": adaptive,
         "rescaled": rescaled,
+        "coinpress": coinpress,
         "eigenvectors": eigenvectors,
         "kapralov-talwar": kapralov_talwar,
-    }
+    },
+    "mean": MEANS,
 }
 
 
 def options_of(mechanism: Mechanism) -> dict[str, Any]:
     """Return the options of a mechanism with their defaults; None: it must be given."""
-    own = {"curator", "budget", "postprocess"}
+    own = {"curator", "budget", "postprocess", "origin"}
     parameters = inspect.signature(mechanism).parameters.values()
     return {p.name: None if p.default is p.empty else p.default for p in parameters if p.name not in own}
 

@@ -20,7 +20,7 @@ class ArraySource:
     """A two-dimensional numeric array, read block by block and never written to. Its columns are called x0, x1 and so on."""
 
     schema = None
-    rereadable = True
+    rereadable = ordered = True
 
     def __init__(
         self,

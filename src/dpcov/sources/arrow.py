@@ -77,6 +77,11 @@ class ArrowSource:
         return self._table.rereadable
 
     @property
+    def ordered(self) -> bool:
+        """Whether the order of rows is part of the table."""
+        return self._table.ordered
+
+    @property
     def d(self) -> int:
         """The number of features."""
         return len(self.feature_names)

@@ -69,6 +69,11 @@ class Source(Protocol):
         """Whether the rows can be read again: not so of some streams."""
         ...
 
+    @property
+    def ordered(self) -> bool:
+        """Whether the order of rows is part of the data: not so of queries and other streams."""
+        ...
+
     def total(self, statistic: Summable) -> NDArray[np.int64]:
         """Return the sum of the statistic over all rows."""
         ...

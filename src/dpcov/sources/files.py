@@ -53,7 +53,7 @@ class ParquetTable:
     """A Parquet file, read a few thousand rows at a time."""
 
     parsed = False
-    rereadable = True
+    rereadable = ordered = True
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -87,7 +87,7 @@ class CsvTable:
     """A CSV file with a line of names: every cell is text, and what it stands for is decided cell by cell."""
 
     parsed = True
-    rereadable = True
+    rereadable = ordered = True
     rows = None
 
     def __init__(self, path: Path, separator: str, compression: str | None) -> None:

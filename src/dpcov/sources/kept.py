@@ -20,7 +20,7 @@ SUMS = 32  # are kept: most questions are asked again and again
 class KeptSource:
     """The encoded rows of another source, which is read once and completely."""
 
-    rereadable = True
+    rereadable = ordered = True
 
     def __init__(self, source: Source) -> None:
         keep = _Keep()

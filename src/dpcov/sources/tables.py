@@ -36,6 +36,11 @@ class Table(Protocol):
         ...
 
     @property
+    def ordered(self) -> bool:
+        """Whether the order of rows is part of the data: not so of queries and other streams."""
+        ...
+
+    @property
     def names(self) -> list[str]:
         """The names of the columns, in order; a name may stand twice."""
         ...
@@ -71,7 +76,8 @@ class StreamTable:
         rows = getattr(data, "num_rows", getattr(data, "height", None))
         self.rows = rows if isinstance(rows, int) else None
         # A table in memory, or a relation, which runs its query again; of anything else nothing is known.
-        self.rereadable = self.rows is not None or type(data).__module__.split(".")[0] in ("duckdb", "_duckdb")
+        self.ordered = self.rows is not None
+        self.rereadable = self.ordered or type(data).__module__.split(".")[0] in ("duckdb", "_duckdb")
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[tuple[Batch, float | None]]:  # noqa: ARG002
         """Stream the whole table, in batches as it has them, and keep the columns."""
@@ -89,7 +95,7 @@ class PandasTable:
     """A pandas frame, converted slice by slice: the whole conversion would copy it and infer types from values."""
 
     parsed = False
-    rereadable = True
+    rereadable = ordered = True
 
     def __init__(self, data: Any) -> None:
         self._data = data
@@ -112,7 +118,7 @@ class ArrayTable:
     """The columns of a numeric array, under given names."""
 
     parsed = False
-    rereadable = True
+    rereadable = ordered = True
 
     def __init__(self, array: NDArray[np.generic], names: Sequence[str]) -> None:
         self._array = array

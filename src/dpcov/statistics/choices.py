@@ -36,17 +36,29 @@ def outside(counts: Integers) -> Integers:
 
 @dataclass(frozen=True)
 class Quantile:
-    """Which radius, of each ``every``-th, has about ``rows`` rows outside; the larger radii are a little likelier: ∝ τ^¼."""
+    """Which radius, of each ``every``-th, has about ``rows`` rows outside.
+
+    ``prior`` are public weights, one for each of them; by default the larger radii are a little likelier: ∝ τ^¼.
+    """
 
     norms: Norms
     rows: int
     every: int = 1
+    prior: tuple[int, ...] = ()
     name = "radius"
 
     def __post_init__(self) -> None:
         check_rows(self.rows)
         if type(self.every) is not int or not 1 <= self.every <= self.norms.last or self.norms.last % self.every:
             raise ParameterError("every must divide the number of radii, got another. Hint: 1, 2, 4 or 8.")
+        known = type(self.prior) is tuple and all(type(weight) is int and 1 <= weight <= 2**30 for weight in self.prior)
+        if not known or len(self.prior) not in (0, self.norms.last // self.every + 1):
+            raise ParameterError("prior must be an integer from 1 to 2**30 for each radius, got others. Hint: leave it out.")
+
+    @property
+    def counted(self) -> Norms:
+        """The counts that it is about."""
+        return self.norms
 
     def scores(self, counts: Integers) -> Integers:
         """Return −max(Nₖ − M, M − Nₖ₊₁, 0): how many rows must change before τₖ is the M-th largest norm's."""
@@ -55,13 +67,15 @@ class Quantile:
 
     @property
     def weights(self) -> Integers:
-        """Public integers ∝ τ^¼."""
+        """Public integers: the prior, or ∝ τ^¼."""
+        if self.prior:
+            return np.array(self.prior, dtype=np.int64)
         weights = np.rint(self.norms.radii[:: self.every] ** 0.25 * 2**WEIGHT_BITS)
         return np.asarray(np.maximum(weights, 1.0), dtype=np.int64)
 
-    def place(self, index: int) -> int:
-        """Return which radius the index means."""
-        return index * self.every
+    def record(self, index: int) -> list[int]:
+        """Return k and q of the chosen radius 2^{−k/q}, and how many rows were to lie outside."""
+        return [index * self.every, self.norms.per_octave, self.rows]
 
 
 @dataclass(frozen=True)
@@ -76,6 +90,11 @@ class Radius:
     def __post_init__(self) -> None:
         check_rows(self.rows)
 
+    @property
+    def counted(self) -> Norms:
+        """The counts that it is about."""
+        return self.norms
+
     def values(self, counts: Integers) -> Integers:
         """Return minus the number of rows outside, for τ_L, τ_{L−1}, …, τ₀."""
         return -outside(counts)[-2::-1]
@@ -85,9 +104,9 @@ class Radius:
         """What a query must reach."""
         return -self.rows
 
-    def place(self, index: int) -> int:
-        """Return which radius the index means; beyond the last query it is the largest."""
-        return max(self.norms.last - index, 0)
+    def record(self, index: int) -> list[int]:
+        """Return k and q of the radius 2^{−k/q}, the largest beyond the last query, and how many rows may lie outside."""
+        return [max(self.norms.last - index, 0), self.norms.per_octave, self.rows]
 
 
 @dataclass(frozen=True)
@@ -103,7 +122,6 @@ class Bias:
     name = "threshold"
     step = 2**BIAS_BITS
     threshold = 0
-    rows = 0
 
     def __post_init__(self) -> None:
         if self.norms.per_octave != 1 or type(self.first) is not int or not 0 <= self.first <= self.norms.last:
@@ -112,6 +130,11 @@ class Bias:
         known = type(self.noises) is tuple and all(type(noise) is int and abs(noise) <= LARGEST for noise in self.noises)
         if len(self.noises) != self.norms.last + 1 - self.first or not known:
             raise ParameterError("noises must be an integer for each radius, got others. Hint: in steps of 2**-16.")
+
+    @property
+    def counted(self) -> Norms:
+        """The counts that it is about."""
+        return self.norms
 
     def values(self, counts: Integers) -> Integers:
         """Return bias minus noise for τ_first and each smaller radius."""
@@ -122,11 +145,10 @@ class Bias:
         lost = np.maximum(size[None, :] - size[:, None], 0)  # [k, b]: what a row of bin b loses at τₖ
         return np.asarray(lost @ kept - np.array(self.noises, dtype=np.int64))
 
-    def place(self, index: int) -> int:
-        """Return the radius before the one that the index means."""
-        return min(self.first + max(index - 1, 0), self.norms.last)
+    def record(self, index: int) -> list[int]:
+        """Return k and q of the radius 2^{−k/q} before the one that the index means; no rows are wanted outside."""
+        return [min(self.first + max(index - 1, 0), self.norms.last), self.norms.per_octave, 0]
 
 
-CHOSEN = (Quantile,)
 SEARCHED = (Radius, Bias)
-"""What is proved: a curator chooses and searches nothing else."""
+"""What is proved: a curator searches nothing else."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError
 from dpcov.statistics.annulus import Annulus
+from dpcov.statistics.frames import Ball, Ellipsoid
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.moments import SecondMoment
 
@@ -31,7 +32,7 @@ class OfMoment:
         return self.moment.d
 
     @property
-    def grid(self) -> Grid | Annulus:
+    def grid(self) -> Grid | Annulus | Ball | Ellipsoid:
         """The encoding of rows."""
         return self.moment.grid
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,7 @@ class Grid:
     row_norm: float
     bits: int = DEFAULT_BITS
     center: bool = False
+    finest: ClassVar[int] = DEFAULT_BITS
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "row_norm", checked_row_norm(self.row_norm, SMALLEST_RADIUS))
@@ -69,7 +70,7 @@ class Grid:
             raise ParameterError(
                 "bits must be an int and center True or False, got others. Hint: 16 and False are the defaults."
             )
-        check_real("bits", self.bits, "between 1 and 16", 1, DEFAULT_BITS, "16 is the default")
+        check_real("bits", self.bits, f"between 1 and {self.finest}", 1, self.finest, "16 is the default")
 
     @property
     def one(self) -> int:
@@ -98,6 +99,10 @@ class Grid:
     def width(self, d: int) -> int:
         """Return how many coordinates a row of d columns has."""
         return d + self.center
+
+    def placed(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the rows themselves: they are seen from 0."""
+        return rows
 
     def encode(self, rows: NDArray[np.float64], *, scratch: bool = False) -> NDArray[np.float64]:
         """Return integer rows z, held in float64, with ‖z‖² ≤ 4ᵇⁱᵗˢ, exactly, for any floats whatsoever.
@@ -159,10 +164,10 @@ class Grid:
         return z, squared_norms(z), far
 
 
-def checked_row_norm(row_norm: float, least: float = SMALLEST_ROW_NORM) -> float:
+def checked_row_norm(row_norm: float, least: float = SMALLEST_ROW_NORM, name: str = "row_norm") -> float:
     """Return a bound on the norm of rows, or refuse one whose squares are no ordinary floats."""
     rule, hint = f"a finite number between {least:g} and 1e150", "use units in which rows have a sensible size"
-    return check_real("row_norm", row_norm, rule, least, 1e150, hint)
+    return check_real(name, row_norm, rule, least, 1e150, hint)
 
 
 def shrunk(x: NDArray[np.float64], norms: NDArray[np.float64], radius_squared: int) -> NDArray[np.float64]:

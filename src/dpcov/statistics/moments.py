@@ -1,7 +1,7 @@
 """Count, sum and second moment of the integer rows, with their sensitivities.
 
-Sensitivities are in integers, or rounded up, for rows with ‖z‖ ≤ R = 2ᵏ (proofs in docs/mechanisms/); rows of an `Annulus` have
-‖z‖² ≤ ``reach`` < R²:
+Sensitivities are in integers, or rounded up, for rows with ‖z‖ ≤ R = 2ᵏ (proofs in docs/mechanisms/); rows of an `Annulus` or a
+`Box` have ‖z‖² ≤ ``reach`` in place of R²:
 
 ==============  ====================  ====================================================  ============
 statistic       distance              replace                                               add-remove
@@ -25,6 +25,7 @@ import numpy as np
 from dpcov.errors import check_choice
 from dpcov.linalg import pack, sqrt_up, triangle_size
 from dpcov.statistics.annulus import Annulus
+from dpcov.statistics.frames import Ball, Box, Ellipsoid
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.measure import Integers, Part, Rows
 
@@ -79,7 +80,7 @@ class Count:
 class Sum:
     """Σ z over the integer rows."""
 
-    grid: Grid
+    grid: Grid | Ball | Box | Ellipsoid
     d: int
     name = "sum"
 
@@ -113,11 +114,11 @@ class Sum:
 
     def sensitivity_squared(self, neighbors: str) -> int:
         """‖z − z′‖² ≤ (2R)² by the triangle inequality; ‖z‖² ≤ R²."""
-        return {REPLACE: 4, ADD_REMOVE: 1}[neighbors] * self.grid.one**2
+        return {REPLACE: 4, ADD_REMOVE: 1}[neighbors] * self.grid.reach
 
     def sensitivity_l1(self, neighbors: str) -> Fraction:
         """‖z‖₁ ≤ √d·‖z‖."""
-        return {REPLACE: 2, ADD_REMOVE: 1}[neighbors] * sqrt_up(Fraction(self.d)) * self.grid.one
+        return {REPLACE: 2, ADD_REMOVE: 1}[neighbors] * sqrt_up(Fraction(self.d * self.grid.reach))
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ class SecondMoment:
     In the squared Frobenius distance a diagonal entry counts once and an upper one twice: those are the weights.
     """
 
-    grid: Grid | Annulus
+    grid: Grid | Annulus | Ball | Ellipsoid
     d: int
     name = "second moment"
 

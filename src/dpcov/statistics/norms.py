@@ -11,7 +11,7 @@ rows outside a radius   absolute, all one way      1           1
 `Trace`                 absolute                   R²          R²
 ======================  =========================  ==========  ==========
 
-A bin is a function of its row alone (`lengths`).
+A bin is a function of its row alone (`lengths`). Norms are seen from 0, or from the centre of a `Ball`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError
+from dpcov.statistics.frames import Ball, Ellipsoid
 from dpcov.statistics.grid import SMALLEST_RADIUS, Grid, squared_norms
 from dpcov.statistics.lengths import longer_than
 from dpcov.statistics.measure import Integers, Part, Rows
@@ -33,7 +34,7 @@ from dpcov.statistics.moments import ADD_REMOVE, EXACT, REPLACE
 class Norms:
     """How many rows there are in each bin of the norm: ``per_octave`` bins to a factor of two, over ``octaves``."""
 
-    grid: Grid
+    grid: Grid | Ball
     d: int
     per_octave: int
     octaves: int
@@ -78,7 +79,8 @@ class Norms:
 
     def bins(self, rows: Rows) -> NDArray[np.int64]:
         """Return each row's bin: how many of τ₁, τ₂, … it is not longer than."""
-        return np.asarray(self.last - longer_than(rows, self.radii[:0:-1] * self.grid.row_norm, self.per_octave))
+        radii = self.radii[:0:-1] * self.grid.row_norm
+        return np.asarray(self.last - longer_than(self.grid.placed(rows), radii, self.per_octave))
 
     def sensitivity_squared(self, neighbors: str) -> int:
         """One bin loses a row and another gains one; or one bin changes."""
@@ -93,7 +95,7 @@ class Norms:
 class Trace:
     """Σ ‖z‖² over the integer rows."""
 
-    grid: Grid
+    grid: Grid | Ball | Ellipsoid
     d: int
     name = "trace"
     shape = (1,)

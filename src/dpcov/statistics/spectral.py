@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -24,10 +25,12 @@ from dpcov.errors import ParameterError
 from dpcov.linalg import sqrt_up, unpack
 from dpcov.privacy.sphere import eigenvalues
 from dpcov.statistics.annulus import Annulus
+from dpcov.statistics.bins import Bins
 from dpcov.statistics.derived import VALUE_BITS, Floats, OfMoment, checked_basis
+from dpcov.statistics.frames import FRAMED, Ball, Box, Ellipsoid
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.measure import Integers, Measure, Part
-from dpcov.statistics.moments import ADD_REMOVE, REPLACE, STATISTICS, SecondMoment
+from dpcov.statistics.moments import ADD_REMOVE, REPLACE, STATISTICS, SecondMoment, Sum
 from dpcov.statistics.norms import Norms, Trace
 from dpcov.statistics.overlap import Overlap
 
@@ -116,7 +119,7 @@ class Diagonal(Values):
         return hash((self.moment, self.count))
 
 
-ANSWERED: tuple[type, ...] = (*STATISTICS, Norms, Trace, Spectrum, Diagonal, Overlap)
+ANSWERED: tuple[type, ...] = (*STATISTICS, Norms, Trace, Bins, Spectrum, Diagonal, Overlap)
 PEELED: tuple[type, ...] = (Values, Quotients)
 """What is proved: a curator answers nothing else, at once or direction by direction."""
 
@@ -128,7 +131,10 @@ def check_measure(measure: Measure, moment: SecondMoment, known: tuple[type, ...
     """
     grid = getattr(measure, "grid", moment.grid)
     d = getattr(measure, "d", moment.d)
-    fits = type(d) is int and d == moment.d and _is_within(grid, moment.grid)
+    if type(grid) in FRAMED:  # its own clip holds for any centre and any extent
+        fits = _is_framed(measure, moment)
+    else:
+        fits = type(d) is int and d == moment.d and _is_within(grid, moment.grid)
     if isinstance(measure, OfMoment):
         fits = fits and type(measure.moment) is SecondMoment
     if isinstance(measure, Values):
@@ -136,6 +142,18 @@ def check_measure(measure: Measure, moment: SecondMoment, known: tuple[type, ...
         fits = fits and (not isinstance(measure, Spectrum) or measure.count == moment.d)
     if type(measure) not in known or not fits:
         raise ParameterError("statistic must be one of this curator's rows, got another. Hint: curator.second_moment().")
+
+
+def _is_framed(measure: Any, moment: SecondMoment) -> bool:
+    """Whether a sum over rows in a public frame has the coordinates of this curator's rows, and a clip for its own map."""
+    grid, whole = measure.grid, moment.grid
+    shapes = {Sum: FRAMED, SecondMoment: (Ball, Ellipsoid), Trace: (Ball, Ellipsoid), Norms: (Ball,), Bins: (Box,)}
+    return (
+        type(grid) in shapes.get(type(measure), ())
+        and type(measure.d) is int
+        and measure.d == moment.d == len(grid.centre)
+        and (grid.bits, grid.center) == (whole.bits, whole.center)
+    )
 
 
 def _is_within(grid: object, whole: object) -> bool:

@@ -1,0 +1,39 @@
+"""The public bounds of `coinpress`: two positive definite matrices, one at most the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpcov.errors import ParameterError
+from dpcov.linalg import whitener_of
+from dpcov.mechanisms.means.common import Floats, checked_covariance
+
+DEFAULT_CONDITION = 1e6
+SLACK = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """The whitener of the upper bound, and by how much that can exceed the lower one."""
+
+    whitener: Floats
+    condition: float
+
+
+def checked_bounds(upper: ArrayLike | None, lower: ArrayLike | None, row_norm: float, d: int) -> Bounds:
+    """Return the bounds that were given, or those that follow from a public bound on the norm of rows."""
+    top = checked_covariance(row_norm**2 if upper is None else upper, d, "upper")
+    if lower is None:
+        bottom = top / DEFAULT_CONDITION if upper is None else np.eye(d)
+    else:
+        bottom = checked_covariance(lower, d, "lower")
+    whitener = whitener_of(top)
+    relative = np.linalg.eigvalsh(whitener @ bottom @ whitener.T)
+    if relative[-1] > 1 + SLACK:
+        raise ParameterError(
+            "upper must be at least lower, in every direction, got less. Hint: lower is 1 where only upper is given."
+        )
+    return Bounds(whitener, max(1.0, float(1 / relative[0])))

@@ -1,0 +1,174 @@
+r"""The public rule behind `coinpress` for covariances: where each round clips, how many rounds there are, and what they cost.
+
+In the coordinates y = Wx of a round let T bound the trace of the covariance of y and λ its largest eigenvalue. A Gaussian row
+has ‖y‖² ≤ T + 2√(TλL) + 2Lλ but for a probability e⁻ᴸ. The noise of the round has deviation s = γ²·u/n on the diagonal, with u
+that of rows of norm 1, and norm about s√(2d).
+
+The last round clips harder, at γ² = (T/d)·x, with x the best compromise of noise and what clipping takes from Gaussian rows:
+
+.. math:: \Big(\frac{xu}{n}\Big)^2 \frac{d(d+1)}{2} + w\,d\,\Big(1 - \frac{E\min(\chi^2_d, x)}{d}\Big)^2
+
+The weight w is small where the scale is bought back afterwards. To choose the number of rounds the recursion is followed for
+two spectra between the public bounds, the worse of which counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from dpcov.bounds import isometric_operator_norm
+from dpcov.errors import ParameterError
+from dpcov.mechanisms.means.common import Noise
+from dpcov.mechanisms.means.rounds import ENOUGH, norm_bound, shares_of, step_beta
+
+LAST_SHARES = tuple(Fraction(percent, 100) for percent in (50, 60, 70, 75, 80, 85, 90))
+MOST_ROUNDS = 20
+FEW_COLUMNS = 2  # no scale is bought back: there is little but scale in so few numbers
+SCALE_SHARE = Fraction(1, 20)  # of the whole budget
+MARGIN = 2.0  # deviations of the noise in a trace
+CAUTIOUS_LOG = math.log(5.0)
+BOLD_LOG = math.log(2.5)
+SCALE_WEIGHT = 0.1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The shares of the rounds, and the Mahalanobis error that is expected of the last one."""
+
+    shares: tuple[Fraction, ...]
+    error: float
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How rounds clip and widen: few columns are treated with caution, and plans are made with it."""
+
+    d: int
+    cautious: bool
+
+    def clip_squared(self, trace: float, largest: float) -> float:
+        """Return γ² for rows whose covariance has this trace and largest eigenvalue."""
+        log = CAUTIOUS_LOG if self.cautious else BOLD_LOG
+        return trace + 2 * math.sqrt(trace * largest * log) + 2 * log * largest
+
+    def widening(self, deviation: float) -> float:
+        """Return what is added to eigenvalues for noise of this deviation."""
+        return (1.0 if self.cautious else 0.5) * deviation * math.sqrt(2 * self.d)
+
+    def last_clip(self, n: int, unit: float) -> float:
+        """Return x: where the last round clips, for a trace of d."""
+        return best_clip(n, self.d, unit, 1.0 if self.cautious else SCALE_WEIGHT)
+
+
+def kept(x: float | np.ndarray, d: int) -> float | np.ndarray:
+    """Return E min(χ²_d, x)/d: what clipping leaves of a Gaussian's second moment."""
+    from scipy.special import gammainc
+
+    return gammainc(d / 2 + 1, np.asarray(x) / 2) + np.asarray(x) / d * (1 - gammainc(d / 2, np.asarray(x) / 2))
+
+
+@lru_cache(maxsize=1024)
+def best_clip(n: int, d: int, unit: float, weight: float) -> float:
+    """Return the x that balances noise against clipping."""
+    places = np.linspace(d, d + 6 * math.sqrt(2 * d) + 12, 80)
+    squares = (places * unit / n) ** 2 * d * (d + 1) / 2 + weight * d * (1 - kept(places, d)) ** 2
+    return float(places[int(np.argmin(squares))])
+
+
+@lru_cache(maxsize=256)
+def plan(condition: float, n: int, d: int, noise: Noise, rounds: int | None, beta: float | None) -> Plan:
+    """Return the plan for a covariance between bounds that are ``condition`` apart; ``beta``: with proved constants."""
+    counts = [rounds] if rounds else range(1, MOST_ROUNDS + 1)
+    found = [min(_plans(condition, n, d, noise, count, beta), key=lambda one: one.error) for count in counts]
+    least = min(one.error for one in found)
+    if not math.isfinite(least):
+        return found[0]  # hopeless: the fewest questions
+    return next(one for one in found if one.error <= least * ENOUGH)
+
+
+def _plans(condition: float, n: int, d: int, noise: Noise, rounds: int, beta: float | None) -> Iterator[Plan]:
+    """Yield a plan of so many rounds for each share of the last one."""
+    for last in LAST_SHARES if rounds > 1 else (Fraction(1),):
+        shares = shares_of(rounds, last)
+        spectra = [(d - d // 2, d // 2), (d, 0)] if d > 1 else [(1, 0)]
+        if beta is None:
+            error = max(_expected(condition, n, d, noise, shares, low, high) for low, high in spectra)
+        else:
+            error = max(_proved(condition, n, d, noise, shares, beta, low, high) for low, high in spectra)
+        yield Plan(shares, error)
+
+
+def _expected(condition: float, n: int, d: int, noise: Noise, shares: tuple[Fraction, ...], low: int, high: int) -> float:
+    """Follow the rounds for ``low`` eigenvalues at the lower bound and ``high`` at the upper; return the error of the last."""
+    rule = Rule(d, cautious=True)
+    small, large = 1 / condition, 1.0
+    trace, largest = float(d), 1.0
+    for share in shares[:-1]:
+        s = rule.clip_squared(trace, largest) * noise.deviation(float(share)) / n
+        small_wide, large_wide = small + rule.widening(s), large + rule.widening(s)
+        margin = MARGIN * s * math.sqrt(low / small_wide**2 + high / large_wide**2)
+        if margin > 5 * d:
+            return math.inf
+        small, large = small / small_wide, large / large_wide
+        trace = low * small + high * large + margin
+        largest = min(1.0, max(large if high else small, 0.05))
+    unit = noise.deviation(float(shares[-1]))
+    if len(shares) == 1:
+        clip, lost = rule.clip_squared(trace, largest), 0.0
+    else:
+        x = rule.last_clip(n, unit)
+        clip, lost = trace / d * x, 1 - float(kept(x, d))
+    return _error(n, d, clip * unit / n * (low / small + high / large), math.sqrt(d) * lost)
+
+
+def _proved(
+    condition: float, n: int, d: int, noise: Noise, shares: tuple[Fraction, ...], beta: float, low: int, high: int
+) -> float:
+    """Follow the rounds with proved constants: see `outer_factor`."""
+    small, large, s = 1 / condition, 1.0, 0.0
+    for number, share in enumerate(shares, start=1):
+        part = step_beta(beta, number, len(shares))
+        s = proved_clip(n, d, part) ** 2 * noise.deviation(float(share)) / n
+        if number < len(shares):
+            wide, factor = widening_of(s, d, part), outer_factor(n, d, part)
+            if not math.isfinite(factor):
+                return math.inf
+            small, large = small / (small + wide) / factor, large / (large + wide) / factor
+    return _error(n, d, s * (low / small + high / large), 0.0)
+
+
+def _error(n: int, d: int, noise: float, lost: float) -> float:
+    return math.sqrt(d * (d + 1) / n + noise**2 / 2 * (1 + 1 / d) + lost**2)
+
+
+def proved_clip(n: int, d: int, beta: float) -> float:
+    """Return γ: no row of N(0, C) with C ⪯ 1 is longer, but for a probability beta."""
+    return norm_bound(d, beta / n)
+
+
+def widening_of(deviation: float, d: int, beta: float) -> float:
+    """Return what isometric noise of this deviation exceeds in operator norm with probability at most beta."""
+    return deviation * isometric_operator_norm(d, beta)
+
+
+def sampling_gap(n: int, d: int, beta: float) -> float:
+    """Return δ: the eigenvalues of a Gaussian sample's second moment lie within (1 ± δ)² of the truth, but for beta."""
+    return math.sqrt(d / n) + math.sqrt(2 * math.log(2 / beta) / n)
+
+
+def outer_factor(n: int, d: int, beta: float) -> float:
+    """Return 1/(1 − δ)², by which a sample's second moment may fall short; infinite where there are too few rows."""
+    gap = sampling_gap(n, d, beta)
+    return 1 / (1 - gap) ** 2 if gap < 1 else math.inf
+
+
+def check_finite(plan_made: Plan, constants: str) -> None:
+    """Refuse proved constants where they prove nothing."""
+    if constants == "proved" and not math.isfinite(plan_made.error):
+        raise ParameterError("data must have more rows for proved constants, got too few. Hint: constants='practical'.")

@@ -1,0 +1,217 @@
+"""One run of `coinpress`: the whitener, the centre, what is known of the whitened rows, and the questions that change them."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from dpcov.curator import Curator
+from dpcov.estimate_framed import coordinate_moments, noise_deviation
+from dpcov.mechanisms.coinpress_bounds import Bounds
+from dpcov.mechanisms.coinpress_rounds import (
+    FEW_COLUMNS,
+    MARGIN,
+    SCALE_SHARE,
+    Plan,
+    Rule,
+    check_finite,
+    outer_factor,
+    plan,
+    proved_clip,
+    widening_of,
+)
+from dpcov.mechanisms.means.common import Floats, Noise, as_tuple, check_affordable, sum_noise
+from dpcov.mechanisms.means.rounds import TAIL, norm_bound, safe_clip, step_beta
+from dpcov.privacy.budget import ZCDP
+from dpcov.statistics.calibrated import GAUSSIAN, calibrated
+from dpcov.statistics.frames import Ellipsoid
+from dpcov.statistics.moments import SecondMoment, Sum
+from dpcov.statistics.norms import Trace
+
+APPROACH_SHARE = Fraction(1, 20)  # of the budget, for rounds that only find the mean
+MOST_APPROACHES = 8
+MEAN_SHARE = Fraction(1, 10)  # of a round that is not the last, for its mean
+GUARD_SHARE = Fraction(1, 10)  # of a round between the first and the last, for its trace
+GUARD_REACH, MOST_GUARDED = 10.0, 20.0  # how much longer than usual rows may be, and by how much they can widen
+LEAST_TRACE, LEAST_LARGEST = 0.02, 0.05
+
+
+class Whitening:
+    """A plan, and its execution: `ask` asks everything."""
+
+    def __init__(
+        self,
+        curator: Curator,
+        budget: ZCDP,
+        bounds: Bounds,
+        origin: Floats,
+        radius: float,
+        rounds: int | None,
+        constants: str,
+        beta: float,
+    ) -> None:
+        self.curator, self.budget, self.n, self.d = curator, budget, curator.n, curator.d
+        self.whitener, self.centre, self.origin, self.radius = bounds.whitener, origin, origin, radius
+        self.centred, self.proved, self.beta = radius > 0, constants == "proved", beta
+        self.rule = Rule(self.d, cautious=self.d <= FEW_COLUMNS)
+        self.trace, self.largest = float(self.d), 1.0
+        self.approach = self._approach()
+        self.rest = budget.share(1 - APPROACH_SHARE) if self.approach else budget
+        moment = Noise(self.rest, self._unit(SecondMoment, self.rest))
+        self.plan: Plan = plan(bounds.condition, self.n, self.d, moment, rounds, beta if self.proved else None)
+        if self.centred and rounds is None and len(self.plan.shares) == 1:
+            self.plan = plan(bounds.condition, self.n, self.d, moment, 2, beta if self.proved else None)
+        check_finite(self.plan, constants)
+        self._check_affordable()
+
+    def ask(self) -> None:
+        """Find the mean roughly, where it is wanted; then whiten, round by round, and ask at last for the estimate."""
+        for clip in self.approach:
+            share = APPROACH_SHARE / len(self.approach)
+            self._recentre(self.budget.share(share), clip)
+        rounds = len(self.plan.shares)
+        for number, share in enumerate(self.plan.shares, start=1):
+            budget = self.rest.share(share)
+            if self.proved:
+                self._proved_round(budget, number)
+            elif number < rounds:
+                self._round(budget, guarded=number > 1)
+            else:
+                self._last_round(budget, share, first=rounds == 1)
+
+    def _round(self, budget: ZCDP, *, guarded: bool) -> None:
+        """Ask for the second moment of whitened rows, and whiten by what it shows, widened by its noise."""
+        clip = math.sqrt(self.rule.clip_squared(self.trace, self.largest))
+        frame = self._frame(clip)
+        mean_share = MEAN_SHARE if self.centred else Fraction(0)
+        guard_share = GUARD_SHARE if guarded else Fraction(0)
+        mean = self._mean(budget.share(mean_share), frame) if self.centred else np.zeros(self.d)
+        noisy, deviation = self._second_moment(budget.share(1 - mean_share - guard_share), frame)
+        if guarded:
+            factor = self._guard(budget.share(guard_share), float(np.trace(noisy)), deviation)
+            noisy, deviation = noisy * factor, deviation * factor
+        self._whiten(noisy - np.outer(mean, mean), deviation)
+        self._move(frame, mean / clip)
+
+    def _last_round(self, budget: ZCDP, share: Fraction, *, first: bool) -> None:
+        """Ask for the second moment that makes the estimate, and for the scale that clipping takes from it."""
+        scaled = not self.rule.cautious and not first
+        moment_share = 1 - SCALE_SHARE / share if scaled else Fraction(1)
+        unit = self._unit(SecondMoment, budget.share(moment_share))
+        if first:
+            squared = self.rule.clip_squared(self.trace, self.largest)
+        else:
+            squared = self.trace / self.d * self.rule.last_clip(self.n, unit)
+        clip = math.sqrt(squared)
+        frame = self._frame(clip)
+        if self.centred:
+            mean_share = moment_share * Fraction(2) / (2 + Fraction(clip).limit_denominator(1000))
+            self._mean(budget.share(mean_share), frame)
+            moment_share -= mean_share
+        self._second_moment(budget.share(moment_share), frame)
+        if scaled:
+            x = squared * self.d / self.trace
+            for_scale = budget.share(SCALE_SHARE / share)
+            wide = self._frame(math.sqrt(self.trace * self._scale_reach(x, unit, for_scale)))
+            self.curator.noisy(Trace(wide, self.d), for_scale, noise=GAUSSIAN)
+
+    def _proved_round(self, budget: ZCDP, number: int) -> None:
+        """Ask as in the paper: clip where no Gaussian row is cut, and widen by all that noise and sampling can hide."""
+        part = step_beta(self.beta, number, len(self.plan.shares))
+        clip = proved_clip(self.n, self.d, part)
+        frame = self._frame(clip)
+        mean = np.zeros(self.d)
+        if self.centred:
+            mean = self._mean(budget.share(MEAN_SHARE), frame)
+            budget = budget.share(1 - MEAN_SHARE)
+        noisy, deviation = self._second_moment(budget, frame)
+        if number < len(self.plan.shares):
+            values, vectors = np.linalg.eigh(noisy - np.outer(mean, mean))
+            widened = (np.maximum(values, 0.0) + widening_of(deviation, self.d, part)) * outer_factor(self.n, self.d, part)
+            self.whitener = (vectors / np.sqrt(widened)) @ vectors.T @ self.whitener
+            self._move(frame, mean / clip)
+
+    def _whiten(self, noisy: Floats, deviation: float) -> None:
+        """Turn the whitener so that no direction is known to exceed 1, and note trace and largest eigenvalue there."""
+        values, vectors = np.linalg.eigh(noisy)
+        widened = np.maximum(values, 0.0) + self.rule.widening(deviation)
+        self.whitener = (vectors / np.sqrt(widened)) @ vectors.T @ self.whitener
+        margin = MARGIN * deviation * math.sqrt(float(np.sum(widened**-2.0)))
+        self.trace = max(float(np.sum(values / widened)) + margin, LEAST_TRACE * self.d)
+        self.largest = min(1.0, max(float((values / widened).max()), LEAST_LARGEST))
+
+    def _guard(self, budget: ZCDP, trace: float, deviation: float) -> float:
+        """Return by how much a few long rows, which clipping hid, show that the second moment is too small."""
+        reach = math.sqrt(GUARD_REACH * self.trace)
+        answer = self.curator.noisy(Trace(self._frame(reach), self.d), budget, noise=GAUSSIAN)
+        longer = (float(answer.values[0]) / self.n - MARGIN * noise_deviation(answer, self.n)) * reach**2
+        return min(max(longer / max(trace + MARGIN * deviation * math.sqrt(self.d), 1e-300), 1.0), MOST_GUARDED)
+
+    def _scale_reach(self, x: float, unit: float, budget: ZCDP) -> float:
+        """Return how far out rows count for the scale, in units of the trace: where its noise is small against the error."""
+        d, n = self.d, self.n
+        error = math.sqrt(d * (d + 1) / n + (x * unit / n) ** 2 * d * (d + 1) / 2)
+        return max(norm_bound(d, 0.05) ** 2 / d, 0.15 * error * n / self._unit(Trace, budget) / math.sqrt(d))
+
+    def _frame(self, clip: float) -> Ellipsoid:
+        """Return the ellipsoid of rows within ``clip`` of the centre, in whitened units."""
+        return Ellipsoid(as_tuple(self.centre), self.whitener / clip, clip)
+
+    def _second_moment(self, budget: ZCDP, frame: Ellipsoid) -> tuple[Floats, float]:
+        """Ask for the second moment of whitened rows; return it with the deviation of its noise, in whitened units."""
+        answer = self.curator.noisy(SecondMoment(frame, self.d), budget, noise=GAUSSIAN)
+        unit = frame.deviations**2
+        return coordinate_moments(answer, self.n, self.d) * unit, noise_deviation(answer, self.n) * unit
+
+    def _mean(self, budget: ZCDP, frame: Ellipsoid) -> Floats:
+        """Ask for the mean of rows in a frame, in whitened units."""
+        answer = self.curator.noisy(Sum(frame, self.d), budget, noise=GAUSSIAN)
+        return np.asarray(answer.values / self.n * frame.deviations)
+
+    def _recentre(self, budget: ZCDP, clip: float) -> None:
+        """Ask for the mean, and move there."""
+        frame = self._frame(clip)
+        self._move(frame, self._mean(budget, frame) / clip)
+
+    def _move(self, frame: Ellipsoid, y: Floats) -> None:
+        """Move the centre to where a mean was found, inside the public ball."""
+        if not self.centred:
+            return
+        point = frame.frame.point(y)
+        distance = float(np.linalg.norm(point - self.origin))
+        self.centre = self.origin + (point - self.origin) * min(1.0, self.radius / max(distance, 1e-300))
+
+    def _approach(self) -> list[float]:
+        """Return where rounds that only find the mean clip, in deviations of the upper bound: as few as bring it near."""
+        if not self.centred:
+            return []
+        start = self.radius * float(np.linalg.norm(self.whitener, 2))
+        noise = sum_noise(self.curator, self.budget)
+        near = 0.5 * math.sqrt(self.d)
+        found: list[tuple[float, list[float]]] = [(start, [])]
+        for count in range(1, MOST_APPROACHES + 1):
+            r, clips = start, []
+            for _ in range(count):
+                clips.append(safe_clip(r, self.d))
+                deviation = noise.deviation(float(APPROACH_SHARE) / count) / self.n * clips[-1]
+                r = min(r, norm_bound(self.d, TAIL) * math.sqrt(1 / self.n + deviation**2))
+            found.append((r, clips))
+        distance, clips = next((one for one in found if one[0] <= near), min(found, key=lambda one: one[0]))
+        self.trace, self.largest = self.d + distance**2, max(1.0, distance**2)
+        return clips
+
+    def _unit(self, kind: type[SecondMoment] | type[Trace], budget: ZCDP) -> float:
+        """Return the deviation of the noise on the diagonal, or on a trace, of sums over rows of norm 1."""
+        measure = kind(self._frame(1.0), self.d)
+        law = calibrated(measure, budget, self.curator.neighbors, GAUSSIAN)
+        return math.sqrt(law.spread().diagonal_variance) * 2.0**-measure.unit_bits
+
+    def _check_affordable(self) -> None:
+        frame = self._frame(1.0)
+        smallest = self.rest.share(min(self.plan.shares))
+        if self.approach:
+            check_affordable(self.curator, (Sum(frame, self.d), self.budget.share(APPROACH_SHARE / len(self.approach))))
+        check_affordable(self.curator, (SecondMoment(frame, self.d), smallest.share(Fraction(1, 2))))
+        check_affordable(self.curator, (Trace(frame, self.d), smallest.share(Fraction(1, 20))))

@@ -1,0 +1,67 @@
+r"""Mean of rows clipped once to the public ball: the naive way, which others improve on.
+
+Paper    Biswas et al. (NeurIPS 2020), MVMRec with t = 1.
+Proof    docs/mechanisms/means.md
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpcov.curator import Curator
+from dpcov.mechanisms.means.common import (
+    Origin,
+    as_tuple,
+    ask_count,
+    check_affordable,
+    checked_covariance,
+    checked_origin,
+    checked_postprocess,
+    composing,
+    left_after_count,
+)
+from dpcov.mechanisms.means.rounds import TAIL, norm_bound
+from dpcov.privacy.budget import Budget
+from dpcov.release import Release
+from dpcov.statistics.calibrated import noise_for
+from dpcov.statistics.frames import Ball
+from dpcov.statistics.moments import Sum
+
+
+def clipped(
+    curator: Curator,
+    budget: Budget,
+    *,
+    postprocess: str | None = None,
+    origin: Origin = 0.0,
+    covariance: ArrayLike | None = None,
+) -> Release:
+    """Release the mean of rows clipped once to the public ball.
+
+    Parameters
+    ----------
+    origin : number or list of numbers
+        The mean lies within ``radius`` of this public point.
+    covariance : number, list or matrix, optional
+        The public covariance of rows: they are clipped where few Gaussian ones with a mean in the ball would be cut. None:
+        they are clipped to the ball itself.
+
+    Privacy
+    -------
+    ``budget`` (ZCDP, PureDP, or ApproxDP by way of ρ): one noisy sum, and under add-remove one count.
+    """
+    chosen, point, whole = checked_postprocess(postprocess), checked_origin(curator, origin), composing(budget)
+    reach = 0.0
+    if covariance is not None:
+        known = checked_covariance(covariance, curator.d)
+        reach = math.sqrt(float(np.linalg.eigvalsh(known)[-1])) * norm_bound(curator.d, TAIL)
+    total = Sum(Ball(as_tuple(point), curator.grid.row_norm + reach), curator.d)
+    left = left_after_count(curator, whole)
+    check_affordable(curator, (total, left))
+    curator.hold(total, derive=False)  # read before anything is charged
+    ask_count(curator, whole)
+    curator.noisy(total, left, noise=noise_for(left))
+    return curator.release("mean", "clipped", postprocess=chosen)

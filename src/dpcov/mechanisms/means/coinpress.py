@@ -1,0 +1,141 @@
+r"""Mean from rounds that clip rows to ever smaller balls around the last guess.
+
+A public ball may be far too large: noise follows its radius. The first answers only move and shrink it; the last one, with most
+of the budget, is the estimate. The cost of a weak guess then grows like the logarithm of the radius.
+
+Paper    Biswas, Dong, Kamath, Ullman (NeurIPS 2020), MVMRec.
+Proof    docs/mechanisms/means.md
+Differs  number of rounds, prices and last clip by a public rule; any covariance, also an unknown one, where each round first
+         chooses its radius as a private quantile of the distances from the centre; integers; add-remove and pure DP as well.
+
+==============  ====================================================================================
+code            mathematics
+==============  ====================================================================================
+``centre``      :math:`c_i`
+``clip``        :math:`r_i + \gamma`, in standard deviations
+``shares``      :math:`\rho_i/\rho`
+==============  ====================================================================================
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpcov.curator import Curator
+from dpcov.errors import check_choice, check_real
+from dpcov.linalg import whitener_of
+from dpcov.mechanisms.clipping import check_rereadable
+from dpcov.mechanisms.means.common import (
+    Origin,
+    as_tuple,
+    ask_count,
+    check_affordable,
+    check_two_rows,
+    checked_covariance,
+    checked_origin,
+    checked_postprocess,
+    checked_rounds,
+    composing,
+    left_after_count,
+    moved,
+    sum_noise,
+)
+from dpcov.mechanisms.means.rounds import Plan, plan
+from dpcov.mechanisms.means.unknown_scale import ask_unknown_scale
+from dpcov.privacy.budget import ZCDP, Budget, PureDP
+from dpcov.release import Release
+from dpcov.statistics.calibrated import noise_for
+from dpcov.statistics.frames import Ball, Ellipsoid
+from dpcov.statistics.moments import Sum
+
+Floats = NDArray[np.float64]
+
+
+def coinpress(
+    curator: Curator,
+    budget: Budget,
+    *,
+    postprocess: str | None = None,
+    origin: Origin = 0.0,
+    covariance: ArrayLike | None = None,
+    rounds: str | int = "auto",
+    constants: str = "practical",
+    beta: float = 0.1,
+) -> Release:
+    """Release the mean by rounds that clip to ever smaller balls.
+
+    Parameters
+    ----------
+    origin : number or list of numbers
+        The mean lies within ``radius`` of this public point.
+    covariance : number, list or matrix, optional
+        The public covariance of rows: a variance, one for each column, or a matrix. None: it is not known, and clipping
+        radii are found privately.
+    rounds : "auto" or int
+        How often the ball is moved; "auto" is found from public numbers.
+    constants : {"practical", "proved"}
+        "proved" clips where no row of Gaussian data is cut but for a probability beta; more noise.
+    beta : float
+        The probability that a confidence ball may fail with.
+
+    Privacy
+    -------
+    ``budget`` (ZCDP, PureDP, or ApproxDP by way of ρ): a noisy sum in each round, before it a choice of radius where the
+    covariance is not known, and under add-remove one count.
+
+    Utility
+    -------
+    Theorem 2.2 of the paper, for Gaussian rows with ``constants="proved"``: `Release.confidence`.
+    """
+    check_choice("constants", constants, ("practical", "proved"), "'proved' has more noise")
+    beta = check_real("beta", beta, "above 0 and below 1", 1e-12, 1 - 1e-12, "0.1 is the default")
+    chosen, count, point = checked_postprocess(postprocess), checked_rounds(rounds), checked_origin(curator, origin)
+    whole = composing(budget)
+    check_two_rows(curator)
+    options: dict[str, str | float | int] = {"constants": constants, "beta": beta}
+    if covariance is None:
+        check_choice("constants", constants, ("practical",), "'proved' needs a public covariance")
+        used, believed = ask_unknown_scale(curator, whole, point, count)
+        options |= {"rounds": used, "strength": believed}
+        return curator.release("mean", "coinpress", postprocess=chosen, scale="private", **options)
+    known = checked_covariance(covariance, curator.d)
+    left = left_after_count(curator, whole)
+    if curator.knows_n and curator.neighbors == "replace":
+        _planned(curator, left, known, count, constants, beta)  # refuses a budget that is too small
+    ask_count(curator, whole)
+    made = _planned(curator, left, known, count, constants, beta)
+    _ask(curator, left, made, known, point)
+    return curator.release("mean", "coinpress", postprocess=chosen, scale="known", rounds=len(made.shares), **options)
+
+
+def _planned(
+    curator: Curator, budget: PureDP | ZCDP, covariance: Floats, rounds: int | None, constants: str, beta: float
+) -> Plan:
+    """Return the plan, and refuse it where it cannot be carried out."""
+    deviation = math.sqrt(float(np.linalg.eigvalsh(covariance)[0]))
+    radius = min(curator.grid.row_norm / deviation, 1e100)
+    made = plan(radius, curator.n, curator.d, sum_noise(curator, budget), rounds, beta if constants == "proved" else None)
+    if len(made.shares) > 1:
+        check_rereadable(curator)
+    unit = Sum(Ball((0.0,) * curator.d, 1.0), curator.d)
+    check_affordable(curator, *((unit, budget.share(share)) for share in made.shares))
+    return made
+
+
+def _ask(curator: Curator, budget: PureDP | ZCDP, made: Plan, covariance: Floats, origin: Floats) -> None:
+    """Ask for the sums, each around what the one before it told."""
+    centre = origin
+    for share, clip in zip(made.shares, made.clips, strict=True):
+        total = Sum(_frame(centre, covariance, clip), curator.d)
+        centre = moved(curator, curator.noisy(total, budget.share(share), noise=noise_for(budget)), origin)
+
+
+def _frame(centre: Floats, covariance: Floats, clip: float) -> Ball | Ellipsoid:
+    """Return the ball, or ellipsoid, of rows within so many deviations of the centre."""
+    variance = float(covariance[0, 0])
+    if np.array_equal(covariance, variance * np.eye(len(covariance))):
+        return Ball(as_tuple(centre), math.sqrt(variance) * clip, clip)
+    return Ellipsoid(as_tuple(centre), whitener_of(covariance) / clip, clip)

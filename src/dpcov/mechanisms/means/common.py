@@ -1,0 +1,139 @@
+"""What the mechanisms for means share: the public origin, the notion in which answers compose, and the size of their noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpcov.answer import Answer
+from dpcov.curator import Curator
+from dpcov.errors import ParameterError, check_choice, shown
+from dpcov.estimate_framed import frame_of
+from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.statistics.calibrated import calibrated, noise_for
+from dpcov.statistics.frames import LARGEST, Ball
+from dpcov.statistics.measure import Measure
+from dpcov.statistics.moments import REPLACE, Count, Sum
+
+Floats = NDArray[np.float64]
+Composing = TypeVar("Composing", bound=PureDP | ZCDP)
+Origin = float | Sequence[float] | NDArray[np.float64]
+
+COUNT_SHARE = Fraction(1, 50)
+"""What n costs where it is private: an n that is off by a part moves a mean by that part of its distance from the centre."""
+
+POSTPROCESS = ("project", "none")
+
+
+def composing(budget: Budget) -> PureDP | ZCDP:
+    """Return the budget as what several answers compose in; (ε, δ) by way of ρ."""
+    return budget.to_zcdp() if isinstance(budget, ApproxDP) else budget
+
+
+def checked_postprocess(postprocess: str | None) -> str:
+    """Return how the mean is finished: moved into the public ball, or left raw."""
+    chosen = "project" if postprocess is None else postprocess
+    check_choice("postprocess", chosen, POSTPROCESS, "a mean is moved into its public ball, or left raw")
+    return chosen
+
+
+def checked_origin(curator: Curator, origin: object) -> Floats:
+    """Return the public point that the mean lies around, a number for each column."""
+    rule = f"origin must be a number, or {curator.d} numbers, that are finite"
+    try:
+        point = np.asarray(origin, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(f"{rule}, got {shown(origin)}. Hint: a public guess of the mean.") from None
+    if point.shape not in ((), (curator.d,)) or not np.all(np.abs(point) <= LARGEST):
+        raise ParameterError(f"{rule}, got {shown(origin)}. Hint: a public guess of the mean.")
+    return np.array(np.broadcast_to(point, (curator.d,)))
+
+
+def checked_covariance(covariance: ArrayLike, d: int, name: str = "covariance") -> Floats:
+    """Return a public positive definite matrix: a variance, a variance for each column, or a matrix."""
+    rule = f"{name} must be a positive number, {d} of them, or a positive definite {d} by {d} matrix"
+    hint = "of columns that do not vary, take a small positive variance"
+    try:
+        given = np.asarray(covariance, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(f"{rule}, got {shown(covariance)}. Hint: {hint}.") from None
+    matrix = np.diag(np.broadcast_to(given, (d,))) if given.shape in ((), (d,)) else given
+    if matrix.shape != (d, d) or isinstance(covariance, bool) or not np.all(np.abs(matrix) <= LARGEST):
+        raise ParameterError(f"{rule}, got {shown(covariance)}. Hint: {hint}.")
+    scales = np.sqrt(np.maximum(np.diag(matrix), 0.0))
+    scaled = matrix / np.outer(scales, scales) if scales.min() > 1 / LARGEST else np.zeros((d, d))
+    if not np.allclose(scaled, scaled.T, rtol=0, atol=1e-9) or np.linalg.eigvalsh(scaled)[0] < 1e-12:
+        raise ParameterError(f"{rule}, got {shown(covariance)}. Hint: {hint}.")
+    return np.asarray((matrix + matrix.T) / 2)
+
+
+def checked_rounds(rounds: object, most: int = 100) -> int | None:
+    """Return a number of rounds; None: it is to be found."""
+    if rounds == "auto" and isinstance(rounds, str):
+        return None
+    if not isinstance(rounds, int | np.integer) or isinstance(rounds, bool) or not 1 <= rounds <= most:
+        raise ParameterError(f"rounds must be 'auto' or 1 to {most}, got {shown(rounds)}. Hint: 'auto' is near the best.")
+    return int(rounds)
+
+
+def check_two_rows(curator: Curator) -> None:
+    """Refuse a public n of one row, which is neither a mean nor a spread of anything."""
+    if curator.neighbors == REPLACE and curator.knows_n and curator.n < 2:
+        raise ParameterError(f"data must have 2 rows or more, got {curator.n}. Hint: one row is nothing to hide among.")
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How much noise a share of the budget leaves on one coordinate of the sum of rows of norm 1."""
+
+    budget: PureDP | ZCDP
+    whole: float
+
+    def deviation(self, share: float) -> float:
+        """Return its standard deviation at a share of the budget."""
+        return self.whole / (share if isinstance(self.budget, PureDP) else math.sqrt(share))
+
+
+def sum_noise(curator: Curator, budget: PureDP | ZCDP) -> Noise:
+    """Return the noise of sums over rows in a ball."""
+    total = Sum(Ball((0.0,) * curator.d, 1.0), curator.d)
+    law = calibrated(total, budget, curator.neighbors, noise_for(budget))
+    return Noise(budget, math.sqrt(law.spread().diagonal_variance) * 2.0**-total.unit_bits)
+
+
+def check_affordable(curator: Curator, *asked: tuple[Measure, PureDP | ZCDP]) -> None:
+    """Refuse a budget that is too small for some answer, before anything is spent."""
+    for measure, budget in asked:
+        calibrated(measure, budget, curator.neighbors, noise_for(budget))
+
+
+def ask_count(curator: Curator, budget: PureDP | ZCDP) -> None:
+    """Ask for n where it is private."""
+    if curator.neighbors != REPLACE:
+        curator.ask_n(budget.share(COUNT_SHARE))
+
+
+def left_after_count(curator: Curator, budget: Composing) -> Composing:
+    """Return what is left of the budget after n, where it is private."""
+    if curator.neighbors == REPLACE:
+        return budget
+    check_affordable(curator, (Count(), budget.share(COUNT_SHARE)))
+    return budget.share(1 - COUNT_SHARE)
+
+
+def as_tuple(point: Floats) -> tuple[float, ...]:
+    """Return a point as the kernel takes it."""
+    return tuple(float(number) for number in point)
+
+
+def moved(curator: Curator, answer: Answer, origin: Floats) -> Floats:
+    """Return the mean that a noisy sum tells, inside the public ball around the origin."""
+    mean = frame_of(answer).point(answer.values / curator.n)
+    distance = float(np.linalg.norm(mean - origin))
+    return np.asarray(origin + (mean - origin) * min(1.0, curator.grid.row_norm / max(distance, 1e-300)))

@@ -1,0 +1,71 @@
+r"""Mean of each column by itself, clipped once to its public interval: the naive way, d times.
+
+Each of d columns gets a d-th of the budget, so the noise of a coordinate grows like √d where a ball's does not.
+
+Paper    baseline of Biswas et al. (NeurIPS 2020), "naïve coordinatewise".
+Proof    docs/mechanisms/means.md
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpcov.curator import Curator
+from dpcov.mechanisms.means.common import (
+    Floats,
+    Origin,
+    as_tuple,
+    ask_count,
+    check_affordable,
+    checked_covariance,
+    checked_origin,
+    checked_postprocess,
+    composing,
+    left_after_count,
+)
+from dpcov.mechanisms.means.rounds import TAIL, norm_bound
+from dpcov.privacy.budget import Budget
+from dpcov.release import Release
+from dpcov.statistics.calibrated import noise_for
+from dpcov.statistics.frames import Box
+from dpcov.statistics.moments import Sum
+
+
+def coordinatewise(
+    curator: Curator,
+    budget: Budget,
+    *,
+    postprocess: str | None = None,
+    origin: Origin = 0.0,
+    covariance: ArrayLike | None = None,
+) -> Release:
+    """Release the mean of each column, clipped once to its public interval.
+
+    Parameters
+    ----------
+    origin : number or list of numbers
+        The mean lies within ``radius`` of this public point, and so does that of each column.
+    covariance : number, list or matrix, optional
+        Only its diagonal counts: values are clipped where few Gaussian ones would be cut. None: at ``radius``.
+
+    Privacy
+    -------
+    ``budget`` (ZCDP, PureDP, or ApproxDP by way of ρ): one noisy sum, and under add-remove one count.
+    """
+    chosen, point, whole = checked_postprocess(postprocess), checked_origin(curator, origin), composing(budget)
+    halves = np.full(curator.d, curator.grid.row_norm)
+    if covariance is not None:
+        halves = halves + deviations(covariance, curator.d) * norm_bound(1, TAIL)
+    total = Sum(Box(as_tuple(point), as_tuple(halves)), curator.d)
+    left = left_after_count(curator, whole)
+    check_affordable(curator, (total, left))
+    curator.hold(total, derive=False)  # read before anything is charged
+    ask_count(curator, whole)
+    curator.noisy(total, left, noise=noise_for(left))
+    return curator.release("mean", "coordinatewise", postprocess=chosen)
+
+
+def deviations(covariance: ArrayLike, d: int) -> Floats:
+    """Return the standard deviation of each column of a public covariance."""
+    return np.asarray(np.sqrt(np.diag(checked_covariance(covariance, d))))
