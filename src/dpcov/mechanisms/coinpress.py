@@ -105,6 +105,7 @@ def coinpress(
     check_rereadable(curator)
     reach = _checked_radius(curator, radius, centring)
     left = left_after_count(curator, whole)
+    assert isinstance(left, ZCDP)
     if curator.neighbors == REPLACE and curator.knows_n:
         Whitening(curator, left, bounds, point, reach, count, constants, beta)  # refuses what cannot be carried out
     ask_count(curator, whole)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,7 +21,6 @@ from dpcov.statistics.measure import Measure
 from dpcov.statistics.moments import REPLACE, Count, Sum
 
 Floats = NDArray[np.float64]
-Composing = TypeVar("Composing", bound=PureDP | ZCDP)
 Origin = float | Sequence[float] | NDArray[np.float64]
 
 COUNT_SHARE = Fraction(1, 50)
@@ -119,7 +117,7 @@ def ask_count(curator: Curator, budget: PureDP | ZCDP) -> None:
         curator.ask_n(budget.share(COUNT_SHARE))
 
 
-def left_after_count(curator: Curator, budget: Composing) -> Composing:
+def left_after_count(curator: Curator, budget: PureDP | ZCDP) -> PureDP | ZCDP:
     """Return what is left of the budget after n, where it is private."""
     if curator.neighbors == REPLACE:
         return budget
