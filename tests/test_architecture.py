@@ -12,11 +12,12 @@ PACKAGE = Path(__file__).parents[1] / "src" / "dpcov"
 # A module may import those on lines above its own, and its own package.
 LAYERS = [
     {"_version", "errors"},
-    {"linalg", "bounds", "strict_json", "centring", "paths", "frame"},
+    {"linalg", "bounds", "strict_json", "centring", "paths", "frame", "options"},
     {"privacy"},
-    {"shrinkage", "schema", "promise", "answer"},
+    {"shrinkage", "schema", "promise", "answer", "metrics"},
     {"schema_file", "estimate"},
     {"estimate_framed", "frame_file"},
+    {"confidence"},
     {"statistics", "release"},
     {"sources", "release_clipped"},
     {"release_framed"},

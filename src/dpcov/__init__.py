@@ -75,7 +75,7 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
 ]
 
 
-_MODULES = ("audit", "bounds", "plan", "replay", "testing")
+_MODULES = ("audit", "bounds", "metrics", "plan", "replay", "testing")
 """Public modules, imported when they are first used."""
 
 

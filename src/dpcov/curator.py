@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from dpcov._version import __version__
 from dpcov.answer import Answer, Spend
 from dpcov.errors import ParameterError, shown
+from dpcov.options import Option
 from dpcov.peeling import Peel
 from dpcov.privacy.bits import Bits
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
@@ -29,7 +29,7 @@ from dpcov.privacy.discrete import MIN_SCALE
 from dpcov.privacy.noise import NoiseLaw
 from dpcov.privacy.sphere import bingham, eigenvalues
 from dpcov.reader import Reader
-from dpcov.release import Option, Release
+from dpcov.release import Release
 from dpcov.sources.base import Source
 from dpcov.statistics.bins import CHOSEN, Bins, Rank
 from dpcov.statistics.calibrated import calibrated, check_tail, noise_for
@@ -207,18 +207,6 @@ class Curator(Reader):
         if isinstance(self.budget, ApproxDP):
             check_tail(law, self.budget)
         return law
-
-    def _check_choice(self, question: object, known: tuple[type, ...], budget: object) -> None:
-        counted: Any = getattr(question, "counted", None)
-        if type(question) not in known or type(counted) not in (Norms, Bins):
-            raise ParameterError("question must be about the norms of this curator's rows, got another. Hint: curator.norms().")
-        check_measure(counted, self.second_moment(), ANSWERED)
-        if type(counted.grid) is Grid and counted.grid != self.grid:  # its record could not say of which rows
-            raise ParameterError(
-                "question must be about the norms of this curator's rows, got clipped ones. Hint: curator.norms()."
-            )
-        if type(budget) not in (PureDP, ZCDP):
-            raise ParameterError(f"budget must be a PureDP or ZCDP, got {shown(budget)}. Hint: ApproxDP has an epsilon.")
 
     def _counts(self, counted: Norms | Bins, budget: Budget) -> NDArray[np.int64]:
         self._refuse_beyond(budget)

@@ -70,20 +70,23 @@ def _middle(quantiles: list[Answer], d: int) -> Floats:
 
 def framed_moments(release: Released) -> tuple[Floats, Floats]:
     """Return the mean (zeros where none was asked for) and the covariance, positive semidefinite unless it is wanted raw."""
-    answer = last_answer(release, "second moment")
-    frame = frame_of(answer)
-    noisy = coordinate_moments(answer, release.n, release.d) * _scale(release, answer)
-    mean, centre = np.zeros(release.d), np.zeros(release.d)
-    if release.center:
-        told = last_answer(release, "sum")
-        mean = told.values / release.n
-        # The noise of the mean adds its variance to the square of the mean: it is taken off again.
-        noisy = noisy - np.outer(mean, mean) + noise_deviation(told, release.n) ** 2 * np.eye(release.d)
-        centre = frame.point(mean)
-    if release.postprocess != "none":
-        noisy = positive_part(noisy)
-    covariance = frame.shape(noisy)
+    frame = frame_of(last_answer(release, "second moment"))
+    mean, noisy = framed_second_moment(release)
+    covariance = frame.shape(noisy if release.postprocess == "none" else positive_part(noisy))
+    centre = frame.point(mean) if release.center else np.zeros(release.d)
     return centre, _within_bounds(release, covariance) if release.postprocess == "clip" else covariance
+
+
+def framed_second_moment(release: Released) -> tuple[Floats, Floats]:
+    """Return the mean (zeros where none was asked for) and the raw covariance in the coordinates of the last frame."""
+    answer = last_answer(release, "second moment")
+    noisy = coordinate_moments(answer, release.n, release.d) * _scale(release, answer)
+    if not release.center:
+        return np.zeros(release.d), noisy
+    told = last_answer(release, "sum")
+    mean = told.values / release.n
+    # The noise of the mean adds its variance to the square of the mean: it is taken off again.
+    return mean, noisy - np.outer(mean, mean) + noise_deviation(told, release.n) ** 2 * np.eye(release.d)
 
 
 def _scale(release: Released, moment: Answer) -> float:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dpcov.errors import ParameterError, shown
 
 if TYPE_CHECKING:
-    from dpcov.release import Option
+    from dpcov.options import Option
 
 
 def read_mechanism(text: str) -> tuple[str, dict[str, Option]]:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.account import Account
-from dpcov.errors import EngineError, ParameterError
+from dpcov.errors import EngineError, ParameterError, shown
 from dpcov.frame import Frame
-from dpcov.privacy.budget import Budget
+from dpcov.privacy.budget import ZCDP, Budget, PureDP
 from dpcov.sources.base import Source
 from dpcov.statistics.annulus import Annulus, radii_of
 from dpcov.statistics.bins import Bins
@@ -22,7 +22,7 @@ from dpcov.statistics.measure import Measure, Statistic, Summable
 from dpcov.statistics.moments import MAX_ROWS, REPLACE, STATISTICS, SecondMoment, check_neighbors
 from dpcov.statistics.norms import Norms, Trace
 from dpcov.statistics.overlap import Overlap
-from dpcov.statistics.spectral import Diagonal, Spectrum, check_measure
+from dpcov.statistics.spectral import ANSWERED, Diagonal, Spectrum, check_measure
 
 Integers = NDArray[np.int64]
 
@@ -113,6 +113,19 @@ class Reader(Account):
         self._held.update(zip(pair.members, pair.split(self._total(pair)), strict=True))
         self._refuse_wrapped()
         return pair.members
+
+    def _check_choice(self, question: object, known: tuple[type, ...], budget: object) -> None:
+        """Refuse a choice that is not proved, or not about counts of these rows."""
+        counted: Any = getattr(question, "counted", None)
+        if type(question) not in known or type(counted) not in (Norms, Bins):
+            raise ParameterError("question must be about the norms of this curator's rows, got another. Hint: curator.norms().")
+        check_measure(counted, self.second_moment(), ANSWERED)
+        if type(counted.grid) is Grid and counted.grid != self.grid:  # its record could not say of which rows
+            raise ParameterError(
+                "question must be about the norms of this curator's rows, got clipped ones. Hint: curator.norms()."
+            )
+        if type(budget) not in (PureDP, ZCDP):
+            raise ParameterError(f"budget must be a PureDP or ZCDP, got {shown(budget)}. Hint: ApproxDP has an epsilon.")
 
     def _radii(self, statistic: Measure) -> tuple[float, ...]:
         """Return the radii that a record needs to say which rows a statistic is about."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,37 +21,16 @@ from dpcov.centring import SCALE_SQUARED, mean_and_covariance
 from dpcov.errors import ReleaseError
 from dpcov.estimate import encoded
 from dpcov.estimate_framed import framed_error, framed_mean, framed_moments, is_framed
+from dpcov.options import Option
 from dpcov.privacy.budget import Budget
 from dpcov.privacy.noise import NoiseLaw
 from dpcov.promise import promise, statement
 from dpcov.schema import Schema
 
+if TYPE_CHECKING:
+    from dpcov.confidence import ConfidenceBall, ConfidenceEllipsoids
+
 Floats = NDArray[np.float64]
-Option = str | int | float | bool
-
-OPTIONS: dict[str, tuple[str, ...]] = {
-    "constants": ("tight", "paper", "practical", "proved"),
-    "numerics": ("rounded", "exact"),
-    "allocation": ("adaptive", "uniform"),
-    "values": ("basis", "spectrum"),
-    "timing": ("batches", "fixed"),
-    "clip": ("none", "private"),
-    "centring": ("none", "constant", "mean", "pairs"),
-    "scale": ("known", "private"),
-}
-"""The options that a release can carry, and their values."""
-
-NUMBERS: dict[str, type] = {
-    "rank": int,
-    "beta": float,
-    "clip": float,
-    "robust": bool,
-    "rounds": int,
-    "condition": float,
-    "level": float,
-    "strength": float,
-}
-"""The options that are numbers."""
 
 DIRECTION_BITS = 18  # directions are released as multiples of 2⁻¹⁸
 
@@ -157,6 +137,15 @@ class Release:
             raise ReleaseError(f"release must hold a noisy second moment, got none. Hint: {hint}.")
         error = raw_error(answer.noise, answer.unit_bits, self.d + self.center, self.center) / self.n
         return error * (self.clip_radius / self.row_norm) ** 2
+
+    @property
+    def confidence(self) -> ConfidenceBall | ConfidenceEllipsoids:
+        """Where the truth may lie, for releases of `coinpress`: a ball around the mean, or two ellipsoids."""
+        from dpcov.confidence import confidence_ball, confidence_ellipsoids
+
+        if self.kind == "mean":
+            return confidence_ball(self, self._units, self.mean)
+        return confidence_ellipsoids(self, self._units)
 
     @cached_property
     def _encoded(self) -> Floats:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from dpcov.answer import Answer, Spend
+from dpcov.options import NUMBERS, OPTIONS
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, pays_for
 from dpcov.privacy.calibrate import SPAN
 from dpcov.privacy.sphere import Bingham
-from dpcov.release import DIRECTION_BITS, NUMBERS, OPTIONS, Release
+from dpcov.release import DIRECTION_BITS, Release
 from dpcov.release_clipped import CLIPPED, Choice, asked_radius, clipped_moment, expected_clipped
 from dpcov.release_framed import FRAMED, expected_framed
 from dpcov.schema import is_broken

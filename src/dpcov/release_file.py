@@ -19,12 +19,13 @@ import numpy as np
 from dpcov.answer import Answer, Spend
 from dpcov.errors import EngineError, ParameterError, SchemaError
 from dpcov.frame_file import frame_record, read_frame
+from dpcov.options import Option
 from dpcov.paths import checked_path, write_whole
 from dpcov.privacy.budget import NOTIONS, Budget
 from dpcov.privacy.choice import Exponential, SparseVector
 from dpcov.privacy.noise import NoiseLaw
 from dpcov.privacy.sphere import Bingham
-from dpcov.release import Option, Release
+from dpcov.release import Release
 from dpcov.release_check import check_consistent
 from dpcov.schema import Schema
 from dpcov.schema_file import from_record, to_record

@@ -2,12 +2,14 @@
 
 - `dpcov.bounds.eigenvectors`: Amin, Dick, Kulesza, Muñoz Medina and Vassilvitskii (2019), for the *sum* of x xᵀ under pure DP;
 - `dpcov.bounds.revisited`: Dong, Liang and Yi (2022), for the *mean* of x xᵀ under zCDP: norms of noise, `separate`, clipping;
-- `dpcov.bounds.clipping`: their Theorem 3, for `adaptive`.
+- `dpcov.bounds.clipping`: their Theorem 3, for `adaptive`;
+- `dpcov.bounds.coinpress`: Biswas, Dong, Kamath and Ullman (2020), for Gaussian rows.
 """
 
 from __future__ import annotations
 
 from dpcov.bounds.clipping import adaptive_clipping_error, clipping_bias, private_radius_error
+from dpcov.bounds.coinpress import covariance_bounds, gaussian_norm, mean_radius, round_beta, sampling_gap
 from dpcov.bounds.eigenvectors import (
     NEIGHBORS,
     STEP,
@@ -43,17 +45,22 @@ __all__ = [
     "clipped_gaussian_noise",
     "clipped_separate_noise",
     "clipping_bias",
+    "covariance_bounds",
     "direction_loss",
     "eigenvectors_error",
     "enough_variance",
     "eta",
     "exponent",
+    "gaussian_norm",
     "isometric_norm",
     "isometric_operator_norm",
+    "mean_radius",
     "nu",
     "omega",
     "private_radius_error",
     "reconstruction_error",
+    "round_beta",
+    "sampling_gap",
     "separate_error",
     "sparse_vector_error",
     "uniform_error",

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from dpcov.options import Option
     from dpcov.privacy.budget import Budget
-    from dpcov.release import Option, Release
+    from dpcov.release import Release
     from dpcov.schema import Schema
 
 GIGABYTE = 10**9

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from dpcov.answer import Answer, Spend
 from dpcov.curator import Curator
+from dpcov.options import Option
 from dpcov.privacy.bits import SeededBits
 from dpcov.privacy.budget import ApproxDP, Budget, PureDP, compose
 from dpcov.privacy.choice import Exponential, SparseVector
 from dpcov.privacy.noise import NoiseLaw
-from dpcov.release import Option, Release
+from dpcov.release import Release
 from dpcov.schema import Schema
 from dpcov.statistics.bins import Rank
 from dpcov.statistics.calibrated import LAWS, noise_for

@@ -16,10 +16,11 @@ from dpcov.curator import Curator
 from dpcov.errors import ParameterError, shown
 from dpcov.mechanisms import MECHANISMS, Mechanism, checked_mechanism
 from dpcov.option_text import read_mechanism
+from dpcov.options import Option
 from dpcov.privacy.bits import SeededBits
 from dpcov.privacy.budget import ZCDP, Budget
 from dpcov.privacy.noise import NoiseLaw
-from dpcov.release import Option, Release
+from dpcov.release import Release
 from dpcov.schema import Schema
 from dpcov.sources.array import ArraySource
 from dpcov.sources.kept import KeptSource

@@ -15,8 +15,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dpcov.api import covariance
 from dpcov.errors import ParameterError
 from dpcov.estimators.inputs import check_seed, checked_options, column_names, is_table, read_budget, watched, without_objects
+from dpcov.options import Option
 from dpcov.privacy.budget import Exact
-from dpcov.release import Option, Release
+from dpcov.release import Release
 from dpcov.schema import Schema
 from dpcov.statistics.moments import REPLACE
 

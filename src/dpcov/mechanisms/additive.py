@@ -14,12 +14,15 @@ from dpcov.errors import ParameterError, check_choice
 from dpcov.linalg import sqrt_up
 from dpcov.mechanisms.clipping import checked_clip, hold_norms, plan_radius, radius_of, rows_outside
 from dpcov.mechanisms.shares import count_share
+from dpcov.options import Option
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.privacy.noise import DiscreteGaussian, NoiseLaw
-from dpcov.release import OPTIONS, Option, Release, raw_error
+from dpcov.release import Release, raw_error
 from dpcov.shrinkage import POSTPROCESS
 from dpcov.statistics.calibrated import GAUSSIAN, calibrated, check_tail, is_analytic, noise_for
 from dpcov.statistics.moments import REPLACE, Count, SecondMoment
+
+CONSTANTS = ("tight", "paper")
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ def papers_triangle(curator: Curator, asked: Question) -> Fraction:
 
 def wants_paper(constants: str) -> bool:
     """Check the option ``constants`` and say whether the paper's are meant."""
-    check_choice("constants", constants, OPTIONS["constants"], "'paper' only to reproduce figures; it adds noise")
+    check_choice("constants", constants, CONSTANTS, "'paper' only to reproduce figures; it adds noise")
     return constants == "paper"
 
 

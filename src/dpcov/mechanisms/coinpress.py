@@ -97,6 +97,10 @@ def coinpress(
     check_choice("centring", centring, ("none", "mean", "pairs"), "center=True asks for the mean as well")
     beta = check_real("beta", beta, "above 0 and below 1", 1e-12, 1 - 1e-12, "0.1 is the default")
     chosen = "project" if postprocess is None else postprocess
+    if constants == "proved" and centring == "mean":
+        raise ParameterError(
+            "centring must be 'none' or 'pairs' for proved constants, got 'mean'. Hint: constants='practical'."
+        )
     check_choice("postprocess", chosen, FINISHED, "'project' takes away negative eigenvalues, 'clip' keeps to the bounds")
     count, point = checked_rounds(rounds), checked_origin(curator, origin)
     bounds = checked_bounds(upper, lower, curator.grid.row_norm, curator.d)

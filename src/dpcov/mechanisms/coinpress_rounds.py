@@ -22,13 +22,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpcov.bounds import isometric_operator_norm
+from dpcov.bounds import covariance_bounds, gaussian_norm, round_beta
 from dpcov.errors import ParameterError
 from dpcov.mechanisms.means.common import Noise
-from dpcov.mechanisms.means.rounds import ENOUGH, norm_bound, shares_of, step_beta
+from dpcov.mechanisms.means.rounds import ENOUGH, shares_of
 
 LAST_SHARES = tuple(Fraction(percent, 100) for percent in (50, 60, 70, 75, 80, 85, 90))
 MOST_ROUNDS = 20
+EVENTS = 3  # that may fail in a round: `round_beta`
 FEW_COLUMNS = 2  # no scale is bought back: there is little but scale in so few numbers
 SCALE_SHARE = Fraction(1, 20)  # of the whole budget
 MARGIN = 2.0  # deviations of the noise in a trace
@@ -130,16 +131,16 @@ def _expected(condition: float, n: int, d: int, noise: Noise, shares: tuple[Frac
 def _proved(
     condition: float, n: int, d: int, noise: Noise, shares: tuple[Fraction, ...], beta: float, low: int, high: int
 ) -> float:
-    """Follow the rounds with proved constants: see `outer_factor`."""
+    """Follow the rounds with proved constants: `dpcov.bounds.covariance_bounds`."""
     small, large, s = 1 / condition, 1.0, 0.0
     for number, share in enumerate(shares, start=1):
-        part = step_beta(beta, number, len(shares))
+        part = round_beta(beta, number, len(shares), EVENTS)
         s = proved_clip(n, d, part) ** 2 * noise.deviation(float(share)) / n
         if number < len(shares):
-            wide, factor = widening_of(s, d, part), outer_factor(n, d, part)
-            if not math.isfinite(factor):
+            hidden, least, _ = covariance_bounds(n, d, s, part)
+            if least == 0:
                 return math.inf
-            small, large = small / (small + wide) / factor, large / (large + wide) / factor
+            small, large = small / (small + hidden) * least, large / (large + hidden) * least
     return _error(n, d, s * (low / small + high / large), 0.0)
 
 
@@ -149,23 +150,7 @@ def _error(n: int, d: int, noise: float, lost: float) -> float:
 
 def proved_clip(n: int, d: int, beta: float) -> float:
     """Return γ: no row of N(0, C) with C ⪯ 1 is longer, but for a probability beta."""
-    return norm_bound(d, beta / n)
-
-
-def widening_of(deviation: float, d: int, beta: float) -> float:
-    """Return what isometric noise of this deviation exceeds in operator norm with probability at most beta."""
-    return deviation * isometric_operator_norm(d, beta)
-
-
-def sampling_gap(n: int, d: int, beta: float) -> float:
-    """Return δ: the eigenvalues of a Gaussian sample's second moment lie within (1 ± δ)² of the truth, but for beta."""
-    return math.sqrt(d / n) + math.sqrt(2 * math.log(2 / beta) / n)
-
-
-def outer_factor(n: int, d: int, beta: float) -> float:
-    """Return 1/(1 − δ)², by which a sample's second moment may fall short; infinite where there are too few rows."""
-    gap = sampling_gap(n, d, beta)
-    return 1 / (1 - gap) ** 2 if gap < 1 else math.inf
+    return gaussian_norm(d, beta / n)
 
 
 def check_finite(plan_made: Plan, constants: str) -> None:

@@ -7,23 +7,23 @@ from fractions import Fraction
 
 import numpy as np
 
+from dpcov.bounds import covariance_bounds, gaussian_norm, mean_radius, round_beta
 from dpcov.curator import Curator
 from dpcov.estimate_framed import coordinate_moments, noise_deviation
 from dpcov.mechanisms.coinpress_bounds import Bounds
 from dpcov.mechanisms.coinpress_rounds import (
+    EVENTS,
     FEW_COLUMNS,
     MARGIN,
     SCALE_SHARE,
     Plan,
     Rule,
     check_finite,
-    outer_factor,
     plan,
     proved_clip,
-    widening_of,
 )
 from dpcov.mechanisms.means.common import Floats, Noise, as_tuple, check_affordable, sum_noise
-from dpcov.mechanisms.means.rounds import TAIL, norm_bound, safe_clip, step_beta
+from dpcov.mechanisms.means.rounds import TAIL, safe_clip
 from dpcov.privacy.budget import ZCDP
 from dpcov.statistics.calibrated import GAUSSIAN, calibrated
 from dpcov.statistics.frames import Ellipsoid
@@ -119,19 +119,13 @@ class Whitening:
 
     def _proved_round(self, budget: ZCDP, number: int) -> None:
         """Ask as in the paper: clip where no Gaussian row is cut, and widen by all that noise and sampling can hide."""
-        part = step_beta(self.beta, number, len(self.plan.shares))
-        clip = proved_clip(self.n, self.d, part)
-        frame = self._frame(clip)
-        mean = np.zeros(self.d)
-        if self.centred:
-            mean = self._mean(budget.share(MEAN_SHARE), frame)
-            budget = budget.share(1 - MEAN_SHARE)
-        noisy, deviation = self._second_moment(budget, frame)
+        part = round_beta(self.beta, number, len(self.plan.shares), EVENTS)
+        noisy, deviation = self._second_moment(budget, self._frame(proved_clip(self.n, self.d, part)))
         if number < len(self.plan.shares):
-            values, vectors = np.linalg.eigh(noisy - np.outer(mean, mean))
-            widened = (np.maximum(values, 0.0) + widening_of(deviation, self.d, part)) * outer_factor(self.n, self.d, part)
+            values, vectors = np.linalg.eigh(noisy)
+            hidden, low, _ = covariance_bounds(self.n, self.d, deviation, part)
+            widened = (np.maximum(values, 0.0) + hidden) / low
             self.whitener = (vectors / np.sqrt(widened)) @ vectors.T @ self.whitener
-            self._move(frame, mean / clip)
 
     def _whiten(self, noisy: Floats, deviation: float) -> None:
         """Turn the whitener so that no direction is known to exceed 1, and note trace and largest eigenvalue there."""
@@ -153,7 +147,7 @@ class Whitening:
         """Return how far out rows count for the scale, in units of the trace: where its noise is small against the error."""
         d, n = self.d, self.n
         error = math.sqrt(d * (d + 1) / n + (x * unit / n) ** 2 * d * (d + 1) / 2)
-        return max(norm_bound(d, 0.05) ** 2 / d, 0.15 * error * n / self._unit(Trace, budget) / math.sqrt(d))
+        return max(gaussian_norm(d, 0.05) ** 2 / d, 0.15 * error * n / self._unit(Trace, budget) / math.sqrt(d))
 
     def _frame(self, clip: float) -> Ellipsoid:
         """Return the ellipsoid of rows within ``clip`` of the centre, in whitened units."""
@@ -196,7 +190,7 @@ class Whitening:
             for _ in range(count):
                 clips.append(safe_clip(r, self.d))
                 deviation = noise.deviation(float(APPROACH_SHARE) / count) / self.n * clips[-1]
-                r = min(r, norm_bound(self.d, TAIL) * math.sqrt(1 / self.n + deviation**2))
+                r = min(r, mean_radius(self.n, self.d, deviation, TAIL))
             found.append((r, clips))
         distance, clips = next((one for one in found if one[0] <= near), min(found, key=lambda one: one[0]))
         self.trace, self.largest = self.d + distance**2, max(1.0, distance**2)

@@ -37,8 +37,9 @@ from dpcov.mechanisms.spectral import (
     weights_of,
     without_count,
 )
+from dpcov.options import OPTIONS, Option
 from dpcov.privacy.budget import ZCDP, Budget, PureDP
-from dpcov.release import OPTIONS, Option, Release
+from dpcov.release import Release
 from dpcov.statistics.calibrated import noise_for
 from dpcov.statistics.moments import REPLACE
 from dpcov.statistics.spectral import Spectrum, Values

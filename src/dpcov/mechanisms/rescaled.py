@@ -28,8 +28,9 @@ from dpcov.errors import ParameterError, check_choice, shown
 from dpcov.estimate import denoised
 from dpcov.mechanisms.clipping import FEW_RADII, hold_norms, plan_radius, radius_of
 from dpcov.mechanisms.rescaled_noise import MatrixNoise, best_noise
+from dpcov.options import OPTIONS
 from dpcov.privacy.budget import Budget, PureDP
-from dpcov.release import OPTIONS, Release
+from dpcov.release import Release
 from dpcov.release_clipped import POSTPROCESSES
 from dpcov.statistics.calibrated import noise_for
 from dpcov.statistics.moments import REPLACE

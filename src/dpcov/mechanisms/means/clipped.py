@@ -11,6 +11,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dpcov.bounds import gaussian_norm
 from dpcov.curator import Curator
 from dpcov.mechanisms.means.common import (
     Origin,
@@ -23,7 +24,7 @@ from dpcov.mechanisms.means.common import (
     composing,
     left_after_count,
 )
-from dpcov.mechanisms.means.rounds import TAIL, norm_bound
+from dpcov.mechanisms.means.rounds import TAIL
 from dpcov.privacy.budget import Budget
 from dpcov.release import Release
 from dpcov.statistics.calibrated import noise_for
@@ -57,7 +58,7 @@ def clipped(
     reach = 0.0
     if covariance is not None:
         known = checked_covariance(covariance, curator.d)
-        reach = math.sqrt(float(np.linalg.eigvalsh(known)[-1])) * norm_bound(curator.d, TAIL)
+        reach = math.sqrt(float(np.linalg.eigvalsh(known)[-1])) * gaussian_norm(curator.d, TAIL)
     total = Sum(Ball(as_tuple(point), curator.grid.row_norm + reach), curator.d)
     left = left_after_count(curator, whole)
     check_affordable(curator, (total, left))

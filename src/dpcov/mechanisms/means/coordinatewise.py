@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dpcov.bounds import gaussian_norm
 from dpcov.curator import Curator
 from dpcov.mechanisms.means.common import (
     Floats,
@@ -24,7 +25,7 @@ from dpcov.mechanisms.means.common import (
     composing,
     left_after_count,
 )
-from dpcov.mechanisms.means.rounds import TAIL, norm_bound
+from dpcov.mechanisms.means.rounds import TAIL
 from dpcov.privacy.budget import Budget
 from dpcov.release import Release
 from dpcov.statistics.calibrated import noise_for
@@ -56,7 +57,7 @@ def coordinatewise(
     chosen, point, whole = checked_postprocess(postprocess), checked_origin(curator, origin), composing(budget)
     halves = np.full(curator.d, curator.grid.row_norm)
     if covariance is not None:
-        halves = halves + deviations(covariance, curator.d) * norm_bound(1, TAIL)
+        halves = halves + deviations(covariance, curator.d) * gaussian_norm(1, TAIL)
     total = Sum(Box(as_tuple(point), as_tuple(halves)), curator.d)
     left = left_after_count(curator, whole)
     check_affordable(curator, (total, left))

@@ -23,6 +23,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcov.bounds import gaussian_norm, round_beta
 from dpcov.errors import ParameterError
 from dpcov.mechanisms.means.common import Noise
 
@@ -31,6 +32,7 @@ Floats = NDArray[np.float64]
 LAST_SHARES = tuple(Fraction(percent, 1000) for percent in (500, 600, 700, 750, 800, 850, 900, 925, 950, 970))
 PAPER_SHARE = Fraction(3, 4)
 MOST_ROUNDS = 16
+EVENTS = 2  # that may fail in a round: `round_beta`
 ENOUGH = 1.005
 TAIL = 0.01  # the paper's practical probability of a row outside, and of a mean outside its ball
 SIDEWAYS = 3.0  # of √log(2/β): rows are not all farther out in the direction in which the mean may lie
@@ -48,15 +50,9 @@ class Plan:
     error: float
 
 
-def norm_bound(d: int, beta: float) -> float:
-    """Return what the norm of a standard normal vector exceeds with probability at most beta (Laurent and Massart 2000)."""
-    log = math.log(1 / beta)
-    return math.sqrt(d + 2 * math.sqrt(d * log) + 2 * log)
-
-
 def safe_clip(r: float, d: int) -> float:
     """Return where few Gaussian rows are cut whose mean is within r of the centre: the paper's practical radius."""
-    tail = norm_bound(d, TAIL)
+    tail = gaussian_norm(d, TAIL)
     return min(math.sqrt(r**2 + 2 * SIDEWAYS * r + tail**2), r + tail)
 
 
@@ -94,7 +90,7 @@ def _best(radius: float, n: int, d: int, noise: Noise, rounds: int, beta: float 
 
 def _practical(radius: float, n: int, d: int, noise: Noise, shares: tuple[Fraction, ...]) -> Plan:
     """Follow the rounds with the paper's practical clips, but for the last, which is the best one."""
-    tail = norm_bound(d, TAIL)
+    tail = gaussian_norm(d, TAIL)
     clips: list[float] = []
     variance, r = 0.0, radius
     for share in shares:
@@ -135,14 +131,9 @@ def _proved(radius: float, n: int, d: int, noise: Noise, shares: tuple[Fraction,
     clips: list[float] = []
     r, error = radius, math.inf
     for number, share in enumerate(shares, start=1):
-        tail = norm_bound(d, step_beta(beta, number, len(shares)) / n)
+        tail = gaussian_norm(d, round_beta(beta, number, len(shares), EVENTS) / n)
         clips.append(r + tail)
         variance = (noise.deviation(float(share)) / n * clips[-1]) ** 2
         error = math.sqrt(d / n + d * variance)
         r = min(r, tail * math.sqrt(1 / n + variance))
     return Plan(shares, tuple(clips), error)
-
-
-def step_beta(beta: float, number: int, rounds: int) -> float:
-    """Return a round's part of the probability of failure: a quarter for the last one, a quarter for those before it."""
-    return beta / 4 if number == rounds else beta / (4 * (rounds - 1))

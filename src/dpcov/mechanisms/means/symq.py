@@ -15,6 +15,7 @@ from fractions import Fraction
 
 from numpy.typing import ArrayLike
 
+from dpcov.bounds import gaussian_norm
 from dpcov.curator import Curator
 from dpcov.errors import check_real
 from dpcov.mechanisms.means.common import (
@@ -28,7 +29,7 @@ from dpcov.mechanisms.means.common import (
     left_after_count,
 )
 from dpcov.mechanisms.means.coordinatewise import deviations
-from dpcov.mechanisms.means.rounds import TAIL, norm_bound
+from dpcov.mechanisms.means.rounds import TAIL
 from dpcov.privacy.budget import Budget
 from dpcov.release import Release
 from dpcov.statistics.bins import Bins, Rank
@@ -69,7 +70,7 @@ def symq(
     radius, count = curator.grid.row_norm, BINS
     if covariance is not None:
         sizes = deviations(covariance, curator.d)
-        radius += float(sizes.max()) * norm_bound(1, TAIL)
+        radius += float(sizes.max()) * gaussian_norm(1, TAIL)
         count = min(math.ceil(2 * radius / float(sizes.min()) * PER_DEVIATION), MOST)
     bins = Bins(Box(as_tuple(point), (radius,) * curator.d), curator.d, count)
     left = left_after_count(curator, whole)

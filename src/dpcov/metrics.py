@@ -1,0 +1,105 @@
+"""The errors that people report: how far an estimate is from the truth, or from another estimate.
+
+Covariances: `frobenius`, `spectral`, `mahalanobis`. Means: `euclidean`, `mahalanobis_mean`. Subspaces: `principal_angles`,
+`captured_variance`.
+
+>>> import numpy as np
+>>> mahalanobis(np.diag([1.1, 4.4]), np.diag([1.0, 4.0])).round(3)
+0.141
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpcov.errors import ParameterError
+from dpcov.linalg import whitener_of
+
+Floats = NDArray[np.float64]
+
+
+def frobenius(estimate: ArrayLike, truth: ArrayLike) -> float:
+    """Return ‖estimate − truth‖_F, the root of the sum of squared entries."""
+    return float(np.linalg.norm(_matrix("estimate", estimate) - _matrix("truth", truth, like=estimate)))
+
+
+def spectral(estimate: ArrayLike, truth: ArrayLike) -> float:
+    """Return ‖estimate − truth‖₂, the largest error in any direction."""
+    return float(np.linalg.norm(_matrix("estimate", estimate) - _matrix("truth", truth, like=estimate), 2))
+
+
+def mahalanobis(estimate: ArrayLike, truth: ArrayLike) -> float:
+    """Return ‖Σ^{-1/2} Σ̂ Σ^{-1/2} − 1‖_F: the Frobenius error in units in which the truth is the identity.
+
+    It is the same whatever the units of the columns, and however they are mixed. The truth must be positive definite.
+    """
+    whitener = _whitener("truth", truth)
+    whitened = whitener @ _matrix("estimate", estimate, like=truth) @ whitener.T
+    return float(np.linalg.norm(whitened - np.eye(len(whitened))))
+
+
+def euclidean(estimate: ArrayLike, truth: ArrayLike) -> float:
+    """Return ‖estimate − truth‖ of two means."""
+    return float(np.linalg.norm(_vector("estimate", estimate) - _vector("truth", truth, like=estimate)))
+
+
+def mahalanobis_mean(estimate: ArrayLike, truth: ArrayLike, covariance: ArrayLike) -> float:
+    """Return ‖Σ^{-1/2}(estimate − truth)‖: the error of a mean in standard deviations of the rows."""
+    whitener = _whitener("covariance", covariance)
+    difference = _vector("estimate", estimate) - _vector("truth", truth, like=estimate)
+    if len(difference) != len(whitener):
+        raise ParameterError("covariance must have a row for each number of the mean, got another. Hint: check the shapes.")
+    return float(np.linalg.norm(whitener @ difference))
+
+
+def principal_angles(first: ArrayLike, second: ArrayLike) -> Floats:
+    """Return the angles between two subspaces, in radians, the smallest first; rows span them, as in ``release.directions``."""
+    one, other = _basis("first", first), _basis("second", second)
+    if one.shape[0] != other.shape[0]:
+        raise ParameterError("second must have the columns of first, got others. Hint: a row for each direction.")
+    cosines = np.linalg.svd(one.T @ other, compute_uv=False)
+    return np.asarray(np.arccos(np.clip(cosines, -1.0, 1.0)))
+
+
+def captured_variance(directions: ArrayLike, second_moment: ArrayLike) -> float:
+    """Return q_F = tr(VᵀAV): how much of the second moment A lies in the span of the directions, given as rows."""
+    moment = _matrix("second_moment", second_moment)
+    basis = _basis("directions", directions)
+    if len(basis) != len(moment):
+        raise ParameterError("directions must have the columns of second_moment, got others. Hint: a row for each direction.")
+    return float(np.trace(basis.T @ moment @ basis))
+
+
+def _basis(name: str, directions: ArrayLike) -> Floats:
+    """Return an orthonormal basis, in columns, of what the rows span."""
+    rows = np.atleast_2d(np.asarray(directions, dtype=np.float64))
+    if rows.ndim != 2 or rows.shape[0] > rows.shape[1] or not np.isfinite(rows).all():
+        raise ParameterError(f"{name} must be a direction in each row, no more than columns, got others. Hint: finite numbers.")
+    vectors, sizes, _ = np.linalg.svd(rows.T, full_matrices=False)
+    if sizes[-1] <= 1e-12 * sizes[0]:
+        raise ParameterError(f"{name} must be independent directions, got ones that are not. Hint: leave some out.")
+    return np.asarray(vectors)
+
+
+def _matrix(name: str, value: ArrayLike, like: ArrayLike | None = None) -> Floats:
+    matrix = np.asarray(value, dtype=np.float64)
+    fits = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] and np.isfinite(matrix).all()
+    if not fits or (like is not None and matrix.shape != np.shape(like)):
+        raise ParameterError(f"{name} must be a square matrix of finite numbers, of the same shape, got another. Hint: d by d.")
+    return matrix
+
+
+def _vector(name: str, value: ArrayLike, like: ArrayLike | None = None) -> Floats:
+    vector = np.asarray(value, dtype=np.float64)
+    if vector.ndim != 1 or not np.isfinite(vector).all() or (like is not None and vector.shape != np.shape(like)):
+        raise ParameterError(f"{name} must be a list of finite numbers, of the same length, got another. Hint: a mean.")
+    return vector
+
+
+def _whitener(name: str, covariance: ArrayLike) -> Floats:
+    matrix = _matrix(name, covariance)
+    scales = np.sqrt(np.maximum(matrix.diagonal(), 0.0))
+    if scales.min() == 0 or np.linalg.eigvalsh(matrix / np.outer(scales, scales))[0] <= 1e-14:
+        raise ParameterError(f"{name} must be positive definite, got another. Hint: leave out columns that do not vary.")
+    return whitener_of(matrix)
