@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 import dpcov
 from benchmarks.datasets import digits
-from dpcov.release import Option
+from dpcov.options import Option
 
 EPSILONS = np.geomspace(0.1, 16, 12)
 LINES: dict[str, tuple[str, dict[str, Option]]] = {

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dpcov.api import covariance, mean
     from dpcov.comparison import Comparison, compare
     from dpcov.errors import BudgetError, DpcovError, EngineError, ParameterError, ReleaseError, SchemaError
-    from dpcov.estimators import PrivateCovariance
+    from dpcov.estimators import PrivateCovariance, PrivateMean
     from dpcov.mechanisms import MECHANISMS
     from dpcov.privacy.budget import ZCDP, ApproxDP, PureDP, compose
     from dpcov.release import Release
@@ -31,6 +31,7 @@ _HOME = {
     "load": "release_file",
     "MECHANISMS": "mechanisms",
     "PrivateCovariance": "estimators",
+    "PrivateMean": "estimators",
     "Release": "release",
     "Schema": "schema",
     "Numeric": "schema",
@@ -65,6 +66,7 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "compose",
     "MECHANISMS",
     "PrivateCovariance",
+    "PrivateMean",
     "DpcovError",
     "ParameterError",
     "BudgetError",

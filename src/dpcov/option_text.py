@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import Any
 
 from dpcov.errors import ParameterError, shown
 
-if TYPE_CHECKING:
-    from dpcov.options import Option
 
-
-def read_mechanism(text: str) -> tuple[str, dict[str, Option]]:
+def read_mechanism(text: str) -> tuple[str, dict[str, Any]]:
     """Split NAME:OPTION=VALUE,OPTION=VALUE into the name and the options."""
     name, sign, settings = text.partition(":")
     return name, read_options(settings.split(",") if sign else ())
 
 
-def read_options(settings: Iterable[str]) -> dict[str, Option]:
+def read_options(settings: Iterable[str]) -> dict[str, Any]:
     """Turn texts NAME=VALUE into options: numbers, true and false where they look so."""
-    options: dict[str, Option] = {}
+    options: dict[str, Any] = {}
     for setting in settings:
         name, sign, value = setting.partition("=")
         if not sign or not name.isidentifier():
@@ -31,7 +29,16 @@ def read_options(settings: Iterable[str]) -> dict[str, Option]:
     return options
 
 
-def _converted(value: str) -> Option:
+def _no_number(text: str) -> None:
+    raise ValueError(text)
+
+
+def _converted(value: str) -> Any:
+    if value.startswith("["):
+        try:
+            return json.loads(value, parse_constant=_no_number)  # the mechanism refuses what fits no option
+        except ValueError:
+            raise ParameterError(f"option must be a list such as [1, 2.5], got {shown(value)}. Hint: quote it.") from None
     if value.lower() in ("true", "false"):
         return value.lower() == "true"
     if re.fullmatch(r"[+-]?[0-9]{1,300}", value):

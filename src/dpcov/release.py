@@ -200,7 +200,8 @@ class Release:
     def statement(self) -> str:
         """Say in one paragraph what this release promises."""
         promised = promise(self.privacy, [answer.noise for answer in self.answers])
-        public = "row_norm" if self.schema is None else "bounds, levels, weights"
+        own = "radius, origin" if self.kind == "mean" else "bounds of the covariance" if is_framed(self) else "row_norm"
+        public = own if self.schema is None else "bounds, levels, weights"
         return statement(promised, self.neighbors, self.n, self.seeded, public)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -114,7 +114,8 @@ class TestOldVersions:
         for key in ("center", "schema") if version < 2 else ():
             del record["encoding"][key]
         for answer in record["answers"]:
-            del answer["radii"]
+            for key in ("radii", "frame") if version < 3 else ("frame",):
+                del answer[key]
         return record
 
     @pytest.mark.parametrize("neighbors", ["replace", "add-remove"])
@@ -130,6 +131,12 @@ class TestOldVersions:
             assert_same(parse(sealed(self.old(release, version=2))), release)
             assert_refused(record_of(release) | {"format_version": 2}, "version 2 has no radii")
 
+    @pytest.mark.parametrize("neighbors", ["replace", "add-remove"])
+    def test_version_three_still_loads(self, neighbors: str) -> None:
+        for release in (plain(neighbors=neighbors, clip=0.7), example(neighbors=neighbors)):
+            assert_same(parse(sealed(self.old(release, version=3))), release)
+            assert_refused(record_of(release) | {"format_version": 3}, "version 3 has no frame")
+
     def test_a_centred_or_encoded_one_cannot_pass_for_it(self) -> None:
         for release in (plain(center=True), example(), example(neighbors="add-remove")):
             assert_refused(self.old(release))
@@ -139,9 +146,10 @@ class TestOldVersions:
             record = record_of(plain())
             del record["encoding"][key]
             assert_refused(record)
-        record = record_of(plain())
-        del record["answers"][0]["radii"]
-        assert_refused(record)
+        for key in ("radii", "frame"):
+            record = record_of(plain())
+            del record["answers"][0][key]
+            assert_refused(record)
 
 
 def assert_refused(record: Record, reason: str = "") -> None:

@@ -33,6 +33,7 @@ def dry_run(
     as_json: bool,
 ) -> None:
     """Open the table for its names and types, rehearse the mechanism without data, and say what a release would do."""
+    from dpcov.api import public_encoding
     from dpcov.cli.rehearsal import Shape, rehearse
     from dpcov.mechanisms import MECHANISMS
     from dpcov.privacy.bits import SeededBits
@@ -40,17 +41,18 @@ def dry_run(
 
     if seed is not None:
         SeededBits(seed)  # refuses what is no seed
+    grid, settings = public_encoding(mechanism, row_norm, schema, neighbors, center, options)
     source = open_source(data, columns, schema, center)
     public_n = source.known_n if neighbors == "replace" else None  # under add-remove n is private, also here
     planned = rehearse(
         MECHANISMS["covariance"][mechanism],
         Shape(source.feature_names, source.schema, public_n),
         budget,
-        row_norm=1.0 if row_norm is None else row_norm,
+        row_norm=grid.row_norm,
         neighbors=neighbors,
-        center=center,
+        center=grid.center,
         postprocess=postprocess,
-        options=options,
+        options=settings,
     )
     matrix_bytes = 8 * (planned.d + center) ** 2
     if as_json:
@@ -62,7 +64,8 @@ def dry_run(
 def _json_text(planned: Release, public_n: int | None, matrix_bytes: int) -> str:
     from dpcov.cli.estimates import known_error
 
-    error = known_error(planned)
+    framed = any(answer.frame is not None for answer in planned.answers)  # then it depends on what the rounds find
+    error = None if framed else known_error(planned)
     known = {"expected_error": error} if public_n is not None else {}
     record = {
         "dry_run": True,
@@ -96,7 +99,10 @@ def _print(data: str, planned: Release, public_n: int | None, matrix_bytes: int)
     auto = " (chosen by auto)" if planned.requested == "auto" else ""
     out.print(f"Mechanism: {planned.mechanism}{auto}, postprocess {planned.postprocess}; neighbours: {planned.neighbors}.")
     out.print(spends_table(planned, title="would be asked"))
-    out.print(error_line(planned, known_n=public_n is not None), soft_wrap=True)
+    if any(answer.frame is not None for answer in planned.answers):
+        out.print("Expected error: it depends on what the rounds find; so do their number and prices where n is not known yet.")
+    else:
+        out.print(error_line(planned, known_n=public_n is not None), soft_wrap=True)
     if planned.answer("radius") is not None:
         out.print("How the budget is split depends on the number of rows and on the radius; here a radius just below row_norm.")
     if matrix_bytes > GIGABYTE:

@@ -21,6 +21,12 @@ def roots(release: Release) -> tuple[str, Floats]:
     return heading, np.sqrt(np.maximum(np.diag(release.covariance), 0.0))
 
 
+def columns(release: Release) -> dict[str, Floats]:
+    """Return what is estimated of each feature, by heading: the mean, the root of the covariance's diagonal, or both."""
+    means = {"mean": release.mean} if release.center or release.kind == "mean" else {}
+    return means if release.kind == "mean" else {**means, **dict([roots(release)])}
+
+
 def scaled(matrix: Floats, units: Floats | float = 1.0) -> Floats:
     """Divide a covariance by the roots of its diagonal: a correlation; NaN where the diagonal is nothing.
 
@@ -35,18 +41,24 @@ def scaled(matrix: Floats, units: Floats | float = 1.0) -> Floats:
 def correlation(release: Release) -> tuple[str, Floats]:
     """Return the correlation, or the second moment scaled likewise where the release has no mean."""
     heading = "correlation" if release.center else "second moment, scaled to a diagonal of 1"
-    units = release.row_norm if release.schema is None else release.schema.scales(release.center)
-    return heading, scaled(release.covariance, units)
+    return heading, scaled(release.covariance, _units(release))
 
 
 def spectrum(release: Release) -> tuple[str, Floats]:
     """Return eigenvalues, the largest first: of the correlation, or of a second moment whose columns share a unit."""
     if not release.center and release.schema is None:
-        values: Floats = np.linalg.eigvalsh(release.second_moment)[::-1].astype(np.float64)
-        values[np.abs(values) < NOTHING * release.row_norm**2] = 0.0
+        values: Floats = np.linalg.eigvalsh(release.covariance)[::-1].astype(np.float64)
+        values[np.abs(values) < NOTHING * np.max(_units(release)) ** 2] = 0.0
         return "second moment", values
     heading, matrix = correlation(release)
     return heading, eigenvalues(matrix)
+
+
+def _units(release: Release) -> Floats | float:
+    """Return how large one encoded unit is: a row's norm, a column's bounds, or, of whitened rows, their own size."""
+    if any(answer.frame is not None for answer in release.answers):
+        return np.asarray(np.maximum(np.sqrt(np.maximum(np.diag(release.covariance), 0.0)), 1e-150))
+    return release.row_norm if release.schema is None else release.schema.scales(release.center)
 
 
 def eigenvalues(correlations: Floats) -> Floats:
@@ -59,8 +71,6 @@ def eigenvalues(correlations: Floats) -> Floats:
 
 def facts(release: Release) -> dict[str, Any]:
     """Return what a machine wants to know of a release."""
-    heading, sizes = roots(release)
-    means = {"mean": release.mean.tolist()} if release.center else {}
     return {
         "kind": release.kind,
         "privacy": release.privacy.to_json(),
@@ -77,9 +87,25 @@ def facts(release: Release) -> dict[str, Any]:
         "clip_radius": release.clip_radius,
         "expected_error": known_error(release),
         "feature_names": list(release.feature_names),
-        **means,
-        heading.replace(" ", "_"): sizes.tolist(),
+        **{heading.replace(" ", "_"): numbers.tolist() for heading, numbers in columns(release).items()},
+        **_confidence(release),
     }
+
+
+def _confidence(release: Release) -> dict[str, Any]:
+    """Return the confidence region of a release that has one."""
+    from dpcov.confidence import ConfidenceBall
+    from dpcov.errors import ReleaseError
+
+    try:
+        found = release.confidence
+    except ReleaseError:
+        return {}
+    shape = {"proved": found.proved, "beta": found.beta}
+    if isinstance(found, ConfidenceBall):
+        return {"confidence": {**shape, "centre": found.centre.tolist(), "radius": found.radius}}
+    outer = found.outer.tolist() if np.isfinite(found.outer).all() else None
+    return {"confidence": {**shape, "inner": found.inner.tolist(), "outer": outer}}
 
 
 def known_error(release: Release) -> float | None:
@@ -101,7 +127,7 @@ def clip_line(release: Release) -> str:
 
 def zero_line(release: Release) -> str | None:
     """Say that an estimate is 0 although something was asked; None where it is not."""
-    if not release.answers or release.second_moment.any():
+    if release.kind == "mean" or not release.answers or release.covariance.any():
         return None
     return "The estimate is 0: what was answered cannot be told from noise."
 
@@ -114,6 +140,11 @@ def error_line(release: Release, *, known_n: bool = True) -> str:
     if expected is None:
         return "Expected error: not known before reading; the error of drawn directions depends on the spectrum."
     error = f"{expected:.3g}" if known_n else f"{expected * release.n:.3g} / n"
+    if any(answer.frame is not None for answer in release.answers):
+        units = "the data's units" if release.schema is None else "the units of encoded rows"
+        if release.kind == "mean":
+            return f"Expected error: {error}, the r.m.s. norm of the noise in the mean, in {units}; clipping adds to it."
+        return f"Expected error: {error}, the r.m.s. Frobenius norm of the noise in the covariance, in {units}."
     rows = "rows divided by row_norm" if release.schema is None else "encoded rows"
     return (
         f"Expected error: {error}, the r.m.s. Frobenius norm of the noise in the second moment of the {rows}, "

@@ -22,11 +22,13 @@ def mechanisms(as_json: bool) -> None:
     """List the mechanisms, the budgets they serve and their options."""
     from dpcov.mechanisms import MECHANISMS, options_of
 
-    runs = MECHANISMS["covariance"]
     if as_json:
         listed = {
-            name: {"notions": [b.notion for b in served(run)], "options": options_of(run), "summary": summary(run)}
-            for name, run in runs.items()
+            target: {
+                name: {"notions": [b.notion for b in served(run)], "options": options_of(run), "summary": summary(run)}
+                for name, run in runs.items()
+            }
+            for target, runs in MECHANISMS.items()
         }
         click.echo(json.dumps(listed))
         return
@@ -34,13 +36,13 @@ def mechanisms(as_json: bool) -> None:
 
     from dpcov.cli.text import console
 
-    table = Table("mechanism", "budgets", "options", "what it does", title="dpcov release --mechanism", title_justify="left")
-    for name, run in runs.items():
-        settings = "\n".join(f"{option}={default}" for option, default in options_of(run).items())
-        table.add_row(
-            name, "\n".join(" ".join(f"--{amount}" for amount in b.names) for b in served(run)), settings, summary(run)
-        )
-    console().print(table)
+    for title, runs in (("dpcov release", MECHANISMS["covariance"]), ("dpcov mean", MECHANISMS["mean"])):
+        table = Table("mechanism", "budgets", "options", "what it does", title=f"{title} --mechanism", title_justify="left")
+        for name, run in runs.items():
+            settings = "\n".join(f"{option}={default}" for option, default in options_of(run).items())
+            budgets = "\n".join(" ".join(f"--{amount}" for amount in b.names) for b in served(run))
+            table.add_row(name, budgets, settings, summary(run))
+        console().print(table)
 
 
 def summary(run: Callable[..., Release]) -> str:

@@ -82,12 +82,30 @@ def _numbers(text: str | None) -> list[str]:
     return [] if text is None else [number.strip() for number in text.split(",")]
 
 
+def read_numbers(text: str, option: str) -> float | list[float]:
+    """Turn 1.5 or 1,2,3 into a number or a list of them."""
+    try:
+        numbers = [float(number) for number in text.split(",")]
+    except ValueError:
+        raise click.UsageError(f"{option} takes a number, or numbers with commas between them, such as 1.5,2") from None
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
 def complete_mechanism(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:  # noqa: ARG001
-    """Offer the names of mechanisms with what they do."""
+    """Offer the names of mechanisms for covariances with what they do."""
+    return _complete("covariance", start)
+
+
+def complete_mean(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:  # noqa: ARG001
+    """Offer the names of mechanisms for means with what they do."""
+    return _complete("mean", start)
+
+
+def _complete(target: str, start: str) -> list[CompletionItem]:
     from click.shell_completion import CompletionItem
 
     from dpcov.cli.mechanisms import summary
     from dpcov.mechanisms import MECHANISMS
 
-    runs = MECHANISMS["covariance"]
+    runs = MECHANISMS[target]
     return [CompletionItem(name, help=summary(run)) for name, run in runs.items() if name.startswith(start)]

@@ -71,15 +71,16 @@ def release(
     from dpcov.mechanisms import checked_mechanism
     from dpcov.option_text import read_options
 
-    if (row_norm is None) == (schema is None):
+    options = read_options(option)
+    bounded = settings["mechanism"] == "coinpress" and "upper" in options and row_norm is None and schema is None
+    if (row_norm is None) == (schema is None) and not bounded:
         raise click.UsageError("give --row-norm or --schema, and not both")
     if output is None and not dry_run:
         raise click.UsageError("give --output FILE, or --dry-run")
     inputs = (data,) if schema is None else (data, schema)
-    target = None if output is None else _checked_output(output, force, inputs)
-    options = read_options(option)
+    target = None if output is None else checked_output(output, force, inputs)
     checked_mechanism("covariance", settings["mechanism"], options)
-    settings |= {"row_norm": row_norm, "schema": _read(schema), "columns": read_columns(columns)}
+    settings |= {"row_norm": row_norm, "schema": read_schema(schema), "columns": read_columns(columns)}
     if dry_run:
         from dpcov.cli.dry_run import dry_run as rehearsed
 
@@ -87,7 +88,12 @@ def release(
         return
     assert target is not None
     made = _made(data, quiet, seed=seed, **settings, **options)
-    _save(made, target, force)
+    save(made, target, force)
+    tell(made, output, quiet=quiet, as_json=as_json)
+
+
+def tell(made: Release, output: str | None, *, quiet: bool, as_json: bool) -> None:
+    """Say what was made, to people or machines."""
     if made.seeded:
         click.echo("dpcov: --seed makes the noise predictable: this release is NOT private.", err=True)
     if as_json:
@@ -95,16 +101,18 @@ def release(
 
         click.echo(json.dumps({"file": output, **facts(made)}, allow_nan=False))
     elif not quiet:
-        print_summary(made, str(output))
+        print_summary(made, output)
 
 
-def _read(schema: str | None) -> Schema | None:
+def read_schema(schema: str | None) -> Schema | None:
+    """Read a schema where there is one."""
     from dpcov.schema import Schema
 
     return None if schema is None else Schema.read(schema)
 
 
-def _checked_output(output: str, force: bool, inputs: tuple[str, ...]) -> Path:
+def checked_output(output: str, force: bool, inputs: tuple[str, ...]) -> Path:
+    """Return where a release can be written, or refuse it before anything is spent."""
     from dpcov.cli.files import checked_target
 
     return checked_target(output, force=force, kept="an existing release was paid for", inputs=inputs)
@@ -118,7 +126,7 @@ def _made(data: str, quiet: bool, **settings: Any) -> Release:
         return covariance(data, progress=progress, **settings)
 
 
-def _save(made: Release, target: Path, force: bool) -> None:
+def save(made: Release, target: Path, force: bool) -> None:
     """Write the release; what was paid for is not lost where that fails."""
     from dpcov.errors import EngineError
     from dpcov.release_file import text_of
@@ -133,9 +141,9 @@ def _save(made: Release, target: Path, force: bool) -> None:
         raise EngineError(f"{reason} The release was made and paid for, and is on stdout. Hint: keep it.") from None
 
 
-def print_summary(made: Release, output: str) -> None:
+def print_summary(made: Release, output: str | None) -> None:
     """Print what was promised, what came out, and what to do next."""
-    from dpcov.cli.estimates import clip_line, error_line, roots, zero_line
+    from dpcov.cli.estimates import clip_line, columns, error_line, zero_line
     from dpcov.cli.text import console, features_table
 
     out = console()
@@ -147,8 +155,10 @@ def print_summary(made: Release, output: str) -> None:
     out.print(error_line(made), soft_wrap=True)
     if zero := zero_line(made):
         out.print(zero)
-    heading, sizes = roots(made)
-    means = {"mean": made.mean} if made.center else {}
-    out.print(features_table(made.feature_names, {**means, heading: sizes}, "private estimates", MOST_FEATURES))
+    out.print(features_table(made.feature_names, columns(made), "private estimates", MOST_FEATURES))
+    if output is None:
+        out.print("Not saved: --output FILE keeps what was paid for.")
+        return
     file = shlex.quote(output)
-    out.print(f"Written to {file}. Next:\n  dpcov show {file}\n  dpcov show {file} --plot picture.png", soft_wrap=True)
+    picture = "" if made.kind == "mean" else f"\n  dpcov show {file} --plot picture.png"
+    out.print(f"Written to {file}. Next:\n  dpcov show {file}{picture}", soft_wrap=True)

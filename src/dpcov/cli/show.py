@@ -36,14 +36,14 @@ def show(file: str, everything: bool, plot: str | None, as_json: bool) -> None:
 
 def print_release(release: Release, limit: int | None) -> None:
     """Print a release for people."""
-    from dpcov.cli.estimates import clip_line, error_line, roots, spectrum, zero_line
+    from dpcov.cli.estimates import clip_line, columns, error_line, spectrum, zero_line
     from dpcov.cli.text import console, features_table, spends_table
 
     out = console()
     out.print(repr(release), style="bold", soft_wrap=True)
     out.print(f"Privacy: {release.statement()}", soft_wrap=True)
     numerics = " and ".join(sorted({answer.noise.numerics for answer in release.answers}))
-    clip = f"rows clipped to norm {release.row_norm:g}" if release.schema is None else "values clipped to public bounds"
+    clip = _clip_line(release)
     out.print(f"Numbers: {clip}, on a {release.grid_bits}-bit grid; {numerics or 'no'} noise.")
     if release.clip_radius < release.row_norm:
         out.print(clip_line(release))
@@ -53,10 +53,10 @@ def print_release(release: Release, limit: int | None) -> None:
     if zero := zero_line(release):
         out.print(zero)
     out.print(spends_table(release))
-    heading, sizes = roots(release)
-    means = {"mean": release.mean} if release.center else {}
     title = f"estimate ({release.mechanism}, postprocess {release.postprocess})"
-    out.print(features_table(release.feature_names, {**means, heading: sizes}, title, limit))
+    out.print(features_table(release.feature_names, columns(release), title, limit))
+    if release.kind == "mean":
+        return
     of, values = spectrum(release)
     shown = ", ".join(f"{value:.3g}" for value in (values if limit is None else values[:MOST_EIGENVALUES]))
     more = "" if limit is None or len(values) <= MOST_EIGENVALUES else f", ... ({len(values)} in all)"
@@ -67,15 +67,24 @@ def json_text(release: Release, file: str) -> str:
     """Return a release's facts and estimates for machines."""
     from dpcov.cli.estimates import facts, spectrum
 
-    of, values = spectrum(release)
     record = {
         "file": file,
         **facts(release),
         "spent": [{"asked": s.asked, "noise": s.noise, "budget": s.budget.to_json()} for s in release.spent],
-        "covariance" if release.center else "second_moment": release.covariance.tolist(),
-        "eigenvalues": {"of": of, "values": values.tolist()},
     }
+    if release.kind != "mean":
+        of, values = spectrum(release)
+        centred = release.center or release.options.get("centring") == "pairs"
+        record["covariance" if centred else "second_moment"] = release.covariance.tolist()
+        record["eigenvalues"] = {"of": of, "values": values.tolist()}
     return json.dumps(record, allow_nan=False)
+
+
+def _clip_line(release: Release) -> str:
+    """Say where rows were clipped."""
+    if any(answer.frame is not None for answer in release.answers):
+        return "rows clipped around centres that were found on the way"
+    return f"rows clipped to norm {release.row_norm:g}" if release.schema is None else "values clipped to public bounds"
 
 
 def draw(release: Release, target: str) -> None:
@@ -85,6 +94,10 @@ def draw(release: Release, target: str) -> None:
     from dpcov.cli.pictures import picture
     from dpcov.paths import write_whole
 
+    if release.kind == "mean":
+        from dpcov.errors import ParameterError
+
+        raise ParameterError("plot must be of a covariance, got a mean. Hint: a mean has no picture; leave --plot out.")
     path = checked_picture(target)
     heading, matrix = correlation(release)
     of, values = spectrum(release)

@@ -6,17 +6,17 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.api import check_budget, checked_grid
+from dpcov.api import check_budget, checked_grid, public_encoding
 from dpcov.comparison.result import Cell, Comparison
 from dpcov.curator import Curator
 from dpcov.errors import ParameterError, shown
 from dpcov.mechanisms import MECHANISMS, Mechanism, checked_mechanism
 from dpcov.option_text import read_mechanism
-from dpcov.options import Option
 from dpcov.privacy.bits import SeededBits
 from dpcov.privacy.budget import ZCDP, Budget
 from dpcov.privacy.noise import NoiseLaw
@@ -88,7 +88,7 @@ def compare(
     """
     wanted = _checked_budgets(budgets)
     grid = checked_grid(row_norm, schema, neighbors, center)
-    entries = _checked_entries(mechanisms)
+    entries = _checked_entries(mechanisms, (row_norm, schema, neighbors, center))
     if isinstance(runs, bool) or not isinstance(runs, int) or runs < 2:
         raise ParameterError(f"runs must be an integer of at least 2, got {shown(runs)}. Hint: one has no standard error.")
     SeededBits(seed)  # refuses what is no seed
@@ -99,7 +99,7 @@ def compare(
         (entry, budget)
         for entry in entries
         for budget in wanted
-        if entry.release(_Quiet(rehearsal, grid, budget, neighbors, SeededBits(0))) is not None
+        if entry.release(_Quiet(rehearsal, entry.grid, budget, neighbors, SeededBits(0))) is not None
     }
     bench = _Bench(KeptSource(source), grid, neighbors, range(seed, seed + runs))
     ticks = itertools.count(1)
@@ -121,7 +121,8 @@ class _Entry:
 
     label: str
     run: Mechanism
-    options: dict[str, Option]
+    grid: Grid
+    options: dict[str, Any]
 
     def release(self, curator: Curator) -> Release | None:
         """Return a release; None where the mechanism does not serve the budget or the rows. A wrong option is refused."""
@@ -153,7 +154,7 @@ class _Bench:
     """Public rows, the truth about them, and the seeds to try."""
 
     def __init__(self, source: KeptSource, grid: Grid, neighbors: str, seeds: range) -> None:
-        self.source, self._grid, self._neighbors, self._seeds = source, grid, neighbors, seeds
+        self.source, self._neighbors, self._seeds = source, neighbors, seeds
         exact = _Quiet(source, grid, ZCDP(1), REPLACE, SeededBits(0))
         self._truth = MECHANISMS["covariance"]["gaussian"](exact, ZCDP(1), postprocess="none").covariance
         schema = source.schema
@@ -167,7 +168,7 @@ class _Bench:
         """Release once per seed, and average the errors."""
         errors, ran = [], {}
         for seed in self._seeds:
-            release = entry.release(Curator(self.source, self._grid, budget, self._neighbors, SeededBits(seed)))
+            release = entry.release(Curator(self.source, entry.grid, budget, self._neighbors, SeededBits(seed)))
             if release is None:
                 return Cell(entry.label, budget)
             errors.append(self.error(release.covariance))
@@ -187,7 +188,7 @@ def _checked_budgets(budgets: object) -> tuple[Budget, ...]:
     return tuple(dict.fromkeys(several))
 
 
-def _checked_entries(mechanisms: object) -> list[_Entry]:
+def _checked_entries(mechanisms: object, encoding: tuple[float | None, Schema | None, str, bool]) -> list[_Entry]:
     """Return the mechanisms with their options, or refuse unknown ones."""
     named = list(MECHANISMS["covariance"]) if mechanisms is None else mechanisms
     several = [named] if isinstance(named, str) else named
@@ -196,7 +197,8 @@ def _checked_entries(mechanisms: object) -> list[_Entry]:
     entries = []
     for label in dict.fromkeys(several):
         name, options = read_mechanism(label)
-        entries.append(_Entry(label, checked_mechanism("covariance", name, options), options))
+        run = checked_mechanism("covariance", name, options)
+        entries.append(_Entry(label, run, *public_encoding(name, *encoding, options)))
     return entries
 
 

@@ -1,7 +1,8 @@
-"""scikit-learn's face of the library: an estimator holds parameters, `fit` makes one release."""
+"""scikit-learn's face of the library."""
 
 from __future__ import annotations
 
 from dpcov.estimators.covariance import PrivateCovariance
+from dpcov.estimators.mean import PrivateMean
 
-__all__ = ["PrivateCovariance"]
+__all__ = ["PrivateCovariance", "PrivateMean"]

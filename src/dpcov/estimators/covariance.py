@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import pinvh
-from scipy.sparse import issparse
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from dpcov.api import covariance
-from dpcov.errors import ParameterError
-from dpcov.estimators.inputs import check_seed, checked_options, column_names, is_table, read_budget, watched, without_objects
-from dpcov.options import Option
+from dpcov.estimators.common import PrivateEstimator
 from dpcov.privacy.budget import Exact
 from dpcov.release import Release
 from dpcov.schema import Schema
@@ -24,7 +20,7 @@ from dpcov.statistics.moments import REPLACE
 Floats = NDArray[np.float64]
 
 
-class PrivateCovariance(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class PrivateCovariance(PrivateEstimator):
     """Mean and covariance under differential privacy, in scikit-learn's form.
 
     Parameters are read when `fit` is called. Exactly one budget is required (``rho``, or ``epsilon`` with or without ``delta``)
@@ -73,11 +69,8 @@ class PrivateCovariance(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
     True
     """
 
-    release_: Release
     covariance_: Floats
     location_: Floats
-    n_features_in_: int
-    feature_names_in_: NDArray[np.object_]
 
     def __init__(
         self,
@@ -92,7 +85,7 @@ class PrivateCovariance(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         neighbors: str = REPLACE,
         center: bool = False,
         columns: Sequence[str | int] | None = None,
-        options: Mapping[str, Option] | None = None,
+        options: Mapping[str, Any] | None = None,
         random_state: int | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -108,69 +101,14 @@ class PrivateCovariance(BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         self.options = options
         self.random_state = random_state
 
-    def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002 - y is there for pipelines
-        """Release once from X and keep the release, not X.
+    _release = staticmethod(covariance)
+    _settings = ("row_norm", "schema", "mechanism", "postprocess", "neighbors", "center", "columns")
 
-        Parameters
-        ----------
-        X : array-like, frame, path or anything with ``__arrow_c_stream__``
-            A row per person. Values are never checked: NaN and infinity are data like any other, and in lists and arrays of
-            Python objects a cell that is no number is missing.
-        y : ignored
-        """
-        budget, options = read_budget(self.epsilon, self.delta, self.rho), checked_options(self.options)
-        check_seed(self.random_state)
-        table = is_table(X)
-        data = watched(X) if table else self._checked(X)
-        release = covariance(
-            data,
-            budget,
-            row_norm=self.row_norm,
-            schema=self.schema,
-            mechanism=self.mechanism,
-            postprocess=self.postprocess,
-            neighbors=self.neighbors,
-            center=self.center,
-            columns=self.columns,
-            seed=self.random_state,
-            **options,
-        )
-        self.release_ = release  # first of all: it was paid for
+    def _keep(self, release: Release) -> None:
         self.covariance_ = release.covariance
         self.location_ = release.mean if release.center else np.zeros(release.d)
-        if table:
-            self._note_columns(column_names(data))
-        return self
 
     def get_precision(self) -> Floats:
         """Return the pseudo-inverse of ``covariance_``."""
         check_is_fitted(self)
         return np.asarray(pinvh(self.covariance_))
-
-    def _checked(self, X: Any) -> Any:
-        """Note the number of columns and return an array; no value is looked at.
-
-        What is no two-dimensional array is left for `covariance` to refuse: scikit-learn would print it, or forget a mask.
-        """
-        array = without_objects(X)
-        plain = isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray) and array.ndim == 2
-        if not plain and not issparse(array):  # scikit-learn's own words for sparse matrices are the clearer ones
-            return array
-        if array.dtype.kind == "c":  # scikit-learn's message would hold the rows
-            raise ParameterError(f"X must be real, got {array.dtype}. Hint: Complex data not supported; use two columns.")
-        least = 1 if self.neighbors == REPLACE else 0  # whether a table is empty is private where n is
-        return validate_data(self, array, dtype=None, ensure_all_finite=False, ensure_min_samples=least)
-
-    def _note_columns(self, names: list[Any]) -> None:
-        self.n_features_in_ = len(names)
-        if all(isinstance(name, str) for name in names):
-            self.feature_names_in_ = np.array(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_  # of an earlier fit
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True  # as levels of a schema, else as missing numbers
-        tags.input_tags.categorical = self.schema is not None
-        return tags

@@ -5,14 +5,13 @@ from __future__ import annotations
 import inspect
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from dpcov.api import covariance
 from dpcov.errors import ParameterError, shown
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, Exact, PureDP
 from dpcov.sources.opening import open_table
@@ -21,8 +20,8 @@ NAMED = {"pandas", "polars", "duckdb", "pyarrow"}
 """Libraries whose tables tell the names of their columns without being opened."""
 
 
-def read_budget(epsilon: Exact | None, delta: Exact | None, rho: Exact | None) -> Budget:
-    """Return the one budget that was given."""
+def read_budget(epsilon: Exact | None, delta: Exact | None, rho: Exact | None, estimator: str, bound: str) -> Budget:
+    """Return the one budget that was given; the estimator's name and its public bound are for the hint."""
     if rho is not None and epsilon is None and delta is None:
         return ZCDP(rho)
     if epsilon is not None and rho is None:
@@ -30,7 +29,7 @@ def read_budget(epsilon: Exact | None, delta: Exact | None, rho: Exact | None) -
     amounts = {"epsilon": epsilon, "delta": delta, "rho": rho}
     given = " and ".join(name for name, amount in amounts.items() if amount is not None) or "none of them"
     raise ParameterError(
-        f"budget must be rho, or epsilon with or without delta, got {given}. Hint: PrivateCovariance(epsilon=1, row_norm=10)."
+        f"budget must be rho, or epsilon with or without delta, got {given}. Hint: {estimator}(epsilon=1, {bound}=10)."
     )
 
 
@@ -43,13 +42,13 @@ def check_seed(seed: object) -> None:
         )
 
 
-def checked_options(options: object) -> dict[str, Any]:
+def checked_options(options: object, release: Callable[..., Any]) -> dict[str, Any]:
     """Return the mechanism's options; a parameter of the estimator hidden among them would act unseen."""
     if options is None:
         return {}
     if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
         raise ParameterError(f"options must be a dictionary, got {shown(options)}. Hint: options={{'constants': 'paper'}}.")
-    for name in sorted(set(options) & set(inspect.signature(covariance).parameters)):
+    for name in sorted(set(options) & set(inspect.signature(release).parameters)):
         raise ParameterError(f"options must be the mechanism's, got {name!r}. Hint: give parameters to the estimator itself.")
     return dict(options)
 

@@ -26,7 +26,7 @@ from dpcov.mechanisms.means.common import Floats, Noise, as_tuple, check_afforda
 from dpcov.mechanisms.means.rounds import TAIL, safe_clip
 from dpcov.privacy.budget import ZCDP
 from dpcov.statistics.calibrated import GAUSSIAN, calibrated
-from dpcov.statistics.frames import Ellipsoid
+from dpcov.statistics.frames import Ball, Ellipsoid
 from dpcov.statistics.moments import SecondMoment, Sum
 from dpcov.statistics.norms import Trace
 
@@ -107,7 +107,7 @@ class Whitening:
         clip = math.sqrt(squared)
         frame = self._frame(clip)
         if self.centred:
-            mean_share = moment_share * Fraction(2) / (2 + Fraction(clip).limit_denominator(1000))
+            mean_share = Fraction(round(1000 * float(moment_share) * 2 / (2 + clip)), 1000)  # both inflate by as much
             self._mean(budget.share(mean_share), frame)
             moment_share -= mean_share
         self._second_moment(budget.share(moment_share), frame)
@@ -198,14 +198,14 @@ class Whitening:
 
     def _unit(self, kind: type[SecondMoment] | type[Trace], budget: ZCDP) -> float:
         """Return the deviation of the noise on the diagonal, or on a trace, of sums over rows of norm 1."""
-        measure = kind(self._frame(1.0), self.d)
+        measure = kind(Ball((0.0,) * self.d, 1.0), self.d)  # as much as in any ellipsoid
         law = calibrated(measure, budget, self.curator.neighbors, GAUSSIAN)
         return math.sqrt(law.spread().diagonal_variance) * 2.0**-measure.unit_bits
 
     def _check_affordable(self) -> None:
-        frame = self._frame(1.0)
+        unit = Ball((0.0,) * self.d, 1.0)
         smallest = self.rest.share(min(self.plan.shares))
         if self.approach:
-            check_affordable(self.curator, (Sum(frame, self.d), self.budget.share(APPROACH_SHARE / len(self.approach))))
-        check_affordable(self.curator, (SecondMoment(frame, self.d), smallest.share(Fraction(1, 2))))
-        check_affordable(self.curator, (Trace(frame, self.d), smallest.share(Fraction(1, 20))))
+            check_affordable(self.curator, (Sum(unit, self.d), self.budget.share(APPROACH_SHARE / len(self.approach))))
+        check_affordable(self.curator, (SecondMoment(unit, self.d), smallest.share(Fraction(1, 2))))
+        check_affordable(self.curator, (Trace(unit, self.d), smallest.share(Fraction(1, 20))))

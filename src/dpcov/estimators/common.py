@@ -1,0 +1,94 @@
+"""What the estimators share: one release per fit, and nothing kept but it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from dpcov.errors import ParameterError
+from dpcov.estimators.inputs import check_seed, checked_options, column_names, is_table, read_budget, watched, without_objects
+from dpcov.privacy.budget import Exact
+from dpcov.release import Release
+from dpcov.schema import Schema
+from dpcov.statistics.moments import REPLACE
+
+
+class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """An estimator whose `fit` releases once, by ``_release`` with the parameters named in ``_settings``."""
+
+    release_: Release
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+
+    epsilon: Exact | None
+    delta: Exact | None
+    rho: Exact | None
+    schema: Schema | None
+    neighbors: str
+    columns: Sequence[str | int] | None
+    options: Mapping[str, Any] | None
+    random_state: int | None
+
+    _release: ClassVar[Callable[..., Release]]
+    _settings: ClassVar[tuple[str, ...]]
+
+    def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002 - y is there for pipelines
+        """Release once from X and keep the release, not X.
+
+        Parameters
+        ----------
+        X : array-like, frame, path or anything with ``__arrow_c_stream__``
+            A row per person. Values are never checked: NaN and infinity are data like any other, and in lists and arrays of
+            Python objects a cell that is no number is missing.
+        y : ignored
+        """
+        release = type(self)._release
+        budget = read_budget(self.epsilon, self.delta, self.rho, type(self).__name__, self._settings[0])
+        options = checked_options(self.options, release)
+        check_seed(self.random_state)
+        table = is_table(X)
+        data = watched(X) if table else self._checked(X)
+        settings = {name: getattr(self, name) for name in self._settings}
+        self.release_ = release(data, budget, seed=self.random_state, **settings, **options)  # first of all: it was paid for
+        self._keep(self.release_)
+        if table:
+            self._note_columns(column_names(data))
+        return self
+
+    def _keep(self, release: Release) -> None:
+        """Compute the attributes that users look at."""
+        raise NotImplementedError
+
+    def _checked(self, X: Any) -> Any:
+        """Note the number of columns and return an array; no value is looked at.
+
+        What is no two-dimensional array is left for the release to refuse: scikit-learn would print it, or forget a mask.
+        """
+        array = without_objects(X)
+        plain = isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray) and array.ndim == 2
+        if not plain and not issparse(array):  # scikit-learn's own words for sparse matrices are the clearer ones
+            return array
+        if array.dtype.kind == "c":  # scikit-learn's message would hold the rows
+            raise ParameterError(f"X must be real, got {array.dtype}. Hint: Complex data not supported; use two columns.")
+        least = 1 if self.neighbors == REPLACE else 0  # whether a table is empty is private where n is
+        return validate_data(self, array, dtype=None, ensure_all_finite=False, ensure_min_samples=least)
+
+    def _note_columns(self, names: list[Any]) -> None:
+        self.n_features_in_ = len(names)
+        if all(isinstance(name, str) for name in names):
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_  # of an earlier fit
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True  # as levels of a schema, else as missing numbers
+        tags.input_tags.categorical = self.schema is not None
+        return tags
