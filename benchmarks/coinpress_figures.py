@@ -48,7 +48,15 @@ COVARIANCE_LINES: dict[str, Options] = {
     "t = 5": {"rounds": 5},
     "automatic": {"rounds": "auto"},
 }
-OKABE_ITO = ("#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+AUTHORS = {3: 0.513, 5: 2.36}  # rounds: errors of their program, skewed, n = 20 000, upper = 100
+STYLES = (  # colours that the colour-blind can tell apart (Okabe and Ito), and markers
+    ("#0072b2", "o"),
+    ("#d55e00", "s"),
+    ("#009e73", "v"),
+    ("#000000", "D"),
+    ("#cc79a7", "^"),
+    ("#e69f00", "d"),
+)
 
 
 def laplace(n: int, d: int, distance: float) -> Maker:
@@ -159,58 +167,71 @@ def covariance_by_rows() -> None:
 
 
 def picture(path: Path) -> None:
+    """Draw errors as ratios to the sample's own."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 7), layout="constrained")
     FigureCanvasAgg(figure)
     (by_rows, by_rounds), (by_size, by_radius) = figure.subplots(2, 2)
-    label = "Mahalanobis error"
-    _draw(by_rows, _curves("coinpress_rows.csv", "n"), "rows n")
-    by_rows.set(title="covariance: d = 10, isotropic, upper = 10√d", ylabel=label)
+    by_rows.set(title="Covariance: d = 10, isotropic, upper = 10√d", xlabel="rows n")
+    _draw(by_rows, _ratios("coinpress_rows.csv", "n"), STYLES[: len(COVARIANCE_LINES)], (600, 1000, 3000, 10_000))
+    by_rounds.set(title="Covariance: d = 10, n = 20 000, upper = 100", xlabel="rounds t")
     _draw_rounds(by_rounds)
-    by_rounds.set(title="covariance: d = 10, n = 20 000, upper = 100", ylabel=label)
-    shown = {"sample", "coinpress", "coinpress, covariance unknown", "clipped", "coordinatewise", "karwa-vadhan", "symq"}
-    _draw(by_size, _curves("coinpress_means.csv", "n", lines=shown, part="n", d="50"), "rows n")
-    by_size.set(title="mean: d = 50, radius = 10√d", ylabel=label)
-    _draw(by_radius, _curves("coinpress_means.csv", "radius", lines=shown, part="radius"), "radius")
-    by_radius.set(title="mean: d = 50, n = 1000", ylabel=label)
+    styles = [STYLES[place] for place in (3, 0, 1, 2, 4, 5)]
+    by_size.set(title="Mean: d = 50, radius = 10√d", xlabel="rows n")
+    _draw(by_size, _ratios("coinpress_means.csv", "n", part="n", d="50"), styles, SIZES)
+    by_radius.set(title="Mean: d = 50, n = 1000", xlabel="radius / √d")
+    _draw(by_radius, _ratios("coinpress_means.csv", "radius", 50**0.5, part="radius"), styles, RADII)
     for axes in (by_rows, by_rounds, by_size, by_radius):
-        axes.set(yscale="log")
+        axes.axhline(1, color="black", linestyle="--", linewidth=1)
+        axes.set(ylabel="error / error of the sample", yscale="log")
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter("")
         axes.title.set_fontsize(10)
         axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(frameon=False, fontsize=8)
+    by_rows.legend(frameon=False, fontsize=9)
+    by_rounds.legend(frameon=False, fontsize=9)
+    figure.legend(*by_size.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     figure.savefig(path, dpi=100)
 
 
-def _curves(name: str, across: str, lines: set[str] | None = None, **where: str) -> dict[str, list[tuple[float, float]]]:
-    """Return the points of each line of a table of results."""
-    curves: dict[str, list[tuple[float, float]]] = defaultdict(list)
+def _read(name: str, **where: str) -> list[dict[str, str]]:
     with (RESULTS / name).open(newline="", encoding="utf-8") as file:
-        for record in csv.DictReader(file):
-            wanted = all(record[key] == value for key, value in where.items())
-            if wanted and (lines is None or record["line"] in lines):
-                curves[record["line"]].append((float(record[across]), float(record["error"])))
+        return [record for record in csv.DictReader(file) if all(record[key] == value for key, value in where.items())]
+
+
+def _ratios(name: str, across: str, unit: float = 1.0, **where: str) -> dict[str, list[tuple[float, float]]]:
+    """Return for each line its errors over those of the sample; of many numbers of rounds only the automatic one."""
+    records = _read(name, **where)
+    sample = {record[across]: float(record["error"]) for record in records if record["line"] == "sample"}
+    curves: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for record in records:
+        if record["line"] not in ("sample", "coinpress, t = 2", "coinpress, t = 10"):
+            place = float(record[across]) / unit
+            curves[record["line"]].append((place, float(record["error"]) / sample[record[across]]))
     return curves
 
 
-def _draw(axes: Any, curves: dict[str, list[tuple[float, float]]], xlabel: str) -> None:
-    markers = "xosv^Dd"
-    for (line, points), color, marker in zip(curves.items(), OKABE_ITO, markers, strict=False):
-        style = "--" if line == "sample" else "-"
-        axes.plot(*np.array(points).T, style, marker=marker, color=color, label=line, markersize=4)
-    axes.set(xscale="log", xlabel=xlabel)
+def _draw(
+    axes: Any, curves: dict[str, list[tuple[float, float]]], styles: Sequence[tuple[str, str]], ticks: Sequence[int]
+) -> None:
+    for (line, points), (color, marker) in zip(curves.items(), styles, strict=True):
+        axes.plot(*np.array(points).T, marker=marker, color=color, label=line, markersize=5)
+    axes.set(xscale="log")
+    axes.set_xticks(ticks, [f"{tick:,}".replace(",", " ") for tick in ticks])
+    axes.set_xticks([], minor=True)
 
 
 def _draw_rounds(axes: Any) -> None:
-    """Draw errors against the number of rounds, with the automatic choice as a line of its own."""
-    for place, (name, color, marker) in enumerate(
-        zip(("isotropic", "skewed", "log-spaced"), OKABE_ITO[1:4], "osv", strict=True)
-    ):
-        curves = _curves("coinpress_rounds.csv", "error", n="20000", K="100.0", spectrum=name)
-        rounds = [line for line in curves if line.isdigit()]
-        values = [curves[line][0][1] for line in rounds]
-        axes.plot([int(line) for line in rounds], values, "-", marker=marker, color=color, label=name, markersize=4)
-        label = "automatic" if place == 0 else None
-        axes.axhline(curves["auto"][0][1], color=color, linestyle=":", linewidth=1, label=label)
-    axes.set(xlabel="rounds t")
+    """Draw errors against the number of rounds, and what is known of the authors' program."""
+    for name, (color, marker) in zip(("isotropic", "skewed", "log-spaced"), STYLES[:3], strict=True):
+        found = {row["line"]: row for row in _read("coinpress_rounds.csv", n="20000", K="100.0", spectrum=name)}
+        sample = float(found["sample"]["error"])
+        rounds = [line for line in found if line.isdigit()]
+        values = [float(found[line]["error"]) / sample for line in rounds]
+        axes.plot([int(line) for line in rounds], values, marker=marker, color=color, label=name, markersize=5)
+        if name == "skewed":
+            theirs = [error / sample for error in AUTHORS.values()]
+            axes.plot(list(AUTHORS), theirs, "x:", color="#555555", label="skewed, authors' program", markersize=7)
+    axes.set_xticks([1, 2, 3, 5, 10])

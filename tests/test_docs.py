@@ -81,7 +81,7 @@ API = ROOT / "docs" / "api.md"
 
 def test_every_public_name_is_in_the_reference() -> None:
     assert set(dpcov.__all__) <= entries(API)
-    for module in ("testing", "replay", "audit", "plan"):
+    for module in ("testing", "replay", "audit", "plan", "metrics"):
         assert f"dpcov.{module}" in API.read_text(encoding="utf-8")
 
 
@@ -96,8 +96,10 @@ def test_every_attribute_of_a_release_is_in_the_reference() -> None:
     ("function", "heading"),
     [
         (dpcov.covariance, "covariance"),
+        (dpcov.mean, "mean"),
         (dpcov.compare, "compare"),
         (dpcov.PrivateCovariance, "PrivateCovariance"),
+        (dpcov.PrivateMean, "PrivateMean"),
     ],
 )
 def test_the_reference_has_the_signature(function: Callable[..., object], heading: str) -> None:
@@ -123,6 +125,8 @@ def test_links_lead_somewhere(page: Path) -> None:
         "dpcov.api",
         "dpcov.comparison.run",
         "dpcov.estimators.covariance",
+        "dpcov.estimators.mean",
+        "dpcov.metrics",
         "dpcov.plan",
         "dpcov.schema",
         "dpcov.testing",

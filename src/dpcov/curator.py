@@ -100,7 +100,8 @@ class Curator(Reader):
         self._check_rows()
         exact = self._read(statistic)
         self._charge(budget)
-        settled = law.settle(exact + self._draw(statistic, law))
+        drawn = self._draw(statistic, law)
+        settled = law.settle(exact + drawn)
         answer = Answer(statistic.name, settled, statistic.unit_bits, law, self._radii(statistic), self._frame(statistic))
         self._record(Spend(statistic.name, law.law, budget), answer)
         return answer

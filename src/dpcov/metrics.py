@@ -4,7 +4,7 @@ Covariances: `frobenius`, `spectral`, `mahalanobis`. Means: `euclidean`, `mahala
 `captured_variance`.
 
 >>> import numpy as np
->>> mahalanobis(np.diag([1.1, 4.4]), np.diag([1.0, 4.0])).round(3)
+>>> round(mahalanobis(np.diag([1.1, 4.4]), np.diag([1.0, 4.0])), 3)
 0.141
 """
 

@@ -5,6 +5,7 @@ Covariances are rotated and of condition 100, so that no factor is symmetric; no
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -126,7 +127,7 @@ class TestUnderNoise:
         release = quiet(rounds=rounds, noise=NOISE, upper=BOUND)
         asked = moments(release)
         assert len(asked) == rounds
-        for number, (answer, following) in enumerate(zip(asked, asked[1:], strict=False)):
+        for number, (answer, following) in enumerate(itertools.pairwise(asked)):
             turned = whitener(following) @ np.linalg.inv(whitener(answer))
             assert np.allclose(turned, turned.T, rtol=0, atol=1e-5 * np.abs(turned).max())
             noisy = whitened(answer, release.n)

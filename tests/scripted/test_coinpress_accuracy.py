@@ -1,7 +1,7 @@
 """coinpress on drawn rows: the errors that were promised, flat in the number of rounds and in how wide the bounds are.
 
 Errors are trimmed means over 60 literal seeds; their standard error, measured, is 0.0025 for covariances of ten columns and
-3000 rows, and 0.003 for means of fifty columns and 1000 rows. Promises are kept as a ratio to the error of the exact sums of the
+3000 rows, and 0.003 for means of fifty columns and 1000 rows. Promises are kept as a ratio to the error without privacy of the
 same rows, which varies less. Limits are 5 standard errors and more above what was measured: another stream of random numbers
 would exceed them with probability below 1e-6.
 """
@@ -70,7 +70,7 @@ class TestCovariance:
     @pytest.mark.parametrize("shape", ["isotropic", "skewed"])
     def test_more_rounds_do_no_harm(self, shape: str) -> None:
         """The authors' program errs from three rounds on: from 0.07 to 0.5 and 2.4. Here all are within 1.3 of the best."""
-        errors = [covariance_errors(shape, 3000, rounds=rounds)[0] for rounds in (2, 3, 5, 10)]
+        errors = [covariance_errors(shape, 3000, seeds=range(30), rounds=rounds)[0] for rounds in (2, 3, 5, 10)]
         assert max(errors) <= 1.3 * min(errors)
         assert max(errors) < 0.25
 
@@ -146,9 +146,9 @@ class TestMean:
 
     @pytest.mark.parametrize("covariance", [1.0, None], ids=["known", "unknown"])
     def test_it_is_flat_in_the_radius(self, covariance: float | None) -> None:
-        """Over three orders of magnitude and more: 8 % is 6 standard errors."""
+        """Over three orders of magnitude and more: 10 % is 6 standard errors of a difference."""
         errors = [mean_errors(1000, radius=radius, covariance=covariance)[0] for radius in (10.0, 1e3, 1e4, 1e5)]
-        assert max(errors) <= 1.08 * min(errors)
+        assert max(errors) <= 1.1 * min(errors)
         assert max(errors) < 0.28
 
     @pytest.mark.parametrize("law", ["laplace", "t"])

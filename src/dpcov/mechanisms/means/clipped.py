@@ -1,7 +1,7 @@
 r"""Mean of rows clipped once to the public ball: the naive way, which others improve on.
 
 Paper    Biswas et al. (NeurIPS 2020), MVMRec with t = 1.
-Proof    docs/mechanisms/means.md
+Proof    docs/mechanisms/clipped.md
 """
 
 from __future__ import annotations

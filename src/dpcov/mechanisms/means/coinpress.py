@@ -4,7 +4,7 @@ A public ball may be far too large: noise follows its radius. The first answers 
 of the budget, is the estimate. The cost of a weak guess then grows like the logarithm of the radius.
 
 Paper    Biswas, Dong, Kamath, Ullman (NeurIPS 2020), MVMRec.
-Proof    docs/mechanisms/means.md
+Proof    docs/mechanisms/coinpress.md
 Differs  number of rounds, prices and last clip by a public rule; any covariance, also an unknown one, where each round first
          chooses its radius as a private quantile of the distances from the centre; integers; add-remove and pure DP as well.
 

@@ -3,7 +3,7 @@ r"""Mean of each column by itself, clipped once to its public interval: the naiv
 Each of d columns gets a d-th of the budget, so the noise of a coordinate grows like √d where a ball's does not.
 
 Paper    baseline of Biswas et al. (NeurIPS 2020), "naïve coordinatewise".
-Proof    docs/mechanisms/means.md
+Proof    docs/mechanisms/coordinatewise.md
 """
 
 from __future__ import annotations

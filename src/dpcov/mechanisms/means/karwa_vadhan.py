@@ -4,7 +4,7 @@ With bins of one standard deviation the fullest noisy one is next to the mean. V
 that cuts few of them, and their sum gets noise of that interval's size, not of the public radius.
 
 Paper    Karwa, Vadhan (ITCS 2018), for known variance, in each column; baseline KV of Biswas et al. (NeurIPS 2020).
-Proof    docs/mechanisms/means.md
+Proof    docs/mechanisms/karwa-vadhan.md
 Differs  a finite histogram over the public interval, so that no δ is needed; discrete noise; zCDP as well as pure DP.
 
 ==============  ==========================================================================

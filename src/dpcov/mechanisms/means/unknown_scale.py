@@ -6,7 +6,7 @@ round helps. Then one finer choice finds the radius with M rows outside, and wha
 M balances noise and clipping: noise has the norm of V rows at the radius; M = 3V rows outside, of skewed data, cost about as
 much. How much of the budget is spent on the way depends on private answers only, and never exceeds it.
 
-Constants were found by simulation; they are flat within a factor of 1.5 (docs/mechanisms/means.md).
+Constants were found by simulation; they are flat within a factor of 1.5 (docs/mechanisms/coinpress.md).
 """
 
 from __future__ import annotations
