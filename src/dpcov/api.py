@@ -96,7 +96,7 @@ def covariance(
     run = checked_mechanism("covariance", mechanism, options)
     grid, options = public_encoding(mechanism, row_norm, schema, neighbors, center, options)
     bits: Bits = SystemBits() if seed is None else SeededBits(seed)
-    source = open_source(data, columns, schema, center, progress)
+    source = open_source(data, columns, schema, center or options.get("centring") == "mean", progress)
     if options.get("centring") == "pairs":
         source = PairedSource(source, neighbors)
     return run(Curator(source, grid, budget, neighbors, bits), budget, postprocess=postprocess, **options)
@@ -194,13 +194,12 @@ def public_encoding(
         return checked_grid(row_norm, schema, neighbors, center), dict(options)
     bounded = row_norm is None and schema is None and options.get("upper") is not None
     grid = checked_grid(1.0 if bounded else row_norm, schema, neighbors, center)
-    if not center:
-        return grid, dict(options)
-    if bounded and options.get("radius") is None:
-        raise ParameterError("radius must be given for centred rows, got none. Hint: how far the mean may lie from origin.")
-    if options.get("centring", "mean") != "mean":
+    if center and options.get("centring", "mean") != "mean":
         raise ParameterError("centring must be 'mean' where center is True, got another. Hint: leave one of them out.")
-    return replace(grid, center=False), {**options, "centring": "mean"}
+    centring = "mean" if center else options.get("centring", "none")
+    if centring == "mean" and bounded and options.get("radius") is None:
+        raise ParameterError("radius must be given for centred rows, got none. Hint: how far the mean may lie from origin.")
+    return replace(grid, center=False), {**options, "centring": centring}
 
 
 def checked_grid(row_norm: float | None, schema: Schema | None, neighbors: str, center: bool, name: str = "row_norm") -> Grid:

@@ -15,7 +15,7 @@ from dpcov.answer import Answer
 from dpcov.errors import ReleaseError
 from dpcov.estimate import Released
 from dpcov.frame import Frame
-from dpcov.linalg import from_spectrum, unpack
+from dpcov.linalg import from_spectrum, into_ball, unpack
 
 Floats = NDArray[np.float64]
 
@@ -54,8 +54,7 @@ def framed_mean(release: Released) -> Floats:
     if release.postprocess == "none":
         return mean
     origin = frame_of(next(answer for answer in release.answers if answer.frame is not None)).centre
-    distance = float(np.linalg.norm(mean - origin))
-    return np.asarray(origin + (mean - origin) * min(1.0, release.row_norm / max(distance, 1e-300)))
+    return into_ball(mean, origin, release.row_norm)
 
 
 def _middle(quantiles: list[Answer], d: int) -> Floats:

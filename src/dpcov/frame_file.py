@@ -44,6 +44,6 @@ def _square(rows: list[Any]) -> bool:
 
 def _numbers(values: list[Any]) -> NDArray[np.float64]:
     numbers = np.array(each(values, float, "a frame"), dtype=np.float64)
-    if not np.all(np.abs(numbers) < LARGEST):
+    if not np.all(np.abs(numbers) <= LARGEST):
         refuse("well formed: coordinates are ordinary numbers", "larger ones")
     return numbers

@@ -95,3 +95,13 @@ def whitener_of(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     scales = np.sqrt(matrix.diagonal())
     values, vectors = np.linalg.eigh(matrix / np.outer(scales, scales))
     return np.asarray((vectors / np.sqrt(values)) @ vectors.T / scales)
+
+
+def into_ball(point: NDArray[np.float64], centre: NDArray[np.float64], radius: float) -> NDArray[np.float64]:
+    """Return the nearest point within ``radius`` of ``centre``, for any finite numbers: squares could overflow."""
+    step = point - centre
+    largest = float(np.abs(step).max())
+    if largest == 0 or not math.isfinite(largest):
+        return centre.copy()
+    distance = largest * float(np.linalg.norm(step / largest))
+    return np.asarray(centre + step * min(1.0, radius / distance))

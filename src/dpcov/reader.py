@@ -13,7 +13,7 @@ from dpcov.frame import Frame
 from dpcov.privacy.budget import ZCDP, Budget, PureDP
 from dpcov.sources.base import Source
 from dpcov.statistics.annulus import Annulus, radii_of
-from dpcov.statistics.bins import Bins
+from dpcov.statistics.bins import Bins, Rank
 from dpcov.statistics.blas import check_exact_blas
 from dpcov.statistics.clipped_pair import ClippedPair
 from dpcov.statistics.frames import FRAMED
@@ -117,7 +117,7 @@ class Reader(Account):
     def _check_choice(self, question: object, known: tuple[type, ...], budget: object) -> None:
         """Refuse a choice that is not proved, or not about counts of these rows."""
         counted: Any = getattr(question, "counted", None)
-        if type(question) not in known or type(counted) not in (Norms, Bins):
+        if type(question) not in known or type(counted) is not (Bins if type(question) is Rank else Norms):
             raise ParameterError("question must be about the norms of this curator's rows, got another. Hint: curator.norms().")
         check_measure(counted, self.second_moment(), ANSWERED)
         if type(counted.grid) is Grid and counted.grid != self.grid:  # its record could not say of which rows

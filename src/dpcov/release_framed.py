@@ -1,32 +1,56 @@
-"""What a release of answers in public coordinates must hold: each answer was paid for, and the last one makes the estimate."""
+"""What a release of answers in public coordinates must hold: the questions of its mechanism, each paid for, in its order."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+import re
+from collections.abc import Callable
 
 import numpy as np
 
 from dpcov.answer import Answer, Spend
+from dpcov.bounds import gaussian_norm, round_beta
 from dpcov.errors import ParameterError
 from dpcov.frame import Frame
 from dpcov.release import Release
 from dpcov.release_clipped import CHOSEN, Choice
-from dpcov.statistics.bins import Bins, Rank
-from dpcov.statistics.choices import Quantile
+from dpcov.statistics.bins import MOST_BINS, Bins, Rank
+from dpcov.statistics.choices import LARGEST, Quantile
 from dpcov.statistics.frames import Ball, Box, Ellipsoid
 from dpcov.statistics.measure import Measure
 from dpcov.statistics.moments import REPLACE, Count, SecondMoment, Sum
 from dpcov.statistics.norms import Trace
 from dpcov.strict_json import refuse
 
-FRAMED = {
-    "mean": ("coinpress", "clipped", "coordinatewise", "karwa-vadhan", "symq"),
-    "covariance": ("coinpress",),
+FRAMED: dict[str, dict[str, str]] = {
+    "mean": {
+        "coinpress": r"S{t}|((R?S|R)*RS)",
+        "clipped": "S",
+        "coordinatewise": "S",
+        "karwa-vadhan": "BS",
+        "symq": r"(QQ){d}",
+    },
+    "covariance": {"coinpress": r"M|M(MT){u}MT?|M{t}|S{0,8}SM|S{0,8}SM(SMT){u}SMT?"},
 }
-"""The mechanisms that ask about rows in public coordinates."""
+"""The mechanisms, and the order of their questions: t rounds, u = t − 2 of them between the first and the last, d columns."""
 
+LETTERS = {Sum.name: "S", Quantile.name: "R", Bins.name: "B", Rank.name: "Q", SecondMoment.name: "M", Trace.name: "T"}
+SHAPES = {
+    ("mean", "coinpress"): ("ball", "ellipsoid"),
+    ("mean", "clipped"): ("ball",),
+    ("mean", "coordinatewise"): ("box",),
+    ("mean", "karwa-vadhan"): ("box",),
+    ("mean", "symq"): ("box",),
+    ("covariance", "coinpress"): ("ellipsoid",),
+}
 FINISHED = ("project", "clip", "none")
-"""How their estimates can be finished."""
+"""How covariances can be finished; means not by the bounds of a covariance."""
+
+GRIDS: dict[str, Callable[[tuple[float, ...], Frame], Ball | Box | Ellipsoid]] = {
+    "ball": lambda centre, frame: Ball(centre, float(frame.extent), frame.deviations),
+    "box": lambda centre, frame: Box(centre, tuple(np.asarray(frame.extent).tolist())),
+    "ellipsoid": lambda centre, frame: Ellipsoid(centre, np.array(frame.extent), frame.deviations),
+}
 
 
 class RankChoice(Choice):
@@ -34,10 +58,11 @@ class RankChoice(Choice):
 
     def check(self, answer: Answer, spend: Spend) -> None:
         """Refuse a bin that is none, or more precision than was paid for."""
-        if len(answer.integers) != 4 or answer.frame is None or answer.frame.kind != "box":
+        if len(answer.integers) != 4 or answer.unit_bits != 0 or answer.radii or answer.frame is None:
             refuse("consistent", "a quantile that is none")
         place, bins, column, rows = answer.integers.tolist()
-        if not 0 <= place < bins or not 0 <= column < len(answer.frame.centre) or rows < 0:
+        d = len(answer.frame.centre)
+        if not 0 <= place < bins <= MOST_BINS // d or not 0 <= column < d or not 0 <= rows <= LARGEST:
             refuse("consistent", "a quantile that is none")
         self.check_paid(answer, spend)
 
@@ -46,53 +71,91 @@ RANKED = RankChoice(Rank.name, CHOSEN.law, 1)
 
 
 def expected_framed(release: Release) -> list[Measure | Choice | None]:
-    """List what each answer says it is about, and refuse a list that makes no estimate."""
-    if release.postprocess not in FINISHED:
+    """List what each answer says it is about, and refuse what the mechanism does not ask."""
+    _check_options(release)
+    _check_order(release)
+    if release.options.get("constants") == "proved":
+        _check_proved(release)
+    return [_expected(answer, release) for answer in release.answers]
+
+
+def _check_options(release: Release) -> None:
+    """Refuse options that the mechanism cannot have had, or has not had together."""
+    options = release.options
+    if release.postprocess not in (FINISHED if release.kind == "covariance" else ("project", "none")):
         refuse("consistent", "a postprocess that its mechanism does not have")
-    expected: list[Measure | Choice | None] = [_expected(answer, release) for answer in release.answers]
-    names = [answer.statistic for answer in release.answers if answer.statistic != Count.name]
-    last = names[-1] if names else ""
-    makes_mean = last == Sum.name or (names == [Rank.name] * 2 * release.d and release.mechanism == "symq")
-    makes_moment = SecondMoment.name in names and last in (SecondMoment.name, Trace.name)
-    if not (makes_mean if release.kind == "mean" else makes_moment):
-        refuse("consistent", "no answer that makes an estimate")
-    counts = sum(answer.statistic == Count.name for answer in release.answers)
-    if counts != (release.neighbors != REPLACE):
-        refuse("consistent", "no count, or more than are needed")
-    return expected
+    ranges = {"beta": (0.0, 1.0), "strength": (0.0, 1.0), "level": (0.0, 0.5), "condition": (1.0, math.inf), "rounds": (1, 100)}
+    wanted = {
+        ("mean", "coinpress"): {"constants", "beta", "scale", "rounds"},
+        ("mean", "symq"): {"level"},
+        ("covariance", "coinpress"): {"constants", "beta", "condition", "centring", "rounds"},
+    }.get((release.kind, release.mechanism), set())
+    if options.get("scale") == "private":
+        wanted = wanted | {"strength"}
+    numbers = {name: options[name] for name in ranges if name in options}
+    inside = all(ranges[name][0] <= value <= ranges[name][1] for name, value in numbers.items() if not isinstance(value, str))
+    if set(options) != wanted or not inside or options.get("constants", "practical") not in ("practical", "proved"):
+        refuse("consistent", "options that its mechanism does not have")
+    if release.center != (options.get("centring") == "mean"):
+        refuse("consistent", "a mean that was not asked for, or none where it was")
+    if (options.get("centring") == "pairs" and release.neighbors != REPLACE) or (release.center and _is_proved(release)):
+        refuse("consistent", "pairs of rows that may be added, or a proof that is none")
+
+
+def _check_order(release: Release) -> None:
+    """Refuse questions in another order than the mechanism asks them, with the count first where n is private."""
+    names = [answer.statistic for answer in release.answers]
+    first = [] if release.neighbors == REPLACE else [Count.name]
+    letters = "".join(LETTERS.get(name, "?") for name in names[len(first) :])
+    rounds = release.options.get("rounds", 1)
+    assert isinstance(rounds, int)
+    pattern = FRAMED[release.kind][release.mechanism].replace("{t}", f"{{{rounds}}}").replace("{d}", f"{{{release.d}}}")
+    pattern = pattern.replace("{u}", f"{{{max(rounds - 2, 0)}}}")
+    counted = {"mean": "S", "covariance": "M"}[release.kind]
+    asked = "rounds" not in release.options or letters.count(counted) == rounds
+    known = ("R" in letters) == (release.options.get("scale") == "private")
+    centred = release.kind == "mean" or ("S" in letters) == release.center
+    if names[: len(first)] != first or not re.fullmatch(pattern, letters) or not (asked and known and centred):
+        refuse("consistent", "other questions than its mechanism asks")
+    columns = [
+        int(answer.integers[2]) for answer in release.answers if answer.statistic == Rank.name and len(answer.integers) > 2
+    ]
+    if columns and columns != [column for column in range(release.d) for _ in range(2)]:
+        refuse("consistent", "quantiles of other columns")
+
+
+def _is_proved(release: Release) -> bool:
+    return release.options.get("constants") == "proved"
+
+
+def _check_proved(release: Release) -> None:
+    """Refuse a proof whose rows were clipped closer than it needs."""
+    beta, rounds, events = float(release.options["beta"]), int(release.options["rounds"]), 2 if release.kind == "mean" else 3
+    framed = [answer.frame for answer in release.answers if answer.frame is not None]
+    needed = [gaussian_norm(release.d, round_beta(beta, number, rounds, events) / release.n) for number in range(1, rounds + 1)]
+    if any(frame.deviations < least * (1 - 1e-9) for frame, least in zip(framed, needed, strict=False)):
+        refuse("consistent", "rows clipped closer than its proof needs")
 
 
 def _expected(answer: Answer, release: Release) -> Measure | Choice:
     """Return the question that an answer belongs to."""
-    name, width = answer.statistic, release.d
+    name, d = answer.statistic, release.d
     if name == Count.name:
         return Count()
-    if name == Rank.name:
-        return RANKED
-    if answer.frame is None or answer.frame.centre.shape != (release.d,):
+    if answer.frame is None or answer.frame.centre.shape != (d,):
         refuse("consistent", f"a {name} without coordinates that fit the columns")
-    if name == Quantile.name:
-        return CHOSEN
-    grid = _grid(answer.frame)
-    if name == Sum.name:
-        return Sum(grid, width)
-    if name == Bins.name and isinstance(grid, Box) and len(answer.integers) % width == 0:
-        return Bins(grid, width, len(answer.integers) // width)
-    if name == SecondMoment.name and isinstance(grid, Ball | Ellipsoid):
-        return SecondMoment(grid, width)
-    if name != Trace.name or not isinstance(grid, Ellipsoid):
-        refuse("consistent", f"a {name} where none is asked")
-    return Trace(grid, width)
-
-
-def _grid(frame: Frame) -> Any:
-    """Return the encoding that a frame describes."""
-    centre = tuple(frame.centre.tolist())
+    if answer.frame.kind not in SHAPES[release.kind, release.mechanism]:
+        refuse("consistent", f"a {name} in coordinates that its mechanism does not use")
     try:
-        if frame.kind == "ball":
-            return Ball(centre, float(frame.extent), frame.deviations)
-        if frame.kind == "box":
-            return Box(centre, tuple(np.asarray(frame.extent).tolist()))
-        return Ellipsoid(centre, np.array(frame.extent), frame.deviations)
+        grid = GRIDS[answer.frame.kind](tuple(answer.frame.centre.tolist()), answer.frame)
+        if name == Bins.name:
+            assert isinstance(grid, Box)
+            return Bins(grid, d, len(answer.integers) // d)
     except ParameterError as error:
         refuse("well formed", str(error))
+    if name in (Quantile.name, Rank.name):
+        return CHOSEN if name == Quantile.name else RANKED
+    if name == Sum.name:
+        return Sum(grid, d)
+    assert isinstance(grid, Ellipsoid)
+    return SecondMoment(grid, d) if name == SecondMoment.name else Trace(grid, d)

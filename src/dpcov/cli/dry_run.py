@@ -42,7 +42,7 @@ def dry_run(
     if seed is not None:
         SeededBits(seed)  # refuses what is no seed
     grid, settings = public_encoding(mechanism, row_norm, schema, neighbors, center, options)
-    source = open_source(data, columns, schema, center)
+    source = open_source(data, columns, schema, center or settings.get("centring") == "mean")
     public_n = source.known_n if neighbors == "replace" else None  # under add-remove n is private, also here
     planned = rehearse(
         MECHANISMS["covariance"][mechanism],

@@ -38,7 +38,7 @@ MECHANISMS: dict[str, dict[str, Mechanism]] = {
 
 def options_of(mechanism: Mechanism) -> dict[str, Any]:
     """Return the options of a mechanism with their defaults; None: it must be given."""
-    own = {"curator", "budget", "postprocess", "origin"}
+    own = {"curator", "budget", "postprocess"}
     parameters = inspect.signature(mechanism).parameters.values()
     return {p.name: None if p.default is p.empty else p.default for p in parameters if p.name not in own}
 

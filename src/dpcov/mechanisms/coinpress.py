@@ -28,11 +28,13 @@ import dataclasses
 
 from numpy.typing import ArrayLike
 
+from dpcov.bounds import round_beta, sampling_gap
 from dpcov.curator import Curator
 from dpcov.errors import ParameterError, check_choice, check_real
 from dpcov.mechanisms.clipping import check_rereadable
 from dpcov.mechanisms.coinpress_bounds import checked_bounds
-from dpcov.mechanisms.coinpress_state import Whitening
+from dpcov.mechanisms.coinpress_rounds import EVENTS
+from dpcov.mechanisms.coinpress_state import Whitening, check_whitening
 from dpcov.mechanisms.means.common import (
     Origin,
     ask_count,
@@ -105,13 +107,14 @@ def coinpress(
     count, point = checked_rounds(rounds), checked_origin(curator, origin)
     bounds = checked_bounds(upper, lower, curator.grid.row_norm, curator.d)
     whole = _by_way_of_rho(budget)
-    check_two_rows(curator)
     check_rereadable(curator)
     reach = _checked_radius(curator, radius, centring)
     left = left_after_count(curator, whole)
     assert isinstance(left, ZCDP)
-    if curator.neighbors == REPLACE and curator.knows_n:
-        Whitening(curator, left, bounds, point, reach, count, constants, beta)  # refuses what cannot be carried out
+    check_whitening(curator, left, bounds, point, reach, count)
+    check_two_rows(curator)
+    if constants == "proved" and curator.neighbors == REPLACE:
+        _check_enough_rows(curator, beta)
     ask_count(curator, whole)
     state = Whitening(curator, left, bounds, point, reach, count, constants, beta)
     state.ask()
@@ -120,6 +123,12 @@ def coinpress(
         "covariance", "coinpress", postprocess=chosen, centring=centring, rounds=len(state.plan.shares), **options
     )
     return dataclasses.replace(release, center=centring == "mean")
+
+
+def _check_enough_rows(curator: Curator, beta: float) -> None:
+    """Refuse proved constants where they prove nothing: a covariance needs several times more rows than columns."""
+    if sampling_gap(curator.n, curator.d, round_beta(beta, 1, 1, EVENTS)) >= 1:
+        raise ParameterError("data must have more rows for proved constants, got too few. Hint: constants='practical'.")
 
 
 def _by_way_of_rho(budget: Budget) -> ZCDP:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,9 @@ from dpcov.linalg import whitener_of
 from dpcov.mechanisms.means.common import Floats, checked_covariance
 
 DEFAULT_CONDITION = 1e6
+LARGEST_CONDITION = 1e12
 SLACK = 1e-9
+STRETCH = (2.0**-10, 2.0)  # how far a whitener may leave what the bounds allow: for rows that exceed them, and for slack
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +24,16 @@ class Bounds:
 
     whitener: Floats
     condition: float
+
+    def within(self, whitener: Floats) -> Floats:
+        """Return the nearest whitener that stretches no direction more than the bounds can make necessary.
+
+        With Σ ⪰ upper/condition no direction of the first whitener's coordinates need be stretched by more than √condition.
+        Rows without spread in some direction, whose noise is all there is, would else be stretched without end.
+        """
+        left, sizes, right = np.linalg.svd(np.linalg.solve(self.whitener.T, whitener.T).T)
+        inside = np.clip(sizes, STRETCH[0], STRETCH[1] * math.sqrt(self.condition))
+        return np.asarray((left * inside) @ right @ self.whitener)
 
 
 def checked_bounds(upper: ArrayLike | None, lower: ArrayLike | None, row_norm: float, d: int) -> Bounds:
@@ -35,5 +48,9 @@ def checked_bounds(upper: ArrayLike | None, lower: ArrayLike | None, row_norm: f
     if relative[-1] > 1 + SLACK:
         raise ParameterError(
             "upper must be at least lower, in every direction, got less. Hint: lower is 1 where only upper is given."
+        )
+    if relative[0] < 1 / LARGEST_CONDITION:
+        raise ParameterError(
+            f"upper must be at most {LARGEST_CONDITION:g} times lower, got more. Hint: bounds for each column, as lists."
         )
     return Bounds(whitener, max(1.0, float(1 / relative[0])))

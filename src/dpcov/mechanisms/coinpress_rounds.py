@@ -23,7 +23,6 @@ from functools import lru_cache
 import numpy as np
 
 from dpcov.bounds import covariance_bounds, gaussian_norm, round_beta
-from dpcov.errors import ParameterError
 from dpcov.mechanisms.means.common import Noise
 from dpcov.mechanisms.means.rounds import ENOUGH, shares_of
 
@@ -98,10 +97,13 @@ def _plans(condition: float, n: int, d: int, noise: Noise, rounds: int, beta: fl
     for last in LAST_SHARES if rounds > 1 else (Fraction(1),):
         shares = shares_of(rounds, last)
         spectra = [(d - d // 2, d // 2), (d, 0)] if d > 1 else [(1, 0)]
-        if beta is None:
-            error = max(_expected(condition, n, d, noise, shares, low, high) for low, high in spectra)
-        else:
-            error = max(_proved(condition, n, d, noise, shares, beta, low, high) for low, high in spectra)
+        try:
+            if beta is None:
+                error = max(_expected(condition, n, d, noise, shares, low, high) for low, high in spectra)
+            else:
+                error = max(_proved(condition, n, d, noise, shares, beta, low, high) for low, high in spectra)
+        except (OverflowError, ZeroDivisionError):  # hopelessly noisy
+            error = math.inf
         yield Plan(shares, error)
 
 
@@ -153,7 +155,7 @@ def proved_clip(n: int, d: int, beta: float) -> float:
     return gaussian_norm(d, beta / n)
 
 
-def check_finite(plan_made: Plan, constants: str) -> None:
-    """Refuse proved constants where they prove nothing."""
-    if constants == "proved" and not math.isfinite(plan_made.error):
-        raise ParameterError("data must have more rows for proved constants, got too few. Hint: constants='practical'.")
+def smallest_share(rounds: int | None) -> Fraction:
+    """Return the smallest share that a round can have, whatever n is."""
+    count = MOST_ROUNDS if rounds is None else rounds
+    return min(shares_of(count, max(LAST_SHARES)))

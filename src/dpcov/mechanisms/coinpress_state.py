@@ -9,7 +9,9 @@ import numpy as np
 
 from dpcov.bounds import covariance_bounds, gaussian_norm, mean_radius, round_beta
 from dpcov.curator import Curator
+from dpcov.errors import ParameterError
 from dpcov.estimate_framed import coordinate_moments, noise_deviation
+from dpcov.linalg import into_ball
 from dpcov.mechanisms.coinpress_bounds import Bounds
 from dpcov.mechanisms.coinpress_rounds import (
     EVENTS,
@@ -18,15 +20,16 @@ from dpcov.mechanisms.coinpress_rounds import (
     SCALE_SHARE,
     Plan,
     Rule,
-    check_finite,
     plan,
     proved_clip,
+    smallest_share,
 )
 from dpcov.mechanisms.means.common import Floats, Noise, as_tuple, check_affordable, sum_noise
 from dpcov.mechanisms.means.rounds import TAIL, safe_clip
 from dpcov.privacy.budget import ZCDP
 from dpcov.statistics.calibrated import GAUSSIAN, calibrated
 from dpcov.statistics.frames import Ball, Ellipsoid
+from dpcov.statistics.measure import Measure
 from dpcov.statistics.moments import SecondMoment, Sum
 from dpcov.statistics.norms import Trace
 
@@ -36,6 +39,7 @@ MEAN_SHARE = Fraction(1, 10)  # of a round that is not the last, for its mean
 GUARD_SHARE = Fraction(1, 10)  # of a round between the first and the last, for its trace
 GUARD_REACH, MOST_GUARDED = 10.0, 20.0  # how much longer than usual rows may be, and by how much they can widen
 LEAST_TRACE, LEAST_LARGEST = 0.02, 0.05
+FARTHEST = 1e12  # deviations of the upper bound to the mean
 
 
 class Whitening:
@@ -53,7 +57,8 @@ class Whitening:
         beta: float,
     ) -> None:
         self.curator, self.budget, self.n, self.d = curator, budget, curator.n, curator.d
-        self.whitener, self.centre, self.origin, self.radius = bounds.whitener, origin, origin, radius
+        self.bounds, self.whitener = bounds, bounds.whitener
+        self.centre, self.origin, self.radius = origin, origin, radius
         self.centred, self.proved, self.beta = radius > 0, constants == "proved", beta
         self.rule = Rule(self.d, cautious=self.d <= FEW_COLUMNS)
         self.trace, self.largest = float(self.d), 1.0
@@ -63,8 +68,6 @@ class Whitening:
         self.plan: Plan = plan(bounds.condition, self.n, self.d, moment, rounds, beta if self.proved else None)
         if self.centred and rounds is None and len(self.plan.shares) == 1:
             self.plan = plan(bounds.condition, self.n, self.d, moment, 2, beta if self.proved else None)
-        check_finite(self.plan, constants)
-        self._check_affordable()
 
     def ask(self) -> None:
         """Find the mean roughly, where it is wanted; then whiten, round by round, and ask at last for the estimate."""
@@ -92,7 +95,7 @@ class Whitening:
         if guarded:
             factor = self._guard(budget.share(guard_share), float(np.trace(noisy)), deviation)
             noisy, deviation = noisy * factor, deviation * factor
-        self._whiten(noisy - np.outer(mean, mean), deviation)
+        self._whiten(frame, noisy - np.outer(mean, mean), deviation)
         self._move(frame, mean / clip)
 
     def _last_round(self, budget: ZCDP, share: Fraction, *, first: bool) -> None:
@@ -107,7 +110,8 @@ class Whitening:
         clip = math.sqrt(squared)
         frame = self._frame(clip)
         if self.centred:
-            mean_share = Fraction(round(1000 * float(moment_share) * 2 / (2 + clip)), 1000)  # both inflate by as much
+            part = min(max(2 / (2 + clip), 0.02), 0.5)  # the mean's error and the covariance's are then inflated alike
+            mean_share = Fraction(round(1000 * float(moment_share) * part), 1000)
             self._mean(budget.share(mean_share), frame)
             moment_share -= mean_share
         self._second_moment(budget.share(moment_share), frame)
@@ -120,18 +124,24 @@ class Whitening:
     def _proved_round(self, budget: ZCDP, number: int) -> None:
         """Ask as in the paper: clip where no Gaussian row is cut, and widen by all that noise and sampling can hide."""
         part = round_beta(self.beta, number, len(self.plan.shares), EVENTS)
-        noisy, deviation = self._second_moment(budget, self._frame(proved_clip(self.n, self.d, part)))
-        if number < len(self.plan.shares):
+        frame = self._frame(proved_clip(self.n, self.d, part))
+        noisy, deviation = self._second_moment(budget, frame)
+        hidden, low, _ = covariance_bounds(self.n, self.d, deviation, part)
+        if number < len(self.plan.shares) and low > 0:  # too few rows (their number may be private) prove nothing new
             values, vectors = np.linalg.eigh(noisy)
-            hidden, low, _ = covariance_bounds(self.n, self.d, deviation, part)
             widened = (np.maximum(values, 0.0) + hidden) / low
-            self.whitener = (vectors / np.sqrt(widened)) @ vectors.T @ self.whitener
+            self._turn(frame, vectors, widened)
 
-    def _whiten(self, noisy: Floats, deviation: float) -> None:
+    def _turn(self, frame: Ellipsoid, vectors: Floats, widened: Floats) -> None:
+        """Whiten by a matrix with these eigenvectors and eigenvalues, in the coordinates of the frame as it was applied."""
+        applied = frame.whitener * frame.deviations
+        self.whitener = self.bounds.within((vectors / np.sqrt(widened)) @ vectors.T @ applied)
+
+    def _whiten(self, frame: Ellipsoid, noisy: Floats, deviation: float) -> None:
         """Turn the whitener so that no direction is known to exceed 1, and note trace and largest eigenvalue there."""
         values, vectors = np.linalg.eigh(noisy)
         widened = np.maximum(values, 0.0) + self.rule.widening(deviation)
-        self.whitener = (vectors / np.sqrt(widened)) @ vectors.T @ self.whitener
+        self._turn(frame, vectors, widened)
         margin = MARGIN * deviation * math.sqrt(float(np.sum(widened**-2.0)))
         self.trace = max(float(np.sum(values / widened)) + margin, LEAST_TRACE * self.d)
         self.largest = min(1.0, max(float((values / widened).max()), LEAST_LARGEST))
@@ -151,7 +161,12 @@ class Whitening:
 
     def _frame(self, clip: float) -> Ellipsoid:
         """Return the ellipsoid of rows within ``clip`` of the centre, in whitened units."""
-        return Ellipsoid(as_tuple(self.centre), self.whitener / clip, clip)
+        try:
+            frame = Ellipsoid(as_tuple(self.centre), self.whitener / clip, clip)
+        except ParameterError:  # no noisy answer may end a release that was paid for: the bounds' own coordinates always serve
+            self.whitener = self.bounds.whitener
+            frame = Ellipsoid(as_tuple(self.centre), self.whitener / clip, clip)
+        return frame
 
     def _second_moment(self, budget: ZCDP, frame: Ellipsoid) -> tuple[Floats, float]:
         """Ask for the second moment of whitened rows; return it with the deviation of its noise, in whitened units."""
@@ -173,9 +188,7 @@ class Whitening:
         """Move the centre to where a mean was found, inside the public ball."""
         if not self.centred:
             return
-        point = frame.frame.point(y)
-        distance = float(np.linalg.norm(point - self.origin))
-        self.centre = self.origin + (point - self.origin) * min(1.0, self.radius / max(distance, 1e-300))
+        self.centre = into_ball(frame.frame.point(y), self.origin, self.radius)
 
     def _approach(self) -> list[float]:
         """Return where rounds that only find the mean clip, in deviations of the upper bound: as few as bring it near."""
@@ -202,10 +215,18 @@ class Whitening:
         law = calibrated(measure, budget, self.curator.neighbors, GAUSSIAN)
         return math.sqrt(law.spread().diagonal_variance) * 2.0**-measure.unit_bits
 
-    def _check_affordable(self) -> None:
-        unit = Ball((0.0,) * self.d, 1.0)
-        smallest = self.rest.share(min(self.plan.shares))
-        if self.approach:
-            check_affordable(self.curator, (Sum(unit, self.d), self.budget.share(APPROACH_SHARE / len(self.approach))))
-        check_affordable(self.curator, (SecondMoment(unit, self.d), smallest.share(Fraction(1, 2))))
-        check_affordable(self.curator, (Trace(unit, self.d), smallest.share(Fraction(1, 20))))
+
+def check_whitening(curator: Curator, budget: ZCDP, bounds: Bounds, origin: Floats, radius: float, rounds: int | None) -> None:
+    """Refuse what could not be carried out, whatever n is: before anything is charged."""
+    if radius * float(np.linalg.norm(bounds.whitener, 2)) > FARTHEST:
+        raise ParameterError(f"radius must be at most {FARTHEST:g} deviations of upper, got more. Hint: a larger upper.")
+    unit = Ball((0.0,) * curator.d, 1.0)
+    least = budget.share((1 - APPROACH_SHARE) * smallest_share(rounds)).share(GUARD_SHARE)
+    approach = budget.share(APPROACH_SHARE / MOST_APPROACHES)
+    asked: list[tuple[Measure, ZCDP]] = [
+        (Sum(unit, curator.d), least),
+        (Sum(unit, curator.d), approach),
+        (Trace(unit, curator.d), least),
+    ]
+    check_affordable(curator, (SecondMoment(unit, curator.d), least), *asked)
+    Ellipsoid(as_tuple(origin), bounds.whitener)

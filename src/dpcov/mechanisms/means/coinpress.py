@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpcov.curator import Curator
-from dpcov.errors import check_choice, check_real
+from dpcov.errors import ParameterError, check_choice, check_real
 from dpcov.linalg import whitener_of
 from dpcov.mechanisms.clipping import check_rereadable
 from dpcov.mechanisms.means.common import (
@@ -33,6 +33,7 @@ from dpcov.mechanisms.means.common import (
     as_tuple,
     ask_count,
     check_affordable,
+    check_ordinary_radius,
     check_two_rows,
     checked_covariance,
     checked_origin,
@@ -43,7 +44,7 @@ from dpcov.mechanisms.means.common import (
     moved,
     sum_noise,
 )
-from dpcov.mechanisms.means.rounds import Plan, plan
+from dpcov.mechanisms.means.rounds import Plan, plan, smallest_share
 from dpcov.mechanisms.means.unknown_scale import ask_unknown_scale
 from dpcov.privacy.budget import ZCDP, Budget, PureDP
 from dpcov.release import Release
@@ -52,6 +53,8 @@ from dpcov.statistics.frames import Ball, Ellipsoid
 from dpcov.statistics.moments import Sum
 
 Floats = NDArray[np.float64]
+
+FARTHEST = 1e30  # deviations
 
 
 def coinpress(
@@ -94,7 +97,8 @@ def coinpress(
     beta = check_real("beta", beta, "above 0 and below 1", 1e-12, 1 - 1e-12, "0.1 is the default")
     chosen, count, point = checked_postprocess(postprocess), checked_rounds(rounds), checked_origin(curator, origin)
     whole = composing(budget)
-    check_two_rows(curator)
+    check_ordinary_radius(curator)
+    check_rereadable(curator)
     options: dict[str, str | float | int] = {"constants": constants, "beta": beta}
     if covariance is None:
         check_choice("constants", constants, ("practical",), "'proved' needs a public covariance")
@@ -102,27 +106,26 @@ def coinpress(
         options |= {"rounds": used, "strength": believed}
         return curator.release("mean", "coinpress", postprocess=chosen, scale="private", **options)
     known = checked_covariance(covariance, curator.d)
+    radius = _in_deviations(curator, known)
     left = left_after_count(curator, whole)
-    if curator.knows_n and curator.neighbors == "replace":
-        _planned(curator, left, known, count, constants, beta)  # refuses a budget that is too small
+    unit = Sum(Ball((0.0,) * curator.d, 1.0), curator.d)
+    check_affordable(curator, (unit, left.share(smallest_share(count))))
+    check_two_rows(curator)
     ask_count(curator, whole)
-    made = _planned(curator, left, known, count, constants, beta)
+    noise = sum_noise(curator, left)
+    made = plan(radius, curator.n, curator.d, noise, count, beta if constants == "proved" else None)
     _ask(curator, left, made, known, point)
     return curator.release("mean", "coinpress", postprocess=chosen, scale="known", rounds=len(made.shares), **options)
 
 
-def _planned(
-    curator: Curator, budget: PureDP | ZCDP, covariance: Floats, rounds: int | None, constants: str, beta: float
-) -> Plan:
-    """Return the plan, and refuse it where it cannot be carried out."""
-    deviation = math.sqrt(float(np.linalg.eigvalsh(covariance)[0]))
-    radius = min(curator.grid.row_norm / deviation, 1e100)
-    made = plan(radius, curator.n, curator.d, sum_noise(curator, budget), rounds, beta if constants == "proved" else None)
-    if len(made.shares) > 1:
-        check_rereadable(curator)
-    unit = Sum(Ball((0.0,) * curator.d, 1.0), curator.d)
-    check_affordable(curator, *((unit, budget.share(share)) for share in made.shares))
-    return made
+def _in_deviations(curator: Curator, covariance: Floats) -> float:
+    """Return how many deviations the mean may be from the origin, in the direction in which they are smallest."""
+    deviations = curator.grid.row_norm / math.sqrt(float(np.linalg.eigvalsh(covariance)[0]))
+    if not deviations <= FARTHEST:
+        raise ParameterError(
+            f"radius must be at most {FARTHEST:g} deviations, got more. Hint: a smaller radius or no covariance."
+        )
+    return deviations
 
 
 def _ask(curator: Curator, budget: PureDP | ZCDP, made: Plan, covariance: Floats, origin: Floats) -> None:

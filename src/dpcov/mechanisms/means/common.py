@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpcov.answer import Answer
 from dpcov.curator import Curator
-from dpcov.errors import ParameterError, check_choice, shown
+from dpcov.errors import ParameterError, check_choice, check_real, shown
 from dpcov.estimate_framed import frame_of
+from dpcov.linalg import into_ball
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.statistics.calibrated import calibrated, noise_for
 from dpcov.statistics.frames import LARGEST, Ball
@@ -27,6 +28,7 @@ COUNT_SHARE = Fraction(1, 50)
 """What n costs where it is private: an n that is off by a part moves a mean by that part of its distance from the centre."""
 
 POSTPROCESS = ("project", "none")
+FARTHEST = 1e140  # of an origin: the mean may lie a radius beyond it
 
 
 def composing(budget: Budget) -> PureDP | ZCDP:
@@ -48,7 +50,7 @@ def checked_origin(curator: Curator, origin: object) -> Floats:
         point = np.asarray(origin, dtype=np.float64)
     except (TypeError, ValueError):
         raise ParameterError(f"{rule}, got {shown(origin)}. Hint: a public guess of the mean.") from None
-    if point.shape not in ((), (curator.d,)) or not np.all(np.abs(point) <= LARGEST):
+    if point.shape not in ((), (curator.d,)) or not np.all(np.abs(point) <= FARTHEST):
         raise ParameterError(f"{rule}, got {shown(origin)}. Hint: a public guess of the mean.")
     return np.array(np.broadcast_to(point, (curator.d,)))
 
@@ -81,9 +83,15 @@ def checked_rounds(rounds: object, most: int = 100) -> int | None:
 
 
 def check_two_rows(curator: Curator) -> None:
-    """Refuse a public n of one row, which is neither a mean nor a spread of anything."""
-    if curator.neighbors == REPLACE and curator.knows_n and curator.n < 2:
+    """Refuse a public n of one row, which is neither a mean nor a spread of anything; a file is read for its n."""
+    if curator.neighbors == REPLACE and curator.n < 2:
         raise ParameterError(f"data must have 2 rows or more, got {curator.n}. Hint: one row is nothing to hide among.")
+
+
+def check_ordinary_radius(curator: Curator) -> None:
+    """Refuse radii whose multiples and parts, on the way, could leave the range of ordinary floats."""
+    hint = "use units in which rows have a sensible size"
+    check_real("radius", curator.grid.row_norm, "between 1e-130 and 1e130", 1e-130, 1e130, hint)
 
 
 @dataclass(frozen=True)
@@ -132,6 +140,6 @@ def as_tuple(point: Floats) -> tuple[float, ...]:
 
 def moved(curator: Curator, answer: Answer, origin: Floats) -> Floats:
     """Return the mean that a noisy sum tells, inside the public ball around the origin."""
-    mean = frame_of(answer).point(answer.values / curator.n)
-    distance = float(np.linalg.norm(mean - origin))
-    return np.asarray(origin + (mean - origin) * min(1.0, curator.grid.row_norm / max(distance, 1e-300)))
+    with np.errstate(all="ignore"):
+        mean = frame_of(answer).point(answer.values / curator.n)
+        return into_ball(mean, origin, curator.grid.row_norm)

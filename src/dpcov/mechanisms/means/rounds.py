@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.bounds import gaussian_norm, round_beta
-from dpcov.errors import ParameterError
 from dpcov.mechanisms.means.common import Noise
 
 Floats = NDArray[np.float64]
@@ -56,6 +55,12 @@ def safe_clip(r: float, d: int) -> float:
     return min(math.sqrt(r**2 + 2 * SIDEWAYS * r + tail**2), r + tail)
 
 
+def smallest_share(rounds: int | None) -> Fraction:
+    """Return the smallest share that a round can have, whatever n is."""
+    count = MOST_ROUNDS if rounds is None else rounds
+    return min(shares_of(count, max(LAST_SHARES)))
+
+
 def shares_of(rounds: int, last: Fraction) -> tuple[Fraction, ...]:
     """Return the shares of the rounds: the last one's, and equal ones before it."""
     if rounds == 1:
@@ -71,10 +76,6 @@ def plan(radius: float, n: int, d: int, noise: Noise, rounds: int | None, beta: 
     """
     found = [_best(radius, n, d, noise, count, beta) for count in ([rounds] if rounds else range(1, MOST_ROUNDS + 1))]
     least = min(candidate.error for candidate in found)
-    if not math.isfinite(least):
-        raise ParameterError(
-            "budget must be large enough for a mean, got one that is not. Hint: spend more, or a smaller radius."
-        )
     return next(candidate for candidate in found if candidate.error <= least * ENOUGH)
 
 

@@ -19,12 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.curator import Curator
-from dpcov.mechanisms.clipping import check_rereadable, radius_of
+from dpcov.mechanisms.clipping import radius_of
 from dpcov.mechanisms.means.common import (
     Noise,
     as_tuple,
     ask_count,
     check_affordable,
+    check_two_rows,
     left_after_count,
     moved,
     sum_noise,
@@ -48,6 +49,7 @@ REACHED, STALLED, NOT_REACHED = 2.5, 0.8, 1.25  # radius over what noise moved t
 ROWS_OUTSIDE, RANGE = 3.0, 10.0  # M in units of V, and in units of 1/ε of the last choice
 MOST_ROUNDS = 60
 WEIGHT = 2**20
+UNLIKELY = 2.0**-12  # the least weight of a radius: a draw of an unlikely one must not take for ever
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ class _Rounds:
     def choose(self, rows: float, per_octave: int, share: float, prior: Floats) -> float:
         """Choose a radius around the centre with about so many rows outside."""
         ball = Ball(as_tuple(self.centre), FARTHEST * self.radius)
-        weights = tuple(int(weight) for weight in np.maximum(np.rint(prior * WEIGHT), 1.0))
+        weights = tuple(int(weight) for weight in np.rint(np.maximum(prior, UNLIKELY) * WEIGHT))
         norms = Norms(ball, self.d, per_octave, OCTAVES)
         question = Quantile(norms, max(1, round(rows)), 1, weights)
         return radius_of(self.curator.choose(question, self.pay(share))) * ball.radius
@@ -149,11 +151,10 @@ class _Rounds:
 
 def ask_unknown_scale(curator: Curator, budget: PureDP | ZCDP, origin: Floats, rounds: int | None) -> tuple[int, float]:
     """Ask for everything; return how many sums were asked for, and how far the last one is to be believed."""
-    check_rereadable(curator)
     left = left_after_count(curator, budget)
-    least = left.share(Fraction(max(1, int(STEERING[type(left)].early * STEPS)), STEPS))
     unit = Sum(Ball((0.0,) * curator.d, 1.0), curator.d)
-    check_affordable(curator, (unit, least))
+    check_affordable(curator, (unit, left.share(_part(STEERING[type(left)].early))))
+    check_two_rows(curator)
     ask_count(curator, budget)
     state = _Rounds(curator, left, origin, MOST_ROUNDS if rounds is None else rounds)
     previous: float | None = None
@@ -180,7 +181,7 @@ def ask_unknown_scale(curator: Curator, budget: PureDP | ZCDP, origin: Floats, r
     believed = max(state.offset, clip / 2)
     noise = clip * state.rows(float(state.left)) / state.n
     state.move(clip, state.left)
-    return state.sums, believed**2 / (believed**2 + noise**2)
+    return state.sums, 1 / (1 + min(noise / believed, 1e100) ** 2)
 
 
 def _part(share: float) -> Fraction:
