@@ -71,11 +71,11 @@ def radius_of(answer: Answer) -> float:
     return float(np.exp2(-answer.integers[0] / answer.integers[1]))
 
 
-def check_rereadable(curator: Curator) -> None:
-    """Refuse a stream that can be read once, before anything is spent: clipping needs the norms first."""
+def check_rereadable(curator: Curator, work: str = "private clipping") -> None:
+    """Refuse a stream that can be read once, before anything is spent: clipping needs norms first, rounds the rows again."""
     if not curator.rereadable:
         raise ParameterError(
-            "data must be readable twice for private clipping, got a stream. Hint: write it to a file, or mechanism='auto'."
+            f"data must be readable twice for {work}, got a stream. Hint: write it to a file, or mechanism='auto'."
         )
 
 

@@ -107,7 +107,7 @@ def coinpress(
     count, point = checked_rounds(rounds), checked_origin(curator, origin)
     bounds = checked_bounds(upper, lower, curator.grid.row_norm, curator.d)
     whole = _by_way_of_rho(budget)
-    check_rereadable(curator)
+    check_rereadable(curator, "rounds")
     reach = _checked_radius(curator, radius, centring)
     left = left_after_count(curator, whole)
     assert isinstance(left, ZCDP)

@@ -37,7 +37,8 @@ APPROACH_SHARE = Fraction(1, 20)  # of the budget, for rounds that only find the
 MOST_APPROACHES = 8
 MEAN_SHARE = Fraction(1, 10)  # of a round that is not the last, for its mean
 GUARD_SHARE = Fraction(1, 10)  # of a round between the first and the last, for its trace
-GUARD_REACH, MOST_GUARDED = 10.0, 20.0  # how much longer than usual rows may be, and by how much they can widen
+GUARD_NOISE = 0.125  # of the trace: the noise of the guard, where rows are many
+GUARD_REACH, MOST_GUARDED = (10.0, 100.0), 20.0  # how long rows may be, squared and in traces, and by how much they can widen
 LEAST_TRACE, LEAST_LARGEST = 0.02, 0.05
 FARTHEST = 1e12  # deviations of the upper bound to the mean
 
@@ -148,7 +149,9 @@ class Whitening:
 
     def _guard(self, budget: ZCDP, trace: float, deviation: float) -> float:
         """Return by how much a few long rows, which clipping hid, show that the second moment is too small."""
-        reach = math.sqrt(GUARD_REACH * self.trace)
+        reach = math.sqrt(
+            self.trace * min(max(GUARD_NOISE * self.n / self._unit(Trace, budget), GUARD_REACH[0]), GUARD_REACH[1])
+        )
         answer = self.curator.noisy(Trace(self._frame(reach), self.d), budget, noise=GAUSSIAN)
         longer = (float(answer.values[0]) / self.n - MARGIN * noise_deviation(answer, self.n)) * reach**2
         return min(max(longer / max(trace + MARGIN * deviation * math.sqrt(self.d), 1e-300), 1.0), MOST_GUARDED)

@@ -98,7 +98,7 @@ def coinpress(
     chosen, count, point = checked_postprocess(postprocess), checked_rounds(rounds), checked_origin(curator, origin)
     whole = composing(budget)
     check_ordinary_radius(curator)
-    check_rereadable(curator)
+    check_rereadable(curator, "rounds")
     options: dict[str, str | float | int] = {"constants": constants, "beta": beta}
     if covariance is None:
         check_choice("constants", constants, ("practical",), "'proved' needs a public covariance")

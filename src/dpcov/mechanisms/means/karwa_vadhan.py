@@ -79,7 +79,7 @@ def karwa_vadhan(
     left = left_after_count(curator, whole)
     for_bins, for_sum = left.share(HISTOGRAM_SHARE), left.share(1 - HISTOGRAM_SHARE)
     check_affordable(curator, (bins, for_bins), (Sum(bins.grid, curator.d), for_sum))
-    check_rereadable(curator)
+    check_rereadable(curator, "a histogram first")
     curator.hold(bins, derive=False)  # read before anything is charged
     ask_count(curator, whole)
     counts = curator.noisy(bins, for_bins, noise=noise_for(left)).integers.reshape(curator.d, count)
