@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pyarrow
 
@@ -25,7 +23,8 @@ from benchmarks.coinpress_runs import (
 )
 from benchmarks.common import write
 
-D, K = 10, 10 * 10**0.5
+D, UPPER = 10, 10 * 10**0.5
+ROW_NORM = 100.0
 
 
 def spread_out(n: int, away: float) -> Maker:
@@ -95,29 +94,42 @@ def long_rows(n: int, part: float, times: float) -> Maker:
 def limits(runs: int) -> None:
     """Print where estimates are bad: few rows, few long rows, rows above the public bound."""
     cells: dict[str, Maker] = {f"{n} rows": isotropic(n, D) for n in (100, 200, 300, 500, 700, 1000)}
+    cells |= {f"{n} rows, d = 50": isotropic(n, 50) for n in (2000, 5000, 10_000)}
     for times, parts in {10: (0.01, 0.02, 0.05, 0.1, 0.15, 0.2), 3: (0.02, 0.05, 0.1, 0.2)}.items():
         cells |= {f"{part:.0%} of 5000 rows {times} times longer": long_rows(5000, part, times) for part in parts}
     above = (0.001, 1, 4, 100, 10_000)
-    cells |= {f"5000 rows, covariance {times:g} · upper": isotropic(5000, D, times * K) for times in above}
+    cells |= {f"5000 rows, covariance {times:g} · upper": isotropic(5000, D, times * UPPER) for times in above}
     records: list[dict[str, object]] = []
     for name, make in cells.items():
-        both = compare(make, runs, {"coinpress": partial(_traced, private=True)}, partial(_traced, private=False))
+        both = compare(make, runs, {"coinpress": _coinpress, "auto": _automatic}, _moment)
         found = {line: trimmed([error for error, _ in pairs]) for line, pairs in both.items()}
         found["trace"] = trimmed([trace for _, trace in both["coinpress"]])
         row: dict[str, object] = {"cell": name}
         for line, mean in found.items():
             row |= {line: mean.value, f"{line} s.e.": mean.error}
         records.append(row)
-    print(f"\ncoinpress, d = {D}, upper = {K:.3g}, lower = 1, {RHO!r}, {runs} runs; an estimate of 0 has error {D**0.5:.3g}\n")
-    rows = [[row["cell"], *(shown(row, line, f"{line} s.e.") for line in ("sample", "coinpress", "trace"))] for row in records]
-    table(["", "error of the sample", "of coinpress", "its trace over the true one"], rows)
+    print(f"\nd = {D}, {RHO!r}, {runs} runs; coinpress: upper = 10√d, lower = 1; auto: row_norm = {ROW_NORM:g}")
+    print("an estimate of 0 has error √d = 3.16, at d = 50 7.07\n")
+    columns = ("sample", "coinpress", "auto", "trace")
+    table(
+        ["", "error of the sample", "of coinpress", "of auto", "trace of coinpress over the true one"],
+        [[row["cell"], *(shown(row, line, f"{line} s.e.") for line in columns)] for row in records],
+    )
     write("coinpress_limits.csv", records)
 
 
-def _traced(rows: Floats, _: Floats, truth: Floats, seed: int, *, private: bool) -> tuple[float, float]:
-    estimate = _private(rows, seed) if private else rows.T @ rows / len(rows)
+def _coinpress(rows: Floats, _: Floats, truth: Floats, seed: int) -> tuple[float, float]:
+    upper = 10 * rows.shape[1] ** 0.5
+    return _judged(dpcov.covariance(rows, RHO, mechanism="coinpress", upper=upper, seed=seed).covariance, truth)
+
+
+def _automatic(rows: Floats, _: Floats, truth: Floats, seed: int) -> tuple[float, float]:
+    return _judged(dpcov.covariance(rows, RHO, row_norm=ROW_NORM, seed=seed).second_moment, truth)
+
+
+def _moment(rows: Floats, _: Floats, truth: Floats, __: int) -> tuple[float, float]:
+    return _judged(rows.T @ rows / len(rows), truth)
+
+
+def _judged(estimate: Floats, truth: Floats) -> tuple[float, float]:
     return mahalanobis(estimate, truth), float(np.trace(estimate) / np.trace(truth))
-
-
-def _private(rows: Floats, seed: int) -> Floats:
-    return dpcov.covariance(rows, RHO, mechanism="coinpress", upper=K, seed=seed).covariance

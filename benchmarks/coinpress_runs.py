@@ -38,11 +38,12 @@ def compare(make: Maker, runs: int, lines: Mapping[str, Run[Error]], sample: Run
 
 
 def covariances(make: Maker, runs: int, lines: Mapping[str, Options]) -> dict[str, list[float]]:
-    """Return the Mahalanobis errors of `coinpress` for rows that are known to have mean 0."""
+    """Return the Mahalanobis errors of covariances, by `coinpress` but where the options say so, of rows with mean 0."""
 
     def line(options: Options) -> Run[float]:
         def run(rows: Floats, _: Floats, truth: Floats, seed: int) -> float:
-            return mahalanobis(dpcov.covariance(rows, RHO, mechanism="coinpress", seed=seed, **options).covariance, truth)
+            release = dpcov.covariance(rows, RHO, seed=seed, **{"mechanism": "coinpress", **options})
+            return mahalanobis(release.second_moment, truth)
 
         return run
 

@@ -27,7 +27,7 @@ LAYERS = [
     {"reader"},
     {"curator"},
     {"mechanisms"},
-    {"plan", "replay_cost", "testing", "option_text"},
+    {"plan", "replay_cost", "testing", "option_text", "prepare"},
     {"replay"},
     {"api"},
     {"estimators", "audit", "comparison"},

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dpcov.curator import Curator
-from dpcov.errors import ParameterError, shown
+from dpcov.errors import ParameterError
 from dpcov.mechanisms import checked_mechanism
 from dpcov.mechanisms.means.common import Origin
+from dpcov.prepare import check_budget, checked_grid, in_encoded_units, prepared_source, public_encoding
 from dpcov.privacy.bits import Bits, SeededBits, SystemBits
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.privacy.budget import Budget
 from dpcov.release import Release
 from dpcov.schema import Schema
 from dpcov.sources.opening import open_source
-from dpcov.sources.paired import PairedSource
-from dpcov.statistics.grid import Grid, checked_row_norm
-from dpcov.statistics.moments import REPLACE, check_neighbors
+from dpcov.statistics.moments import REPLACE
 
 
 def covariance(
@@ -96,10 +94,10 @@ def covariance(
     run = checked_mechanism("covariance", mechanism, options)
     grid, options = public_encoding(mechanism, row_norm, schema, neighbors, center, options)
     bits: Bits = SystemBits() if seed is None else SeededBits(seed)
-    source = open_source(data, columns, schema, center or options.get("centring") == "mean", progress)
-    if options.get("centring") == "pairs":
-        source = PairedSource(source, neighbors)
-    return run(Curator(source, grid, budget, neighbors, bits), budget, postprocess=postprocess, **options)
+    about = center or options.get("centring") == "mean"
+    source = prepared_source(open_source(data, columns, schema, about, progress), neighbors, options)
+    settings = in_encoded_units(options, source.schema, about)
+    return run(Curator(source, grid, budget, neighbors, bits), budget, postprocess=postprocess, **settings)
 
 
 def mean(
@@ -172,47 +170,5 @@ def mean(
     run = checked_mechanism("mean", mechanism, options)
     bits: Bits = SystemBits() if seed is None else SeededBits(seed)
     source = open_source(data, columns, schema, True, progress)
-    return run(Curator(source, grid, budget, neighbors, bits), budget, postprocess=postprocess, origin=origin, **options)
-
-
-def check_budget(budget: object) -> None:
-    """Refuse what is no budget."""
-    if type(budget) not in (PureDP, ZCDP, ApproxDP):
-        raise ParameterError(f"budget must be a PureDP, ZCDP or ApproxDP, got {shown(budget)}. Hint: dpcov.ZCDP(0.1).")
-
-
-def public_encoding(
-    mechanism: str,
-    row_norm: float | None,
-    schema: Schema | None,
-    neighbors: str,
-    center: bool,
-    options: Mapping[str, Any],
-) -> tuple[Grid, dict[str, Any]]:
-    """Return the encoding of rows, and the options of a mechanism that has its own way to centre them, or its own bounds."""
-    if mechanism != "coinpress":
-        return checked_grid(row_norm, schema, neighbors, center), dict(options)
-    bounded = row_norm is None and schema is None and options.get("upper") is not None
-    grid = checked_grid(1.0 if bounded else row_norm, schema, neighbors, center)
-    if center and options.get("centring", "mean") != "mean":
-        raise ParameterError("centring must be 'mean' where center is True, got another. Hint: leave one of them out.")
-    centring = "mean" if center else options.get("centring", "none")
-    if centring == "mean" and bounded and options.get("radius") is None:
-        raise ParameterError("radius must be given for centred rows, got none. Hint: how far the mean may lie from origin.")
-    return replace(grid, center=False), {**options, "centring": centring}
-
-
-def checked_grid(row_norm: float | None, schema: Schema | None, neighbors: str, center: bool, name: str = "row_norm") -> Grid:
-    """Return the public encoding of rows, or refuse what does not describe one."""
-    check_neighbors(neighbors)
-    if not isinstance(center, bool):
-        raise ParameterError(f"center must be True or False, got {shown(center)}. Hint: True gives a mean, too.")
-    if schema is not None and not isinstance(schema, Schema):
-        raise ParameterError(f"schema must be a Schema, got {shown(schema)}. Hint: dpcov.Schema.read('schema.toml').")
-    if (row_norm is None) == (schema is None):
-        got = "neither" if row_norm is None else "both"
-        raise ParameterError(
-            f"{name} or schema must be given, got {got}. Hint: a public bound on the rows' Euclidean norm, or public bounds "
-            f"and levels of the columns; taken from the data they would leak, so there is no default."
-        )
-    return Grid(1.0 if row_norm is None else checked_row_norm(row_norm, name=name), center=center)
+    settings = in_encoded_units(options, source.schema, True)
+    return run(Curator(source, grid, budget, neighbors, bits), budget, postprocess=postprocess, origin=origin, **settings)

@@ -37,7 +37,10 @@ class ConfidenceBall:
 
 @dataclass(frozen=True, eq=False)
 class ConfidenceEllipsoids:
-    """The covariance lies between: inner ⪯ Σ ⪯ outer. outer is infinite where there are too few rows to bound it."""
+    """The covariance lies between: inner ⪯ Σ ⪯ outer.
+
+    inner may have negative eigenvalues: it says nothing along them. outer is infinite where there are too few rows to bound it.
+    """
 
     inner: Floats
     outer: Floats
@@ -52,8 +55,8 @@ class ConfidenceEllipsoids:
         return bool(min(np.linalg.eigvalsh(between - self.inner)[0], np.linalg.eigvalsh(self.outer - between)[0]) >= 0)
 
 
-def confidence_ball(release: Released, units: Floats, centre: Floats) -> ConfidenceBall:
-    """Return the ball around the mean that was found in the last round; ``units`` and ``centre`` are the user's."""
+def confidence_ball(release: Released, units: Floats, offsets: Floats) -> ConfidenceBall:
+    """Return the ball around the raw mean of the last round: moved into public bounds it could leave it. User's units."""
     if release.options.get("scale") != "known":
         raise ReleaseError(
             "release must know the covariance for a confidence ball, got one that does not. Hint: mean(..., covariance=)."
@@ -64,6 +67,7 @@ def confidence_ball(release: Released, units: Floats, centre: Floats) -> Confide
     part = round_beta(beta, 1, 1, events=2) / release.n if proved else beta
     radius = mean_radius(release.n, release.d, noise_deviation(answer, release.n) * frame.deviations, part)
     whitener = np.linalg.inv(frame.unwhitener) * frame.deviations / units
+    centre = offsets + units * frame.point(answer.values / release.n)
     return ConfidenceBall(centre, radius, whitener, beta, proved)
 
 
@@ -74,8 +78,9 @@ def confidence_ellipsoids(release: Released, units: Floats) -> ConfidenceEllipso
     frame = frame_of(answer)
     part = round_beta(beta, 1, 1, events=3) if proved else beta / 2
     hidden, low, high = covariance_bounds(release.n, release.d, noise_deviation(answer, release.n), part)
-    values, vectors = np.linalg.eigh(framed_second_moment(release)[1])
-    inner = (vectors * (np.maximum(values - hidden, 0.0) / high)) @ vectors.T
+    noisy = framed_second_moment(release)[1]
+    values, vectors = np.linalg.eigh(noisy)
+    inner = (noisy - hidden * np.eye(release.d)) / high  # cutting it off at 0 would no longer be below Σ
     outer = (vectors * (np.maximum(values, 0.0) + hidden)) @ vectors.T
     scale = np.outer(units, units)
     wide = frame.shape(outer) / low * scale if low > 0 else np.full((release.d, release.d), np.inf)

@@ -53,8 +53,12 @@ def framed_mean(release: Released) -> Floats:
         mean = frame_of(answer).point(answer.values / release.n * strength)
     if release.postprocess == "none":
         return mean
-    origin = frame_of(next(answer for answer in release.answers if answer.frame is not None)).centre
-    return into_ball(mean, origin, release.row_norm)
+    return into_ball(mean, framed_origin(release), release.row_norm)
+
+
+def framed_origin(release: Released) -> Floats:
+    """Return the public point that the first question was about."""
+    return frame_of(next(answer for answer in release.answers if answer.frame is not None)).centre
 
 
 def _middle(quantiles: list[Answer], d: int) -> Floats:
@@ -119,6 +123,8 @@ def positive_part(matrix: Floats) -> Floats:
 
 def framed_error(release: Released) -> float:
     """Return the r.m.s. norm of the noise in the last answer, in the units of rows: E‖BNBᵀ‖² = σ²((tr BᵀB)² + tr (BᵀB)²)/2."""
+    if any(answer.statistic == "quantile" for answer in release.answers):
+        raise ReleaseError("release must hold a noisy sum, got quantiles. Hint: their error depends on the data.")
     of_mean = not any(answer.statistic == "second moment" for answer in release.answers)
     answer = last_answer(release, "sum" if of_mean else "second moment")
     back = frame_of(answer).unwhitener

@@ -59,7 +59,10 @@ def principal_angles(first: ArrayLike, second: ArrayLike) -> Floats:
     if one.shape[0] != other.shape[0]:
         raise ParameterError("second must have the columns of first, got others. Hint: a row for each direction.")
     cosines = np.linalg.svd(one.T @ other, compute_uv=False)
-    return np.asarray(np.arccos(np.clip(cosines, -1.0, 1.0)))
+    sines = np.linalg.svd(other - one @ (one.T @ other), compute_uv=False)[::-1][: len(cosines)]
+    # Cosines tell large angles, sines small ones: near 0 all cosines look alike.
+    angles = np.where(cosines**2 > 0.5, np.arcsin(np.clip(sines, 0.0, 1.0)), np.arccos(np.clip(cosines, -1.0, 1.0)))
+    return np.asarray(angles)
 
 
 def captured_variance(directions: ArrayLike, second_moment: ArrayLike) -> float:
@@ -73,8 +76,8 @@ def captured_variance(directions: ArrayLike, second_moment: ArrayLike) -> float:
 
 def _basis(name: str, directions: ArrayLike) -> Floats:
     """Return an orthonormal basis, in columns, of what the rows span."""
-    rows = np.atleast_2d(np.asarray(directions, dtype=np.float64))
-    if rows.ndim != 2 or rows.shape[0] > rows.shape[1] or not np.isfinite(rows).all():
+    rows = np.atleast_2d(_numbers(name, directions))
+    if rows.ndim != 2 or not 1 <= rows.shape[0] <= rows.shape[1]:
         raise ParameterError(f"{name} must be a direction in each row, no more than columns, got others. Hint: finite numbers.")
     vectors, sizes, _ = np.linalg.svd(rows.T, full_matrices=False)
     if sizes[-1] <= 1e-12 * sizes[0]:
@@ -83,23 +86,34 @@ def _basis(name: str, directions: ArrayLike) -> Floats:
 
 
 def _matrix(name: str, value: ArrayLike, like: ArrayLike | None = None) -> Floats:
-    matrix = np.asarray(value, dtype=np.float64)
-    fits = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] and np.isfinite(matrix).all()
+    matrix = _numbers(name, value)
+    fits = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] and matrix.size > 0
     if not fits or (like is not None and matrix.shape != np.shape(like)):
         raise ParameterError(f"{name} must be a square matrix of finite numbers, of the same shape, got another. Hint: d by d.")
     return matrix
 
 
 def _vector(name: str, value: ArrayLike, like: ArrayLike | None = None) -> Floats:
-    vector = np.asarray(value, dtype=np.float64)
-    if vector.ndim != 1 or not np.isfinite(vector).all() or (like is not None and vector.shape != np.shape(like)):
+    vector = _numbers(name, value)
+    if vector.ndim != 1 or vector.size == 0 or (like is not None and vector.shape != np.shape(like)):
         raise ParameterError(f"{name} must be a list of finite numbers, of the same length, got another. Hint: a mean.")
     return vector
+
+
+def _numbers(name: str, value: ArrayLike) -> Floats:
+    try:
+        found = np.asarray(value)
+    except ValueError:  # ragged lists
+        found = np.asarray("")
+    if found.dtype.kind not in "iuf" or not np.isfinite(found).all():
+        raise ParameterError(f"{name} must be finite numbers, got others. Hint: a list of numbers, or an array.")
+    return found.astype(np.float64)
 
 
 def _whitener(name: str, covariance: ArrayLike) -> Floats:
     matrix = _matrix(name, covariance)
     scales = np.sqrt(np.maximum(matrix.diagonal(), 0.0))
-    if scales.min() == 0 or np.linalg.eigvalsh(matrix / np.outer(scales, scales))[0] <= 1e-14:
+    scaled = matrix / np.outer(scales, scales) if scales.min() > 0 else np.zeros_like(matrix)
+    if not np.allclose(scaled, scaled.T, rtol=0, atol=1e-9) or np.linalg.eigvalsh(scaled)[0] <= 1e-14:
         raise ParameterError(f"{name} must be positive definite, got another. Hint: leave out columns that do not vary.")
     return whitener_of(matrix)

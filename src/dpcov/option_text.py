@@ -13,7 +13,19 @@ from dpcov.errors import ParameterError, shown
 def read_mechanism(text: str) -> tuple[str, dict[str, Any]]:
     """Split NAME:OPTION=VALUE,OPTION=VALUE into the name and the options."""
     name, sign, settings = text.partition(":")
-    return name, read_options(settings.split(",") if sign else ())
+    return name, read_options(_pieces(settings) if sign else ())
+
+
+def _pieces(settings: str) -> list[str]:
+    """Split at commas, but not within the brackets of a list."""
+    pieces, depth = [""], 0
+    for letter in settings:
+        depth += (letter == "[") - (letter == "]")
+        if letter == "," and depth <= 0:
+            pieces.append("")
+        else:
+            pieces[-1] += letter
+    return pieces
 
 
 def read_options(settings: Iterable[str]) -> dict[str, Any]:

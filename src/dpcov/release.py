@@ -20,7 +20,7 @@ from dpcov.answer import Answer, Spend
 from dpcov.centring import SCALE_SQUARED, mean_and_covariance
 from dpcov.errors import ReleaseError
 from dpcov.estimate import encoded
-from dpcov.estimate_framed import framed_error, framed_mean, framed_moments, is_framed
+from dpcov.estimate_framed import framed_error, framed_mean, framed_moments, framed_origin, is_framed
 from dpcov.options import Option
 from dpcov.privacy.budget import Budget
 from dpcov.privacy.noise import NoiseLaw
@@ -83,7 +83,7 @@ class Release:
         if self.options.get("centring") == "pairs":
             raise ReleaseError("release must know where 0 is, got one of differences. Hint: use release.covariance.")
         if not self.center:
-            return self.covariance if is_framed(self) else self._in_units(self._encoded)
+            return self._about_zero() if is_framed(self) else self._in_units(self._encoded)
         with np.errstate(all="ignore"):
             return _frozen(self.covariance + np.outer(self.mean, self.mean))
 
@@ -144,13 +144,18 @@ class Release:
         from dpcov.confidence import confidence_ball, confidence_ellipsoids
 
         if self.kind == "mean":
-            return confidence_ball(self, self._units, self.mean)
+            return confidence_ball(self, self._units, self._offsets)
         return confidence_ellipsoids(self, self._units)
 
     @cached_property
     def _encoded(self) -> Floats:
         """The estimate of the second moment of the encoded rows, in units of the clipping radius."""
         return encoded(self)
+
+    def _about_zero(self) -> Floats:
+        """Return the second moment of rows that were taken to have a public mean."""
+        origin = self._units * framed_origin(self)
+        return _frozen(self.covariance + np.outer(origin, origin)) if origin.any() else self.covariance
 
     @cached_property
     def _moments(self) -> tuple[Floats, Floats]:
@@ -202,7 +207,8 @@ class Release:
         promised = promise(self.privacy, [answer.noise for answer in self.answers])
         own = "radius, origin" if self.kind == "mean" else "bounds of the covariance" if is_framed(self) else "row_norm"
         public = own if self.schema is None else "bounds, levels, weights"
-        return statement(promised, self.neighbors, self.n, self.seeded, public)
+        rows = 2 * self.n if self.options.get("centring") == "pairs" else self.n
+        return statement(promised, self.neighbors, rows, self.seeded, public)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the release as JSON; the file appears whole or not at all, in place of one that was there."""

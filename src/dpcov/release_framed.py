@@ -12,6 +12,7 @@ from dpcov.answer import Answer, Spend
 from dpcov.bounds import gaussian_norm, round_beta
 from dpcov.errors import ParameterError
 from dpcov.frame import Frame
+from dpcov.privacy.budget import PureDP
 from dpcov.release import Release
 from dpcov.release_clipped import CHOSEN, Choice
 from dpcov.statistics.bins import MOST_BINS, Bins, Rank
@@ -98,7 +99,10 @@ def _check_options(release: Release) -> None:
         refuse("consistent", "options that its mechanism does not have")
     if release.center != (options.get("centring") == "mean"):
         refuse("consistent", "a mean that was not asked for, or none where it was")
-    if (options.get("centring") == "pairs" and release.neighbors != REPLACE) or (release.center and _is_proved(release)):
+    fixed = options.get("centring") == "pairs" or _is_proved(release)
+    if (fixed and release.neighbors != REPLACE) or (
+        _is_proved(release) and (release.center or isinstance(release.privacy, PureDP))
+    ):
         refuse("consistent", "pairs of rows that may be added, or a proof that is none")
 
 
@@ -141,7 +145,7 @@ def _expected(answer: Answer, release: Release) -> Measure | Choice:
     """Return the question that an answer belongs to."""
     name, d = answer.statistic, release.d
     if name == Count.name:
-        return Count()
+        return Count() if answer.frame is None else refuse("consistent", "a count with coordinates")
     if answer.frame is None or answer.frame.centre.shape != (d,):
         refuse("consistent", f"a {name} without coordinates that fit the columns")
     if answer.frame.kind not in SHAPES[release.kind, release.mechanism]:

@@ -26,7 +26,7 @@ def test_the_commands_are_those_we_know() -> None:
     words = {path.removeprefix("dpcov").strip() for path in COMMANDS}
     assert words == {
         "", "demo", "schema", "schema init", "schema check", "plan", "plan covariance",
-        "compare", "mechanisms", "release", "show", "completion",
+        "compare", "mechanisms", "release", "mean", "show", "completion",
     }  # fmt: skip
 
 
@@ -126,6 +126,7 @@ def test_bash_completes_commands_options_and_values(tmp_path: Path) -> None:
     assert {"--epsilon", "--mechanism", "--dry-run"} <= set(complete("dpcov release --", tmp_path))
     assert complete("dpcov release --mechanism ", tmp_path) == list(dpcov.MECHANISMS["covariance"])
     assert complete("dpcov release --mechanism ga", tmp_path) == ["gaussian"]
+    assert complete("dpcov mean --mechanism ", tmp_path) == list(dpcov.MECHANISMS["mean"])
     assert complete("dpcov release --neighbors a", tmp_path) == ["add-remove"]
     assert "shrink" in complete("dpcov release --postprocess ", tmp_path)
     assert complete("dpcov release da", tmp_path)[0].startswith("file,")
@@ -140,17 +141,23 @@ def test_completion_prints_a_script(shell: str) -> None:
 
 
 def test_mechanisms_lists_what_each_serves() -> None:
-    listed = json.loads(call("mechanisms", "--json").out)
-    assert list(listed) == list(dpcov.MECHANISMS["covariance"])
-    assert listed["auto"]["notions"] == ["pure", "zCDP", "approx"]
+    everything = json.loads(call("mechanisms", "--json").out)
+    assert {target: list(named) for target, named in everything.items()} == {
+        target: list(named) for target, named in dpcov.MECHANISMS.items()
+    }
+    listed, means = everything["covariance"], everything["mean"]
+    assert listed["auto"]["notions"] == means["auto"]["notions"] == ["pure", "zCDP", "approx"]
     assert listed["gaussian"]["notions"] == ["zCDP", "approx"]
     assert listed["laplace"] == {
         "notions": ["pure", "approx"],
         "options": {"clip": "none", "constants": "tight"},
         "summary": "Release the second moment with Laplace noise.",
     }
+    assert listed["coinpress"]["notions"] == ["zCDP", "approx"]
+    assert means["coinpress"]["options"].items() >= {"covariance": None, "rounds": "auto", "constants": "practical"}.items()
     table = call("mechanisms")
-    assert all(name in table.out for name in listed)
+    assert all(name in table.out for name in (*listed, *means))
+    assert all(f"dpcov {command} --mechanism" in table.out for command in ("release", "mean"))
     assert "--epsilon --delta" in table.out
 
 

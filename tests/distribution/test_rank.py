@@ -17,6 +17,7 @@ from dpcov.curator import Curator
 from dpcov.privacy.bits import SeededBits
 from dpcov.privacy.budget import ZCDP, PureDP
 from dpcov.privacy.calibrate import exponential_rate
+from dpcov.privacy.choice import Exponential
 from dpcov.sources.array import ArraySource
 from dpcov.statistics.bins import Bins, Rank
 from dpcov.statistics.choices import Quantile
@@ -71,7 +72,7 @@ class Question:
         curator = Curator(ArraySource(self.rows), Grid(100.0), self.budget, "replace", SeededBits(seed))
         answer = curator.choose(self.asked, self.budget)
         counts = curator._source.total(self.asked.counted)
-        law = curator_module.Exponential(Fraction(answer.noise.to_json()["rate"]))
+        law = Exponential(Fraction(answer.noise.to_json()["rate"]))
         return np.array([curator._choice(self.asked, counts, law) for _ in range(self.draws)])
 
 

@@ -187,10 +187,7 @@ class TestNorms:
     def test_norms_are_seen_from_the_centre(self, d: int) -> None:
         """The bins of the rows less the centre, whatever block they are in."""
         ball = Ball(tuple((0.25 * np.arange(d) - 1.0).tolist()), 3.0)
-        statistic, rows = (
-            Norms(ball, d, 4, 6),
-            np.concatenate([fuzz(824, 60, d), np.random.default_rng(824).normal(size=(70, d))]),
-        )
+        rows = np.concatenate([fuzz(824, 60, d), np.random.default_rng(824).normal(size=(70, d))])
         with np.errstate(all="ignore"):
             expected = Norms(Grid(3.0), d, 4, 6).bins(rows - np.array(ball.centre)).tolist()
         assert len(set(expected)) > 5

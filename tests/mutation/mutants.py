@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tests.mutation.mutants_coinpress import COINPRESS
+from tests.mutation.mutants_frames import PLANTED
+
 
 @dataclass(frozen=True)
 class Edit:
@@ -218,7 +221,7 @@ MUTANTS = {
         by="tests/laws/test_schema.py",
     ),
     "offset forgotten on the way back": mutant(
-        ("release.py", "mean = self._offsets + self._scales * encoded", "mean = self._scales * encoded"),
+        ("release.py", "mean = self._offsets + self._units * unit * encoded", "mean = self._units * unit * encoded"),
         by="tests/sources/test_noise_off.py",
     ),
     "a blank cell deletes its row": mutant(
@@ -482,3 +485,5 @@ MUTANTS = {
         by="tests/scripted/test_clipped_files.py::test_a_forged_file_is_refused",
     ),
 }
+
+MUTANTS |= {name: mutant(*edits, by=by) for name, (edits, by) in (PLANTED | COINPRESS).items()}

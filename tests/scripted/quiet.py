@@ -12,6 +12,7 @@ from dpcov.privacy.budget import Budget
 from dpcov.privacy.choice import Exponential, SparseVector
 from dpcov.privacy.noise import NoiseLaw
 from dpcov.sources.array import ArraySource
+from dpcov.statistics.bins import Rank
 from dpcov.statistics.choices import Bias, Quantile, Radius
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.measure import Measure
@@ -34,7 +35,7 @@ class QuietCurator(Curator):
         noise: Floats | None = None,
     ) -> None:
         super().__init__(ArraySource(rows), Grid(row_norm, center=center), budget, neighbors, SeededBits(0))
-        self.asked: list[Measure | Quantile | Radius | Bias] = []
+        self.asked: list[Measure | Quantile | Rank | Radius | Bias] = []
         self.laws: list[NoiseLaw] = []
         self._added = noise
 
@@ -45,7 +46,7 @@ class QuietCurator(Curator):
             return np.rint(np.ldexp(pack(self._added), statistic.unit_bits)).astype(np.int64)
         return np.zeros(sum(part.size for part in statistic.parts), dtype=np.int64)
 
-    def _choice(self, question: Quantile, counts: Integers, law: Exponential) -> int:
+    def _choice(self, question: Quantile | Rank, counts: Integers, law: Exponential) -> int:
         self.asked.append(question)
         self.laws.append(law)
         return int(np.argmax(question.scores(counts)))

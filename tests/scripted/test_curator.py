@@ -258,7 +258,7 @@ class TestStatisticsThatDoNotFit:
 
     def test_a_source_of_another_shape_is_not_charged(self) -> None:
         class Short:
-            n, known_n, d, feature_names, schema, rereadable = 4, 4, 2, ("a", "b"), None, True
+            n, known_n, d, feature_names, schema, rereadable, ordered = 4, 4, 2, ("a", "b"), None, True, True
 
             def total(self, statistic: Any) -> Any:  # noqa: ARG002
                 return np.zeros(1, dtype=np.int64)

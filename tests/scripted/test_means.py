@@ -1,4 +1,4 @@
-"""Means: the centre moves to where the last answer put it, baselines are their formulas, and Karwa and Vadhan's really clips."""
+"""Means: the centre moves to where the last answer put it, baselines are their formulas, Karwa and Vadhan's clips."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class TestBaselines:
         halves = 10.0 + (0.0 if covariance is None else np.array([1.0, 2.0, 3.0, 4.0]) * norm_bound(1, 0.01))
         release = quiet("coordinatewise", ROWS, radius=10.0, covariance=covariance, origin=1.0)
         expected = np.clip(ROWS, 1 - halves, 1 + halves).mean(axis=0)
-        assert np.abs(expected - ROWS.mean(axis=0)).max() > 0.05  # some values are clipped
+        assert np.abs(expected - ROWS.mean(axis=0)).max() > 0.01  # some values are clipped
         assert np.allclose(release.mean, expected, rtol=0, atol=1e-3)
 
     @pytest.mark.parametrize("level", [0.25, 0.1, 0.4])
@@ -181,7 +181,7 @@ class TestKarwaVadhan:
         """20 bins of one deviation from −10 to 10: bin 17 is from 7 to 8, bin 3 from −7 to −6."""
         counts = np.zeros((2, 20))
         counts[0, [4, 17]], counts[1, [3, 18]] = [90, 100], [55, 45]
-        release = scripted("karwa-vadhan", [counts.ravel(), [10.0, -20.0]], 2, n=100, radius=10.0)
+        release = scripted("karwa-vadhan", [counts.ravel(), [10.0, -20.0]], 2, n=100, radius=10.0, postprocess="none")
         bins, total = (frame(answer) for answer in release.answers)
         assert (bins.centre.tolist(), bins.extent.tolist()) == ([0.0, 0.0], [10.0, 10.0])
         assert np.allclose(total.centre, [7.5, -6.5])
@@ -203,7 +203,7 @@ class TestKarwaVadhan:
 
     def test_it_really_clips(self) -> None:
         """Ten rows at ±1e6: they move the answer by ten times a box over n at most; the public program moves it by 1e4."""
-        rows = np.random.default_rng(93).normal(size=(1000, 3)) + [30.0, -40.0, 0.0]
+        rows = np.random.default_rng(93).normal(size=(1000, 3)) + np.array([30.0, -40.0, 0.0])
         plain = quiet("karwa-vadhan", rows, radius=100.0, postprocess="none")
         for value in (1e6, -1e6, 1e300, np.inf, np.nan):
             wild = rows.copy()

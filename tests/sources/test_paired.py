@@ -171,7 +171,7 @@ class TestRefusals:
             with pytest.raises(ParameterError, match=r"neighbors must be 'replace' for pairs, got 'add-remove'\. Hint: "):
                 PairedSource(Untouched(ordered=True), neighbors)  # type: ignore[arg-type]
         with pytest.raises(ParameterError, match=r"data must have an order for pairs, got a query or stream\. Hint: "):
-            PairedSource(Untouched(ordered=False), "replace")  # type: ignore[arg-type]
+            PairedSource(Untouched(ordered=False), "replace")
 
     def release(self, data: Any, neighbors: str = "replace") -> dpcov.Release:
         arguments: dict[str, Any] = {"mechanism": "coinpress", "upper": 10, "centring": "pairs", "neighbors": neighbors}

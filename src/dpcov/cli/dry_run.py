@@ -33,16 +33,18 @@ def dry_run(
     as_json: bool,
 ) -> None:
     """Open the table for its names and types, rehearse the mechanism without data, and say what a release would do."""
-    from dpcov.api import public_encoding
     from dpcov.cli.rehearsal import Shape, rehearse
     from dpcov.mechanisms import MECHANISMS
+    from dpcov.prepare import in_encoded_units, prepared_source, public_encoding
     from dpcov.privacy.bits import SeededBits
     from dpcov.sources.opening import open_source
 
     if seed is not None:
         SeededBits(seed)  # refuses what is no seed
     grid, settings = public_encoding(mechanism, row_norm, schema, neighbors, center, options)
-    source = open_source(data, columns, schema, center or settings.get("centring") == "mean")
+    about = center or settings.get("centring") == "mean"
+    source = prepared_source(open_source(data, columns, schema, about), neighbors, settings)
+    settings = in_encoded_units(settings, source.schema, about)
     public_n = source.known_n if neighbors == "replace" else None  # under add-remove n is private, also here
     planned = rehearse(
         MECHANISMS["covariance"][mechanism],
@@ -100,7 +102,7 @@ def _print(data: str, planned: Release, public_n: int | None, matrix_bytes: int)
     out.print(f"Mechanism: {planned.mechanism}{auto}, postprocess {planned.postprocess}; neighbours: {planned.neighbors}.")
     out.print(spends_table(planned, title="would be asked"))
     if any(answer.frame is not None for answer in planned.answers):
-        out.print("Expected error: it depends on what the rounds find; so do their number and prices where n is not known yet.")
+        out.print("Expected error: it depends on what the rounds find, as do prices, and their number where n is not known.")
     else:
         out.print(error_line(planned, known_n=public_n is not None), soft_wrap=True)
     if planned.answer("radius") is not None:

@@ -17,7 +17,8 @@ NOTHING = 1e-12
 
 def roots(release: Release) -> tuple[str, Floats]:
     """Return standard deviations where the release is centred, else root mean squares, in the user's units."""
-    heading = "standard deviation" if release.center else "root mean square"
+    centred = release.center or release.options.get("centring") == "pairs"
+    heading = "standard deviation" if centred else "root mean square"
     return heading, np.sqrt(np.maximum(np.diag(release.covariance), 0.0))
 
 
@@ -103,7 +104,14 @@ def _confidence(release: Release) -> dict[str, Any]:
         return {}
     shape = {"proved": found.proved, "beta": found.beta}
     if isinstance(found, ConfidenceBall):
-        return {"confidence": {**shape, "centre": found.centre.tolist(), "radius": found.radius}}
+        return {
+            "confidence": {
+                **shape,
+                "centre": found.centre.tolist(),
+                "radius": found.radius,
+                "whitener": found.whitener.tolist(),
+            }
+        }
     outer = found.outer.tolist() if np.isfinite(found.outer).all() else None
     return {"confidence": {**shape, "inner": found.inner.tolist(), "outer": outer}}
 

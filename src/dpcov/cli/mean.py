@@ -65,6 +65,8 @@ def mean(
     inputs = (data,) if schema is None else (data, schema)
     target = None if output is None else checked_output(output, force, inputs)
     options: dict[str, Any] = read_options(option)
+    if (variance is not None and "covariance" in options) or "origin" in options:
+        raise click.UsageError("give variances by --variance, and the origin by --origin, once")
     if variance is not None:
         options["covariance"] = read_numbers(variance, "--variance")
     if origin is not None:

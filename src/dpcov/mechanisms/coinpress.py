@@ -38,6 +38,7 @@ from dpcov.mechanisms.coinpress_state import Whitening, check_whitening
 from dpcov.mechanisms.means.common import (
     Origin,
     ask_count,
+    check_provable,
     check_two_rows,
     checked_origin,
     checked_rounds,
@@ -46,7 +47,6 @@ from dpcov.mechanisms.means.common import (
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget
 from dpcov.release import Release
 from dpcov.release_framed import FINISHED
-from dpcov.statistics.moments import REPLACE
 
 
 def coinpress(
@@ -112,8 +112,9 @@ def coinpress(
     left = left_after_count(curator, whole)
     assert isinstance(left, ZCDP)
     check_whitening(curator, left, bounds, point, reach, count)
-    check_two_rows(curator)
-    if constants == "proved" and curator.neighbors == REPLACE:
+    check_provable(curator, whole, constants)
+    check_two_rows(curator, read=True)
+    if constants == "proved":
         _check_enough_rows(curator, beta)
     ask_count(curator, whole)
     state = Whitening(curator, left, bounds, point, reach, count, constants, beta)

@@ -15,7 +15,7 @@ from dpcov.mechanisms.means.common import Floats, checked_covariance
 DEFAULT_CONDITION = 1e6
 LARGEST_CONDITION = 1e12
 SLACK = 1e-9
-STRETCH = (2.0**-10, 2.0)  # how far a whitener may leave what the bounds allow: for rows that exceed them, and for slack
+STRETCH = (2.0**-10, 16.0)  # how far a whitener may leave what the bounds allow: for rows that exceed them, and for slack
 
 
 @dataclass(frozen=True, eq=False)

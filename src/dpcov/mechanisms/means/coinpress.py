@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpcov.curator import Curator
 from dpcov.errors import ParameterError, check_choice, check_real
+from dpcov.estimate_framed import frame_of
 from dpcov.linalg import whitener_of
 from dpcov.mechanisms.clipping import check_rereadable
 from dpcov.mechanisms.means.common import (
@@ -34,6 +35,7 @@ from dpcov.mechanisms.means.common import (
     ask_count,
     check_affordable,
     check_ordinary_radius,
+    check_provable,
     check_two_rows,
     checked_covariance,
     checked_origin,
@@ -99,6 +101,7 @@ def coinpress(
     whole = composing(budget)
     check_ordinary_radius(curator)
     check_rereadable(curator, "rounds")
+    check_provable(curator, whole, constants)
     options: dict[str, str | float | int] = {"constants": constants, "beta": beta}
     if covariance is None:
         check_choice("constants", constants, ("practical",), "'proved' needs a public covariance")
@@ -110,11 +113,11 @@ def coinpress(
     left = left_after_count(curator, whole)
     unit = Sum(Ball((0.0,) * curator.d, 1.0), curator.d)
     check_affordable(curator, (unit, left.share(smallest_share(count))))
-    check_two_rows(curator)
+    check_two_rows(curator, read=True)
     ask_count(curator, whole)
     noise = sum_noise(curator, left)
     made = plan(radius, curator.n, curator.d, noise, count, beta if constants == "proved" else None)
-    _ask(curator, left, made, known, point)
+    _ask(curator, left, made, known, point, proved=constants == "proved")
     return curator.release("mean", "coinpress", postprocess=chosen, scale="known", rounds=len(made.shares), **options)
 
 
@@ -128,12 +131,14 @@ def _in_deviations(curator: Curator, covariance: Floats) -> float:
     return deviations
 
 
-def _ask(curator: Curator, budget: PureDP | ZCDP, made: Plan, covariance: Floats, origin: Floats) -> None:
+def _ask(curator: Curator, budget: PureDP | ZCDP, made: Plan, covariance: Floats, origin: Floats, *, proved: bool) -> None:
     """Ask for the sums, each around what the one before it told."""
     centre = origin
     for share, clip in zip(made.shares, made.clips, strict=True):
         total = Sum(_frame(centre, covariance, clip), curator.d)
-        centre = moved(curator, curator.noisy(total, budget.share(share), noise=noise_for(budget)), origin)
+        answer = curator.noisy(total, budget.share(share), noise=noise_for(budget))
+        # A Euclidean step into the ball may lead away from the mean in deviations: a proof does without it.
+        centre = frame_of(answer).point(answer.values / curator.n) if proved else moved(curator, answer, origin)
 
 
 def _frame(centre: Floats, covariance: Floats, clip: float) -> Ball | Ellipsoid:

@@ -46,25 +46,30 @@ def checked_postprocess(postprocess: str | None) -> str:
 def checked_origin(curator: Curator, origin: object) -> Floats:
     """Return the public point that the mean lies around, a number for each column."""
     rule = f"origin must be a number, or {curator.d} numbers, that are finite"
-    try:
-        point = np.asarray(origin, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ParameterError(f"{rule}, got {shown(origin)}. Hint: a public guess of the mean.") from None
-    if point.shape not in ((), (curator.d,)) or not np.all(np.abs(point) <= FARTHEST):
+    point = as_numbers(origin)
+    if point is None or point.shape not in ((), (curator.d,)) or not np.all(np.abs(point) <= FARTHEST):
         raise ParameterError(f"{rule}, got {shown(origin)}. Hint: a public guess of the mean.")
     return np.array(np.broadcast_to(point, (curator.d,)))
+
+
+def as_numbers(value: object) -> Floats | None:
+    """Return a number, or lists of them, as an array; None for anything else: text, truth values, ragged lists."""
+    try:
+        found = np.asarray(value)
+    except ValueError:
+        return None
+    return found.astype(np.float64) if found.dtype.kind in "iuf" else None
 
 
 def checked_covariance(covariance: ArrayLike, d: int, name: str = "covariance") -> Floats:
     """Return a public positive definite matrix: a variance, a variance for each column, or a matrix."""
     rule = f"{name} must be a positive number, {d} of them, or a positive definite {d} by {d} matrix"
     hint = "of columns that do not vary, take a small positive variance"
-    try:
-        given = np.asarray(covariance, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ParameterError(f"{rule}, got {shown(covariance)}. Hint: {hint}.") from None
+    given = as_numbers(covariance)
+    if given is None:
+        raise ParameterError(f"{rule}, got {shown(covariance)}. Hint: {hint}.")
     matrix = np.diag(np.broadcast_to(given, (d,))) if given.shape in ((), (d,)) else given
-    if matrix.shape != (d, d) or isinstance(covariance, bool) or not np.all(np.abs(matrix) <= LARGEST):
+    if matrix.shape != (d, d) or not np.all(np.abs(matrix) <= LARGEST):
         raise ParameterError(f"{rule}, got {shown(covariance)}. Hint: {hint}.")
     scales = np.sqrt(np.maximum(np.diag(matrix), 0.0))
     scaled = matrix / np.outer(scales, scales) if scales.min() > 1 / LARGEST else np.zeros((d, d))
@@ -82,10 +87,10 @@ def checked_rounds(rounds: object, most: int = 100) -> int | None:
     return int(rounds)
 
 
-def check_two_rows(curator: Curator) -> None:
-    """Refuse a public n of one row, which is neither a mean nor a spread of anything; a file is read for its n."""
-    if curator.neighbors == REPLACE and curator.n < 2:
-        raise ParameterError(f"data must have 2 rows or more, got {curator.n}. Hint: one row is nothing to hide among.")
+def check_two_rows(curator: Curator, *, read: bool = False) -> None:
+    """Refuse a public n of one row, which is neither a mean nor a spread of anything; ``read`` reads a file for its n."""
+    if curator.neighbors == REPLACE and (read or curator.knows_n) and curator.n < 2:
+        raise ParameterError(f"data must have 2 rows or more, got {curator.n}. Hint: one sample is nothing to hide among.")
 
 
 def check_ordinary_radius(curator: Curator) -> None:
@@ -143,3 +148,11 @@ def moved(curator: Curator, answer: Answer, origin: Floats) -> Floats:
     with np.errstate(all="ignore"):
         mean = frame_of(answer).point(answer.values / curator.n)
         return into_ball(mean, origin, curator.grid.row_norm)
+
+
+def check_provable(curator: Curator, budget: PureDP | ZCDP, constants: str) -> None:
+    """Refuse proved constants where nothing is proved: with a noisy n, or with other than Gaussian noise."""
+    if constants == "proved" and (curator.neighbors != REPLACE or isinstance(budget, PureDP)):
+        raise ParameterError(
+            "constants must be 'practical' under add-remove and under pure DP, got 'proved'. Hint: ZCDP, 'replace'."
+        )

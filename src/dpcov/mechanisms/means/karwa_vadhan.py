@@ -71,7 +71,6 @@ def karwa_vadhan(
     ``budget`` (ZCDP, PureDP, or ApproxDP by way of ρ): one noisy histogram, one noisy sum, and under add-remove one count.
     """
     chosen, point, whole = checked_postprocess(postprocess), checked_origin(curator, origin), composing(budget)
-    check_two_rows(curator)
     widths = deviations(covariance, curator.d)
     radius = curator.grid.row_norm
     count = max(1, math.ceil(2 * radius / float(widths.min())))
@@ -80,7 +79,9 @@ def karwa_vadhan(
     for_bins, for_sum = left.share(HISTOGRAM_SHARE), left.share(1 - HISTOGRAM_SHARE)
     check_affordable(curator, (bins, for_bins), (Sum(bins.grid, curator.d), for_sum))
     check_rereadable(curator, "a histogram first")
+    check_two_rows(curator)
     curator.hold(bins, derive=False)  # read before anything is charged
+    check_two_rows(curator)  # of a stream only now
     ask_count(curator, whole)
     counts = curator.noisy(bins, for_bins, noise=noise_for(left)).integers.reshape(curator.d, count)
     fullest = np.argmax(counts, axis=1)

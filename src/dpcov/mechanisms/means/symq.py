@@ -66,7 +66,6 @@ def symq(
     """
     level = check_real("level", level, "above 0 and below 1/2", 1e-6, 0.5 - 1e-6, "0.25 takes the quartiles")
     chosen, point, whole = checked_postprocess(postprocess), checked_origin(curator, origin), composing(budget)
-    check_two_rows(curator)
     radius, count = curator.grid.row_norm, BINS
     if covariance is not None:
         sizes = deviations(covariance, curator.d)
@@ -74,7 +73,9 @@ def symq(
         count = min(math.ceil(2 * radius / float(sizes.min()) * PER_DEVIATION), MOST)
     bins = Bins(Box(as_tuple(point), (radius,) * curator.d), curator.d, count)
     left = left_after_count(curator, whole)
+    check_two_rows(curator)
     curator.hold(bins, derive=False)  # read before anything is charged
+    check_two_rows(curator)  # of a stream only now
     ask_count(curator, whole)
     lower = max(0, min(round(level * curator.n), curator.n))
     each = left.share(Fraction(1, 2 * curator.d))

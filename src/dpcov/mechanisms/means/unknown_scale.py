@@ -154,7 +154,7 @@ def ask_unknown_scale(curator: Curator, budget: PureDP | ZCDP, origin: Floats, r
     left = left_after_count(curator, budget)
     unit = Sum(Ball((0.0,) * curator.d, 1.0), curator.d)
     check_affordable(curator, (unit, left.share(_part(STEERING[type(left)].early))))
-    check_two_rows(curator)
+    check_two_rows(curator, read=True)
     ask_count(curator, budget)
     state = _Rounds(curator, left, origin, MOST_ROUNDS if rounds is None else rounds)
     previous: float | None = None
