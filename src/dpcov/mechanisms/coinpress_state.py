@@ -91,13 +91,16 @@ class Whitening:
         frame = self._frame(clip)
         mean_share = MEAN_SHARE if self.centred else Fraction(0)
         guard_share = GUARD_SHARE if guarded else Fraction(0)
-        mean = self._mean(budget.share(mean_share), frame) if self.centred else np.zeros(self.d)
+        mean, blur = self._mean(budget.share(mean_share), frame) if self.centred else (np.zeros(self.d), 0.0)
         noisy, deviation = self._second_moment(budget.share(1 - mean_share - guard_share), frame)
         if guarded:
             factor = self._guard(budget.share(guard_share), float(np.trace(noisy)), deviation)
             noisy, deviation = noisy * factor, deviation * factor
-        self._whiten(frame, noisy - np.outer(mean, mean), deviation)
-        self._move(frame, mean / clip)
+        # The second moment about the old centre bounds that about the new one, but for the noise in it. Where the old one was far
+        # off, most rows were cut, and a square of the mean taken from it would leave nothing.
+        believed = max(0.0, 1 - self.d * blur**2 / max(float(mean @ mean), 1e-300))  # James and Stein
+        self._whiten(frame, noisy, deviation, believed * blur)
+        self._move(frame, believed * mean / clip)
 
     def _last_round(self, budget: ZCDP, share: Fraction, *, first: bool) -> None:
         """Ask for the second moment that makes the estimate, and for the scale that clipping takes from it."""
@@ -138,13 +141,14 @@ class Whitening:
         applied = frame.whitener * frame.deviations
         self.whitener = self.bounds.within((vectors / np.sqrt(widened)) @ vectors.T @ applied)
 
-    def _whiten(self, frame: Ellipsoid, noisy: Floats, deviation: float) -> None:
+    def _whiten(self, frame: Ellipsoid, noisy: Floats, deviation: float, blur: float) -> None:
         """Turn the whitener so that no direction is known to exceed 1, and note trace and largest eigenvalue there."""
         values, vectors = np.linalg.eigh(noisy)
         widened = np.maximum(values, 0.0) + self.rule.widening(deviation)
         self._turn(frame, vectors, widened)
         margin = MARGIN * deviation * math.sqrt(float(np.sum(widened**-2.0)))
-        self.trace = max(float(np.sum(values / widened)) + margin, LEAST_TRACE * self.d)
+        around = float(np.sum(values / widened)) + blur**2 * float(np.sum(1 / widened))
+        self.trace = max(around + margin, LEAST_TRACE * self.d)
         self.largest = min(1.0, max(float((values / widened).max()), LEAST_LARGEST))
 
     def _guard(self, budget: ZCDP, trace: float, deviation: float) -> float:
@@ -177,15 +181,16 @@ class Whitening:
         unit = frame.deviations**2
         return coordinate_moments(answer, self.n, self.d) * unit, noise_deviation(answer, self.n) * unit
 
-    def _mean(self, budget: ZCDP, frame: Ellipsoid) -> Floats:
-        """Ask for the mean of rows in a frame, in whitened units."""
+    def _mean(self, budget: ZCDP, frame: Ellipsoid) -> tuple[Floats, float]:
+        """Ask for the mean of rows in a frame; return it with the deviation of its noise, in whitened units."""
         answer = self.curator.noisy(Sum(frame, self.d), budget, noise=GAUSSIAN)
-        return np.asarray(answer.values / self.n * frame.deviations)
+        unit = frame.deviations
+        return np.asarray(answer.values / self.n * unit), noise_deviation(answer, self.n) * unit
 
     def _recentre(self, budget: ZCDP, clip: float) -> None:
         """Ask for the mean, and move there."""
         frame = self._frame(clip)
-        self._move(frame, self._mean(budget, frame) / clip)
+        self._move(frame, self._mean(budget, frame)[0] / clip)
 
     def _move(self, frame: Ellipsoid, y: Floats) -> None:
         """Move the centre to where a mean was found, inside the public ball."""
