@@ -87,7 +87,7 @@ COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (COVARIANCE + "TestCentred::test_mean_and_covariance_of_rows_far_away",),
     ),
     "a mean whose centre stays at the origin": (
-        [("mechanisms/means/coinpress.py", "        centre = moved(curator, ", "        moved(curator, ")],
+        [("mechanisms/means/coinpress.py", "if proved else moved(curator, answer, origin)", "if proved else origin")],
         (MEANS + "TestCoinpress::test_the_centre_moves_to_each_answer",),
     ),
     "Karwa and Vadhan's box around the origin": (

@@ -146,6 +146,9 @@ class SubNorms(Norms):
         return hash(NORMS)
 
 
+OF_THESE_ROWS = r"^(question must be about the norms|statistic must be one) of this curator's rows, got .*\. Hint: "
+
+
 class TestRefusedBeforeReading:
     @pytest.mark.parametrize(
         "question",
@@ -163,7 +166,7 @@ class TestRefusedBeforeReading:
     )
     def test_what_is_not_proved_to_be_chosen(self, question: Any) -> None:
         curator = unread()
-        with pytest.raises(ParameterError, match=r"question must be about the norms of this curator's rows, got .*\. Hint: "):
+        with pytest.raises(ParameterError, match=OF_THESE_ROWS):
             curator.choose(question, TWO)
         assert curator._charged == []
 
@@ -173,7 +176,7 @@ class TestRefusedBeforeReading:
         ids=["none", "choice", "other norms", "radius"],
     )
     def test_what_is_not_proved_to_be_searched(self, question: Any) -> None:
-        with pytest.raises(ParameterError, match="question must be about the norms of this curator's rows"):
+        with pytest.raises(ParameterError, match=OF_THESE_ROWS):
             unread().first_above(question, TWO)
 
     @each_question

@@ -14,7 +14,7 @@ from dpcov.curator import Curator
 from dpcov.sources.arrow import ArrowSource
 
 ROWS = np.random.default_rng(8).normal(size=(300, 3)) * 0.3
-TWICE = ("adaptive", "rescaled")  # they clip where the norms say, so they read twice: tests/refusals/test_clipping.py
+TWICE = ("adaptive", "rescaled", "coinpress")  # what they ask depends on answers: tests/refusals/test_clipping.py, test_coinpress.py
 GAUSSIAN = ("gaussian", "projection")
 CASES: list[dict[str, Any]] = [{"mechanism": name} for name in dpcov.MECHANISMS["covariance"] if name not in TWICE]
 CASES += [{"mechanism": "eigenvectors", "values": "spectrum"}, {"mechanism": "eigenvectors", "rank": 1}]

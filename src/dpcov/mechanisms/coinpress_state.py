@@ -96,8 +96,8 @@ class Whitening:
         if guarded:
             factor = self._guard(budget.share(guard_share), float(np.trace(noisy)), deviation)
             noisy, deviation = noisy * factor, deviation * factor
-        # The second moment about the old centre bounds that about the new one, but for the noise in it. Where the old one was far
-        # off, most rows were cut, and a square of the mean taken from it would leave nothing.
+        # The second moment about the old centre bounds that about the new one, but for the noise in it. Where the old one was
+        # far off, most rows were cut, and a square of the mean taken from it would leave nothing.
         believed = max(0.0, 1 - self.d * blur**2 / max(float(mean @ mean), 1e-300))  # James and Stein
         self._whiten(frame, noisy, deviation, believed * blur)
         self._move(frame, believed * mean / clip)
