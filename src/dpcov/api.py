@@ -94,7 +94,7 @@ def covariance(
     run = checked_mechanism("covariance", mechanism, options)
     grid, options = public_encoding(mechanism, row_norm, schema, neighbors, center, options)
     bits: Bits = SystemBits() if seed is None else SeededBits(seed)
-    about = center or options.get("centring") == "mean"
+    about = center or options.get("centring") in ("mean", "pairs")
     source = prepared_source(open_source(data, columns, schema, about, progress), neighbors, options)
     settings = in_encoded_units(options, source.schema, about)
     return run(Curator(source, grid, budget, neighbors, bits), budget, postprocess=postprocess, **settings)

@@ -2,7 +2,8 @@ r"""Where the truth may lie: a ball for a mean, two ellipsoids for a covariance,
 
 They are about the *distribution* that rows were drawn from, a Gaussian one: noise and sampling are both in them. With
 ``constants="proved"`` the whole chain of rounds is proved, and the probability is at most beta (docs/mechanisms/coinpress.md).
-With practical constants the same formulas are applied to the last answer as if no row had been cut: a guide, not a proof.
+With practical constants the same formulas are applied to the last answer as if no row had been cut, and n were known: a guide,
+not a proof.
 """
 
 from __future__ import annotations
@@ -12,10 +13,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpcov.bounds import covariance_bounds, mean_radius, round_beta
+from dpcov.bounds import COVARIANCE_EVENTS, MEAN_EVENTS, covariance_bounds, mean_radius, round_beta
 from dpcov.errors import ReleaseError
 from dpcov.estimate import Released
-from dpcov.estimate_framed import frame_of, framed_second_moment, last_answer, noise_deviation
+from dpcov.estimate_framed import (
+    frame_of,
+    framed_second_moment,
+    given_back,
+    last_answer,
+    noise_deviation,
+    rounded_square,
+)
+from dpcov.statistics.frames import of_frame
 
 Floats = NDArray[np.float64]
 
@@ -57,15 +66,16 @@ class ConfidenceEllipsoids:
 
 def confidence_ball(release: Released, units: Floats, offsets: Floats) -> ConfidenceBall:
     """Return the ball around the raw mean of the last round: moved into public bounds it could leave it. User's units."""
+    beta, proved = _promise(release)
     if release.options.get("scale") != "known":
         raise ReleaseError(
             "release must know the covariance for a confidence ball, got one that does not. Hint: mean(..., covariance=)."
         )
-    beta, proved = _promise(release)
     answer = last_answer(release, "sum")
     frame = frame_of(answer)
-    part = round_beta(beta, 1, 1, events=2) / release.n if proved else beta
+    part = round_beta(beta, 1, 1, MEAN_EVENTS) / release.n if proved else beta
     radius = mean_radius(release.n, release.d, noise_deviation(answer, release.n) * frame.deviations, part)
+    radius += of_frame(frame).rounding * frame.deviations
     whitener = np.linalg.inv(frame.unwhitener) * frame.deviations / units
     centre = offsets + units * frame.point(answer.values / release.n)
     return ConfidenceBall(centre, radius, whitener, beta, proved)
@@ -76,8 +86,9 @@ def confidence_ellipsoids(release: Released, units: Floats) -> ConfidenceEllipso
     beta, proved = _promise(release)
     answer = last_answer(release, "second moment")
     frame = frame_of(answer)
-    part = round_beta(beta, 1, 1, events=3) if proved else beta / 2
+    part = round_beta(beta, 1, 1, COVARIANCE_EVENTS) if proved else beta / 2
     hidden, low, high = covariance_bounds(release.n, release.d, noise_deviation(answer, release.n), part)
+    hidden = (hidden + rounded_square(of_frame(frame).rounding)) * given_back(release, answer)
     noisy = framed_second_moment(release)[1]
     values, vectors = np.linalg.eigh(noisy)
     inner = (noisy - hidden * np.eye(release.d)) / high  # cutting it off at 0 would no longer be below Σ

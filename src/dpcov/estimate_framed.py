@@ -83,7 +83,7 @@ def framed_moments(release: Released) -> tuple[Floats, Floats]:
 def framed_second_moment(release: Released) -> tuple[Floats, Floats]:
     """Return the mean (zeros where none was asked for) and the raw covariance in the coordinates of the last frame."""
     answer = last_answer(release, "second moment")
-    noisy = coordinate_moments(answer, release.n, release.d) * _scale(release, answer)
+    noisy = coordinate_moments(answer, release.n, release.d) * given_back(release, answer)
     if not release.center:
         return np.zeros(release.d), noisy
     told = last_answer(release, "sum")
@@ -92,7 +92,7 @@ def framed_second_moment(release: Released) -> tuple[Floats, Floats]:
     return mean, noisy - np.outer(mean, mean) + noise_deviation(told, release.n) ** 2 * np.eye(release.d)
 
 
-def _scale(release: Released, moment: Answer) -> float:
+def given_back(release: Released, moment: Answer) -> float:
     """Return what the rows that clipping shortened give back: the trace without it over the trace with it."""
     wide = release.answers[-1]
     traced = float(np.sum(moment.values[: release.d])) * frame_of(moment).deviations ** 2
@@ -128,10 +128,16 @@ def framed_error(release: Released) -> float:
     of_mean = not any(answer.statistic == "second moment" for answer in release.answers)
     answer = last_answer(release, "sum" if of_mean else "second moment")
     back = frame_of(answer).unwhitener
-    deviation, squares = noise_deviation(answer, release.n), back.T @ back
-    if of_mean:
-        return deviation * math.sqrt(float(np.trace(squares)))
-    return deviation * math.sqrt((float(np.trace(squares)) ** 2 + float(np.sum(squares**2))) / 2)
+    with np.errstate(all="ignore"):
+        deviation, squares = noise_deviation(answer, release.n), back.T @ back
+        if of_mean:
+            return deviation * math.sqrt(float(np.trace(squares)))
+        return deviation * math.sqrt((float(np.trace(squares)) ** 2 + float(np.sum(squares**2))) / 2)
+
+
+def rounded_square(rounding: float) -> float:
+    """Return by how much a second moment of rows of norm 1 can be off where each row is off by ``rounding``."""
+    return 2 * rounding + rounding**2
 
 
 def noise_deviation(answer: Answer, n: int) -> float:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dpcov.frame import Frame
 from dpcov.strict_json import Fields, each, refuse
 
-LARGEST = 1e150
+LARGEST = 1e150  # as in statistics/frames.py, which it may not import
 
 
 def frame_record(frame: Frame) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -16,6 +17,8 @@ from dpcov.sources.base import Source
 from dpcov.sources.paired import PairedSource
 from dpcov.statistics.grid import Grid, checked_row_norm
 from dpcov.statistics.moments import check_neighbors
+
+BOUNDS = {"row_norm": "a public bound on the rows' Euclidean norm", "radius": "how far the mean may lie from origin"}
 
 
 def check_budget(budget: object) -> None:
@@ -55,7 +58,8 @@ def in_encoded_units(options: Mapping[str, Any], schema: Schema | None, center: 
     if schema is None:
         return dict(options)
     for name in ("radius", "origin"):
-        if options.get(name) is not None:
+        given = options.get(name)
+        if given is not None and not (name == "origin" and isinstance(given, numbers.Real) and given == 0):
             raise ParameterError(f"{name} must be left out with a schema, got one. Hint: the schema's bounds say as much.")
     scales = schema.scales(center)
     settings = dict(options)
@@ -77,7 +81,7 @@ def checked_grid(row_norm: float | None, schema: Schema | None, neighbors: str, 
     if (row_norm is None) == (schema is None):
         got = "neither" if row_norm is None else "both"
         raise ParameterError(
-            f"{name} or schema must be given, got {got}. Hint: a public bound on the rows' Euclidean norm, or public bounds "
-            f"and levels of the columns; taken from the data they would leak, so there is no default."
+            f"{name} or schema must be given, got {got}. Hint: {BOUNDS[name]}, or public bounds and levels of the columns; "
+            f"taken from the data they would leak, so there is no default."
         )
     return Grid(1.0 if row_norm is None else checked_row_norm(row_norm, name=name), center=center)

@@ -71,6 +71,11 @@ class Reader(Account):
         return self.neighbors != REPLACE or self._source.known_n is not None
 
     @property
+    def described(self) -> bool:
+        """Whether a schema says what the columns mean; values are then clipped to its bounds."""
+        return self._source.schema is not None
+
+    @property
     def rereadable(self) -> bool:
         """Whether the rows can be read more than once: true of all but some streams."""
         return self._source.rereadable

@@ -181,7 +181,7 @@ class Release:
     @property
     def _about_midpoints(self) -> bool:
         """Whether a schema encodes columns about their midpoints: where a mean is wanted."""
-        return self.center or self.kind == "mean"
+        return self.center or self.kind == "mean" or self.options.get("centring") == "pairs"
 
     @property
     def directions(self) -> Floats:

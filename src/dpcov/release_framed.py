@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
-
-import numpy as np
 
 from dpcov.answer import Answer, Spend
-from dpcov.bounds import gaussian_norm, round_beta
 from dpcov.errors import ParameterError
-from dpcov.frame import Frame
 from dpcov.privacy.budget import PureDP
 from dpcov.release import Release
 from dpcov.release_clipped import CHOSEN, Choice
+from dpcov.release_proved import check_proved_covariance, check_proved_mean
 from dpcov.statistics.bins import MOST_BINS, Bins, Rank
 from dpcov.statistics.choices import LARGEST, Quantile
-from dpcov.statistics.frames import Ball, Box, Ellipsoid
+from dpcov.statistics.frames import Box, Ellipsoid, of_frame
 from dpcov.statistics.measure import Measure
 from dpcov.statistics.moments import REPLACE, Count, SecondMoment, Sum
 from dpcov.statistics.norms import Trace
@@ -47,12 +43,6 @@ SHAPES = {
 FINISHED = ("project", "clip", "none")
 """How covariances can be finished; means not by the bounds of a covariance."""
 
-GRIDS: dict[str, Callable[[tuple[float, ...], Frame], Ball | Box | Ellipsoid]] = {
-    "ball": lambda centre, frame: Ball(centre, float(frame.extent), frame.deviations),
-    "box": lambda centre, frame: Box(centre, tuple(np.asarray(frame.extent).tolist())),
-    "ellipsoid": lambda centre, frame: Ellipsoid(centre, np.array(frame.extent), frame.deviations),
-}
-
 
 class RankChoice(Choice):
     """A quantile of a column that was chosen: its bin, how many there are, the column, and the rows below."""
@@ -75,9 +65,10 @@ def expected_framed(release: Release) -> list[Measure | Choice | None]:
     """List what each answer says it is about, and refuse what the mechanism does not ask."""
     _check_options(release)
     _check_order(release)
-    if release.options.get("constants") == "proved":
-        _check_proved(release)
-    return [_expected(answer, release) for answer in release.answers]
+    expected: list[Measure | Choice | None] = [_expected(answer, release) for answer in release.answers]
+    if _is_proved(release):
+        (check_proved_mean if release.kind == "mean" else check_proved_covariance)(release)
+    return expected
 
 
 def _check_options(release: Release) -> None:
@@ -100,6 +91,11 @@ def _check_options(release: Release) -> None:
     if release.center != (options.get("centring") == "mean"):
         refuse("consistent", "a mean that was not asked for, or none where it was")
     fixed = options.get("centring") == "pairs" or _is_proved(release)
+    framed = [answer.frame for answer in release.answers if answer.frame is not None]
+    if options.get("centring") == "pairs" and any(frame.centre.any() for frame in framed):
+        refuse("consistent", "differences of rows that have a mean")
+    if _is_proved(release) and release.schema is not None:
+        refuse("consistent", "a proof about rows that are cut at bounds")
     if (fixed and release.neighbors != REPLACE) or (
         _is_proved(release) and (release.center or isinstance(release.privacy, PureDP))
     ):
@@ -132,15 +128,6 @@ def _is_proved(release: Release) -> bool:
     return release.options.get("constants") == "proved"
 
 
-def _check_proved(release: Release) -> None:
-    """Refuse a proof whose rows were clipped closer than it needs."""
-    beta, rounds, events = float(release.options["beta"]), int(release.options["rounds"]), 2 if release.kind == "mean" else 3
-    framed = [answer.frame for answer in release.answers if answer.frame is not None]
-    needed = [gaussian_norm(release.d, round_beta(beta, number, rounds, events) / release.n) for number in range(1, rounds + 1)]
-    if any(frame.deviations < least * (1 - 1e-9) for frame, least in zip(framed, needed, strict=False)):
-        refuse("consistent", "rows clipped closer than its proof needs")
-
-
 def _expected(answer: Answer, release: Release) -> Measure | Choice:
     """Return the question that an answer belongs to."""
     name, d = answer.statistic, release.d
@@ -151,7 +138,7 @@ def _expected(answer: Answer, release: Release) -> Measure | Choice:
     if answer.frame.kind not in SHAPES[release.kind, release.mechanism]:
         refuse("consistent", f"a {name} in coordinates that its mechanism does not use")
     try:
-        grid = GRIDS[answer.frame.kind](tuple(answer.frame.centre.tolist()), answer.frame)
+        grid = of_frame(answer.frame)
         if name == Bins.name:
             assert isinstance(grid, Box)
             return Bins(grid, d, len(answer.integers) // d)

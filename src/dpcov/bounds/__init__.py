@@ -9,7 +9,15 @@
 from __future__ import annotations
 
 from dpcov.bounds.clipping import adaptive_clipping_error, clipping_bias, private_radius_error
-from dpcov.bounds.coinpress import covariance_bounds, gaussian_norm, mean_radius, round_beta, sampling_gap
+from dpcov.bounds.coinpress import (
+    COVARIANCE_EVENTS,
+    MEAN_EVENTS,
+    covariance_bounds,
+    gaussian_norm,
+    mean_radius,
+    round_beta,
+    sampling_gap,
+)
 from dpcov.bounds.eigenvectors import (
     NEIGHBORS,
     STEP,
@@ -37,6 +45,8 @@ from dpcov.bounds.revisited import (
 )
 
 __all__ = [
+    "COVARIANCE_EVENTS",
+    "MEAN_EVENTS",
     "NEIGHBORS",
     "STEP",
     "VALUES_SHARE",

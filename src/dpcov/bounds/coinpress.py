@@ -10,6 +10,9 @@ import math
 from dpcov.bounds.common import check_beta, check_counts
 from dpcov.bounds.revisited import isometric_operator_norm
 
+MEAN_EVENTS, COVARIANCE_EVENTS = 2, 3
+"""How many events may fail in one round: see `round_beta`."""
+
 
 def gaussian_norm(d: int, beta: float) -> float:
     """Bound the norm of a standard normal vector: √(d + 2√(d·log(1/beta)) + 2·log(1/beta)) (Laurent and Massart 2000)."""

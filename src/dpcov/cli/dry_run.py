@@ -42,7 +42,7 @@ def dry_run(
     if seed is not None:
         SeededBits(seed)  # refuses what is no seed
     grid, settings = public_encoding(mechanism, row_norm, schema, neighbors, center, options)
-    about = center or settings.get("centring") == "mean"
+    about = center or settings.get("centring") in ("mean", "pairs")
     source = prepared_source(open_source(data, columns, schema, about), neighbors, settings)
     settings = in_encoded_units(settings, source.schema, about)
     public_n = source.known_n if neighbors == "replace" else None  # under add-remove n is private, also here
@@ -65,8 +65,9 @@ def dry_run(
 
 def _json_text(planned: Release, public_n: int | None, matrix_bytes: int) -> str:
     from dpcov.cli.estimates import known_error
+    from dpcov.estimate_framed import is_framed
 
-    framed = any(answer.frame is not None for answer in planned.answers)  # then it depends on what the rounds find
+    framed = is_framed(planned)  # then it depends on what the rounds find
     error = None if framed else known_error(planned)
     known = {"expected_error": error} if public_n is not None else {}
     record = {
@@ -92,6 +93,7 @@ def _json_text(planned: Release, public_n: int | None, matrix_bytes: int) -> str
 def _print(data: str, planned: Release, public_n: int | None, matrix_bytes: int) -> None:
     from dpcov.cli.estimates import error_line
     from dpcov.cli.text import console, printable, spends_table
+    from dpcov.estimate_framed import is_framed
 
     out = console()
     out.print("Dry run: only names and types were read; nothing is spent, nothing is written.")
@@ -101,7 +103,7 @@ def _print(data: str, planned: Release, public_n: int | None, matrix_bytes: int)
     auto = " (chosen by auto)" if planned.requested == "auto" else ""
     out.print(f"Mechanism: {planned.mechanism}{auto}, postprocess {planned.postprocess}; neighbours: {planned.neighbors}.")
     out.print(spends_table(planned, title="would be asked"))
-    if any(answer.frame is not None for answer in planned.answers):
+    if is_framed(planned):
         out.print("Expected error: it depends on what the rounds find, as do prices, and their number where n is not known.")
     else:
         out.print(error_line(planned, known_n=public_n is not None), soft_wrap=True)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcov.estimate_framed import is_framed
 from dpcov.release import Release
 
 Floats = NDArray[np.float64]
@@ -15,10 +16,14 @@ NOTHING = 1e-12
 """A variance of the encoded rows (norm 1) below this is the rounding of an estimate that is 0."""
 
 
+def is_centred(release: Release) -> bool:
+    """Whether a release estimates the covariance about the mean: by a mean, or by differences of rows."""
+    return release.center or release.options.get("centring") == "pairs"
+
+
 def roots(release: Release) -> tuple[str, Floats]:
     """Return standard deviations where the release is centred, else root mean squares, in the user's units."""
-    centred = release.center or release.options.get("centring") == "pairs"
-    heading = "standard deviation" if centred else "root mean square"
+    heading = "standard deviation" if is_centred(release) else "root mean square"
     return heading, np.sqrt(np.maximum(np.diag(release.covariance), 0.0))
 
 
@@ -41,13 +46,13 @@ def scaled(matrix: Floats, units: Floats | float = 1.0) -> Floats:
 
 def correlation(release: Release) -> tuple[str, Floats]:
     """Return the correlation, or the second moment scaled likewise where the release has no mean."""
-    heading = "correlation" if release.center else "second moment, scaled to a diagonal of 1"
+    heading = "correlation" if is_centred(release) else "second moment, scaled to a diagonal of 1"
     return heading, scaled(release.covariance, _units(release))
 
 
 def spectrum(release: Release) -> tuple[str, Floats]:
     """Return eigenvalues, the largest first: of the correlation, or of a second moment whose columns share a unit."""
-    if not release.center and release.schema is None:
+    if not is_centred(release) and release.schema is None:
         values: Floats = np.linalg.eigvalsh(release.covariance)[::-1].astype(np.float64)
         values[np.abs(values) < NOTHING * np.max(_units(release)) ** 2] = 0.0
         return "second moment", values
@@ -57,7 +62,7 @@ def spectrum(release: Release) -> tuple[str, Floats]:
 
 def _units(release: Release) -> Floats | float:
     """Return how large one encoded unit is: a row's norm, a column's bounds, or, of whitened rows, their own size."""
-    if any(answer.frame is not None for answer in release.answers):
+    if is_framed(release):
         return np.asarray(np.maximum(np.sqrt(np.maximum(np.diag(release.covariance), 0.0)), 1e-150))
     return release.row_norm if release.schema is None else release.schema.scales(release.center)
 
@@ -85,12 +90,23 @@ def facts(release: Release) -> dict[str, Any]:
         "n": release.n,
         "d": release.d,
         "center": release.center,
-        "clip_radius": release.clip_radius,
+        "clip_radius": None if is_framed(release) else release.clip_radius,
         "expected_error": known_error(release),
         "feature_names": list(release.feature_names),
         **{heading.replace(" ", "_"): numbers.tolist() for heading, numbers in columns(release).items()},
         **_confidence(release),
     }
+
+
+def confidence_line(release: Release) -> str | None:
+    """Say where the truth may lie; None for releases that do not tell."""
+    found = _confidence(release).get("confidence")
+    if found is None:
+        return None
+    ball = "radius" in found
+    what = f"a ball of {found['radius']:.3g} deviations around the mean" if ball else "two ellipsoids (see --json)"
+    honest = "proved, for Gaussian rows" if found["proved"] else "not proved: practical constants"
+    return f"Confidence: {what}, which may fail with probability {found['beta']:g} ({honest})."
 
 
 def _confidence(release: Release) -> dict[str, Any]:
@@ -148,7 +164,7 @@ def error_line(release: Release, *, known_n: bool = True) -> str:
     if expected is None:
         return "Expected error: not known before reading; the error of drawn directions depends on the spectrum."
     error = f"{expected:.3g}" if known_n else f"{expected * release.n:.3g} / n"
-    if any(answer.frame is not None for answer in release.answers):
+    if is_framed(release):
         units = "the data's units" if release.schema is None else "the units of encoded rows"
         if release.kind == "mean":
             return f"Expected error: {error}, the r.m.s. norm of the noise in the mean, in {units}; clipping adds to it."

@@ -74,7 +74,7 @@ def release(
     options = read_options(option)
     bounded = settings["mechanism"] == "coinpress" and "upper" in options and row_norm is None and schema is None
     if (row_norm is None) == (schema is None) and not bounded:
-        raise click.UsageError("give --row-norm or --schema, and not both")
+        raise click.UsageError("give --row-norm or --schema, and not both; or, for coinpress, --option upper=NUMBER")
     if output is None and not dry_run:
         raise click.UsageError("give --output FILE, or --dry-run")
     inputs = (data,) if schema is None else (data, schema)

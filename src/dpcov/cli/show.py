@@ -36,7 +36,7 @@ def show(file: str, everything: bool, plot: str | None, as_json: bool) -> None:
 
 def print_release(release: Release, limit: int | None) -> None:
     """Print a release for people."""
-    from dpcov.cli.estimates import clip_line, columns, error_line, spectrum, zero_line
+    from dpcov.cli.estimates import clip_line, columns, confidence_line, error_line, spectrum, zero_line
     from dpcov.cli.text import console, features_table, spends_table
 
     out = console()
@@ -55,6 +55,8 @@ def print_release(release: Release, limit: int | None) -> None:
     out.print(spends_table(release))
     title = f"estimate ({release.mechanism}, postprocess {release.postprocess})"
     out.print(features_table(release.feature_names, columns(release), title, limit))
+    if region := confidence_line(release):
+        out.print(region, soft_wrap=True)
     if release.kind == "mean":
         return
     of, values = spectrum(release)
@@ -65,7 +67,7 @@ def print_release(release: Release, limit: int | None) -> None:
 
 def json_text(release: Release, file: str) -> str:
     """Return a release's facts and estimates for machines."""
-    from dpcov.cli.estimates import facts, spectrum
+    from dpcov.cli.estimates import facts, is_centred, spectrum
 
     record = {
         "file": file,
@@ -74,16 +76,17 @@ def json_text(release: Release, file: str) -> str:
     }
     if release.kind != "mean":
         of, values = spectrum(release)
-        centred = release.center or release.options.get("centring") == "pairs"
-        record["covariance" if centred else "second_moment"] = release.covariance.tolist()
+        record["covariance" if is_centred(release) else "second_moment"] = release.covariance.tolist()
         record["eigenvalues"] = {"of": of, "values": values.tolist()}
     return json.dumps(record, allow_nan=False)
 
 
 def _clip_line(release: Release) -> str:
     """Say where rows were clipped."""
-    if any(answer.frame is not None for answer in release.answers):
-        return "rows clipped around centres that were found on the way"
+    from dpcov.estimate_framed import is_framed
+
+    if is_framed(release):
+        return "rows clipped in public coordinates, round by round"
     return f"rows clipped to norm {release.row_norm:g}" if release.schema is None else "values clipped to public bounds"
 
 

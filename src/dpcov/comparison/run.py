@@ -203,6 +203,8 @@ def _checked_entries(mechanisms: object, encoding: tuple[float | None, Schema | 
     for label in dict.fromkeys(several):
         name, options = read_mechanism(label)
         run = checked_mechanism("covariance", name, options)
+        if options.get("centring", "none") != "none" and not encoding[3]:
+            raise ParameterError("centring must be left out of a comparison, got one. Hint: center=True compares covariances.")
         entries.append(_Entry(label, run, *public_encoding(name, *encoding, options)))
     return entries
 

@@ -32,7 +32,8 @@ from dpcov.errors import check_choice, check_real
 from dpcov.mechanisms.adaptive_noise import Noises, noises_of
 from dpcov.mechanisms.additive import ask_moment, check_affordable, papers_triangle, question, wants_paper
 from dpcov.mechanisms.clipping import check_rereadable, radius_of
-from dpcov.mechanisms.separate import ask_separate, by_way_of_rho, check_separate, matrix_noise
+from dpcov.mechanisms.separate import ask_separate, check_separate, matrix_noise
+from dpcov.mechanisms.shares import by_way_of_rho
 from dpcov.privacy.budget import Budget, PureDP
 from dpcov.privacy.calibrate import sparse_vector_epsilon
 from dpcov.release import Release

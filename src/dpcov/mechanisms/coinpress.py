@@ -28,12 +28,11 @@ import dataclasses
 
 from numpy.typing import ArrayLike
 
-from dpcov.bounds import round_beta, sampling_gap
+from dpcov.bounds import COVARIANCE_EVENTS, round_beta, sampling_gap
 from dpcov.curator import Curator
 from dpcov.errors import ParameterError, check_choice, check_real
 from dpcov.mechanisms.clipping import check_rereadable
 from dpcov.mechanisms.coinpress_bounds import checked_bounds
-from dpcov.mechanisms.coinpress_rounds import EVENTS
 from dpcov.mechanisms.coinpress_state import Whitening, check_whitening
 from dpcov.mechanisms.means.common import (
     Origin,
@@ -74,7 +73,7 @@ def coinpress(
     radius : float, optional
         Where rows are centred, the mean lies within this distance of origin; row_norm by default.
     origin : number or list of numbers
-        A public guess of the mean; 0 by default. Rows that are not centred are taken to have this mean.
+        A public guess of the mean; 0 by default. Rows that are not centred are taken to have this mean. Not for pairs.
     centring : {"none", "mean", "pairs"}
         "mean" (what center=True means) asks for the mean as well, in each round. "pairs" takes differences of rows 1 and 2,
         3 and 4, and so on: no mean is needed, half of the rows are lost; for ordered data and replace only.
@@ -105,6 +104,8 @@ def coinpress(
         )
     check_choice("postprocess", chosen, FINISHED, "'project' takes away negative eigenvalues, 'clip' keeps to the bounds")
     count, point = checked_rounds(rounds), checked_origin(curator, origin)
+    if centring == "pairs" and point.any():
+        raise ParameterError("origin must be left out for pairs, got one. Hint: differences of rows have mean 0.")
     bounds = checked_bounds(upper, lower, curator.grid.row_norm, curator.d)
     whole = _by_way_of_rho(budget)
     check_rereadable(curator, "rounds")
@@ -128,7 +129,7 @@ def coinpress(
 
 def _check_enough_rows(curator: Curator, beta: float) -> None:
     """Refuse proved constants where they prove nothing: a covariance needs several times more rows than columns."""
-    if sampling_gap(curator.n, curator.d, round_beta(beta, 1, 1, EVENTS)) >= 1:
+    if sampling_gap(curator.n, curator.d, round_beta(beta, 1, 1, COVARIANCE_EVENTS)) >= 1:
         raise ParameterError("data must have more rows for proved constants, got too few. Hint: constants='practical'.")
 
 

@@ -14,7 +14,7 @@ from dpcov.mechanisms.means.common import Floats, checked_covariance
 
 DEFAULT_CONDITION = 1e6
 LARGEST_CONDITION = 1e12
-SLACK = 1e-9
+SLACK = 1e-3  # ill-conditioned bounds are known to fewer digits
 STRETCH = (2.0**-10, 16.0)  # how far a whitener may leave what the bounds allow: for rows that exceed them, and for slack
 
 
@@ -25,14 +25,14 @@ class Bounds:
     whitener: Floats
     condition: float
 
-    def within(self, whitener: Floats) -> Floats:
+    def within(self, whitener: Floats, least: float | None = None) -> Floats:
         """Return the nearest whitener that stretches no direction more than the bounds can make necessary.
 
         With Σ ⪰ upper/condition no direction of the first whitener's coordinates need be stretched by more than √condition.
         Rows without spread in some direction, whose noise is all there is, would else be stretched without end.
         """
         left, sizes, right = np.linalg.svd(np.linalg.solve(self.whitener.T, whitener.T).T)
-        inside = np.clip(sizes, STRETCH[0], STRETCH[1] * math.sqrt(self.condition))
+        inside = np.clip(sizes, STRETCH[0] if least is None else least, STRETCH[1] * math.sqrt(self.condition))
         return np.asarray((left * inside) @ right @ self.whitener)
 
 

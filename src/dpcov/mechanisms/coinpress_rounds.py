@@ -22,13 +22,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpcov.bounds import covariance_bounds, gaussian_norm, round_beta
+from dpcov.bounds import COVARIANCE_EVENTS, covariance_bounds, gaussian_norm, round_beta
 from dpcov.mechanisms.means.common import Noise
-from dpcov.mechanisms.means.rounds import ENOUGH, shares_of
+from dpcov.mechanisms.means.rounds import shares_of
 
 LAST_SHARES = tuple(Fraction(percent, 100) for percent in (50, 60, 70, 75, 80, 85, 90))
 MOST_ROUNDS = 20
-EVENTS = 3  # that may fail in a round: `round_beta`
+ENOUGH, MANY_COLUMNS = (1.005, 1.03), 20  # fewer rounds are worth so much error; more where each of them is a large matrix
 FEW_COLUMNS = 2  # no scale is bought back: there is little but scale in so few numbers
 SCALE_SHARE = Fraction(1, 20)  # of the whole budget
 MARGIN = 2.0  # deviations of the noise in a trace
@@ -89,7 +89,8 @@ def plan(condition: float, n: int, d: int, noise: Noise, rounds: int | None, bet
     least = min(one.error for one in found)
     if not math.isfinite(least):
         return found[0]  # hopeless: the fewest questions
-    return next(one for one in found if one.error <= least * ENOUGH)
+    enough = least * ENOUGH[d > MANY_COLUMNS]
+    return next(one for one in found if one.error <= enough)
 
 
 def _plans(condition: float, n: int, d: int, noise: Noise, rounds: int, beta: float | None) -> Iterator[Plan]:
@@ -136,7 +137,7 @@ def _proved(
     """Follow the rounds with proved constants: `dpcov.bounds.covariance_bounds`."""
     small, large, s = 1 / condition, 1.0, 0.0
     for number, share in enumerate(shares, start=1):
-        part = round_beta(beta, number, len(shares), EVENTS)
+        part = round_beta(beta, number, len(shares), COVARIANCE_EVENTS)
         s = proved_clip(n, d, part) ** 2 * noise.deviation(float(share)) / n
         if number < len(shares):
             hidden, least, _ = covariance_bounds(n, d, s, part)

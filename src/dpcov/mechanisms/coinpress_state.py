@@ -7,14 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpcov.bounds import covariance_bounds, gaussian_norm, mean_radius, round_beta
+from dpcov.bounds import COVARIANCE_EVENTS, covariance_bounds, gaussian_norm, mean_radius, round_beta
 from dpcov.curator import Curator
 from dpcov.errors import ParameterError
-from dpcov.estimate_framed import coordinate_moments, noise_deviation
+from dpcov.estimate_framed import coordinate_moments, noise_deviation, rounded_square
 from dpcov.linalg import into_ball
 from dpcov.mechanisms.coinpress_bounds import Bounds
 from dpcov.mechanisms.coinpress_rounds import (
-    EVENTS,
     FEW_COLUMNS,
     MARGIN,
     SCALE_SHARE,
@@ -40,7 +39,7 @@ GUARD_SHARE = Fraction(1, 10)  # of a round between the first and the last, for 
 GUARD_NOISE = 0.06  # of the trace: the noise of the guard, where rows are many
 GUARD_REACH, MOST_GUARDED = (10.0, 100.0), 20.0  # how long rows may be, squared and in traces, and by how much they can widen
 LEAST_TRACE, LEAST_LARGEST = 0.02, 0.05
-FARTHEST = 1e12  # deviations of the upper bound to the mean
+MOST_DEVIATIONS = 1e12  # deviations of the upper bound to the mean
 
 
 class Whitening:
@@ -127,19 +126,24 @@ class Whitening:
 
     def _proved_round(self, budget: ZCDP, number: int) -> None:
         """Ask as in the paper: clip where no Gaussian row is cut, and widen by all that noise and sampling can hide."""
-        part = round_beta(self.beta, number, len(self.plan.shares), EVENTS)
-        frame = self._frame(proved_clip(self.n, self.d, part))
+        part = round_beta(self.beta, number, len(self.plan.shares), COVARIANCE_EVENTS)
+        clip = proved_clip(self.n, self.d, part)
+        frame = self._frame(clip)
         noisy, deviation = self._second_moment(budget, frame)
         hidden, low, _ = covariance_bounds(self.n, self.d, deviation, part)
-        if number < len(self.plan.shares) and low > 0:  # too few rows (their number may be private) prove nothing new
+        if number < len(self.plan.shares):
             values, vectors = np.linalg.eigh(noisy)
-            widened = (np.maximum(values, 0.0) + hidden) / low
+            widened = (np.maximum(values, 0.0) + hidden + clip**2 * rounded_square(frame.rounding)) / low
             self._turn(frame, vectors, widened)
+            applied = Ellipsoid(as_tuple(self.centre), self.whitener).whitener
+            larger = float(np.linalg.norm(np.linalg.solve(self.whitener.T, applied.T), 2))
+            self.whitener /= max(larger, 1.0) ** 2 * (1 + 2.0**-10)  # rounded to integers it must not exceed what is proved
 
     def _turn(self, frame: Ellipsoid, vectors: Floats, widened: Floats) -> None:
         """Whiten by a matrix with these eigenvectors and eigenvalues, in the coordinates of the frame as it was applied."""
         applied = frame.whitener * frame.deviations
-        self.whitener = self.bounds.within((vectors / np.sqrt(widened)) @ vectors.T @ applied)
+        turned = (vectors / np.sqrt(widened)) @ vectors.T @ applied
+        self.whitener = self.bounds.within(turned, least=0.0 if self.proved else None)
 
     def _whiten(self, frame: Ellipsoid, noisy: Floats, deviation: float, blur: float) -> None:
         """Turn the whitener so that no direction is known to exceed 1, and note trace and largest eigenvalue there."""
@@ -226,8 +230,8 @@ class Whitening:
 
 def check_whitening(curator: Curator, budget: ZCDP, bounds: Bounds, origin: Floats, radius: float, rounds: int | None) -> None:
     """Refuse what could not be carried out, whatever n is: before anything is charged."""
-    if radius * float(np.linalg.norm(bounds.whitener, 2)) > FARTHEST:
-        raise ParameterError(f"radius must be at most {FARTHEST:g} deviations of upper, got more. Hint: a larger upper.")
+    if radius * float(np.linalg.norm(bounds.whitener, 2)) > MOST_DEVIATIONS:
+        raise ParameterError(f"radius must be at most {MOST_DEVIATIONS:g} deviations of upper, got more. Hint: a larger upper.")
     unit = Ball((0.0,) * curator.d, 1.0)
     least = budget.share((1 - APPROACH_SHARE) * smallest_share(rounds)).share(GUARD_SHARE)
     approach = budget.share(APPROACH_SHARE / MOST_APPROACHES)

@@ -26,8 +26,8 @@ from dpcov.errors import check_choice
 from dpcov.estimate import eigenbasis
 from dpcov.mechanisms.additive import Question, check_affordable, papers_triangle, wants_paper
 from dpcov.mechanisms.clipping import checked_clip, hold_norms, plan_radius, radius_of, rows_outside
-from dpcov.mechanisms.shares import count_share
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.mechanisms.shares import by_way_of_rho, count_share
+from dpcov.privacy.budget import ZCDP, Budget, PureDP
 from dpcov.release import Release, raw_error
 from dpcov.release_clipped import POSTPROCESSES
 from dpcov.statistics.calibrated import GAUSSIAN, LAPLACE, WISHART, calibrated, noise_for
@@ -125,11 +125,6 @@ def unclipped_error(curator: Curator, budget: PureDP | ZCDP) -> float:
     moment = curator.second_moment()
     law = calibrated(moment, budget, curator.neighbors, matrix_noise(curator, budget, paper=False)[0])
     return raw_error(law, moment.unit_bits, moment.d, moment.grid.center)
-
-
-def by_way_of_rho(budget: Budget) -> PureDP | ZCDP:
-    """Return the budget as what several answers compose in; (ε, δ) by way of ρ."""
-    return budget.to_zcdp() if isinstance(budget, ApproxDP) else budget
 
 
 def checked_postprocess(postprocess: str | None, paper: bool) -> str:

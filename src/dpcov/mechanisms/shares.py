@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpcov.privacy.budget import Budget, PureDP
+from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 
 STEPS = 2**40  # shares of a budget are multiples of one part in so many: exact, and short
+
+
+def by_way_of_rho(budget: Budget) -> PureDP | ZCDP:
+    """Return the budget as what several answers compose in; (ε, δ) by way of ρ."""
+    return budget.to_zcdp() if isinstance(budget, ApproxDP) else budget
 
 
 def count_share(budget: Budget, d: int) -> Fraction:

@@ -58,6 +58,11 @@ class Framed:
         """What ‖z‖² may be, in integers."""
         return self.one**2
 
+    @property
+    def rounding(self) -> float:
+        """How far a row inside can be from its integers, in units of norm 1: half a step in each coordinate."""
+        return math.sqrt(len(self.centre)) / (2 * self.one)
+
 
 @dataclass(frozen=True)
 class Ball(Framed):
@@ -165,6 +170,12 @@ class Ellipsoid(Framed):
             object.__setattr__(self, name, value)
 
     @property
+    def rounding(self) -> float:
+        """How far a row inside can be from its integers: half a step at the end, and half a fine one, stretched, before."""
+        fine = math.sqrt(len(self.centre)) * self._fine.row_norm / (2 * self._fine.one)
+        return super().rounding + fine * float(np.linalg.norm(self.whitener / self._scales, 2))
+
+    @property
     def frame(self) -> Frame:
         """The public coordinates, with the whitener as it is applied."""
         return Frame(np.array(self.centre), self.whitener, self.deviations)
@@ -206,6 +217,16 @@ def _check_numbers(name: str, numbers: object) -> None:
     known = type(numbers) is tuple and len(numbers) > 0 and all(type(number) is float for number in numbers)
     if not known or not all(abs(number) <= LARGEST for number in numbers):  # type: ignore[attr-defined]
         raise ParameterError(f"{name} must be a tuple of finite floats, one for each column, got others. Hint: numbers.")
+
+
+def of_frame(frame: Frame) -> Ball | Box | Ellipsoid:
+    """Return the encoding that public coordinates describe."""
+    centre = tuple(frame.centre.tolist())
+    if frame.kind == "ball":
+        return Ball(centre, float(frame.extent), frame.deviations)
+    if frame.kind == "box":
+        return Box(centre, tuple(np.asarray(frame.extent).tolist()))
+    return Ellipsoid(centre, np.array(frame.extent), frame.deviations)
 
 
 FRAMED: tuple[type, ...] = (Ball, Box, Ellipsoid)

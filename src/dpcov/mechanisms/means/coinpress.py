@@ -41,13 +41,13 @@ from dpcov.mechanisms.means.common import (
     checked_origin,
     checked_postprocess,
     checked_rounds,
-    composing,
     left_after_count,
     moved,
     sum_noise,
 )
 from dpcov.mechanisms.means.rounds import Plan, plan, smallest_share
 from dpcov.mechanisms.means.unknown_scale import ask_unknown_scale
+from dpcov.mechanisms.shares import by_way_of_rho
 from dpcov.privacy.budget import ZCDP, Budget, PureDP
 from dpcov.release import Release
 from dpcov.statistics.calibrated import noise_for
@@ -56,7 +56,7 @@ from dpcov.statistics.moments import Sum
 
 Floats = NDArray[np.float64]
 
-FARTHEST = 1e30  # deviations
+MOST_DEVIATIONS = 1e30  # deviations
 
 
 def coinpress(
@@ -98,7 +98,7 @@ def coinpress(
     check_choice("constants", constants, ("practical", "proved"), "'proved' has more noise")
     beta = check_real("beta", beta, "above 0 and below 1", 1e-12, 1 - 1e-12, "0.1 is the default")
     chosen, count, point = checked_postprocess(postprocess), checked_rounds(rounds), checked_origin(curator, origin)
-    whole = composing(budget)
+    whole = by_way_of_rho(budget)
     check_ordinary_radius(curator)
     check_rereadable(curator, "rounds")
     check_provable(curator, whole, constants)
@@ -116,17 +116,18 @@ def coinpress(
     check_two_rows(curator, read=True)
     ask_count(curator, whole)
     noise = sum_noise(curator, left)
-    made = plan(radius, curator.n, curator.d, noise, count, beta if constants == "proved" else None)
+    proof = (beta, _frame(point, known, 1.0).rounding) if constants == "proved" else (None, 0.0)
+    made = plan(radius, curator.n, curator.d, noise, count, *proof)
     _ask(curator, left, made, known, point, proved=constants == "proved")
     return curator.release("mean", "coinpress", postprocess=chosen, scale="known", rounds=len(made.shares), **options)
 
 
 def _in_deviations(curator: Curator, covariance: Floats) -> float:
     """Return how many deviations the mean may be from the origin, in the direction in which they are smallest."""
-    deviations = curator.grid.row_norm / math.sqrt(float(np.linalg.eigvalsh(covariance)[0]))
-    if not deviations <= FARTHEST:
+    deviations = curator.grid.row_norm * float(np.linalg.norm(whitener_of(covariance), 2))
+    if not deviations <= MOST_DEVIATIONS:
         raise ParameterError(
-            f"radius must be at most {FARTHEST:g} deviations, got more. Hint: a smaller radius or no covariance."
+            f"radius must be at most {MOST_DEVIATIONS:g} deviations, got more. Hint: a smaller radius or no covariance."
         )
     return deviations
 
@@ -134,11 +135,12 @@ def _in_deviations(curator: Curator, covariance: Floats) -> float:
 def _ask(curator: Curator, budget: PureDP | ZCDP, made: Plan, covariance: Floats, origin: Floats, *, proved: bool) -> None:
     """Ask for the sums, each around what the one before it told."""
     centre = origin
-    for share, clip in zip(made.shares, made.clips, strict=True):
+    for share, clip, moves in zip(made.shares, made.clips, made.moves, strict=True):
         total = Sum(_frame(centre, covariance, clip), curator.d)
         answer = curator.noisy(total, budget.share(share), noise=noise_for(budget))
-        # A Euclidean step into the ball may lead away from the mean in deviations: a proof does without it.
-        centre = frame_of(answer).point(answer.values / curator.n) if proved else moved(curator, answer, origin)
+        if moves:
+            # A Euclidean step into the ball may lead away from the mean in deviations: a proof does without it.
+            centre = frame_of(answer).point(answer.values / curator.n) if proved else moved(curator, answer, origin)
 
 
 def _frame(centre: Floats, covariance: Floats, clip: float) -> Ball | Ellipsoid:

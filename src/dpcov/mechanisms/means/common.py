@@ -15,7 +15,7 @@ from dpcov.curator import Curator
 from dpcov.errors import ParameterError, check_choice, check_real, shown
 from dpcov.estimate_framed import frame_of
 from dpcov.linalg import into_ball
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.privacy.budget import ZCDP, PureDP
 from dpcov.statistics.calibrated import calibrated, noise_for
 from dpcov.statistics.frames import LARGEST, Ball
 from dpcov.statistics.measure import Measure
@@ -28,12 +28,7 @@ COUNT_SHARE = Fraction(1, 50)
 """What n costs where it is private: an n that is off by a part moves a mean by that part of its distance from the centre."""
 
 POSTPROCESS = ("project", "none")
-FARTHEST = 1e140  # of an origin: the mean may lie a radius beyond it
-
-
-def composing(budget: Budget) -> PureDP | ZCDP:
-    """Return the budget as what several answers compose in; (ε, δ) by way of ρ."""
-    return budget.to_zcdp() if isinstance(budget, ApproxDP) else budget
+FARTHEST_ORIGIN = 1e140  # the mean may lie a radius beyond it
 
 
 def checked_postprocess(postprocess: str | None) -> str:
@@ -47,7 +42,7 @@ def checked_origin(curator: Curator, origin: object) -> Floats:
     """Return the public point that the mean lies around, a number for each column."""
     rule = f"origin must be a number, or {curator.d} numbers, that are finite"
     point = as_numbers(origin)
-    if point is None or point.shape not in ((), (curator.d,)) or not np.all(np.abs(point) <= FARTHEST):
+    if point is None or point.shape not in ((), (curator.d,)) or not np.all(np.abs(point) <= FARTHEST_ORIGIN):
         raise ParameterError(f"{rule}, got {shown(origin)}. Hint: a public guess of the mean.")
     return np.array(np.broadcast_to(point, (curator.d,)))
 
@@ -90,7 +85,9 @@ def checked_rounds(rounds: object, most: int = 100) -> int | None:
 def check_two_rows(curator: Curator, *, read: bool = False) -> None:
     """Refuse a public n of one row, which is neither a mean nor a spread of anything; ``read`` reads a file for its n."""
     if curator.neighbors == REPLACE and (read or curator.knows_n) and curator.n < 2:
-        raise ParameterError(f"data must have 2 rows or more, got {curator.n}. Hint: one sample is nothing to hide among.")
+        raise ParameterError(
+            f"data must have 2 rows (or pairs) or more, got {curator.n}. Hint: one sample is nothing to hide among."
+        )
 
 
 def check_ordinary_radius(curator: Curator) -> None:
@@ -151,8 +148,9 @@ def moved(curator: Curator, answer: Answer, origin: Floats) -> Floats:
 
 
 def check_provable(curator: Curator, budget: PureDP | ZCDP, constants: str) -> None:
-    """Refuse proved constants where nothing is proved: with a noisy n, or with other than Gaussian noise."""
-    if constants == "proved" and (curator.neighbors != REPLACE or isinstance(budget, PureDP)):
+    """Refuse proved constants where nothing is proved: with a noisy n, other than Gaussian noise, or rows cut at bounds."""
+    if constants == "proved" and (curator.neighbors != REPLACE or isinstance(budget, PureDP) or curator.described):
         raise ParameterError(
-            "constants must be 'practical' under add-remove and under pure DP, got 'proved'. Hint: ZCDP, 'replace'."
+            "constants must be 'practical' under add-remove, under pure DP and with a schema, got 'proved'. "
+            "Hint: proofs are about Gaussian rows and noise, and a known n."
         )

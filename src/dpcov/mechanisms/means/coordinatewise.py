@@ -22,10 +22,10 @@ from dpcov.mechanisms.means.common import (
     checked_covariance,
     checked_origin,
     checked_postprocess,
-    composing,
     left_after_count,
 )
 from dpcov.mechanisms.means.rounds import TAIL
+from dpcov.mechanisms.shares import by_way_of_rho
 from dpcov.privacy.budget import Budget
 from dpcov.release import Release
 from dpcov.statistics.calibrated import noise_for
@@ -54,7 +54,7 @@ def coordinatewise(
     -------
     ``budget`` (ZCDP, PureDP, or ApproxDP by way of ρ): one noisy sum, and under add-remove one count.
     """
-    chosen, point, whole = checked_postprocess(postprocess), checked_origin(curator, origin), composing(budget)
+    chosen, point, whole = checked_postprocess(postprocess), checked_origin(curator, origin), by_way_of_rho(budget)
     halves = np.full(curator.d, curator.grid.row_norm)
     if covariance is not None:
         halves = halves + deviations(covariance, curator.d) * gaussian_norm(1, TAIL)

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpcov.curator import Curator
+from dpcov.errors import ParameterError
 from dpcov.mechanisms.clipping import check_rereadable
 from dpcov.mechanisms.means.common import (
     Origin,
@@ -33,10 +34,10 @@ from dpcov.mechanisms.means.common import (
     check_two_rows,
     checked_origin,
     checked_postprocess,
-    composing,
     left_after_count,
 )
 from dpcov.mechanisms.means.coordinatewise import deviations
+from dpcov.mechanisms.shares import by_way_of_rho
 from dpcov.privacy.budget import Budget
 from dpcov.release import Release
 from dpcov.statistics.bins import Bins
@@ -55,7 +56,7 @@ def karwa_vadhan(
     *,
     postprocess: str | None = None,
     origin: Origin = 0.0,
-    covariance: ArrayLike = 1.0,
+    covariance: ArrayLike | None = None,
 ) -> Release:
     """Release the mean of each column, clipped around the fullest bin of a noisy histogram.
 
@@ -63,15 +64,17 @@ def karwa_vadhan(
     ----------
     origin : number or list of numbers
         The mean lies within ``radius`` of this public point.
-    covariance : number, list or matrix
-        Only its diagonal counts: the public variances of the columns.
+    covariance : number, list or matrix, optional
+        Only its diagonal counts: the public variances of the columns; 1 by default, to be given with a schema.
 
     Privacy
     -------
     ``budget`` (ZCDP, PureDP, or ApproxDP by way of ρ): one noisy histogram, one noisy sum, and under add-remove one count.
     """
-    chosen, point, whole = checked_postprocess(postprocess), checked_origin(curator, origin), composing(budget)
-    widths = deviations(covariance, curator.d)
+    chosen, point, whole = checked_postprocess(postprocess), checked_origin(curator, origin), by_way_of_rho(budget)
+    if covariance is None and curator.described:
+        raise ParameterError("covariance must be given with a schema, got none. Hint: the variance of each column.")
+    widths = deviations(1.0 if covariance is None else covariance, curator.d)
     radius = curator.grid.row_norm
     count = max(1, math.ceil(2 * radius / float(widths.min())))
     bins = Bins(Box(as_tuple(point), (radius,) * curator.d), curator.d, count)

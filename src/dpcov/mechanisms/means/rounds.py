@@ -16,6 +16,7 @@ The number of rounds is the smallest that is within half a percent of the best, 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -23,15 +24,13 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.bounds import gaussian_norm, round_beta
+from dpcov.bounds import MEAN_EVENTS, gaussian_norm, mean_radius, round_beta
 from dpcov.mechanisms.means.common import Noise
 
 Floats = NDArray[np.float64]
 
 LAST_SHARES = tuple(Fraction(percent, 1000) for percent in (500, 600, 700, 750, 800, 850, 900, 925, 950, 970))
-PAPER_SHARE = Fraction(3, 4)
 MOST_ROUNDS = 16
-EVENTS = 2  # that may fail in a round: `round_beta`
 ENOUGH = 1.005
 TAIL = 0.01  # the paper's practical probability of a row outside, and of a mean outside its ball
 SIDEWAYS = 3.0  # of √log(2/β): rows are not all farther out in the direction in which the mean may lie
@@ -42,10 +41,14 @@ WEIGHTS = np.exp(-(NORMAL**2) / 2) / np.exp(-(NORMAL**2) / 2).sum()
 
 @dataclass(frozen=True)
 class Plan:
-    """For each round its share of the budget and its clip, in deviations; and the error that is expected of the last one."""
+    """For each round its share of the budget, its clip in deviations, and whether the centre moves; and the expected error.
+
+    A round that can only learn less than is known already leaves the centre where it is.
+    """
 
     shares: tuple[Fraction, ...]
     clips: tuple[float, ...]
+    moves: tuple[bool, ...]
     error: float
 
 
@@ -69,41 +72,47 @@ def shares_of(rounds: int, last: Fraction) -> tuple[Fraction, ...]:
 
 
 @lru_cache(maxsize=256)
-def plan(radius: float, n: int, d: int, noise: Noise, rounds: int | None, beta: float | None) -> Plan:
+def plan(
+    radius: float, n: int, d: int, noise: Noise, rounds: int | None, beta: float | None = None, rounding: float = 0.0
+) -> Plan:
     """Return the plan for a mean within ``radius`` deviations of the origin.
 
-    ``beta`` None: the practical constants. Else the proved ones, for that probability of failure.
+    ``beta`` None: the practical constants. Else the proved ones, for that probability of failure, and for integers that are off
+    by ``rounding`` clips at most.
     """
-    found = [_best(radius, n, d, noise, count, beta) for count in ([rounds] if rounds else range(1, MOST_ROUNDS + 1))]
+    counts = [rounds] if rounds else range(1, MOST_ROUNDS + 1)
+    found = [min(_plans(radius, n, d, noise, count, beta, rounding), key=lambda one: one.error) for count in counts]
     least = min(candidate.error for candidate in found)
     return next(candidate for candidate in found if candidate.error <= least * ENOUGH)
 
 
-def _best(radius: float, n: int, d: int, noise: Noise, rounds: int, beta: float | None) -> Plan:
-    """Return the plan of so many rounds with the best share of the last one."""
-    splits = [shares_of(rounds, last) for last in (LAST_SHARES if rounds > 1 else (Fraction(1),))]
-    plans = (
-        _practical(radius, n, d, noise, split) if beta is None else _proved(radius, n, d, noise, split, beta)
-        for split in splits
-    )
-    return min(plans, key=lambda one: one.error)
+def _plans(radius: float, n: int, d: int, noise: Noise, rounds: int, beta: float | None, rounding: float) -> Iterator[Plan]:
+    """Yield a plan of so many rounds for each share of the last one."""
+    for last in LAST_SHARES if rounds > 1 else (Fraction(1),):
+        shares = shares_of(rounds, last)
+        if beta is None:
+            yield _practical(radius, n, d, noise, shares)
+        else:
+            yield _proved(radius, n, d, noise, shares, beta, rounding)
 
 
 def _practical(radius: float, n: int, d: int, noise: Noise, shares: tuple[Fraction, ...]) -> Plan:
     """Follow the rounds with the paper's practical clips, but for the last, which is the best one."""
-    tail = gaussian_norm(d, TAIL)
     clips: list[float] = []
+    moves: list[bool] = []
     variance, r = 0.0, radius
     for share in shares:
         safe = safe_clip(r, d)
         unit = noise.deviation(float(share)) / n
         if len(clips) == len(shares) - 1 > 0:
             clip, error = _last(n, d, variance, unit, safe)
-            return Plan(shares, (*clips, clip), error)
+            return Plan(shares, (*clips, clip), (*moves, True), error)
         clips.append(safe)
-        variance = (unit * safe) ** 2
-        r = min(r, tail * math.sqrt(1 / n + variance))
-    return Plan(shares, tuple(clips), math.sqrt(d / n + d * variance))
+        reached = mean_radius(n, d, unit * safe, TAIL)
+        moves.append(reached < r)
+        if moves[-1]:
+            variance, r = (unit * safe) ** 2, reached
+    return Plan(shares, tuple(clips), (True,), math.sqrt(d / n + d * (unit * safe) ** 2))
 
 
 def _last(n: int, d: int, variance: float, unit: float, safe: float) -> tuple[float, float]:
@@ -127,14 +136,17 @@ def _typical_norm(d: int, offset: float) -> tuple[float, float]:
     return math.sqrt(max(square - variance, 0.0)), math.sqrt(variance)
 
 
-def _proved(radius: float, n: int, d: int, noise: Noise, shares: tuple[Fraction, ...], beta: float) -> Plan:
+def _proved(radius: float, n: int, d: int, noise: Noise, shares: tuple[Fraction, ...], beta: float, rounding: float) -> Plan:
     """Follow the rounds of Figure 2 of the paper: no row of a Gaussian is cut, and the mean stays in its ball."""
     clips: list[float] = []
+    moves: list[bool] = []
     r, error = radius, math.inf
     for number, share in enumerate(shares, start=1):
-        tail = gaussian_norm(d, round_beta(beta, number, len(shares), EVENTS) / n)
-        clips.append(r + tail)
-        variance = (noise.deviation(float(share)) / n * clips[-1]) ** 2
-        error = math.sqrt(d / n + d * variance)
-        r = min(r, tail * math.sqrt(1 / n + variance))
-    return Plan(shares, tuple(clips), error)
+        part = round_beta(beta, number, len(shares), MEAN_EVENTS) / n
+        clips.append(r + gaussian_norm(d, part))
+        deviation = noise.deviation(float(share)) / n * clips[-1]
+        error = math.sqrt(d / n + d * deviation**2)
+        reached = mean_radius(n, d, deviation, part) + rounding * clips[-1]
+        moves.append(reached < r)
+        r = min(r, reached)
+    return Plan(shares, tuple(clips), tuple(moves), error)

@@ -25,11 +25,11 @@ from dpcov.mechanisms.means.common import (
     check_two_rows,
     checked_origin,
     checked_postprocess,
-    composing,
     left_after_count,
 )
 from dpcov.mechanisms.means.coordinatewise import deviations
 from dpcov.mechanisms.means.rounds import TAIL
+from dpcov.mechanisms.shares import by_way_of_rho
 from dpcov.privacy.budget import Budget
 from dpcov.release import Release
 from dpcov.statistics.bins import Bins, Rank
@@ -65,7 +65,7 @@ def symq(
     ``budget`` (ZCDP, PureDP, or ApproxDP by way of ρ): two choices for each column, and under add-remove one count.
     """
     level = check_real("level", level, "above 0 and below 1/2", 1e-6, 0.5 - 1e-6, "0.25 takes the quartiles")
-    chosen, point, whole = checked_postprocess(postprocess), checked_origin(curator, origin), composing(budget)
+    chosen, point, whole = checked_postprocess(postprocess), checked_origin(curator, origin), by_way_of_rho(budget)
     radius, count = curator.grid.row_norm, BINS
     if covariance is not None:
         sizes = deviations(covariance, curator.d)
