@@ -63,8 +63,10 @@ def in_encoded_units(options: Mapping[str, Any], schema: Schema | None, center: 
             raise ParameterError(f"{name} must be left out with a schema, got one. Hint: the schema's bounds say as much.")
     scales = schema.scales(center)
     settings = dict(options)
+    if options.get("upper") is not None and options.get("lower") is None:
+        settings["lower"] = 1.0  # as without a schema: in the data's units
     for name in ("covariance", "upper", "lower"):
-        given = options.get(name)
+        given = settings.get(name)
         if given is not None:
             matrix = checked_covariance(given, len(scales), name)
             settings[name] = matrix / np.outer(scales, scales)

@@ -1,4 +1,4 @@
-"""``--mechanism coinpress`` in ``dpcov release``, its dry run, ``dpcov show`` and ``dpcov compare``; lists among options.
+"""``--mechanism coinpress`` in ``dpcov release``, its dry run, ``dpcov show`` and ``dpcov compare``.
 
 Rows are normal and correlated, a hundred deviations from the origin. Estimates are compared with those of the file's rows, from
 which noise and clipping move them by less than 0.15 in Mahalanobis distance (measured, with these seeds: at most 0.06).
@@ -15,7 +15,6 @@ import pytest
 
 import dpcov
 from dpcov import metrics
-from dpcov.option_text import read_mechanism, read_options
 from dpcov.privacy.budget import pays_for
 from tests.cli.shell import NUMBER, SECRET, assert_refused, call, run
 
@@ -126,7 +125,7 @@ def test_show_prints_draws_and_tells_machines() -> None:
     assert Path("out.png").read_bytes().startswith(PNG)
     for number in (*release.mean, *np.sqrt(np.diag(release.covariance))):
         assert f"{number:.4g}" in shown.out
-    assert "rows clipped around centres that were found on the way" in shown.out
+    assert "rows clipped in public coordinates, round by round" in shown.out
     assert "Clipped further" not in shown.out
     assert "Eigenvalues (correlation)" in shown.out
     assert f"spent: {len(release.spent)} question(s)" in shown.out
@@ -183,47 +182,6 @@ def test_compare_includes_it(words: list[str]) -> None:
     assert errors[(few[3], True)] < 0.2 * errors[("gaussian", True)]
     text = call("compare", file, "--rho", "0.5", "--row-norm", bound, *words, *few[:2], "--runs", "2")
     assert "--mechanism coinpress -o release.json" in text.out
-
-
-def test_compare_pairs_rows() -> None:
-    """Where rows are far from 0 differences are not: the truth that compare knows is about 0, and they have lost the mean."""
-    few = ["--mechanism", "coinpress", "--mechanism", "coinpress:centring=pairs", "--runs", "2", "--json"]
-    where = ["--rho", "0.5", "--row-norm", "1e4"]
-    plain, paired = json.loads(call("compare", "m.parquet", *where, *few).out)["cells"]
-    assert paired["error"] == pytest.approx(np.linalg.norm(np.outer(PLACE, PLACE)) / 1e8, rel=1e-2)
-    assert plain["error"] < 0.1 * paired["error"]
-    refused = json.loads(call("compare", "m.parquet", *where, *few, "--neighbors", "add-remove").out)["cells"]
-    assert refused[0]["error"] is not None
-    assert refused[1]["error"] is None
-
-
-def test_pairs_are_told_by_the_number_of_rows_and_without_a_mean() -> None:
-    made = call("release", "m.csv", *PAIRS, "--seed", "1", "-o", "out.json")
-    assert dpcov.load("out.json").n == 4000
-    for told in (made.out, dpcov.load("out.json").statement(), call("show", "out.json").out):
-        assert "replacing any one of the 8000 rows" in told
-    for told in (made.out, call("show", "out.json").out):
-        assert "standard deviation" in told
-        assert "root mean square" not in told
-
-
-def test_lists_in_options() -> None:
-    read = read_options(["a=[1, 2.5]", "b=[]", "c=[[1,0],[0,1]]", "d=[true]", 'e=["x"]', "f= [1]"])
-    assert read == {"a": [1, 2.5], "b": [], "c": [[1, 0], [0, 1]], "d": [True], "e": ["x"], "f": " [1]"}
-    for bad in ("a=[1", "a=[1,]", "a=[nan]", "a=[NaN]", "a=[Infinity]", "a=[1]]", "a=[x]"):
-        with pytest.raises(dpcov.ParameterError, match=r"^option must be a list .*, got .*\. Hint: .*\.$"):
-            read_options([bad])
-
-
-def test_lists_in_options_of_a_mechanism() -> None:
-    assert read_mechanism("coinpress:upper=[1,2],rounds=3") == ("coinpress", {"upper": [1, 2], "rounds": 3})
-    nested = "coinpress:rounds=3,upper=[[1,0],[0,2]],lower=[0.1, 0.2]"
-    assert read_mechanism(nested) == ("coinpress", {"rounds": 3, "upper": [[1, 0], [0, 2]], "lower": [0.1, 0.2]})
-    with pytest.raises(dpcov.ParameterError, match=r"^option must be a list"):
-        read_mechanism("coinpress:upper=[1,2,rounds=3")
-    few = ["--mechanism", "coinpress:upper=[100,100,100],rounds=3", "--mechanism", "coinpress", "--runs", "2", "--json"]
-    cells = json.loads(call("compare", "zero.parquet", "--rho", "0.5", "--row-norm", "1e4", *few).out)["cells"]
-    assert cells[0]["error"] is not None
 
 
 REFUSED: dict[str, list[str]] = {

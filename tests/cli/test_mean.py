@@ -79,7 +79,7 @@ def test_a_release_is_written_and_shown(words: list[str]) -> None:
     assert (shown.code, shown.err) == (0, "")
     assert repr(release) in shown.out
     assert all(f"{number:.4g}" in shown.out for number in release.mean)
-    assert "rows clipped around centres that were found on the way" in shown.out
+    assert "rows clipped in public coordinates, round by round" in shown.out
     assert not any(absent in shown.out for absent in ("Eigenvalues", "standard deviation"))
 
 

@@ -1,13 +1,14 @@
 """The errors that people report: closed forms, what they must not depend on, and what they refuse.
 
-Tolerances are rounding: 1e-12 relatively where numbers are of one size, 1e-7 for angles near 0, whose cosines lose half of the
-digits, and a condition number's worth of 1e-16 for whitened ones. The matrices are literal draws; nothing here is random.
+Tolerances are rounding: 1e-12 relatively where numbers are of one size, 1e-7 for angles between spans of any bases, and a
+condition number's worth of 1e-16 for whitened ones. The matrices are literal draws; nothing here is random.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,16 @@ def test_angles_of_known_planes(angle: float) -> None:
     assert metrics.principal_angles(other, first) == pytest.approx(found, abs=1e-7)
 
 
+@pytest.mark.parametrize("angle", [1e-15, 1e-12, 1e-9, 1e-4])
+def test_small_angles_are_resolved(angle: float) -> None:
+    """Their cosines are 1 to the last digit, or nearly so; the sines are not: 1e-16 is rounding."""
+    found = metrics.principal_angles([[1, 0, 0]], [[math.cos(angle), math.sin(angle), 0]])
+    assert found == pytest.approx([angle], rel=1e-7, abs=1e-16)
+    two = metrics.principal_angles(np.eye(4)[:2], [[1, 0, angle, 0], [0, math.cos(0.7), 0, math.sin(0.7)]])
+    assert two[0] == pytest.approx(angle, rel=1e-3, abs=1e-15)
+    assert two[1] == pytest.approx(0.7, rel=1e-12)
+
+
 def test_angles_are_of_spans_not_of_bases() -> None:
     one, other = RNG.normal(size=(2, 6)), RNG.normal(size=(3, 6))
     expected = metrics.principal_angles(one, other)
@@ -130,6 +141,13 @@ def test_captured_variance() -> None:
 
 
 EYE, NOT_FINITE = np.eye(2), np.diag([1.0, np.nan])
+NO_NUMBERS: list[tuple[str, Any]] = [
+    ("text", ["1", "2"]),
+    ("ragged lists", [[1.0], [1.0, 2.0]]),
+    ("complex numbers", [1j, 1.0]),
+    ("truth", [True, False]),
+    ("nothing", [None, 1.0]),
+]
 REFUSED: dict[str, tuple[str, Callable[[], Any]]] = {
     "no matrix": ("estimate", lambda: metrics.frobenius([1, 2], EYE)),
     "not square": ("estimate", lambda: metrics.spectral(np.ones((2, 3)), np.ones((2, 3)))),
@@ -153,6 +171,17 @@ REFUSED: dict[str, tuple[str, Callable[[], Any]]] = {
     "three dimensions": ("second", lambda: metrics.principal_angles(EYE, np.ones((1, 1, 2)))),
     "directions of other columns": ("directions", lambda: metrics.captured_variance([1, 0, 0], EYE)),
     "moment that is no matrix": ("second_moment", lambda: metrics.captured_variance([1, 0], [1, 0])),
+    "no directions": ("directions", lambda: metrics.captured_variance(np.zeros((0, 2)), EYE)),
+    "no columns": ("second_moment", lambda: metrics.captured_variance(np.zeros((0, 0)), np.zeros((0, 0)))),
+    "directions without columns": ("first", lambda: metrics.principal_angles(np.zeros((1, 0)), np.zeros((1, 0)))),
+    "empty matrices": ("estimate", lambda: metrics.frobenius(np.zeros((0, 0)), np.zeros((0, 0)))),
+    "empty means": ("estimate", lambda: metrics.euclidean([], [])),
+    "asymmetric truth": ("truth", lambda: metrics.mahalanobis(EYE, [[2, 1], [0, 2]])),
+    "asymmetric covariance": ("covariance", lambda: metrics.mahalanobis_mean([1, 2], [1, 2], [[2, 1], [0, 2]])),
+    **{f"{case} for a matrix": ("estimate", partial(metrics.spectral, [bad, bad], EYE)) for case, bad in NO_NUMBERS},
+    **{f"{case} for a truth": ("truth", partial(metrics.mahalanobis, EYE, [bad, bad])) for case, bad in NO_NUMBERS},
+    **{f"{case} for a mean": ("truth", partial(metrics.euclidean, [1, 2], bad)) for case, bad in NO_NUMBERS},
+    **{f"{case} for a direction": ("second", partial(metrics.principal_angles, EYE, bad)) for case, bad in NO_NUMBERS},
 }
 
 

@@ -8,6 +8,9 @@ COVARIANCE, QUESTIONS = "tests/scripted/test_coinpress.py::", "tests/scripted/te
 MEANS, UNKNOWN = "tests/scripted/test_means.py::", "tests/scripted/test_unknown_scale.py::"
 FILES = "tests/refusals/test_framed_files.py::"
 STATE, ESTIMATE, VADHAN = "mechanisms/coinpress_state.py", "estimate_framed.py", "mechanisms/means/karwa_vadhan.py"
+CONFIDENCE = "tests/laws/test_confidence.py::TestWhatIsCalledProvedHolds::"
+REFUSED = "tests/refusals/test_means.py::"
+COUNT, TURNED = "    ask_count(curator, whole)\n", "(vectors / np.sqrt(widened)) @ vectors.T @ applied"
 
 LEFT = COVARIANCE + "TestUnderNoise::test_whiteners_are_turned_from_the_left"
 BOTH = COVARIANCE + "TestUnderNoise::test_they_are_undone_from_both_sides"
@@ -15,11 +18,11 @@ TRUTH = COVARIANCE + "TestWithoutNoise::test_the_truth_comes_back"
 
 COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "a round that transposes the whitener before it": (
-        [(STATE, "@ vectors.T @ applied)", "@ vectors.T @ applied.T)")],
+        [(STATE, "@ vectors.T @ applied", "@ vectors.T @ applied.T")],
         (LEFT,),
     ),
     "a whitener turned from the right": (
-        [(STATE, "(vectors / np.sqrt(widened)) @ vectors.T @ applied)", "applied @ (vectors / np.sqrt(widened)) @ vectors.T)")],
+        [(STATE, TURNED, "applied @ (vectors / np.sqrt(widened)) @ vectors.T")],
         (LEFT,),
     ),
     "a whitener turned by eigenvectors of the wrong side": (
@@ -132,6 +135,107 @@ COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
             )
         ],
         (UNKNOWN + "TestRounds::test_each_sum_is_clipped_at_the_radius_that_was_chosen",),
+    ),
+    "whiteners that leave the bounds": (
+        [(STATE, "self.bounds.within(turned, least=0.0 if self.proved else None)", "turned")],
+        (QUESTIONS + "test_whiteners_stay_within_the_bounds",),
+    ),
+    "an inner ellipsoid cut off at zero": (
+        [
+            (
+                "confidence.py",
+                "inner = (noisy - hidden * np.eye(release.d)) / high",
+                "inner = (vectors * np.maximum(values - hidden, 0.0)) @ vectors.T / high",
+            )
+        ],
+        (CONFIDENCE + "test_a_direction_that_drowns_in_noise[1]", CONFIDENCE + "test_a_direction_that_drowns_in_noise[2]"),
+    ),
+    "a ball around a mean that was moved": (
+        [("confidence.py", "frame.point(answer.values / release.n)", "np.array(release.mean) / units - offsets / units")],
+        (CONFIDENCE + "test_a_mean_at_the_edge_of_its_ball",),
+    ),
+    "proved centres that are moved into the ball": (
+        [("mechanisms/means/coinpress.py", "frame_of(answer).point(answer.values / curator.n) if proved else moved", "moved")],
+        (CONFIDENCE + "test_a_mean_at_the_edge_of_its_ball",),
+    ),
+    "a proof with a noisy n": (
+        [
+            (
+                "mechanisms/means/common.py",
+                "curator.neighbors != REPLACE or isinstance(budget, PureDP)",
+                "isinstance(budget, PureDP)",
+            )
+        ],
+        (
+            "tests/refusals/test_proved.py::test_only_a_public_n_and_gaussian_noise",
+            CONFIDENCE + "test_nothing_is_called_proved_where_nothing_is",
+        ),
+    ),
+    "a proof with Laplace noise": (
+        [
+            (
+                "mechanisms/means/common.py",
+                "curator.neighbors != REPLACE or isinstance(budget, PureDP)",
+                "curator.neighbors != REPLACE",
+            )
+        ],
+        (
+            "tests/refusals/test_proved.py::test_only_a_public_n_and_gaussian_noise",
+            CONFIDENCE + "test_nothing_is_called_proved_where_nothing_is",
+        ),
+    ),
+    "a proof of too few rows": (
+        [("mechanisms/coinpress.py", "if sampling_gap(curator.n, curator.d,", "if sampling_gap(4 * curator.n, curator.d,")],
+        ("tests/refusals/test_proved.py::test_a_covariance_needs_rows[3-0.1]",),
+    ),
+    "a count charged before the checks": (
+        [
+            ("mechanisms/coinpress.py", "    assert isinstance(left, ZCDP)\n", "    assert isinstance(left, ZCDP)\n" + COUNT),
+            ("mechanisms/coinpress.py", COUNT + "    state = Whitening", "    state = Whitening"),
+        ],
+        ("tests/refusals/test_coinpress.py::test_nor_is_a_count_spent_on_it",),
+    ),
+    "a count charged before the checks of a mean": (
+        [
+            ("mechanisms/means/coinpress.py", "    unit = Sum(Ball(", COUNT + "    unit = Sum(Ball("),
+            ("mechanisms/means/coinpress.py", COUNT + "    noise = sum_noise", "    noise = sum_noise"),
+        ],
+        (REFUSED + "test_nothing_is_charged_on_an_error[coinpress-{'covariance': 1.0}]",),
+    ),
+    "a count charged before the checks of a mean of unknown scale": (
+        [
+            (
+                "mechanisms/means/unknown_scale.py",
+                "    unit = Sum(Ball(",
+                COUNT.replace("whole", "budget") + "    unit = Sum(Ball(",
+            ),
+            ("mechanisms/means/unknown_scale.py", COUNT.replace("whole", "budget") + "    state = ", "    state = "),
+        ],
+        (REFUSED + "test_nothing_is_charged_on_an_error[coinpress-{}]",),
+    ),
+    "a mean's count charged before its rows are held": (
+        [("mechanisms/means/clipped.py", "    curator.hold(total, derive=False)", "    pass")],
+        (REFUSED + "TestStreams::test_one_reading_is_enough[clipped-add-remove]",),
+    ),
+    "an origin left out of the second moment": (
+        [("release.py", "self.covariance + np.outer(origin, origin)", "self.covariance")],
+        (COVARIANCE + "TestCentred::test_a_public_origin_is_part_of_the_second_moment",),
+    ),
+    "bounds in encoded units": (
+        [("prepare.py", "matrix / np.outer(scales, scales)", "matrix")],
+        ("tests/laws/test_confidence.py::test_a_schema_is_a_matter_of_units",),
+    ),
+    "a file's order of questions not checked": (
+        [("release_framed.py", "or not re.fullmatch(pattern, letters)", "or not re.fullmatch('.*', letters)")],
+        (FILES + "test_a_forged_file_is_refused[questions in another order]",),
+    ),
+    "a file's shapes not checked": (
+        [("release_framed.py", "answer.frame.kind not in SHAPES[release.kind, release.mechanism]", "False")],
+        (FILES + "test_a_forged_file_is_refused[a ball for a moment]",),
+    ),
+    "a file's proof not checked": (
+        [("release_framed.py", "    if _is_proved(release):\n        (check", "    if False:\n        (check")],
+        (FILES + "test_a_forged_file_is_refused[a proof of rows clipped closer]",),
     ),
     "a file's quantile not compared with its price": (
         [("release_framed.py", "        self.check_paid(answer, spend)\n", "")],

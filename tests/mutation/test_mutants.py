@@ -14,29 +14,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.mutation.background import BENCH, ROOT
 from tests.mutation.mutants import MUTANTS
-
-ROOT = Path(__file__).parents[2]
-
-
-def plant(name: str, folder: Path) -> None:
-    shutil.copytree(ROOT / "src" / "dpcov", folder / "dpcov")
-    for edit in MUTANTS[name].edits:
-        path = folder / "dpcov" / edit.file
-        text = path.read_text(encoding="utf-8")
-        assert text.count(edit.old) == 1, f"{edit.file} no longer holds the planted line once: {edit.old!r}"
-        path.write_text(text.replace(edit.old, edit.new), encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", MUTANTS)
-def test_planted_bug_is_caught(name: str, tmp_path: Path) -> None:
-    plant(name, tmp_path)
-    environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}", "COVERAGE_PROCESS_START": ""}
-    command = [sys.executable, "-m", "pytest", "-q", "-rf", "--no-header", "--tb=no", "-p", "no:cacheprovider"]
-    for test in MUTANTS[name].caught_by:
-        run = subprocess.run([*command, "-x", test], cwd=ROOT, env=environment, capture_output=True, text=True)
-        assert run.returncode == 1, f"{test} did not fail:\n{run.stdout[-2000:]}{run.stderr[-2000:]}"
-        assert f"FAILED {test}" in run.stdout
+def test_planted_bug_is_caught(name: str) -> None:
+    problem = BENCH.verdict(name)
+    assert problem is None, problem
 
 
 def test_the_copy_is_what_runs(tmp_path: Path) -> None:

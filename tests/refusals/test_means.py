@@ -46,7 +46,6 @@ BAD: list[tuple[str, str, dict[str, Any]]] = [
     *((name, "postprocess", {"postprocess": bad}) for name in MEANS for bad in ("clip", "shrink", "", 1)),
     *((name, "covariance", {"covariance": bad}) for name in MEANS for bad in NO_BOUNDS),
     ("karwa-vadhan", "covariance", {"covariance": [1.0, 0.0, 1.0]}),
-    ("karwa-vadhan", "covariance", {"covariance": None}),
     *(("coinpress", "rounds", {"rounds": bad}) for bad in (0, -1, 101, 1.0, np.nan, True, None, "", "3", [2])),
     *(("coinpress", "beta", {"beta": bad}) for bad in (0, 1, -0.1, np.nan, "0.1", True, None)),
     *(("coinpress", "constants", {"constants": bad}) for bad in ("tight", "paper", "", None)),
@@ -92,6 +91,7 @@ class TestInterface:
         self.refuse("schema must be a Schema", schema={"x0": [0, 1]})
         for origin in (1.0, [0.0, 0.0, 1.0], None, "zero"):
             self.refuse("origin must be left out with a schema", schema=schema, origin=origin)
+        self.refuse("covariance must be given with a schema", schema=schema, mechanism="karwa-vadhan")
 
     def test_names_budgets_and_options(self) -> None:
         self.refuse("mechanism must be one of", radius=1.0, mechanism="gaussian")

@@ -185,6 +185,14 @@ class TestCentred:
         release = coinpress(QuietCurator(rows, LARGE), LARGE, upper=UPPER, centring="mean", radius=100.0, origin=self.FAR - 5)
         assert mahalanobis(release.covariance, np.cov(rows.T, bias=True)) < 1e-3
 
+    def test_a_public_origin_is_part_of_the_second_moment(self) -> None:
+        """Rows that are taken to have this mean: Σ about it, and Σ + o oᵀ about 0."""
+        far = coinpress(QuietCurator(ROWS + self.FAR, LARGE), LARGE, upper=UPPER, origin=self.FAR)
+        assert mahalanobis(far.covariance, second(ROWS)) < 1e-3
+        assert np.allclose(far.second_moment, far.covariance + np.outer(self.FAR, self.FAR), rtol=1e-12, atol=0)
+        near = coinpress(QuietCurator(ROWS, LARGE), LARGE, upper=UPPER)
+        assert np.array_equal(near.second_moment, near.covariance)
+
     def test_the_noise_of_the_mean_is_taken_off(self) -> None:
         """Z − m mᵀ + σ²: the square of a noisy mean is too large by its variance."""
         answers = [np.zeros(D), 1000 * rotated(0.4, 0.3, 0.2, 0.1)]

@@ -185,3 +185,21 @@ def test_defaults_of_the_bounds() -> None:
     assert release.options["centring"] == "none"
     centred = dpcov.covariance(ROWS, HALF, row_norm=200.0, mechanism="coinpress", center=True, seed=7)
     assert (centred.options["centring"], centred.center) == ("mean", True)
+
+
+@pytest.mark.parametrize("budget", [HALF, ZCDP(10**6)], ids=str)
+@pytest.mark.parametrize("rounds", [8, 10])
+@pytest.mark.parametrize("upper", [100.0, rotated(3000.0, 2000.0, 800.0, 500.0)], ids=["number", "matrix"])
+def test_whiteners_stay_within_the_bounds(upper: Any, rounds: int, budget: Budget) -> None:
+    """Two equal columns: along their difference there is nothing but noise, which each round would stretch further.
+
+    No direction needs more than √condition; the mechanism allows 16 times as much. The release is complete, and right.
+    """
+    rows = ROWS[:, [0, 1, 2, 2]] / np.sqrt(np.mean(ROWS[:, [0, 1, 2, 2]] ** 2, axis=0))
+    release = dpcov.covariance(rows, budget, mechanism="coinpress", upper=upper, rounds=rounds, seed=7)
+    first = np.linalg.inv(whitener(release.answers[0]))
+    most = 16 * np.sqrt(float(release.options["condition"])) * (1 + 1e-4)
+    largest = max(np.linalg.norm(whitener(answer) @ first, 2) for answer in release.answers)
+    assert most / 2 < largest < most
+    assert compose(*(spend.budget for spend in release.spent)) == budget
+    assert np.allclose(release.covariance, rows.T @ rows / len(rows), rtol=0, atol=0.1)

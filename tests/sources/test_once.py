@@ -14,7 +14,11 @@ from dpcov.curator import Curator
 from dpcov.sources.arrow import ArrowSource
 
 ROWS = np.random.default_rng(8).normal(size=(300, 3)) * 0.3
-TWICE = ("adaptive", "rescaled", "coinpress")  # what they ask depends on answers: tests/refusals/test_clipping.py, test_coinpress.py
+TWICE = (
+    "adaptive",
+    "rescaled",
+    "coinpress",
+)  # what they ask depends on answers: tests/refusals/test_clipping.py, test_coinpress.py
 GAUSSIAN = ("gaussian", "projection")
 CASES: list[dict[str, Any]] = [{"mechanism": name} for name in dpcov.MECHANISMS["covariance"] if name not in TWICE]
 CASES += [{"mechanism": "eigenvectors", "values": "spectrum"}, {"mechanism": "eigenvectors", "rank": 1}]
@@ -55,9 +59,11 @@ def test_a_file_of_unknown_length_is_read_twice(
     assert len(readings) == 2
 
 
-@pytest.mark.parametrize("options", CASES, ids=lambda options: "-".join(map(str, options.values())))
-def test_a_stream_that_breaks_costs_nothing(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken() -> Any:
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch) -> pa.RecordBatchReader:
+    """Return a stream that breaks, and forbid to charge anything."""
+
+    def batches() -> Any:
         yield pa.record_batch({"c0": [0.1]})
         raise OSError("the wire was cut")
 
@@ -65,7 +71,19 @@ def test_a_stream_that_breaks_costs_nothing(options: dict[str, Any], monkeypatch
         raise AssertionError("something was charged")
 
     monkeypatch.setattr(Curator, "_charge", charged)
-    reader = pa.RecordBatchReader.from_batches(pa.schema([("c0", pa.float64())]), broken())
+    return pa.RecordBatchReader.from_batches(pa.schema([("c0", pa.float64())]), batches())
+
+
+@pytest.mark.parametrize("options", CASES, ids=lambda options: "-".join(map(str, options.values())))
+def test_a_stream_that_breaks_costs_nothing(options: dict[str, Any], broken: pa.RecordBatchReader) -> None:
     budget = dpcov.ZCDP(5) if options["mechanism"] in GAUSSIAN else dpcov.PureDP(5)
     with pytest.raises(dpcov.EngineError):
-        dpcov.covariance(reader, budget, row_norm=1, neighbors="add-remove", **options)
+        dpcov.covariance(broken, budget, row_norm=1, neighbors="add-remove", **options)
+
+
+@pytest.mark.parametrize("neighbors", ["replace", "add-remove"])
+@pytest.mark.parametrize("budget", [dpcov.PureDP(5), dpcov.ZCDP(5)], ids=str)
+@pytest.mark.parametrize("mechanism", ["auto", "clipped", "coordinatewise", "symq"])
+def test_nor_does_it_for_a_mean(mechanism: str, budget: Any, neighbors: str, broken: pa.RecordBatchReader) -> None:
+    with pytest.raises(dpcov.EngineError):
+        dpcov.mean(broken, budget, radius=1, neighbors=neighbors, mechanism=mechanism)

@@ -98,7 +98,8 @@ def _print(data: str, planned: Release, public_n: int | None, matrix_bytes: int)
     out = console()
     out.print("Dry run: only names and types were read; nothing is spent, nothing is written.")
     rows = "n is not known before reading" if planned.neighbors == "replace" else "n is private"
-    rows = rows if public_n is None else f"n = {public_n}"
+    pairs = " pairs" if planned.options.get("centring") == "pairs" else ""
+    rows = rows if public_n is None else f"n = {public_n}{pairs}"
     out.print(f"Table: {printable(data)}, {planned.d} feature(s), {rows}.", soft_wrap=True)
     auto = " (chosen by auto)" if planned.requested == "auto" else ""
     out.print(f"Mechanism: {planned.mechanism}{auto}, postprocess {planned.postprocess}; neighbours: {planned.neighbors}.")

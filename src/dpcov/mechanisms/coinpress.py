@@ -116,7 +116,7 @@ def coinpress(
     check_provable(curator, whole, constants)
     check_two_rows(curator, read=True)
     if constants == "proved":
-        _check_enough_rows(curator, beta)
+        _check_enough_rows(curator, beta, count or 1)  # "auto" takes as many rounds as can be proved
     ask_count(curator, whole)
     state = Whitening(curator, left, bounds, point, reach, count, constants, beta)
     state.ask()
@@ -127,9 +127,9 @@ def coinpress(
     return dataclasses.replace(release, center=centring == "mean")
 
 
-def _check_enough_rows(curator: Curator, beta: float) -> None:
+def _check_enough_rows(curator: Curator, beta: float, rounds: int) -> None:
     """Refuse proved constants where they prove nothing: a covariance needs several times more rows than columns."""
-    if sampling_gap(curator.n, curator.d, round_beta(beta, 1, 1, COVARIANCE_EVENTS)) >= 1:
+    if sampling_gap(curator.n, curator.d, round_beta(beta, 1, rounds, COVARIANCE_EVENTS)) >= 1:
         raise ParameterError("data must have more rows for proved constants, got too few. Hint: constants='practical'.")
 
 

@@ -104,7 +104,7 @@ def _practical(radius: float, n: int, d: int, noise: Noise, shares: tuple[Fracti
     for share in shares:
         safe = safe_clip(r, d)
         unit = noise.deviation(float(share)) / n
-        if len(clips) == len(shares) - 1 > 0:
+        if len(clips) == len(shares) - 1 and any(moves):  # a centre that never moved may be anywhere in the ball
             clip, error = _last(n, d, variance, unit, safe)
             return Plan(shares, (*clips, clip), (*moves, True), error)
         clips.append(safe)
@@ -112,7 +112,7 @@ def _practical(radius: float, n: int, d: int, noise: Noise, shares: tuple[Fracti
         moves.append(reached < r)
         if moves[-1]:
             variance, r = (unit * safe) ** 2, reached
-    return Plan(shares, tuple(clips), (True,), math.sqrt(d / n + d * (unit * safe) ** 2))
+    return Plan(shares, tuple(clips), tuple(moves), math.sqrt(d / n + d * (unit * safe) ** 2))
 
 
 def _last(n: int, d: int, variance: float, unit: float, safe: float) -> tuple[float, float]:
