@@ -135,7 +135,7 @@ class Whitening:
             values, vectors = np.linalg.eigh(noisy)
             widened = (np.maximum(values, 0.0) + hidden + clip**2 * rounded_square(frame.rounding)) / low
             self._turn(frame, vectors, widened)
-            applied = Ellipsoid(as_tuple(self.centre), self.whitener).whitener
+            applied = self._frame(1.0).whitener
             larger = float(np.linalg.norm(np.linalg.solve(self.whitener.T, applied.T), 2))
             self.whitener /= max(larger, 1.0) ** 2 * (1 + 2.0**-10)  # rounded to integers it must not exceed what is proved
 

@@ -16,18 +16,15 @@ from dpcov.curator import Curator
 from dpcov.mechanisms.means.common import (
     Origin,
     as_tuple,
-    ask_count,
-    check_affordable,
     checked_covariance,
     checked_origin,
     checked_postprocess,
-    left_after_count,
+    release_sum,
 )
 from dpcov.mechanisms.means.rounds import TAIL
 from dpcov.mechanisms.shares import by_way_of_rho
 from dpcov.privacy.budget import Budget
 from dpcov.release import Release
-from dpcov.statistics.calibrated import noise_for
 from dpcov.statistics.frames import Ball
 from dpcov.statistics.moments import Sum
 
@@ -60,9 +57,4 @@ def clipped(
         known = checked_covariance(covariance, curator.d)
         reach = math.sqrt(float(np.linalg.eigvalsh(known)[-1])) * gaussian_norm(curator.d, TAIL)
     total = Sum(Ball(as_tuple(point), curator.grid.row_norm + reach), curator.d)
-    left = left_after_count(curator, whole)
-    check_affordable(curator, (total, left))
-    curator.hold(total, derive=False)  # read before anything is charged
-    ask_count(curator, whole)
-    curator.noisy(total, left, noise=noise_for(left))
-    return curator.release("mean", "clipped", postprocess=chosen)
+    return release_sum(curator, whole, total, "clipped", chosen)

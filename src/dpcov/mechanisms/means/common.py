@@ -16,6 +16,7 @@ from dpcov.errors import ParameterError, check_choice, check_real, shown
 from dpcov.estimate_framed import frame_of
 from dpcov.linalg import into_ball
 from dpcov.privacy.budget import ZCDP, PureDP
+from dpcov.release import Release
 from dpcov.statistics.calibrated import calibrated, noise_for
 from dpcov.statistics.frames import LARGEST, Ball
 from dpcov.statistics.measure import Measure
@@ -133,6 +134,16 @@ def left_after_count(curator: Curator, budget: PureDP | ZCDP) -> PureDP | ZCDP:
         return budget
     check_affordable(curator, (Count(), budget.share(COUNT_SHARE)))
     return budget.share(1 - COUNT_SHARE)
+
+
+def release_sum(curator: Curator, budget: PureDP | ZCDP, total: Sum, mechanism: str, postprocess: str) -> Release:
+    """Ask for one sum, and for n where it is private, and release both."""
+    left = left_after_count(curator, budget)
+    check_affordable(curator, (total, left))
+    curator.hold(total, derive=False)  # read before anything is charged
+    ask_count(curator, budget)
+    curator.noisy(total, left, noise=noise_for(left))
+    return curator.release("mean", mechanism, postprocess=postprocess)
 
 
 def as_tuple(point: Floats) -> tuple[float, ...]:

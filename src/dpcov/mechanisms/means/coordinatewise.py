@@ -17,18 +17,15 @@ from dpcov.mechanisms.means.common import (
     Floats,
     Origin,
     as_tuple,
-    ask_count,
-    check_affordable,
     checked_covariance,
     checked_origin,
     checked_postprocess,
-    left_after_count,
+    release_sum,
 )
 from dpcov.mechanisms.means.rounds import TAIL
 from dpcov.mechanisms.shares import by_way_of_rho
 from dpcov.privacy.budget import Budget
 from dpcov.release import Release
-from dpcov.statistics.calibrated import noise_for
 from dpcov.statistics.frames import Box
 from dpcov.statistics.moments import Sum
 
@@ -59,12 +56,7 @@ def coordinatewise(
     if covariance is not None:
         halves = halves + deviations(covariance, curator.d) * gaussian_norm(1, TAIL)
     total = Sum(Box(as_tuple(point), as_tuple(halves)), curator.d)
-    left = left_after_count(curator, whole)
-    check_affordable(curator, (total, left))
-    curator.hold(total, derive=False)  # read before anything is charged
-    ask_count(curator, whole)
-    curator.noisy(total, left, noise=noise_for(left))
-    return curator.release("mean", "coordinatewise", postprocess=chosen)
+    return release_sum(curator, whole, total, "coordinatewise", chosen)
 
 
 def deviations(covariance: ArrayLike, d: int) -> Floats:
