@@ -1,10 +1,10 @@
-"""``dpcov release --dry-run``: everything but reading, spending and writing."""
+"""``dpcov release --dry-run`` and ``dpcov mean --dry-run``: everything but reading, spending and writing."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -56,19 +56,66 @@ def dry_run(
         postprocess=postprocess,
         options=settings,
     )
-    matrix_bytes = 8 * (planned.d + center) ** 2
+    _tell(data, planned, public_n, 8 * (planned.d + center) ** 2, as_json)
+
+
+def dry_run_mean(
+    data: str,
+    *,
+    budget: Budget,
+    mechanism: str,
+    options: Mapping[str, Any],
+    radius: float | None,
+    schema: Schema | None,
+    columns: list[str] | None,
+    neighbors: str,
+    postprocess: str | None,
+    seed: int | None,
+    as_json: bool,
+    origin: Any = 0.0,
+) -> None:
+    """Open the table for its names and types, rehearse the mechanism without data, and say what a mean would cost."""
+    from dpcov.cli.rehearsal import Shape, rehearse
+    from dpcov.mechanisms import MECHANISMS
+    from dpcov.prepare import checked_grid, in_encoded_units
+    from dpcov.privacy.bits import SeededBits
+    from dpcov.sources.opening import open_source
+
+    if seed is not None:
+        SeededBits(seed)  # refuses what is no seed
+    grid = checked_grid(radius, schema, neighbors, False, name="radius")
+    source = open_source(data, columns, schema, True)
+    public_n = source.known_n if neighbors == "replace" else None
+    planned = rehearse(
+        MECHANISMS["mean"][mechanism],
+        Shape(source.feature_names, source.schema, public_n),
+        budget,
+        row_norm=grid.row_norm,
+        neighbors=neighbors,
+        postprocess=postprocess,
+        options={**in_encoded_units({**options, "origin": origin}, source.schema, True)},
+    )
+    _tell(data, planned, public_n, 8 * planned.d, as_json)
+
+
+def _tell(data: str, planned: Release, public_n: int | None, matrix_bytes: int, as_json: bool) -> None:
     if as_json:
         click.echo(_json_text(planned, public_n, matrix_bytes))
     else:
         _print(data, planned, public_n, matrix_bytes)
 
 
-def _json_text(planned: Release, public_n: int | None, matrix_bytes: int) -> str:
-    from dpcov.cli.estimates import known_error
+def _is_found_on_the_way(planned: Release) -> bool:
+    """Whether the noise depends on what earlier answers say."""
     from dpcov.estimate_framed import is_framed
 
-    framed = is_framed(planned)  # then it depends on what the rounds find
-    error = None if framed else known_error(planned)
+    return is_framed(planned) and planned.mechanism not in ("clipped", "coordinatewise")
+
+
+def _json_text(planned: Release, public_n: int | None, matrix_bytes: int) -> str:
+    from dpcov.cli.estimates import known_error
+
+    error = None if _is_found_on_the_way(planned) else known_error(planned)
     known = {"expected_error": error} if public_n is not None else {}
     record = {
         "dry_run": True,
@@ -93,7 +140,6 @@ def _json_text(planned: Release, public_n: int | None, matrix_bytes: int) -> str
 def _print(data: str, planned: Release, public_n: int | None, matrix_bytes: int) -> None:
     from dpcov.cli.estimates import error_line
     from dpcov.cli.text import console, printable, spends_table
-    from dpcov.estimate_framed import is_framed
 
     out = console()
     out.print("Dry run: only names and types were read; nothing is spent, nothing is written.")
@@ -104,11 +150,11 @@ def _print(data: str, planned: Release, public_n: int | None, matrix_bytes: int)
     auto = " (chosen by auto)" if planned.requested == "auto" else ""
     out.print(f"Mechanism: {planned.mechanism}{auto}, postprocess {planned.postprocess}; neighbours: {planned.neighbors}.")
     out.print(spends_table(planned, title="would be asked"))
-    if is_framed(planned):
+    if _is_found_on_the_way(planned):
         out.print("Expected error: it depends on what the rounds find, as do prices, and their number where n is not known.")
     else:
         out.print(error_line(planned, known_n=public_n is not None), soft_wrap=True)
-    if planned.answer("radius") is not None:
+    if planned.answer("radius") is not None and planned.kind == "covariance":
         out.print("How the budget is split depends on the number of rows and on the radius; here a radius just below row_norm.")
     if matrix_bytes > GIGABYTE:
         out.print(f"Memory: each matrix of the release takes {matrix_bytes / GIGABYTE:.1f} GB, and several are needed at once.")

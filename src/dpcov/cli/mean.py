@@ -33,6 +33,7 @@ Example:
 @neighbors_option
 @click.option("--seed", type=int, metavar="NUMBER", help="For tests and papers only: the release is then NOT private.")
 @click.option("--force", is_flag=True, help="Overwrite an existing output.")
+@click.option("--dry-run", is_flag=True, help="Check everything and list the questions; spend and write nothing.")
 @click.option("--quiet", is_flag=True, help="Print no progress and no summary.")
 @json_option
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Where to write the release (JSON).")
@@ -45,6 +46,7 @@ def mean(
     option: tuple[str, ...],
     columns: str | None,
     force: bool,
+    dry_run: bool,
     quiet: bool,
     as_json: bool,
     output: str | None,
@@ -60,7 +62,7 @@ def mean(
 
     if (radius is None) == (schema is None):
         raise click.UsageError("give --radius or --schema, and not both")
-    if quiet and not as_json and output is None:
+    if quiet and not as_json and output is None and not dry_run:
         raise click.UsageError("give --output FILE with --quiet: the mean would be paid for and not be seen")
     inputs = (data,) if schema is None else (data, schema)
     target = None if output is None else checked_output(output, force, inputs)
@@ -72,9 +74,13 @@ def mean(
     if origin is not None:
         settings["origin"] = read_numbers(origin, "--origin")
     checked_mechanism("mean", settings["mechanism"], options)
-    made = _made(
-        data, quiet or as_json, radius=radius, schema=read_schema(schema), columns=read_columns(columns), **settings, **options
-    )
+    settings |= {"radius": radius, "schema": read_schema(schema), "columns": read_columns(columns)}
+    if dry_run:
+        from dpcov.cli.dry_run import dry_run_mean
+
+        dry_run_mean(data, options=options, as_json=as_json, **settings)
+        return
+    made = _made(data, quiet or as_json, **settings, **options)
     if target is not None:
         save(made, target, force)
     tell(made, output, quiet=quiet, as_json=as_json)
