@@ -10,7 +10,7 @@ from dpcov.curator import Curator
 from dpcov.errors import ParameterError
 from dpcov.mechanisms import checked_mechanism
 from dpcov.mechanisms.means.common import Origin
-from dpcov.prepare import check_budget, checked_grid, in_encoded_units, prepared_source, public_encoding
+from dpcov.prepare import about_midpoints, check_budget, checked_grid, in_encoded_units, prepared_source, public_encoding
 from dpcov.privacy.bits import Bits, SeededBits, SystemBits
 from dpcov.privacy.budget import Budget
 from dpcov.release import Release
@@ -94,7 +94,7 @@ def covariance(
     run = checked_mechanism("covariance", mechanism, options)
     grid, options = public_encoding(mechanism, row_norm, schema, neighbors, center, options)
     bits: Bits = SystemBits() if seed is None else SeededBits(seed)
-    about = center or options.get("centring") in ("mean", "pairs")
+    about = about_midpoints(center, options)
     source = prepared_source(open_source(data, columns, schema, about, progress), neighbors, options)
     settings = in_encoded_units(options, source.schema, about)
     return run(Curator(source, grid, budget, neighbors, bits), budget, postprocess=postprocess, **settings)

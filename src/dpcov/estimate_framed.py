@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from dpcov.answer import Answer
 from dpcov.errors import ReleaseError
-from dpcov.estimate import Released
+from dpcov.estimate import Released, noisy_moment
 from dpcov.frame import Frame
-from dpcov.linalg import from_spectrum, into_ball, unpack
+from dpcov.linalg import from_spectrum, into_ball
+from dpcov.privacy.noise import NoiseLaw
 
 Floats = NDArray[np.float64]
 
@@ -53,12 +54,12 @@ def framed_mean(release: Released) -> Floats:
         mean = frame_of(answer).point(answer.values / release.n * strength)
     if release.postprocess == "none":
         return mean
-    return into_ball(mean, framed_origin(release), release.row_norm)
+    return into_ball(mean, first_frame(release).centre, release.row_norm)
 
 
-def framed_origin(release: Released) -> Floats:
-    """Return the public point that the first question was about."""
-    return frame_of(next(answer for answer in release.answers if answer.frame is not None)).centre
+def first_frame(release: Released) -> Frame:
+    """Return the public coordinates that the first question was about."""
+    return next(answer.frame for answer in release.answers if answer.frame is not None)
 
 
 def _middle(quantiles: list[Answer], d: int) -> Floats:
@@ -83,7 +84,7 @@ def framed_moments(release: Released) -> tuple[Floats, Floats]:
 def framed_second_moment(release: Released) -> tuple[Floats, Floats]:
     """Return the mean (zeros where none was asked for) and the raw covariance in the coordinates of the last frame."""
     answer = last_answer(release, "second moment")
-    noisy = coordinate_moments(answer, release.n, release.d) * given_back(release, answer)
+    noisy = noisy_moment(answer, release.d, release.n)[0] * given_back(release, answer)
     if not release.center:
         return np.zeros(release.d), noisy
     told = last_answer(release, "sum")
@@ -103,17 +104,12 @@ def given_back(release: Released, moment: Answer) -> float:
 
 def _within_bounds(release: Released, covariance: Floats) -> Floats:
     """Return the covariance between the public bounds: its eigenvalues relative to the upper one in [1/condition, 1]."""
-    first = frame_of(next(answer for answer in release.answers if answer.frame is not None))
+    first = first_frame(release)
     whitener = first.extent * first.deviations
     values, vectors = np.linalg.eigh(whitener @ covariance @ whitener.T)
     inside = np.clip(values, 1 / float(release.options["condition"]), 1.0)
     back = np.linalg.inv(whitener) @ vectors
     return np.asarray((back * inside) @ back.T)
-
-
-def coordinate_moments(answer: Answer, n: int, d: int) -> Floats:
-    """Return the raw noisy second moment in the coordinates of the answer's frame."""
-    return unpack(answer.values, d) / n
 
 
 def positive_part(matrix: Floats) -> Floats:
@@ -142,4 +138,9 @@ def rounded_square(rounding: float) -> float:
 
 def noise_deviation(answer: Answer, n: int) -> float:
     """Return the standard deviation of the noise of one diagonal entry, or of one coordinate, in the frame's units."""
-    return math.sqrt(answer.noise.spread().diagonal_variance) * 2.0**-answer.unit_bits / n
+    return law_deviation(answer.noise, answer.unit_bits) / n
+
+
+def law_deviation(law: NoiseLaw, unit_bits: int) -> float:
+    """Return the standard deviation of one diagonal entry, or of one coordinate, in units of rows of norm 1."""
+    return math.sqrt(law.spread().diagonal_variance) * 2.0**-unit_bits

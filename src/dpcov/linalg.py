@@ -90,6 +90,26 @@ def project_simplex(values: NDArray[np.float64], total: float) -> NDArray[np.flo
     return np.asarray(projected * min(1.0, total / projected.sum()))  # the last digits of a large sum may be lost
 
 
+def as_numbers(value: object) -> NDArray[np.float64] | None:
+    """Return a number, or lists of them, as an array; None for anything else: text, truth values, ragged lists."""
+    try:
+        found = np.asarray(value)
+    except ValueError:
+        return None
+    return found.astype(np.float64) if found.dtype.kind in "iuf" else None
+
+
+def is_positive_definite(matrix: NDArray[np.float64], *, smallest: float, least: float) -> bool:
+    """Whether a square matrix is symmetric, with roots of its diagonal above ``smallest`` and, scaled by them, eigenvalues
+    above ``least``.
+    """  # noqa: D205 - one sentence
+    scales = np.sqrt(np.maximum(matrix.diagonal(), 0.0))
+    if not scales.min() > smallest:
+        return False
+    scaled = matrix / np.outer(scales, scales)
+    return bool(np.allclose(scaled, scaled.T, rtol=0, atol=1e-9) and np.linalg.eigvalsh(scaled)[0] > least)
+
+
 def whitener_of(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return a W with W Σ Wᵀ = 1 for a positive definite Σ, whatever the units of its columns."""
     scales = np.sqrt(matrix.diagonal())

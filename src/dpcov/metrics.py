@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpcov.errors import ParameterError
-from dpcov.linalg import whitener_of
+from dpcov.linalg import as_numbers, is_positive_definite, whitener_of
 
 Floats = NDArray[np.float64]
 
@@ -101,19 +101,14 @@ def _vector(name: str, value: ArrayLike, like: ArrayLike | None = None) -> Float
 
 
 def _numbers(name: str, value: ArrayLike) -> Floats:
-    try:
-        found = np.asarray(value)
-    except ValueError:  # ragged lists
-        found = np.asarray("")
-    if found.dtype.kind not in "iuf" or not np.isfinite(found).all():
+    found = as_numbers(value)
+    if found is None or not np.isfinite(found).all():
         raise ParameterError(f"{name} must be finite numbers, got others. Hint: a list of numbers, or an array.")
-    return found.astype(np.float64)
+    return found
 
 
 def _whitener(name: str, covariance: ArrayLike) -> Floats:
     matrix = _matrix(name, covariance)
-    scales = np.sqrt(np.maximum(matrix.diagonal(), 0.0))
-    scaled = matrix / np.outer(scales, scales) if scales.min() > 0 else np.zeros_like(matrix)
-    if not np.allclose(scaled, scaled.T, rtol=0, atol=1e-9) or np.linalg.eigvalsh(scaled)[0] <= 1e-14:
+    if not is_positive_definite(matrix, smallest=0.0, least=1e-14):
         raise ParameterError(f"{name} must be positive definite, got another. Hint: leave out columns that do not vary.")
     return whitener_of(matrix)

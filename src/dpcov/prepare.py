@@ -48,6 +48,11 @@ def public_encoding(
     return replace(grid, center=False), {**options, "centring": centring}
 
 
+def about_midpoints(center: bool, options: Mapping[str, Any]) -> bool:
+    """Whether a schema is to encode columns about their midpoints: where a mean is found, or falls out."""
+    return center or options.get("centring") in ("mean", "pairs")
+
+
 def prepared_source(source: Source, neighbors: str, options: Mapping[str, Any]) -> Source:
     """Return the source, or that of differences of its rows where pairs are wanted."""
     return PairedSource(source, neighbors) if options.get("centring") == "pairs" else source

@@ -20,7 +20,7 @@ from dpcov.answer import Answer, Spend
 from dpcov.centring import SCALE_SQUARED, mean_and_covariance
 from dpcov.errors import ReleaseError
 from dpcov.estimate import encoded
-from dpcov.estimate_framed import framed_error, framed_mean, framed_moments, framed_origin, is_framed
+from dpcov.estimate_framed import first_frame, framed_error, framed_mean, framed_moments, is_framed
 from dpcov.options import Option
 from dpcov.privacy.budget import Budget
 from dpcov.privacy.noise import NoiseLaw
@@ -154,7 +154,7 @@ class Release:
 
     def _about_zero(self) -> Floats:
         """Return the second moment of rows that were taken to have a public mean."""
-        origin = self._units * framed_origin(self)
+        origin = self._units * first_frame(self).centre
         return _frozen(self.covariance + np.outer(origin, origin)) if origin.any() else self.covariance
 
     @cached_property

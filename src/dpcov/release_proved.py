@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.bounds import COVARIANCE_EVENTS, MEAN_EVENTS, covariance_bounds, gaussian_norm, mean_radius, round_beta
-from dpcov.estimate_framed import coordinate_moments, frame_of, noise_deviation, rounded_square
+from dpcov.estimate import noisy_moment
+from dpcov.estimate_framed import frame_of, noise_deviation, rounded_square
 from dpcov.frame import Frame
 from dpcov.release import Release
 from dpcov.statistics.frames import of_frame
@@ -48,7 +49,7 @@ def check_proved_covariance(release: Release) -> None:
         if low == 0 or frame.deviations < gaussian_norm(release.d, part / release.n) * (1 - SLACK):
             refuse("consistent", "fewer rows, or rows clipped closer, than its proof needs")
         if number < len(answers):
-            values, vectors = np.linalg.eigh(coordinate_moments(answer, release.n, release.d))
+            values, vectors = np.linalg.eigh(noisy_moment(answer, release.d, release.n)[0])
             outer = (np.maximum(values, 0.0) + hidden + rounded_square(of_frame(frame).rounding)) / low
             turned = _whitener(frame_of(answers[number])) @ frame.unwhitener @ vectors * np.sqrt(outer)
             if float(np.linalg.norm(turned, 2)) > 1 + SLACK:

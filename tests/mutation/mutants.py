@@ -378,7 +378,7 @@ MUTANTS = {
         by="tests/audit/test_clipped.py::TestReplay::test_no_pair_costs_more_than_was_charged",
     ),
     "an asymmetric score": mutant(
-        ("statistics/choices.py", "longer[1:] - self.rows)", "2 * (longer[1:] - self.rows))"),
+        ("statistics/choices.py", "running[1:] - rows)", "2 * (running[1:] - rows))"),
         by=(
             "tests/laws/test_choices.py::TestQuantile::test_one_row_moves_each_score_by_at_most_one",
             "tests/audit/test_clipped.py::TestReplay::test_no_pair_costs_more_than_was_charged",
@@ -387,8 +387,8 @@ MUTANTS = {
     "a score that is not cut at zero": mutant(
         (
             "statistics/choices.py",
-            "np.minimum(np.minimum(self.rows - longer[:-1], longer[1:] - self.rows), 0)",
-            "np.minimum(self.rows - longer[:-1], longer[1:] - self.rows)",
+            "np.minimum(np.minimum(rows - running[:-1], running[1:] - rows), 0)",
+            "np.minimum(rows - running[:-1], running[1:] - rows)",
         ),
         by="tests/laws/test_choices.py::TestQuantile::test_a_score_is_minus_the_rows_in_the_wrong_place",
     ),

@@ -197,7 +197,7 @@ COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     ),
     "a count charged before the checks of a mean": (
         [
-            ("mechanisms/means/coinpress.py", "    unit = Sum(Ball(", COUNT + "    unit = Sum(Ball("),
+            ("mechanisms/means/coinpress.py", "    unit = Sum(unit_ball(", COUNT + "    unit = Sum(unit_ball("),
             ("mechanisms/means/coinpress.py", COUNT + "    noise = sum_noise", "    noise = sum_noise"),
         ],
         (REFUSED + "test_nothing_is_charged_on_an_error[coinpress-{'covariance': 1.0}]",),
@@ -206,8 +206,8 @@ COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         [
             (
                 "mechanisms/means/unknown_scale.py",
-                "    unit = Sum(Ball(",
-                COUNT.replace("whole", "budget") + "    unit = Sum(Ball(",
+                "    unit = Sum(unit_ball(",
+                COUNT.replace("whole", "budget") + "    unit = Sum(unit_ball(",
             ),
             ("mechanisms/means/unknown_scale.py", COUNT.replace("whole", "budget") + "    state = ", "    state = "),
         ],

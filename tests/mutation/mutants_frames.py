@@ -123,9 +123,9 @@ PLANTED: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "a rank of the wrong sign": (
         [
             (
-                "statistics/bins.py",
-                "np.minimum(self.rows - below[:-1], below[1:] - self.rows)",
-                "np.minimum(below[:-1] - self.rows, self.rows - below[1:])",
+                "statistics/choices.py",
+                "np.minimum(rows - running[:-1], running[1:] - rows)",
+                "np.minimum(running[:-1] - rows, rows - running[1:])",
             )
         ],
         (
@@ -134,7 +134,7 @@ PLANTED: dict[str, tuple[Edits, tuple[str, ...]]] = {
         ),
     ),
     "a rank that counts a row twice": (
-        [("statistics/bins.py", "below[1:] - self.rows)", "2 * (below[1:] - self.rows))")],
+        [("statistics/choices.py", "running[1:] - rows)", "2 * (running[1:] - rows))")],
         (
             BINS + "TestRank::test_one_row_moves_each_score_by_at_most_one",
             AUDIT + "TestMeans::test_pairs_cost_what_was_charged_and_no_more[symq-pure-replace]",

@@ -35,14 +35,14 @@ def dry_run(
     """Open the table for its names and types, rehearse the mechanism without data, and say what a release would do."""
     from dpcov.cli.rehearsal import Shape, rehearse
     from dpcov.mechanisms import MECHANISMS
-    from dpcov.prepare import in_encoded_units, prepared_source, public_encoding
+    from dpcov.prepare import about_midpoints, in_encoded_units, prepared_source, public_encoding
     from dpcov.privacy.bits import SeededBits
     from dpcov.sources.opening import open_source
 
     if seed is not None:
         SeededBits(seed)  # refuses what is no seed
     grid, settings = public_encoding(mechanism, row_norm, schema, neighbors, center, options)
-    about = center or settings.get("centring") in ("mean", "pairs")
+    about = about_midpoints(center, settings)
     source = prepared_source(open_source(data, columns, schema, about), neighbors, settings)
     settings = in_encoded_units(settings, source.schema, about)
     public_n = source.known_n if neighbors == "replace" else None  # under add-remove n is private, also here
@@ -93,7 +93,7 @@ def dry_run_mean(
         row_norm=grid.row_norm,
         neighbors=neighbors,
         postprocess=postprocess,
-        options={**in_encoded_units({**options, "origin": origin}, source.schema, True)},
+        options=in_encoded_units({**options, "origin": origin}, source.schema, True),
     )
     _tell(data, planned, public_n, 8 * planned.d, as_json)
 

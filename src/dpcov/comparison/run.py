@@ -16,7 +16,7 @@ from dpcov.curator import Curator
 from dpcov.errors import ParameterError, shown
 from dpcov.mechanisms import MECHANISMS, Mechanism, checked_mechanism
 from dpcov.option_text import read_mechanism
-from dpcov.prepare import check_budget, checked_grid, in_encoded_units, prepared_source, public_encoding
+from dpcov.prepare import check_budget, checked_grid, in_encoded_units, public_encoding
 from dpcov.privacy.bits import SeededBits
 from dpcov.privacy.budget import ZCDP, Budget
 from dpcov.privacy.noise import NoiseLaw
@@ -94,8 +94,13 @@ def compare(
     SeededBits(seed)  # refuses what is no seed
     report = progress or _silent
     source = open_source(data, columns, schema, center, lambda _: report(None))
-    rehearsal = ArraySource(np.zeros((4, source.d)))  # the real mechanisms refuse what they do not serve, before rows are read
-    served = {(entry, budget) for entry in entries for budget in wanted if entry.serves(rehearsal, budget, neighbors)}
+    rehearsal = ArraySource(np.zeros((2, source.d)))  # the real mechanisms refuse what they do not serve, before rows are read
+    served = {
+        (entry, budget)
+        for entry in entries
+        for budget in wanted
+        if entry.release(_Quiet(rehearsal, entry.grid, budget, neighbors, SeededBits(0)), None) is not None
+    }
     bench = _Bench(KeptSource(source), grid, neighbors, range(seed, seed + runs))
     ticks = itertools.count(1)
     report(0.0)
@@ -118,14 +123,6 @@ class _Entry:
     run: Mechanism
     grid: Grid
     options: dict[str, Any]
-
-    def serves(self, source: ArraySource, budget: Budget, neighbors: str) -> bool:
-        """Whether the mechanism serves a budget, tried without noise on made-up rows."""
-        try:
-            rows = prepared_source(source, neighbors, self.options)
-        except ParameterError:
-            return False
-        return self.release(_Quiet(rows, self.grid, budget, neighbors, SeededBits(0)), None) is not None
 
     def release(self, curator: Curator, schema: Schema | None) -> Release | None:
         """Return a release; None where the mechanism does not serve the budget or the rows. A wrong option is refused."""
@@ -172,8 +169,8 @@ class _Bench:
         """Release once per seed, and average the errors."""
         errors, ran = [], {}
         for seed in self._seeds:
-            source = prepared_source(self.source, self._neighbors, entry.options)
-            release = entry.release(Curator(source, entry.grid, budget, self._neighbors, SeededBits(seed)), self.source.schema)
+            curator = Curator(self.source, entry.grid, budget, self._neighbors, SeededBits(seed))
+            release = entry.release(curator, self.source.schema)
             if release is None:
                 return Cell(entry.label, budget)
             errors.append(self.error(release.covariance))

@@ -43,7 +43,8 @@ from dpcov.mechanisms.means.common import (
     checked_rounds,
     left_after_count,
 )
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget
+from dpcov.mechanisms.shares import by_way_of_rho
+from dpcov.privacy.budget import ZCDP, Budget
 from dpcov.release import Release
 from dpcov.release_framed import FINISHED
 
@@ -107,7 +108,7 @@ def coinpress(
     if centring == "pairs" and point.any():
         raise ParameterError("origin must be left out for pairs, got one. Hint: differences of rows have mean 0.")
     bounds = checked_bounds(upper, lower, curator.grid.row_norm, curator.d)
-    whole = _by_way_of_rho(budget)
+    whole = _checked_budget(budget)
     check_rereadable(curator, "rounds")
     reach = _checked_radius(curator, radius, centring)
     left = left_after_count(curator, whole)
@@ -133,12 +134,11 @@ def _check_enough_rows(curator: Curator, beta: float, rounds: int) -> None:
         raise ParameterError("data must have more rows for proved constants, got too few. Hint: constants='practical'.")
 
 
-def _by_way_of_rho(budget: Budget) -> ZCDP:
-    if isinstance(budget, ApproxDP):
-        return budget.to_zcdp()
-    if not isinstance(budget, ZCDP):
+def _checked_budget(budget: Budget) -> ZCDP:
+    whole = by_way_of_rho(budget)
+    if not isinstance(whole, ZCDP):
         raise ParameterError(f"budget of mechanism 'coinpress' must be ZCDP or ApproxDP, got {budget!r}. Hint: ZCDP(0.5).")
-    return budget
+    return whole
 
 
 def _checked_radius(curator: Curator, radius: float | None, centring: str) -> float:

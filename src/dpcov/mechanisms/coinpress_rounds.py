@@ -154,9 +154,3 @@ def _error(n: int, d: int, noise: float, lost: float) -> float:
 def proved_clip(n: int, d: int, beta: float) -> float:
     """Return γ: no row of N(0, C) with C ⪯ 1 is longer, but for a probability beta."""
     return gaussian_norm(d, beta / n)
-
-
-def smallest_share(rounds: int | None) -> Fraction:
-    """Return the smallest share that a round can have, whatever n is."""
-    count = MOST_ROUNDS if rounds is None else rounds
-    return min(shares_of(count, max(LAST_SHARES)))

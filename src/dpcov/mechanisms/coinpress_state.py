@@ -10,24 +10,26 @@ import numpy as np
 from dpcov.bounds import COVARIANCE_EVENTS, covariance_bounds, gaussian_norm, mean_radius, round_beta
 from dpcov.curator import Curator
 from dpcov.errors import ParameterError
-from dpcov.estimate_framed import coordinate_moments, noise_deviation, rounded_square
+from dpcov.estimate import noisy_moment
+from dpcov.estimate_framed import noise_deviation, rounded_square
 from dpcov.linalg import into_ball
 from dpcov.mechanisms.coinpress_bounds import Bounds
 from dpcov.mechanisms.coinpress_rounds import (
     FEW_COLUMNS,
+    LAST_SHARES,
     MARGIN,
+    MOST_ROUNDS,
     SCALE_SHARE,
     Plan,
     Rule,
     plan,
     proved_clip,
-    smallest_share,
 )
-from dpcov.mechanisms.means.common import Floats, Noise, as_tuple, check_affordable, sum_noise
-from dpcov.mechanisms.means.rounds import TAIL, safe_clip
+from dpcov.mechanisms.means.common import Floats, Noise, as_tuple, check_affordable, sum_noise, unit_ball, unit_noise
+from dpcov.mechanisms.means.rounds import TAIL, safe_clip, smallest_share
 from dpcov.privacy.budget import ZCDP
-from dpcov.statistics.calibrated import GAUSSIAN, calibrated
-from dpcov.statistics.frames import Ball, Ellipsoid
+from dpcov.statistics.calibrated import GAUSSIAN
+from dpcov.statistics.frames import Ellipsoid
 from dpcov.statistics.measure import Measure
 from dpcov.statistics.moments import SecondMoment, Sum
 from dpcov.statistics.norms import Trace
@@ -183,7 +185,7 @@ class Whitening:
         """Ask for the second moment of whitened rows; return it with the deviation of its noise, in whitened units."""
         answer = self.curator.noisy(SecondMoment(frame, self.d), budget, noise=GAUSSIAN)
         unit = frame.deviations**2
-        return coordinate_moments(answer, self.n, self.d) * unit, noise_deviation(answer, self.n) * unit
+        return noisy_moment(answer, self.d, self.n)[0] * unit, noise_deviation(answer, self.n) * unit
 
     def _mean(self, budget: ZCDP, frame: Ellipsoid) -> tuple[Floats, float]:
         """Ask for the mean of rows in a frame; return it with the deviation of its noise, in whitened units."""
@@ -223,17 +225,15 @@ class Whitening:
 
     def _unit(self, kind: type[SecondMoment] | type[Trace], budget: ZCDP) -> float:
         """Return the deviation of the noise on the diagonal, or on a trace, of sums over rows of norm 1."""
-        measure = kind(Ball((0.0,) * self.d, 1.0), self.d)  # as much as in any ellipsoid
-        law = calibrated(measure, budget, self.curator.neighbors, GAUSSIAN)
-        return math.sqrt(law.spread().diagonal_variance) * 2.0**-measure.unit_bits
+        return unit_noise(self.curator, kind(unit_ball(self.d), self.d), budget)  # as much as in any ellipsoid
 
 
 def check_whitening(curator: Curator, budget: ZCDP, bounds: Bounds, origin: Floats, radius: float, rounds: int | None) -> None:
     """Refuse what could not be carried out, whatever n is: before anything is charged."""
     if radius * float(np.linalg.norm(bounds.whitener, 2)) > MOST_DEVIATIONS:
         raise ParameterError(f"radius must be at most {MOST_DEVIATIONS:g} deviations of upper, got more. Hint: a larger upper.")
-    unit = Ball((0.0,) * curator.d, 1.0)
-    least = budget.share((1 - APPROACH_SHARE) * smallest_share(rounds)).share(GUARD_SHARE)
+    unit = unit_ball(curator.d)
+    least = budget.share((1 - APPROACH_SHARE) * smallest_share(rounds, MOST_ROUNDS, max(LAST_SHARES))).share(GUARD_SHARE)
     approach = budget.share(APPROACH_SHARE / MOST_APPROACHES)
     asked: list[tuple[Measure, ZCDP]] = [
         (Sum(unit, curator.d), least),

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError
-from dpcov.statistics.choices import Quantile, check_rows, outside
+from dpcov.statistics.choices import Quantile, check_rows, outside, rank_scores
 from dpcov.statistics.frames import Box
 from dpcov.statistics.measure import Integers, Part, Rows
 from dpcov.statistics.moments import ADD_REMOVE, EXACT, REPLACE
@@ -102,7 +102,7 @@ class Rank:
     def scores(self, counts: Integers) -> Integers:
         """Return −max(Nₖ − M, M − Nₖ₊₁, 0), Nₖ rows below bin k: how many rows must change before it is the bin."""
         below = outside(counts.reshape(self.bins.d, self.bins.count)[self.column])
-        return np.asarray(np.minimum(np.minimum(self.rows - below[:-1], below[1:] - self.rows), 0))
+        return rank_scores(below, self.rows)
 
     @property
     def weights(self) -> Integers:

@@ -34,6 +34,11 @@ def outside(counts: Integers) -> Integers:
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
 
 
+def rank_scores(running: Integers, rows: int) -> Integers:
+    """Return −max(Nₖ − M, M − Nₖ₊₁, 0) for running counts N: how many rows must change before the M-th lies in bin k."""
+    return np.asarray(np.minimum(np.minimum(rows - running[:-1], running[1:] - rows), 0))
+
+
 @dataclass(frozen=True)
 class Quantile:
     """Which radius, of each ``every``-th, has about ``rows`` rows outside.
@@ -63,7 +68,7 @@ class Quantile:
     def scores(self, counts: Integers) -> Integers:
         """Return −max(Nₖ − M, M − Nₖ₊₁, 0): how many rows must change before τₖ is the M-th largest norm's."""
         longer = np.append(outside(counts)[: -1 : self.every], counts.sum())
-        return np.asarray(np.minimum(np.minimum(self.rows - longer[:-1], longer[1:] - self.rows), 0))
+        return rank_scores(longer, self.rows)
 
     @property
     def weights(self) -> Integers:

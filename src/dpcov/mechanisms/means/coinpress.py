@@ -44,6 +44,7 @@ from dpcov.mechanisms.means.common import (
     left_after_count,
     moved,
     sum_noise,
+    unit_ball,
 )
 from dpcov.mechanisms.means.rounds import Plan, plan, smallest_share
 from dpcov.mechanisms.means.unknown_scale import ask_unknown_scale
@@ -111,7 +112,7 @@ def coinpress(
     known = checked_covariance(covariance, curator.d)
     radius = _in_deviations(curator, known)
     left = left_after_count(curator, whole)
-    unit = Sum(Ball((0.0,) * curator.d, 1.0), curator.d)
+    unit = Sum(unit_ball(curator.d), curator.d)
     check_affordable(curator, (unit, left.share(smallest_share(count))))
     check_two_rows(curator, read=True)
     ask_count(curator, whole)

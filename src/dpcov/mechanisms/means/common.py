@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from dpcov.answer import Answer
 from dpcov.curator import Curator
 from dpcov.errors import ParameterError, check_choice, check_real, shown
-from dpcov.estimate_framed import frame_of
-from dpcov.linalg import into_ball
+from dpcov.estimate_framed import frame_of, law_deviation
+from dpcov.linalg import as_numbers, into_ball, is_positive_definite
 from dpcov.privacy.budget import ZCDP, PureDP
 from dpcov.release import Release
 from dpcov.statistics.calibrated import calibrated, noise_for
@@ -48,15 +48,6 @@ def checked_origin(curator: Curator, origin: object) -> Floats:
     return np.array(np.broadcast_to(point, (curator.d,)))
 
 
-def as_numbers(value: object) -> Floats | None:
-    """Return a number, or lists of them, as an array; None for anything else: text, truth values, ragged lists."""
-    try:
-        found = np.asarray(value)
-    except ValueError:
-        return None
-    return found.astype(np.float64) if found.dtype.kind in "iuf" else None
-
-
 def checked_covariance(covariance: ArrayLike, d: int, name: str = "covariance") -> Floats:
     """Return a public positive definite matrix: a variance, a variance for each column, or a matrix."""
     rule = f"{name} must be a positive number, {d} of them, or a positive definite {d} by {d} matrix"
@@ -67,9 +58,7 @@ def checked_covariance(covariance: ArrayLike, d: int, name: str = "covariance") 
     matrix = np.diag(np.broadcast_to(given, (d,))) if given.shape in ((), (d,)) else given
     if matrix.shape != (d, d) or not np.all(np.abs(matrix) <= LARGEST):
         raise ParameterError(f"{rule}, got {shown(covariance)}. Hint: {hint}.")
-    scales = np.sqrt(np.maximum(np.diag(matrix), 0.0))
-    scaled = matrix / np.outer(scales, scales) if scales.min() > 1 / LARGEST else np.zeros((d, d))
-    if not np.allclose(scaled, scaled.T, rtol=0, atol=1e-9) or np.linalg.eigvalsh(scaled)[0] < 1e-12:
+    if not is_positive_definite(matrix, smallest=1 / LARGEST, least=1e-12):
         raise ParameterError(f"{rule}, got {shown(covariance)}. Hint: {hint}.")
     return np.asarray((matrix + matrix.T) / 2)
 
@@ -111,9 +100,17 @@ class Noise:
 
 def sum_noise(curator: Curator, budget: PureDP | ZCDP) -> Noise:
     """Return the noise of sums over rows in a ball."""
-    total = Sum(Ball((0.0,) * curator.d, 1.0), curator.d)
-    law = calibrated(total, budget, curator.neighbors, noise_for(budget))
-    return Noise(budget, math.sqrt(law.spread().diagonal_variance) * 2.0**-total.unit_bits)
+    return Noise(budget, unit_noise(curator, Sum(unit_ball(curator.d), curator.d), budget))
+
+
+def unit_ball(d: int) -> Ball:
+    """Return the ball of rows of norm 1: noise is as large there as in any shape of that reach."""
+    return Ball((0.0,) * d, 1.0)
+
+
+def unit_noise(curator: Curator, measure: Measure, budget: PureDP | ZCDP) -> float:
+    """Return the deviation of the noise on one entry of a measure of rows of norm 1."""
+    return law_deviation(calibrated(measure, budget, curator.neighbors, noise_for(budget)), measure.unit_bits)
 
 
 def check_affordable(curator: Curator, *asked: tuple[Measure, PureDP | ZCDP]) -> None:

@@ -58,10 +58,9 @@ def safe_clip(r: float, d: int) -> float:
     return min(math.sqrt(r**2 + 2 * SIDEWAYS * r + tail**2), r + tail)
 
 
-def smallest_share(rounds: int | None) -> Fraction:
-    """Return the smallest share that a round can have, whatever n is."""
-    count = MOST_ROUNDS if rounds is None else rounds
-    return min(shares_of(count, max(LAST_SHARES)))
+def smallest_share(rounds: int | None, most: int = MOST_ROUNDS, last: Fraction = LAST_SHARES[-1]) -> Fraction:
+    """Return the smallest share that a round can have, whatever n is: of ``most`` where they are to be found."""
+    return min(shares_of(most if rounds is None else rounds, last))
 
 
 def shares_of(rounds: int, last: Fraction) -> tuple[Fraction, ...]:

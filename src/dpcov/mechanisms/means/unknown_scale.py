@@ -29,6 +29,7 @@ from dpcov.mechanisms.means.common import (
     left_after_count,
     moved,
     sum_noise,
+    unit_ball,
 )
 from dpcov.mechanisms.shares import STEPS
 from dpcov.privacy.budget import ZCDP, PureDP
@@ -152,7 +153,7 @@ class _Rounds:
 def ask_unknown_scale(curator: Curator, budget: PureDP | ZCDP, origin: Floats, rounds: int | None) -> tuple[int, float]:
     """Ask for everything; return how many sums were asked for, and how far the last one is to be believed."""
     left = left_after_count(curator, budget)
-    unit = Sum(Ball((0.0,) * curator.d, 1.0), curator.d)
+    unit = Sum(unit_ball(curator.d), curator.d)
     check_affordable(curator, (unit, left.share(_part(STEERING[type(left)].early))))
     check_two_rows(curator, read=True)
     ask_count(curator, budget)
