@@ -13,25 +13,31 @@ from typing import TYPE_CHECKING
 from dpcov._version import __version__
 
 if TYPE_CHECKING:
-    from dpcov.api import covariance, mean
+    from dpcov.api import covariance, mean, pca
     from dpcov.comparison import Comparison, compare
     from dpcov.errors import BudgetError, DpcovError, EngineError, ParameterError, ReleaseError, SchemaError
-    from dpcov.estimators import PrivateCovariance, PrivateMean
+    from dpcov.estimators import PrivateCovariance, PrivateMean, PrivatePCA
     from dpcov.mechanisms import MECHANISMS
     from dpcov.privacy.budget import ZCDP, ApproxDP, PureDP, compose
     from dpcov.release import Release
     from dpcov.release_file import load
     from dpcov.schema import Categorical, Ignored, Numeric, Schema
+    from dpcov.uses.convergence import convergence
+    from dpcov.uses.pca import PrincipalComponents
 
 _HOME = {
     "covariance": "api",
     "mean": "api",
+    "pca": "api",
     "compare": "comparison",
     "Comparison": "comparison",
     "load": "release_file",
     "MECHANISMS": "mechanisms",
     "PrivateCovariance": "estimators",
     "PrivateMean": "estimators",
+    "PrivatePCA": "estimators",
+    "PrincipalComponents": "uses.pca",
+    "convergence": "uses.convergence",
     "Release": "release",
     "Schema": "schema",
     "Numeric": "schema",
@@ -52,6 +58,7 @@ _HOME = {
 __all__ = [  # noqa: RUF022 - in the order people meet them
     "covariance",
     "mean",
+    "pca",
     "load",
     "Release",
     "compare",
@@ -67,6 +74,9 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "MECHANISMS",
     "PrivateCovariance",
     "PrivateMean",
+    "PrivatePCA",
+    "PrincipalComponents",
+    "convergence",
     "DpcovError",
     "ParameterError",
     "BudgetError",

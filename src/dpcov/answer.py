@@ -11,6 +11,8 @@ from dpcov.frame import Frame
 from dpcov.privacy.budget import Budget
 from dpcov.privacy.noise import NoiseLaw
 
+DIRECTION_BITS = 18  # directions are released as multiples of 2⁻¹⁸
+
 
 @dataclass(frozen=True, eq=False)
 class Answer:

@@ -172,3 +172,76 @@ def mean(
     source = open_source(data, columns, schema, True, progress)
     settings = in_encoded_units(options, source.schema, True)
     return run(Curator(source, grid, budget, neighbors, bits), budget, postprocess=postprocess, origin=origin, **settings)
+
+
+def pca(
+    data: object,
+    budget: Budget,
+    k: int,
+    *,
+    row_norm: float | None = None,
+    schema: Schema | None = None,
+    mechanism: str = "auto",
+    neighbors: str = REPLACE,
+    center: bool = False,
+    columns: Sequence[str | int] | None = None,
+    seed: int | None = None,
+    progress: Callable[[float | None], None] | None = None,
+    **options: Any,
+) -> Release:
+    """Release k principal components of the rows, once, under differential privacy.
+
+    Where the whole covariance is of use, too, `covariance` has principal components for free: ``release.pca(k)``. This function
+    spends all of the budget on the components.
+
+    Parameters
+    ----------
+    data : array, frame, path or anything with ``__arrow_c_stream__``
+        As in `covariance`.
+    budget : PureDP, ZCDP or ApproxDP
+        What may be spent.
+    k : int
+        How many components, fewer than there are columns.
+    row_norm, schema
+        Public bounds, as in `covariance`; exactly one of them. With a schema components are of the encoded columns.
+    mechanism : str
+        A name in ``dpcov.MECHANISMS["pca"]``; "auto" has a proof for every k.
+    center : bool
+        True: components of the centred rows; served by "auto", "wishart" and "gaussian". Else of the rows as they are, about 0.
+    neighbors, columns, seed
+        As in `covariance`.
+    progress : callable, optional
+        Called now and then while rows are read, or a long draw is made, with the fraction done or None.
+    **options
+        Of the mechanism.
+
+    Returns
+    -------
+    Release
+        Its ``components`` are orthonormal rows, ``explained`` the variance along them; ``release.pca()`` can transform rows.
+
+    Raises
+    ------
+    ParameterError, SchemaError
+        Before anything is spent; but for an empty stream, before any row is read.
+    EngineError
+        A file or stream cannot be read to its end. A first reading that fails costs nothing.
+
+    Privacy
+    -------
+    ``budget``, for the chosen neighbours and for any data whatsoever; "ppca" with k > 1 has it in a limit only, and says so.
+
+    Examples
+    --------
+    >>> import numpy as np, dpcov
+    >>> rows = np.full((10_000, 3), 0.5) * [1, 1, 0]
+    >>> release = dpcov.pca(rows, dpcov.PureDP(1), 1, row_norm=1, seed=0)
+    >>> release.components.round(1).tolist()
+    [[0.7, 0.7, 0.0]]
+    """
+    check_budget(budget)
+    grid = checked_grid(row_norm, schema, neighbors, center)
+    run = checked_mechanism("pca", mechanism, options)
+    bits: Bits = SystemBits() if seed is None else SeededBits(seed)
+    source = open_source(data, columns, schema, center, progress)
+    return run(Curator(source, grid, budget, neighbors, bits, progress), budget, k=k, **options)

@@ -11,37 +11,31 @@ Privacy of any use of a curator is adaptive composition of what it charged: docs
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcov._version import __version__
 from dpcov.answer import Answer, Spend
+from dpcov.drawing import Drawer
 from dpcov.errors import ParameterError, shown
 from dpcov.options import Option
-from dpcov.peeling import Peel
-from dpcov.privacy.bits import Bits
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.privacy.budget import ZCDP, Budget, PureDP
 from dpcov.privacy.calibrate import exponential_rate, sparse_vector_epsilon
 from dpcov.privacy.choice import MAX_RATE, Exponential, SparseVector, choose, first_above
 from dpcov.privacy.discrete import MIN_SCALE
 from dpcov.privacy.noise import NoiseLaw
-from dpcov.privacy.sphere import bingham, eigenvalues
-from dpcov.reader import Reader
 from dpcov.release import Release
-from dpcov.sources.base import Source
 from dpcov.statistics.bins import CHOSEN, Bins, Rank
-from dpcov.statistics.calibrated import calibrated, check_tail, noise_for
+from dpcov.statistics.calibrated import noise_for
 from dpcov.statistics.choices import SEARCHED, Bias, Quantile, Radius
-from dpcov.statistics.grid import Grid
 from dpcov.statistics.measure import Measure
 from dpcov.statistics.moments import Count, SecondMoment, corner_count
 from dpcov.statistics.norms import Norms
-from dpcov.statistics.spectral import ANSWERED, PEELED, Diagonal, Spectrum, Values, check_measure, to_floats
+from dpcov.statistics.spectral import Diagonal, Spectrum
 
 
-class Curator(Reader):
+class Curator(Drawer):
     """Answers questions about the rows of a source, each with noise and at a price.
 
     Parameters
@@ -57,11 +51,6 @@ class Curator(Reader):
     bits : Bits
         Randomness.
     """
-
-    def __init__(self, source: Source, grid: Grid, budget: Budget, neighbors: str, bits: Bits) -> None:
-        super().__init__(source, grid, budget, neighbors)
-        self._bits = bits
-        self._peels: list[Peel] = []
 
     def ask_n(self, budget: Budget) -> None:
         """Ask once for the private number of rows (add-remove); `n` is then the answer, at least 1."""
@@ -145,34 +134,6 @@ class Curator(Reader):
         self._charge(budget)
         return self._chosen(question, self._search(question, counts, law), law, budget)
 
-    def peel(
-        self, measure: Values, values: Budget | None, directions: PureDP | ZCDP, *, noise: str, fixed: bool = False
-    ) -> Peel:
-        """Open the second moment for directions, drawn one at a time, and their values; all of it is charged here.
-
-        Privacy
-        -------
-        ``values`` for all values together and ``directions`` for all draws together: docs/mechanisms/eigenvectors.md.
-        """
-        check_measure(measure, self.second_moment(), PEELED)
-        if type(directions) not in (PureDP, ZCDP):
-            raise ParameterError(
-                f"directions must be a PureDP or ZCDP, got {shown(directions)}. Hint: ApproxDP has an epsilon."
-            )
-        law = None if values is None else self._calibrate(measure, values, noise, None, PEELED)
-        charges = [directions] if values is None else [values, directions]
-        self._refuse_beyond(*charges)
-        self._check_rows()
-        exact = to_floats(self._read_small(measure.moment), measure.moment)
-        spectrum = eigenvalues(exact)
-        self._charge(*charges)
-        answer = partial(self._value, np.zeros(0, dtype=np.int64) if law is None else self._draw(measure, law))
-        sample = partial(self._direction, fixed=fixed)
-        self._peels.append(
-            Peel(exact, spectrum, measure, law, answer, (values, directions), self.neighbors, sample, self._record)
-        )
-        return self._peels[-1]
-
     def release(self, kind: str, mechanism: str, *, postprocess: str, **options: Option) -> Release:
         """Put everything answered so far into one record."""
         if not all(peel.closed for peel in self._peels):
@@ -197,18 +158,6 @@ class Curator(Reader):
             dpcov_version=__version__,
         )
 
-    def _calibrate(
-        self, statistic: Measure, budget: Budget, noise: str, at_least: Fraction | None, known: tuple[type, ...] = ANSWERED
-    ) -> NoiseLaw:
-        """Set the law from public numbers."""
-        check_measure(statistic, self.second_moment(), known)
-        if at_least is not None and type(at_least) is not Fraction:
-            raise ParameterError(f"at_least must be a Fraction, got {shown(at_least)}. Hint: exact numbers only.")
-        law = calibrated(statistic, budget, self.neighbors, noise, at_least)
-        if isinstance(self.budget, ApproxDP):
-            check_tail(law, self.budget)
-        return law
-
     def _counts(self, counted: Norms | Bins, budget: Budget) -> NDArray[np.int64]:
         self._refuse_beyond(budget)
         self._check_rows()
@@ -226,14 +175,3 @@ class Curator(Reader):
 
     def _search(self, question: Radius | Bias, counts: NDArray[np.int64], law: SparseVector) -> int:
         return first_above(question.values(counts), question.threshold, law, self._bits)
-
-    def _draw(self, statistic: Measure, law: NoiseLaw) -> NDArray[np.int64]:
-        return law.draw([part.size for part in statistic.parts], self._bits)
-
-    def _direction(
-        self, matrix: NDArray[np.float64], concentration: float, guess: NDArray[np.float64], fixed: bool
-    ) -> NDArray[np.float64]:
-        return bingham(matrix, concentration, guess, self._bits, fixed=fixed)
-
-    def _value(self, noise: NDArray[np.int64], number: int, exact: int) -> int:
-        return exact + int(noise[number])  # each number of noise is used once

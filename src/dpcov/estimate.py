@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.answer import Answer
-from dpcov.centring import with_public_corner
+from dpcov.centring import SCALE_SQUARED, with_public_corner
 from dpcov.errors import ReleaseError
 from dpcov.linalg import assembled, from_spectrum, monotone, project_simplex, unpack
-from dpcov.privacy.noise import Spread
+from dpcov.privacy.noise import NoiseLaw, Spread
 from dpcov.shrinkage import POSTPROCESS, cautious_spectrum
 
 Floats = NDArray[np.float64]
@@ -151,3 +151,22 @@ def _rescaled(release: Released, moment: Answer | None) -> Floats:
     if release.postprocess == "none":
         return noisy_moment(moment, release.d, release.n)[0] * scale
     return from_spectrum(eigenvalues * scale, vectors) if eigenvalues[-1] > 0 else np.zeros((release.d, release.d))
+
+
+def moment_error(release: Released) -> float:
+    """Return the r.m.s. Frobenius norm of the noise in the raw second moment of encoded rows."""
+    answer = release.answer("second moment")
+    if answer is None:
+        hint = "error bounds for directions are in dpcov.bounds; with too few rows nothing is asked"
+        raise ReleaseError(f"release must hold a noisy second moment, got none. Hint: {hint}.")
+    error = raw_error(answer.noise, answer.unit_bits, release.d + release.center, release.center) / release.n
+    return error * (release.clip_radius / release.row_norm) ** 2
+
+
+def raw_error(noise: NoiseLaw, unit_bits: int, width: int, center: bool) -> float:
+    """Return the r.m.s. Frobenius norm of the noise in n times the second moment of encoded rows.
+
+    ``width`` counts the coordinates; of centred rows the constant one is left out and the rest scaled back to norm 1.
+    """
+    scale = 2.0**-unit_bits / (SCALE_SQUARED if center else 1.0)
+    return noise.spread().scaled(scale).rms(width - center)

@@ -65,6 +65,12 @@ def assembled(directions: NDArray[np.float64], values: NDArray[np.float64]) -> N
     return np.asarray((total + total.T) / 2)
 
 
+def orthonormal_rows(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the nearest orthonormal rows, for rows that are so but for rounding."""
+    left, _, right = np.linalg.svd(rows, full_matrices=False)
+    return np.asarray(left @ right)
+
+
 def monotone(values: NDArray[np.float64], *, increasing: bool) -> NDArray[np.float64]:
     """Return the nearest sequence that ascends, or descends, in the given order."""
     from scipy.optimize import isotonic_regression

@@ -18,6 +18,9 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 
 NUMBERS: dict[str, type] = {
     "rank": int,
+    "k": int,
+    "sweeps": int,
+    "approximate": bool,
     "beta": float,
     "clip": float,
     "robust": bool,

@@ -17,13 +17,13 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.answer import Answer, Spend
+from dpcov.answer import DIRECTION_BITS, Answer, Spend
 from dpcov.errors import BudgetError, ParameterError
 from dpcov.privacy.budget import ZCDP, Budget, PureDP
 from dpcov.privacy.calibrate import bingham_concentration
+from dpcov.privacy.drawn import Bingham
 from dpcov.privacy.noise import NoiseLaw
-from dpcov.privacy.sphere import MAX_CONCENTRATION, Bingham, peeled_guess
-from dpcov.release import DIRECTION_BITS
+from dpcov.privacy.sphere import MAX_CONCENTRATION, float_below, peeled_guess
 from dpcov.statistics.derived import VALUE_BITS
 from dpcov.statistics.spectral import Quotients, Values, to_steps
 
@@ -103,7 +103,7 @@ class Peel:
             raise ParameterError("at_most must be above 0, got another. Hint: it can only add noise.")
         self._left -= share
         self._concentrations.append(concentration)
-        self._vectors.append(self._sample(self._matrix, _float_below(concentration), self._guess))
+        self._vectors.append(self._sample(self._matrix, float_below(concentration), self._guess))
 
     @_one_at_a_time
     def value(self) -> float:
@@ -142,18 +142,20 @@ class Peel:
         return value
 
     @_one_at_a_time
-    def close(self) -> None:
-        """Record what was drawn, once: the directions, a row each, on their grid, and the values."""
+    def close(self) -> Answer:
+        """Record what was drawn, once, and return it: the directions, a row each, on their grid; and the values."""
         if self._closed:
             raise ParameterError("peel must be open, got one that is closed. Hint: close() once, at the end.")
         self._closed = True
         rows = np.array(self._vectors) if isinstance(self._measure, Quotients) else self._directions()
         on_grid = np.rint(np.ldexp(rows, DIRECTION_BITS)).astype(np.int64).reshape(-1)
         law = Bingham(tuple((str(i + 1), c) for i, c in enumerate(self._concentrations)))
-        self._record(Spend("directions", law.law, self._budget), Answer("directions", on_grid, DIRECTION_BITS, law))
+        directions = Answer("directions", on_grid, DIRECTION_BITS, law)
+        self._record(Spend("directions", law.law, self._budget), directions)
         if self._value_law is not None and self._value_budget is not None:
             values = Answer(self._measure.name, np.array(self._values, dtype=np.int64), VALUE_BITS, self._value_law)
             self._record(Spend(self._measure.name, self._value_law.law, self._value_budget), values)
+        return directions
 
     def _directions(self) -> Floats:
         """Undo the reflections, the last first: rows are directions in the coordinates of the data."""
@@ -167,12 +169,6 @@ class Peel:
             lifted[0] = vector
             rows = lifted
         return rows
-
-
-def _float_below(value: Fraction) -> float:
-    """Return the nearest float that is not larger."""
-    nearest = float(value)
-    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, 0.0)
 
 
 def _reflector(vector: Floats) -> Floats:

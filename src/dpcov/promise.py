@@ -22,6 +22,8 @@ def promise(privacy: Budget, laws: Sequence[NoiseLaw]) -> str:
         text += f" (but for a probability below 2**-{math.floor(-math.log2(max(tails))) - 1})"
     if any(law.numerics == "float" for law in laws):
         text += " (for real numbers: directions are drawn in float64)"
+    if any(law.numerics == "markov chain" for law in laws):
+        text = f"approximate: private at stationarity only. In the limit of many sweeps {text}"
     return text
 
 

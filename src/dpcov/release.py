@@ -17,22 +17,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.answer import Answer, Spend
-from dpcov.centring import SCALE_SQUARED, mean_and_covariance
+from dpcov.centring import mean_and_covariance
 from dpcov.errors import ReleaseError
-from dpcov.estimate import encoded
+from dpcov.estimate import encoded, moment_error
 from dpcov.estimate_framed import first_frame, framed_error, framed_mean, framed_moments, is_framed
 from dpcov.options import Option
 from dpcov.privacy.budget import Budget
-from dpcov.privacy.noise import NoiseLaw
 from dpcov.promise import promise, statement
 from dpcov.schema import Schema
 
 if TYPE_CHECKING:
     from dpcov.confidence import ConfidenceBall, ConfidenceEllipsoids
+    from dpcov.uses.pca import PrincipalComponents
 
 Floats = NDArray[np.float64]
-
-DIRECTION_BITS = 18  # directions are released as multiples of 2⁻¹⁸
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -82,8 +80,9 @@ class Release:
         """Estimate of (1/n) Σ x xᵀ over the clipped rows, in the data's units."""
         if self.options.get("centring") == "pairs":
             raise ReleaseError("release must know where 0 is, got one of differences. Hint: use release.covariance.")
-        if not self.center:
-            return self._about_zero() if is_framed(self) else self._in_units(self._encoded)
+        if not self.center:  # rows that were taken to have a public mean are about that
+            origin = self.units * (first_frame(self).centre if is_framed(self) else 0.0)
+            return _frozen(self.covariance + np.outer(origin, origin)) if origin.any() else self.covariance
         with np.errstate(all="ignore"):
             return _frozen(self.covariance + np.outer(self.mean, self.mean))
 
@@ -102,7 +101,7 @@ class Release:
     def _mean_in_units(self, encoded: Floats, unit: float) -> Floats:
         """Return a mean of encoded rows in the data's units, inside the bounds of a schema."""
         with np.errstate(all="ignore"):
-            mean = self._offsets + self._units * unit * encoded
+            mean = self.offsets + self.units * unit * encoded
         if self.postprocess != "none" and self.schema is not None:
             mean = np.clip(mean, *self.schema.bounds())
         return _frozen(mean)
@@ -110,16 +109,23 @@ class Release:
     @cached_property
     def covariance(self) -> Floats:
         """Estimate of the covariance (divided by n) in the data's units; for an uncentred release this is `second_moment`."""
+        if self.kind == "pca":
+            raise ReleaseError("release must hold a covariance, got components. Hint: dpcov.covariance has both.")
+        with np.errstate(all="ignore"):
+            return _frozen(self.encoded_covariance * np.outer(self.units, self.units))
+
+    @cached_property
+    def encoded_covariance(self) -> Floats:
+        """The `covariance` of rows as the schema encodes them; without one it is the same."""
         if self.kind == "mean":
             raise ReleaseError("release must hold a covariance, got one of a mean. Hint: dpcov.covariance(..., center=True).")
         if is_framed(self):
-            return self._in_units(self._moments[1], 1.0)
-        if not self.center:
-            return self.second_moment
-        covariance = mean_and_covariance(self._encoded)[1]
-        if self.postprocess != "none":  # rounding may leave a variance of zero at −1e-16
+            return self._moments[1]
+        covariance = mean_and_covariance(self._encoded)[1] if self.center else self._encoded
+        if self.center and self.postprocess != "none":  # rounding may leave a variance of zero at −1e-16
             np.fill_diagonal(covariance, np.maximum(covariance.diagonal(), 0.0))
-        return self._in_units(covariance)
+        with np.errstate(all="ignore"):
+            return _frozen(covariance * self.clip_radius * self.clip_radius)
 
     @property
     def expected_error(self) -> float:
@@ -129,14 +135,36 @@ class Release:
         `rescaled` add to it. For answers in public coordinates: of the last one, in the units of rows (encoded, with a schema);
         of a mean, the r.m.s. Euclidean norm.
         """
-        if is_framed(self):
-            return framed_error(self)
-        answer = self.answer("second moment")
-        if answer is None:
-            hint = "error bounds for directions are in dpcov.bounds; with too few rows nothing is asked"
-            raise ReleaseError(f"release must hold a noisy second moment, got none. Hint: {hint}.")
-        error = raw_error(answer.noise, answer.unit_bits, self.d + self.center, self.center) / self.n
-        return error * (self.clip_radius / self.row_norm) ** 2
+        return framed_error(self) if is_framed(self) else moment_error(self)
+
+    def pca(self, k: int | float | None = None) -> PrincipalComponents:
+        """Return principal components, at no cost in privacy.
+
+        Parameters
+        ----------
+        k : int, float or None
+            How many; or, between 0 and 1, as many as explain this part of the variance; or None: as many as were asked for, and
+            of a covariance as many as stand out of the noise, at least one.
+        """
+        from dpcov.uses.pca import principal_components
+
+        return principal_components(self, k)
+
+    @property
+    def components(self) -> Floats:
+        """The principal components of a release of kind "pca", an orthonormal row each: those of `pca`."""
+        return self._asked.components
+
+    @property
+    def explained(self) -> Floats:
+        """The estimated variance along `components`."""
+        return self._asked.explained
+
+    @cached_property
+    def _asked(self) -> PrincipalComponents:
+        from dpcov.uses.pca import asked_components
+
+        return asked_components(self)
 
     @property
     def confidence(self) -> ConfidenceBall | ConfidenceEllipsoids:
@@ -144,18 +172,13 @@ class Release:
         from dpcov.confidence import confidence_ball, confidence_ellipsoids
 
         if self.kind == "mean":
-            return confidence_ball(self, self._units, self._offsets)
-        return confidence_ellipsoids(self, self._units)
+            return confidence_ball(self, self.units, self.offsets)
+        return confidence_ellipsoids(self, self.units)
 
     @cached_property
     def _encoded(self) -> Floats:
         """The estimate of the second moment of the encoded rows, in units of the clipping radius."""
         return encoded(self)
-
-    def _about_zero(self) -> Floats:
-        """Return the second moment of rows that were taken to have a public mean."""
-        origin = self._units * first_frame(self).centre
-        return _frozen(self.covariance + np.outer(origin, origin)) if origin.any() else self.covariance
 
     @cached_property
     def _moments(self) -> tuple[Floats, Floats]:
@@ -163,18 +186,13 @@ class Release:
         with np.errstate(all="ignore"):
             return framed_moments(self)
 
-    def _in_units(self, matrix: Floats, unit: float | None = None) -> Floats:
-        scales = self._units * (self.clip_radius if unit is None else unit)
-        with np.errstate(all="ignore"):
-            return _frozen(matrix * np.outer(scales, scales))
-
     @property
-    def _units(self) -> Floats:
+    def units(self) -> Floats:
         """The user's units per encoded unit, for each feature, before rows are divided by a radius."""
         return np.ones(self.d) if self.schema is None else self.schema.scales(self._about_midpoints)
 
     @property
-    def _offsets(self) -> Floats:
+    def offsets(self) -> Floats:
         """What is encoded as 0, for each feature."""
         return np.zeros(self.d) if self.schema is None else self.schema.offsets(self._about_midpoints)
 
@@ -224,15 +242,6 @@ class Release:
     def __repr__(self) -> str:
         parts = [f"{self.privacy!r}", self.neighbors, self.mechanism, f"n={self.n}", f"d={self.d}"]
         return f"<Release of a {self.kind}: {', '.join(parts + ['seeded: not private'] * self.seeded)}>"
-
-
-def raw_error(noise: NoiseLaw, unit_bits: int, width: int, center: bool) -> float:
-    """Return the r.m.s. Frobenius norm of the noise in n times the second moment of encoded rows.
-
-    ``width`` counts the coordinates; of centred rows the constant one is left out and the rest scaled back to norm 1.
-    """
-    scale = 2.0**-unit_bits / (SCALE_SQUARED if center else 1.0)
-    return noise.spread().scaled(scale).rms(width - center)
 
 
 def _frozen(estimate: Floats) -> Floats:

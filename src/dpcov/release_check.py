@@ -6,11 +6,10 @@ import numpy as np
 
 from dpcov.answer import Answer, Spend
 from dpcov.options import NUMBERS, OPTIONS
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, pays_for
-from dpcov.privacy.calibrate import SPAN
-from dpcov.privacy.sphere import Bingham
-from dpcov.release import DIRECTION_BITS, Release
+from dpcov.privacy.budget import ApproxDP, Budget, pays_for
+from dpcov.release import Release
 from dpcov.release_clipped import CLIPPED, Choice, asked_radius, clipped_moment, expected_clipped
+from dpcov.release_drawn import DRAWN, Drawn, Expected, expected_components, expected_directions
 from dpcov.release_framed import FRAMED, expected_framed
 from dpcov.schema import is_broken
 from dpcov.statistics.annulus import radii_of
@@ -18,11 +17,7 @@ from dpcov.statistics.calibrated import LAWS, calibrated, check_tail
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.measure import Measure
 from dpcov.statistics.moments import MAX_ROWS, REPLACE, Count, SecondMoment, corner_count
-from dpcov.statistics.spectral import Quotients, Spectrum, Values
 from dpcov.strict_json import refuse
-
-DRAWN = ("eigenvectors", "kapralov-talwar")
-"""The mechanisms that release directions."""
 
 ALIASES = (("projection", "gaussian"),)
 """What may be requested under another name."""
@@ -43,32 +38,33 @@ def check_consistent(release: Release) -> None:
         refuse("consistent", "spends that exceed the promise")
     if release.schema is not None and (release.row_norm != 1.0 or release.feature_names != release.schema.feature_names):
         refuse("consistent", "columns that are not those of its schema")
-    framed = release.mechanism in FRAMED[release.kind]
+    framed = release.mechanism in FRAMED.get(release.kind, {})
     grid = Grid(release.row_norm, release.grid_bits, release.center and not framed)
     moment = SecondMoment(grid, grid.width(release.d))
+    expected: Expected
     if framed:
         expected = expected_framed(release)
     elif release.kind == "mean" or any(answer.frame is not None for answer in release.answers):
         refuse("consistent", "a mean, or public coordinates, of a mechanism that has none")
+    elif release.kind == "pca":
+        expected = expected_components(release, moment)
     elif release.mechanism in DRAWN:
-        expected = _expected_directions(release, moment)
+        expected = expected_directions(release, moment)
     elif release.mechanism in CLIPPED:
         expected = expected_clipped(release, moment)
     else:
         expected = _expected_moment(release, moment)
-    names = ["directions" if measure is None else measure.name for measure in expected]
+    names = [measure.name for measure in expected]
     if [answer.statistic for answer in release.answers] != names or [spend.asked for spend in release.spent] != names:
         refuse(f"consistent: it answers {names}", "other answers or spends")
     if release.mechanism in NOISE_OF_LAW.values():
         answered = release.answer(SecondMoment.name)
         if answered is None or NOISE_OF_LAW.get(answered.noise.law) != release.mechanism:
             refuse("consistent", "a mechanism with another noise than its own")
-    elif not framed and release.mechanism not in (*DRAWN, *CLIPPED):
+    elif not framed and release.kind != "pca" and release.mechanism not in (*DRAWN, *CLIPPED):
         refuse("consistent", "a mechanism that this version does not know")
     for measure, answer, spend in zip(expected, release.answers, release.spent, strict=True):
-        if measure is None:
-            _check_directions(answer, spend, release, moment)
-        elif isinstance(measure, Choice):
+        if isinstance(measure, Choice | Drawn):
             measure.check(answer, spend)
         else:
             _check_answer(measure, answer, spend, release.neighbors, release.privacy)
@@ -85,55 +81,10 @@ def _check_options(release: Release) -> None:
             refuse(f"known to this version: options are {sorted([*OPTIONS, *NUMBERS])}", "others")
 
 
-def _expected_moment(release: Release, moment: SecondMoment) -> list[Measure | Choice | None]:
+def _expected_moment(release: Release, moment: SecondMoment) -> Expected:
     """List what an additive mechanism asks: a radius where it is private, the second moment, and n unless it is known."""
     count = [Count()] if release.neighbors != REPLACE and not release.center else []
     return [*asked_radius(release), clipped_moment(release, moment), *count]
-
-
-def _expected_directions(release: Release, moment: SecondMoment) -> list[Measure | Choice | None]:
-    """List what is asked with directions: the count and the eigenvalues, where wanted, before them, their values after."""
-    if release.postprocess not in ("clip", "none"):
-        refuse("consistent", "a postprocess that directions do not have")
-    count = _rank(release, moment)
-    expected: list[Measure | Choice | None] = [] if release.neighbors == REPLACE else [Count()]
-    if release.mechanism == "kapralov-talwar":
-        return [*expected, None, Quotients(moment, count)]
-    if release.options.get("values") == "spectrum":
-        return [*expected, Spectrum(moment, moment.d), None]
-    return [*expected, None, Values(moment, count)]
-
-
-def _rank(release: Release, moment: SecondMoment) -> int:
-    rank = release.options.get("rank", 0)
-    if not isinstance(rank, int) or not 0 <= rank <= moment.d:
-        refuse("consistent", "a rank beyond its columns")
-    return rank or moment.d
-
-
-def _check_directions(answer: Answer, spend: Spend, release: Release, moment: SecondMoment) -> None:
-    """Refuse directions that are no unit vectors, or whose concentrations cost more than was paid."""
-    count = _rank(release, moment)
-    if answer.unit_bits != DIRECTION_BITS or len(answer.integers) != count * moment.d:
-        refuse("consistent", "directions that do not fit the columns")
-    lengths = np.linalg.norm(answer.values.reshape(count, moment.d), axis=1)
-    if not np.all(np.abs(lengths - 1) <= 2.0**-DIRECTION_BITS * moment.d):
-        refuse("consistent", "directions that are no unit vectors")
-    angles = answer.values.reshape(count, moment.d) @ answer.values.reshape(count, moment.d).T - np.eye(count)
-    if release.mechanism == "eigenvectors" and np.abs(angles).max() > 2.0**-DIRECTION_BITS * moment.d:
-        refuse("consistent", "directions that are not orthogonal")
-    drawn = count if release.mechanism == "kapralov-talwar" and moment.d > 1 else min(count, moment.d - 1)
-    law = answer.noise
-    if not isinstance(law, Bingham) or spend.noise != law.law or len(law.concentrations) != drawn:
-        refuse("consistent", "directions that were not paid for")
-    exponents = [SPAN[release.neighbors] * concentration for _, concentration in law.concentrations]
-    paid = spend.budget
-    if isinstance(paid, PureDP):
-        affordable = sum(exponents) <= paid.epsilon
-    else:
-        affordable = isinstance(paid, ZCDP) and sum(exponent**2 for exponent in exponents) <= 8 * paid.rho
-    if not affordable:
-        refuse("consistent", "less noise than the promise needs")
 
 
 def _noisy_n(release: Release, grid: Grid) -> int:

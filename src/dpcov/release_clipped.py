@@ -96,7 +96,7 @@ def clipped_moment(release: Release, moment: SecondMoment) -> SecondMoment:
     return _of_radii(moment, found)
 
 
-def expected_clipped(release: Release, moment: SecondMoment) -> list[Measure | Choice | None]:
+def expected_clipped(release: Release, moment: SecondMoment) -> list[Measure | Choice]:
     """List what a mechanism of `CLIPPED` asks, given that later questions depend on earlier answers."""
     if release.postprocess not in POSTPROCESSES[release.mechanism]:
         refuse("consistent", "a postprocess that its mechanism does not have")

@@ -23,8 +23,8 @@ from dpcov.options import Option
 from dpcov.paths import checked_path, write_whole
 from dpcov.privacy.budget import NOTIONS, Budget
 from dpcov.privacy.choice import Exponential, SparseVector
+from dpcov.privacy.drawn import Bingham, MatrixBingham, Uniform
 from dpcov.privacy.noise import NoiseLaw
-from dpcov.privacy.sphere import Bingham
 from dpcov.release import Release
 from dpcov.release_check import check_consistent
 from dpcov.schema import Schema
@@ -38,7 +38,7 @@ FORMAT = "dpcov release"
 FORMAT_VERSION = 4
 """2 added encoding.center and encoding.schema, 3 the radii of answers, 4 their frames; an older file has none of them."""
 
-KINDS: tuple[type[NoiseLaw], ...] = (*LAWS.values(), Bingham, Exponential, SparseVector)
+KINDS: tuple[type[NoiseLaw], ...] = (*LAWS.values(), Bingham, MatrixBingham, Uniform, Exponential, SparseVector)
 KIND_OF_LAW = {kind.law: kind for kind in KINDS}
 
 
@@ -160,7 +160,7 @@ def _from_record(record: dict[str, Any]) -> Release:
     encoding = Fields(fields.take("encoding", dict), "encoding")
     release = Release(
         dpcov_version=fields.take("dpcov_version", str),
-        kind=fields.choice("kind", ["covariance", "mean"]),
+        kind=fields.choice("kind", ["covariance", "mean", "pca"]),
         privacy=_budget(fields.take("privacy", dict)),
         neighbors=fields.choice("neighbors", NEIGHBORS),
         seeded=fields.take("seeded", bool),

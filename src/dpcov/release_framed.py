@@ -61,11 +61,11 @@ class RankChoice(Choice):
 RANKED = RankChoice(Rank.name, CHOSEN.law, 1)
 
 
-def expected_framed(release: Release) -> list[Measure | Choice | None]:
+def expected_framed(release: Release) -> list[Measure | Choice]:
     """List what each answer says it is about, and refuse what the mechanism does not ask."""
     _check_options(release)
     _check_order(release)
-    expected: list[Measure | Choice | None] = [_expected(answer, release) for answer in release.answers]
+    expected: list[Measure | Choice] = [_expected(answer, release) for answer in release.answers]
     if _is_proved(release):
         (check_proved_mean if release.kind == "mean" else check_proved_covariance)(release)
     return expected

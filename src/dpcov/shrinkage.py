@@ -64,7 +64,7 @@ def shrink(noisy: Matrix, bound: float, noise: Spread) -> Matrix:
 
 def shrink_spectrum(noisy: Floats, noise: Spread, bound: float) -> Floats:
     """Denoise ascending eigenvalues; the result is ascending, nonnegative and sums to at most ``bound``."""
-    size = _bulk_size(noisy, noise)
+    size = bulk_size(noisy, noise)
     denoised = _denoised(noisy, noise)
     strength = _strength(noisy, noise)
     spikes = np.clip(monotone(noisy + strength * (denoised - noisy), increasing=True)[size:], 0.0, bound)
@@ -81,7 +81,7 @@ def cautious_spectrum(noisy: Floats, noise: Spread, bound: float) -> Floats:
     Clipped rows leave little below the edge, and what looks like it would be stretched with the rest.
     """
     denoised = shrink_spectrum(noisy, noise, bound)
-    bulk = noisy[: _bulk_size(noisy, noise)]
+    bulk = noisy[: bulk_size(noisy, noise)]
     deviation = math.sqrt(noise.diagonal_variance * len(bulk))
     if deviation > 0:
         signal = float(bulk.sum()) / deviation
@@ -89,7 +89,7 @@ def cautious_spectrum(noisy: Floats, noise: Spread, bound: float) -> Floats:
     return denoised
 
 
-def _bulk_size(noisy: Floats, noise: Spread) -> int:
+def bulk_size(noisy: Floats, noise: Spread) -> int:
     """Count the eigenvalues that pure noise could have."""
     d = len(noisy)
     return int(np.searchsorted(noisy, edge(d, noise) * (1 + EDGE_MARGIN * d ** (-2 / 3)), side="right"))

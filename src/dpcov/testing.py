@@ -17,6 +17,7 @@ from dpcov.linalg import pack
 from dpcov.privacy.bits import SeededBits
 from dpcov.privacy.budget import Budget
 from dpcov.privacy.choice import Exponential, SparseVector
+from dpcov.privacy.drawn import MatrixBingham, Uniform
 from dpcov.privacy.noise import NoiseLaw
 from dpcov.schema import Schema
 from dpcov.statistics.bins import Rank
@@ -122,3 +123,13 @@ class ScriptedCurator(Curator):
     ) -> NDArray[np.float64]:
         """Return the leading eigenvector: what a draw without noise would give."""
         return np.asarray(np.linalg.eigh(matrix)[1][:, -1])
+
+    def _subspace(
+        self,
+        matrix: NDArray[np.float64],
+        k: int,
+        law: MatrixBingham | Uniform,  # noqa: ARG002
+        sweeps: int,  # noqa: ARG002
+    ) -> NDArray[np.float64]:
+        """Return the leading eigenvectors."""
+        return np.asarray(np.linalg.eigh(matrix)[1][:, -k:][:, ::-1])

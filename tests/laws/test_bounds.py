@@ -22,8 +22,9 @@ from dpcov.mechanisms.eigenvectors import VALUES_SHARE
 from dpcov.privacy.bits import SeededBits
 from dpcov.privacy.budget import PureDP
 from dpcov.privacy.calibrate import bingham_concentration
+from dpcov.privacy.drawn import Bingham
 from dpcov.privacy.noise import NoiseLaw
-from dpcov.privacy.sphere import Bingham, bingham
+from dpcov.privacy.sphere import bingham
 
 Floats = NDArray[np.float64]
 

@@ -22,7 +22,7 @@ from dpcov.errors import ParameterError, ReleaseError
 from dpcov.mechanisms import MECHANISMS
 from dpcov.privacy.bits import SeededBits
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from dpcov.privacy.sphere import Bingham
+from dpcov.privacy.drawn import Bingham
 from dpcov.release_file import _checksum, _to_record, parse
 from dpcov.statistics.grid import Grid
 from dpcov.testing import NoSource

@@ -14,7 +14,7 @@ from dpcov import Release
 from dpcov.errors import BudgetError
 from dpcov.mechanisms import MECHANISMS
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, compose
-from dpcov.privacy.sphere import Bingham
+from dpcov.privacy.drawn import Bingham
 from dpcov.testing import ScriptedCurator
 
 Floats = NDArray[np.float64]

@@ -3,7 +3,8 @@
 - `dpcov.bounds.eigenvectors`: Amin, Dick, Kulesza, Muñoz Medina and Vassilvitskii (2019), for the *sum* of x xᵀ under pure DP;
 - `dpcov.bounds.revisited`: Dong, Liang and Yi (2022), for the *mean* of x xᵀ under zCDP: norms of noise, `separate`, clipping;
 - `dpcov.bounds.clipping`: their Theorem 3, for `adaptive`;
-- `dpcov.bounds.coinpress`: Biswas, Dong, Kamath and Ullman (2020), for Gaussian rows.
+- `dpcov.bounds.coinpress`: Biswas, Dong, Kamath and Ullman (2020), for Gaussian rows;
+- `dpcov.bounds.principal`: Chaudhuri, Sarwate and Sinha (2013), for the first principal component.
 """
 
 from __future__ import annotations
@@ -30,6 +31,14 @@ from dpcov.bounds.eigenvectors import (
     reconstruction_error,
     uniform_error,
     value_noise,
+)
+from dpcov.bounds.principal import (
+    least_rows,
+    least_rows_scope,
+    mod_sulq_beta,
+    mod_sulq_correlation,
+    mod_sulq_rows,
+    ppca_rows,
 )
 from dpcov.bounds.revisited import (
     clipped_gaussian_noise,
@@ -64,9 +73,15 @@ __all__ = [
     "gaussian_norm",
     "isometric_norm",
     "isometric_operator_norm",
+    "least_rows",
+    "least_rows_scope",
     "mean_radius",
+    "mod_sulq_beta",
+    "mod_sulq_correlation",
+    "mod_sulq_rows",
     "nu",
     "omega",
+    "ppca_rows",
     "private_radius_error",
     "reconstruction_error",
     "round_beta",

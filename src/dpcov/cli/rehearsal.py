@@ -19,6 +19,7 @@ from dpcov.options import Option
 from dpcov.privacy.bits import SeededBits
 from dpcov.privacy.budget import ApproxDP, Budget, PureDP, compose
 from dpcov.privacy.choice import Exponential, SparseVector
+from dpcov.privacy.drawn import MatrixBingham, Uniform
 from dpcov.privacy.noise import NoiseLaw
 from dpcov.release import Release
 from dpcov.schema import Schema
@@ -115,6 +116,15 @@ class Rehearsal(Curator):
     ) -> NDArray[np.float64]:
         return np.asarray(np.eye(1, len(matrix))[0])
 
+    def _subspace(
+        self,
+        matrix: NDArray[np.float64],
+        k: int,
+        law: MatrixBingham | Uniform,  # noqa: ARG002
+        sweeps: int,  # noqa: ARG002
+    ) -> NDArray[np.float64]:
+        return np.eye(len(matrix), k)
+
 
 def rehearse(
     run: Callable[..., Release],
@@ -129,7 +139,8 @@ def rehearse(
 ) -> Release:
     """Return what a mechanism would release of zeros; what it asks and pays is real, at a radius just below row_norm."""
     curator = Rehearsal(shape, Grid(checked_row_norm(row_norm), center=center), budget, neighbors, SeededBits(0))
-    planned = run(curator, budget, postprocess=postprocess, **(options or {}))
+    finish = {} if postprocess is None else {"postprocess": postprocess}
+    planned = run(curator, budget, **finish, **(options or {}))
     if curator.removed is None or planned.answer(Overlap.name) is not None:
         return planned
     # The last question of `rescaled` is about an estimate, which zeros do not give: it costs what is left.

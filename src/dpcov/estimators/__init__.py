@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from dpcov.estimators.covariance import PrivateCovariance
 from dpcov.estimators.mean import PrivateMean
+from dpcov.estimators.pca import PrivatePCA
 
-__all__ = ["PrivateCovariance", "PrivateMean"]
+__all__ = ["PrivateCovariance", "PrivateMean", "PrivatePCA"]

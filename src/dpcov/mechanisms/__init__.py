@@ -16,6 +16,7 @@ from dpcov.mechanisms.means import MEANS
 from dpcov.mechanisms.projection import projection
 from dpcov.mechanisms.rescaled import rescaled
 from dpcov.mechanisms.separate import separate
+from dpcov.mechanisms.subspaces import SUBSPACES
 from dpcov.release import Release
 
 Mechanism = Callable[..., Release]
@@ -33,6 +34,7 @@ MECHANISMS: dict[str, dict[str, Mechanism]] = {
         "kapralov-talwar": kapralov_talwar,
     },
     "mean": MEANS,
+    "pca": SUBSPACES,
 }
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from dpcov.bounds import eta, nu, omega
 from dpcov.curator import Curator
+from dpcov.estimate import raw_error
 from dpcov.mechanisms.additive import papers_triangle, question
 from dpcov.mechanisms.separate import MATRIX_SHARE, matrix_noise
 from dpcov.privacy.budget import ZCDP, PureDP
-from dpcov.release import raw_error
 from dpcov.shrinkage import edge
 from dpcov.statistics.calibrated import calibrated, noise_for
 from dpcov.statistics.spectral import Values

@@ -11,13 +11,14 @@ from fractions import Fraction
 
 from dpcov.curator import Curator
 from dpcov.errors import ParameterError, check_choice
+from dpcov.estimate import raw_error
 from dpcov.linalg import sqrt_up
 from dpcov.mechanisms.clipping import checked_clip, hold_norms, plan_radius, radius_of, rows_outside
 from dpcov.mechanisms.shares import count_share
 from dpcov.options import Option
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.privacy.noise import DiscreteGaussian, NoiseLaw
-from dpcov.release import Release, raw_error
+from dpcov.release import Release
 from dpcov.shrinkage import POSTPROCESS
 from dpcov.statistics.calibrated import GAUSSIAN, calibrated, check_tail, is_analytic, noise_for
 from dpcov.statistics.moments import REPLACE, Count, SecondMoment
@@ -93,12 +94,14 @@ def release_additive(
     postprocess: str | None,
     clip: object = "none",
     at_least: Callable[[Question], Fraction] | None = None,
+    kind: str = "covariance",
+    name: str | None = None,
     **options: Option,
 ) -> Release:
     """Ask for the second moment, then for n where it is private, and release both.
 
     After a paper's constants eigenvalues are clipped. ``at_least`` gives a paper's noise for a question that was made with
-    the tight one.
+    the tight one. ``name`` is that of the mechanism, where it is not its noise's.
     """
     default = "clip" if options.get("constants") == "paper" else "shrink"
     chosen = default if postprocess is None else postprocess
@@ -111,7 +114,7 @@ def release_additive(
         radius = 1.0 if isinstance(where, str) else where / curator.grid.row_norm
         asked = question(noise, budget, moment, curator.neighbors)
     ask_moment(curator, asked, radius, None if at_least is None else at_least(asked))
-    return curator.release("covariance", noise, postprocess=chosen, clip=where, **options)
+    return curator.release(kind, name or noise, postprocess=chosen, clip=where, **options)
 
 
 def check_affordable(curator: Curator, asked: Question, promise: Budget, at_least: Fraction | None) -> None:

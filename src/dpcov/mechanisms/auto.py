@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from dpcov.curator import Curator
 from dpcov.errors import ParameterError
+from dpcov.estimate import raw_error
 from dpcov.mechanisms.additive import question
 from dpcov.mechanisms.frobenius import frobenius
 from dpcov.mechanisms.gaussian import gaussian
@@ -19,7 +20,7 @@ from dpcov.mechanisms.rescaled import check_steering, release_rescaled
 from dpcov.mechanisms.rescaled_noise import best_noise
 from dpcov.mechanisms.wishart import wishart
 from dpcov.privacy.budget import Budget
-from dpcov.release import Release, raw_error
+from dpcov.release import Release
 from dpcov.release_clipped import POSTPROCESSES
 from dpcov.statistics.moments import SecondMoment
 

@@ -23,12 +23,12 @@ from fractions import Fraction
 
 from dpcov.curator import Curator
 from dpcov.errors import check_choice
-from dpcov.estimate import eigenbasis
+from dpcov.estimate import eigenbasis, raw_error
 from dpcov.mechanisms.additive import Question, check_affordable, papers_triangle, wants_paper
 from dpcov.mechanisms.clipping import checked_clip, hold_norms, plan_radius, radius_of, rows_outside
 from dpcov.mechanisms.shares import by_way_of_rho, count_share
 from dpcov.privacy.budget import ZCDP, Budget, PureDP
-from dpcov.release import Release, raw_error
+from dpcov.release import Release
 from dpcov.release_clipped import POSTPROCESSES
 from dpcov.statistics.calibrated import GAUSSIAN, LAPLACE, WISHART, calibrated, noise_for
 from dpcov.statistics.moments import REPLACE

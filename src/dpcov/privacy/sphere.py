@@ -24,17 +24,13 @@ code            mathematics
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import EngineError, ParameterError
+from dpcov.errors import EngineError
 from dpcov.privacy.bits import Bits
-from dpcov.privacy.noise import NoiseLaw, Spread
 from dpcov.privacy.normal import normals
 
 Floats = NDArray[np.float64]
@@ -82,6 +78,23 @@ def eigenvalues(matrix: Floats) -> Floats:
     except np.linalg.LinAlgError:
         failure = EngineError("eigenvalues must converge, and did not. Hint: install another numpy.")
     raise failure
+
+
+def decomposed(matrix: Floats) -> tuple[Floats, Floats]:
+    """Return the eigenvalues, descending, and the eigenvectors as columns; a failure says nothing of the matrix."""
+    try:
+        values, vectors = np.linalg.eigh(matrix)
+    except np.linalg.LinAlgError:
+        failure = EngineError("eigenvalues must converge, and did not. Hint: install another numpy.")
+    else:
+        return np.asarray(values[::-1]), np.asarray(vectors[:, ::-1])
+    raise failure
+
+
+def float_below(value: Fraction) -> float:
+    """Return the nearest float that is not larger."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, 0.0)
 
 
 def best_kappa(guess: Floats, concentration: float) -> float:
@@ -152,43 +165,3 @@ def _refined(lower: Floats, kappa: float) -> float:
     mean = trace / m
     largest = mean + math.sqrt(max(squares / m - mean**2, 0.0) * (m - 1))  # bounds the top eigenvalue of M⁻¹
     return max(kappa + trace / squares * (trace - 1), kappa - 0.9 / largest)
-
-
-@dataclass(frozen=True)
-class Bingham:
-    """The law of drawn directions: one concentration each, for rows of norm 1."""
-
-    concentrations: tuple[tuple[str, Fraction], ...]
-    law: ClassVar[str] = "bingham"
-    numerics: ClassVar[str] = "float"
-
-    def __post_init__(self) -> None:
-        if any(value <= 0 for _, value in self.concentrations):
-            raise ParameterError("concentrations must be positive, got others. Hint: a draw costs something.")
-
-    def draw(self, sizes: Sequence[int], bits: Bits) -> NoReturn:
-        """Refuse: directions are drawn from a matrix, not added to one."""
-        raise NotImplementedError
-
-    def settle(self, total: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the directions themselves."""
-        return total
-
-    def spread(self) -> Spread:
-        """Refuse: there is no noise matrix."""
-        raise NotImplementedError
-
-    def is_at_least(self, other: NoiseLaw) -> bool:
-        """Whether no direction is more concentrated than allowed."""
-        if not isinstance(other, Bingham) or len(other.concentrations) != len(self.concentrations):
-            return False
-        return all(a <= b for (_, a), (_, b) in zip(self.concentrations, other.concentrations, strict=True))
-
-    def to_json(self) -> dict[str, str]:
-        """Return the concentrations by number."""
-        return {name: str(value) for name, value in self.concentrations}
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Fraction]) -> Self:
-        """Read the concentrations by number."""
-        return cls(tuple(record.items()))

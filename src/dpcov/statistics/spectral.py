@@ -113,13 +113,36 @@ class Diagonal(Values):
         return to_steps(np.einsum("ij,ij->j", self.basis, to_floats(total, self.moment) @ self.basis))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Diagonal) and other.moment == self.moment and np.array_equal(other.basis, self.basis)
+        if not isinstance(other, Diagonal) or type(other) is not type(self):
+            return False
+        return other.moment == self.moment and np.array_equal(other.basis, self.basis)
 
     def __hash__(self) -> int:
         return hash((self.moment, self.count))
 
 
-ANSWERED: tuple[type, ...] = (*STATISTICS, Norms, Trace, Bins, Spectrum, Diagonal, Overlap)
+@dataclass(frozen=True, eq=False)
+class Explained(Diagonal):
+    """bᵢᵀSbᵢ for the orthonormal columns bᵢ, and what of the trace is left: the diagonal in a whole basis, its end summed.
+
+    For each row these are squares that sum to ‖x‖² ≤ 1, so the bounds are those of a diagonal.
+    """
+
+    name = "explained"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "basis", checked_basis(self.basis, self.moment.d, self.count - 1))
+
+    def of_moment(self, total: Integers) -> Integers:
+        """Multiply by the basis from both sides, and take the result from the trace."""
+        matrix = to_floats(total, self.moment)
+        along = np.einsum("ij,ij->j", self.basis, matrix @ self.basis)
+        return to_steps(np.append(along, np.trace(matrix) - along.sum()))
+
+    __hash__ = Diagonal.__hash__
+
+
+ANSWERED: tuple[type, ...] = (*STATISTICS, Norms, Trace, Bins, Spectrum, Diagonal, Explained, Overlap)
 PEELED: tuple[type, ...] = (Values, Quotients)
 """What is proved: a curator answers nothing else, at once or direction by direction."""
 

@@ -1,0 +1,168 @@
+"""`dpcov.pca` as a scikit-learn transformer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dpcov.api import pca
+from dpcov.estimators.common import PrivateEstimator
+from dpcov.estimators.inputs import is_table, without_objects
+from dpcov.privacy.budget import Exact
+from dpcov.release import Release
+from dpcov.schema import Schema
+from dpcov.sources.base import default_block_rows
+from dpcov.sources.opening import open_source
+from dpcov.statistics.moments import REPLACE
+
+Floats = NDArray[np.float64]
+
+
+class PrivatePCA(TransformerMixin, ClassNamePrefixFeaturesOutMixin, PrivateEstimator):  # type: ignore[misc]
+    """Principal components under differential privacy, in scikit-learn's form.
+
+    Parameters are read when `fit` is called. Exactly one budget is required (``rho``, or ``epsilon`` with or without ``delta``)
+    and exactly one of ``row_norm`` and ``schema``. There is no default for either: it would have to look at the data.
+
+    Parameters
+    ----------
+    n_components : int
+        How many components, fewer than there are columns (with a schema: than there are coordinates).
+    epsilon, delta : number, optional
+        Pure DP, or with ``delta`` approximate DP. Floats are read by their decimal text.
+    rho : number, optional
+        zCDP.
+    row_norm, schema, mechanism, neighbors, center, columns
+        As in `dpcov.pca`. Unlike scikit-learn's PCA, rows are not centred by default.
+    options : dict, optional
+        Of the mechanism, for example ``{"clip": "private"}``.
+    random_state : int, optional
+        None: the operating system's randomness. An integer is a seed, for tests and papers: the release is then stamped as
+        **not private**.
+
+    Attributes
+    ----------
+    release_ : Release
+        What was learnt and what was promised. It is all that depends on the data; the rest is computed from it.
+    components_ : array of shape (n_components, d)
+        Orthonormal rows; the largest entry of each is positive. With a schema d counts a coordinate per level.
+    explained_variance_, explained_variance_ratio_ : arrays of shape (n_components,)
+        Private estimates of the variance along each component (second moment, where rows are not centred).
+    mean_ : array of shape (d,)
+        ``release_.mean`` when ``center`` is True; else zeros, or with a schema what it encodes as 0.
+    n_components_ : int
+        How many components there are.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : array of str
+        Names of the columns of X, where it has any.
+
+    Notes
+    -----
+    Every call of `fit` spends the budget anew. `transform` adds no noise: of private rows its result is as private as they are.
+    Missing, NaN and infinite entries count as 0, with a schema as the midpoint, and values beyond its bounds as the bounds.
+
+    Examples
+    --------
+    >>> import numpy as np, dpcov
+    >>> X = np.full((10_000, 3), 0.5) * [1, 1, 0]
+    >>> estimator = dpcov.PrivatePCA(1, epsilon=1, row_norm=1, random_state=0).fit(X)
+    >>> estimator.transform(X[:1]).round(1).tolist()
+    [[0.7]]
+    """
+
+    components_: Floats
+    explained_variance_: Floats
+    explained_variance_ratio_: Floats
+    mean_: Floats
+    n_components_: int
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        epsilon: Exact | None = None,
+        delta: Exact | None = None,
+        rho: Exact | None = None,
+        row_norm: float | None = None,
+        schema: Schema | None = None,
+        mechanism: str = "auto",
+        neighbors: str = REPLACE,
+        center: bool = False,
+        columns: Sequence[str | int] | None = None,
+        options: Mapping[str, Any] | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.epsilon = epsilon
+        self.delta = delta
+        self.rho = rho
+        self.row_norm = row_norm
+        self.schema = schema
+        self.mechanism = mechanism
+        self.neighbors = neighbors
+        self.center = center
+        self.columns = columns
+        self.options = options
+        self.random_state = random_state
+
+    @staticmethod
+    def _release(data: object, budget: Any, *, n_components: int, **settings: Any) -> Release:
+        return pca(data, budget, n_components, **settings)
+
+    _settings = ("row_norm", "schema", "mechanism", "neighbors", "center", "columns", "n_components")
+
+    def _keep(self, release: Release) -> None:
+        found = release.pca(self.n_components)
+        self.components_, self.explained_variance_ = found.components, found.explained
+        self.explained_variance_ratio_ = found.ratio
+        self.mean_, self.n_components_ = found.offsets, found.k
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def transform(self, X: Any) -> Floats:
+        """Return the coordinates of rows along the components."""
+        check_is_fitted(self)
+        found = self.release_.pca(self.n_components_)
+        if self.schema is None and not is_table(X):
+            rows = validate_data(self, without_objects(X), dtype=None, ensure_all_finite=False, reset=False)
+            source = open_source(np.asarray(rows), self.columns)
+        else:
+            names = self.columns if self.columns is not None else None if self.schema else list(self.release_.feature_names)
+            source = open_source(X if is_table(X) else np.asarray(without_objects(X)), names, self.schema, self.center)
+        centre = (found.offsets - self.release_.offsets) / found.scales
+        scores = _Scores(found.components, centre)
+        source.total(scores)
+        return np.concatenate(scores.blocks) if scores.blocks else np.zeros((0, found.k))
+
+    def inverse_transform(self, X: Any) -> Floats:
+        """Return rows in the data's units, of the selected columns (with a schema: coordinates), from their coordinates."""
+        check_is_fitted(self)
+        return self.release_.pca(self.n_components_).inverse_transform(X)
+
+
+class _Scores:
+    """What a source can add up, block by block, to keep the projections of rows instead."""
+
+    name = "scores"
+    shape = (1,)
+
+    def __init__(self, components: Floats, centre: Floats) -> None:
+        self._components, self._centre = components, centre
+        self.max_block = default_block_rows(components.shape[1])
+        self.blocks: list[Floats] = []
+
+    def of(self, rows: Floats, *, scratch: bool = False) -> NDArray[np.int64]:  # noqa: ARG002
+        kept = np.where(np.isfinite(rows), rows, 0.0)
+        self.blocks.append((kept - self._centre) @ self._components.T)
+        return np.zeros(1, dtype=np.int64)
+
+    def entries(self, total: NDArray[np.int64]) -> NDArray[np.int64]:
+        return total

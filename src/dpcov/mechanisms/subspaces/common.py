@@ -1,0 +1,52 @@
+"""What the mechanisms for components share that draw them: the number k, and what lies along them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dpcov.answer import Answer
+from dpcov.curator import Curator
+from dpcov.errors import ParameterError, shown
+from dpcov.linalg import orthonormal_rows
+from dpcov.mechanisms.spectral import served, without_count
+from dpcov.options import Option
+from dpcov.privacy.budget import ZCDP, Budget, PureDP
+from dpcov.release import Release
+from dpcov.statistics.calibrated import noise_for
+from dpcov.statistics.spectral import Explained, Values
+
+EXPLAINED = Fraction(1, 20)
+"""The share of the budget that tells how much lies along the components, and how much does not."""
+
+
+def checked_k(k: object, d: int) -> int:
+    """Return the number of components, or refuse it."""
+    if d < 2:
+        raise ParameterError(
+            f"data must have two columns or more for components, got n_features = {d}. Hint: one column has no directions."
+        )
+    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k < d:
+        raise ParameterError(f"k must be an integer from 1 to {d - 1}, got {shown(k)}. Hint: fewer than there are columns.")
+    return k
+
+
+def refuse_centred(curator: Curator, name: str) -> None:
+    """Refuse rows with a constant coordinate: a drawn direction would mix it with the others."""
+    if curator.grid.center:
+        raise ParameterError(
+            f"center must be False for mechanism {name!r}, got True. Hint: mechanism='auto', 'wishart' and 'gaussian' serve it."
+        )
+
+
+def prepared(curator: Curator, name: str, budget: Budget, k: int) -> PureDP | ZCDP:
+    """Refuse what can be refused, hold the second moment, pay for n where it is private, and return what is left."""
+    refuse_centred(curator, name)
+    measure = Values(curator.second_moment(), k + 1)
+    return without_count(curator, served(name, budget, (PureDP, ZCDP)), measure, EXPLAINED)
+
+
+def release_drawn(curator: Curator, name: str, drawn: Answer, budget: PureDP | ZCDP, k: int, **options: Option) -> Release:
+    """Ask how much lies along what was drawn, and how much does not, and release both."""
+    basis = orthonormal_rows(drawn.values.reshape(k, curator.d)).T.copy()
+    curator.noisy(Explained(curator.second_moment(), k + 1, basis), budget, noise=noise_for(budget))
+    return curator.release("pca", name, postprocess="clip", k=k, **options)

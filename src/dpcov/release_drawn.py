@@ -1,0 +1,111 @@
+"""What a release of directions or of a subspace must hold: unit vectors, no more concentrated than was paid for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dpcov.answer import DIRECTION_BITS, Answer, Spend
+from dpcov.privacy.budget import ZCDP, PureDP
+from dpcov.privacy.calibrate import SPAN
+from dpcov.privacy.drawn import Bingham, MatrixBingham, Uniform
+from dpcov.privacy.noise import NoiseLaw
+from dpcov.release import Release
+from dpcov.release_clipped import Choice, asked_radius, clipped_moment
+from dpcov.statistics.measure import Measure
+from dpcov.statistics.moments import REPLACE, Count, SecondMoment
+from dpcov.statistics.spectral import Explained, Quotients, Spectrum, Values
+from dpcov.strict_json import refuse
+
+MATRICES = {"gaussian": "shrink", "wishart": "shrink", "mod-sulq": "clip"}
+"""The mechanisms for components that release a noisy matrix, and how its eigenvalues are finished."""
+
+DRAWN = ("eigenvectors", "kapralov-talwar")
+"""The mechanisms for covariances that release directions."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """``count`` directions in d coordinates, drawn one by one, or together as a subspace."""
+
+    name: str
+    count: int
+    d: int
+    neighbors: str
+    orthogonal: bool = True
+    free_last: bool = True
+
+    def check(self, answer: Answer, spend: Spend) -> None:
+        """Refuse what is no set of directions, or costs more than was paid."""
+        if answer.unit_bits != DIRECTION_BITS or len(answer.integers) != self.count * self.d:
+            refuse("consistent", "directions that do not fit the columns")
+        rows = answer.values.reshape(self.count, self.d)
+        if not np.all(np.abs(np.linalg.norm(rows, axis=1) - 1) <= 2.0**-DIRECTION_BITS * self.d):
+            refuse("consistent", "directions that are no unit vectors")
+        if self.orthogonal and np.abs(rows @ rows.T - np.eye(self.count)).max() > 2.0**-DIRECTION_BITS * self.d:
+            refuse("consistent", "directions that are not orthogonal")
+        if spend.noise != answer.noise.law:
+            refuse("consistent", "directions that were not paid for")
+        exponents = [SPAN[self.neighbors] * concentration for concentration in self._concentrations(answer.noise)]
+        paid = spend.budget
+        if isinstance(paid, PureDP):
+            affordable = sum(exponents) <= paid.epsilon
+        else:
+            affordable = isinstance(paid, ZCDP) and sum(exponent**2 for exponent in exponents) <= 8 * paid.rho
+        if not affordable:
+            refuse("consistent", "less noise than the promise needs")
+
+    def _concentrations(self, law: NoiseLaw) -> list[Fraction]:
+        drawn = min(self.count, self.d - 1) if self.free_last else self.count
+        if self.name == "directions" and isinstance(law, Bingham) and len(law.concentrations) == drawn:
+            return [concentration for _, concentration in law.concentrations]
+        if self.name != "subspace" or not isinstance(law, MatrixBingham | Uniform):
+            refuse("consistent", "directions that were not paid for")
+        return [law.concentration] if isinstance(law, MatrixBingham) else []
+
+
+Expected = Sequence[Measure | Choice | Drawn]
+
+
+def expected_directions(release: Release, moment: SecondMoment) -> Expected:
+    """List what is asked with directions: the count and the eigenvalues, where wanted, before them, their values after."""
+    if release.postprocess not in ("clip", "none"):
+        refuse("consistent", "a postprocess that directions do not have")
+    count = _whole_number(release, "rank", 0, moment.d) or moment.d
+    expected: list[Measure] = [] if release.neighbors == REPLACE else [Count()]
+    subtracted = release.mechanism == "kapralov-talwar"
+    free_last = not subtracted or moment.d == 1
+    drawn = Drawn("directions", count, moment.d, release.neighbors, orthogonal=not subtracted, free_last=free_last)
+    if subtracted:
+        return [*expected, drawn, Quotients(moment, count)]
+    if release.options.get("values") == "spectrum":
+        return [*expected, Spectrum(moment, moment.d), drawn]
+    return [*expected, drawn, Values(moment, count)]
+
+
+def expected_components(release: Release, moment: SecondMoment) -> Expected:
+    """List what a release of components holds: a noisy matrix, or directions and what lies along them."""
+    k = _whole_number(release, "k", 1, moment.d - 1)
+    count: list[Measure] = [] if release.neighbors == REPLACE else [Count()]
+    if release.mechanism in MATRICES:
+        if release.postprocess != MATRICES[release.mechanism]:
+            refuse("consistent", "a postprocess that its mechanism does not have")
+        counted = [] if release.center else count  # the corner of a centred matrix is the count
+        return [*asked_radius(release), clipped_moment(release, moment), *counted]
+    if release.mechanism not in ("eigenvectors", "ppca", "random") or release.postprocess != "clip" or release.center:
+        refuse("consistent", "a mechanism that this version does not know")
+    together = release.mechanism == "random" or (release.mechanism == "ppca" and k > 1)
+    if together and (_whole_number(release, "sweeps", 0, 10**7) == 0) != (release.mechanism == "random"):
+        refuse("consistent", "a chain of another length than its mechanism has")
+    drawn = Drawn("subspace" if together else "directions", k, moment.d, release.neighbors)
+    return [*count, drawn, Explained(moment, k + 1, np.eye(moment.d)[:, :k])]
+
+
+def _whole_number(release: Release, name: str, least: int, most: int) -> int:
+    value = release.options.get(name, 0)
+    if type(value) is not int or not least <= value <= most:
+        refuse("consistent", f"a {name} beyond its columns")
+    return value

@@ -1,0 +1,82 @@
+r"""Whether a Markov chain of `ppca` has run long enough: the statistic of the paper, for chains that know no row.
+
+.. math:: F_k(T) = \frac{1}{\sqrt k} \Big\| \frac1T \sum_{t \le T} V_t \Big\|_F
+
+The law that a chain tends to has mean 0, so F_k falls to 0. The chain behind a release shows more than its last state, and is
+kept nowhere: not even in the limit would its F_k be covered by the promise. But from a uniform start the law of F_k depends on the
+rows only through the eigenvalues of their second moment. So chains are run here for the eigenvalues that the release tells:
+what lies along its components, and the rest spread evenly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.errors import ParameterError, ReleaseError, shown
+from dpcov.privacy.bits import SeededBits
+from dpcov.privacy.drawn import MatrixBingham
+from dpcov.privacy.subspace import sweeps as states
+from dpcov.release import Release
+
+Floats = NDArray[np.float64]
+
+
+def convergence(
+    release: Release,
+    *,
+    chains: int = 5,
+    sweeps: int | None = None,
+    seed: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> Floats:
+    """Return F_k(1), ..., F_k(sweeps), a row for each of several chains like the one behind a release of `ppca`.
+
+    No row is read, and nothing is spent.
+
+    Parameters
+    ----------
+    chains : int
+        How many chains, each from a start of its own.
+    sweeps : int, optional
+        How long they are; as long as that of the release by default.
+    seed : int
+        Chains can be repeated: they have nothing to hide.
+    progress : callable, optional
+        Called now and then with the part that is done.
+    """
+    drawn, told = release.answer("subspace"), release.answer("explained")
+    if drawn is None or told is None or not isinstance(drawn.noise, MatrixBingham):
+        raise ReleaseError("release must be drawn by a Markov chain, got another. Hint: mechanism='ppca' with k > 1 does that.")
+    length = release.options["sweeps"] if sweeps is None else sweeps
+    for name, value in (("chains", chains), ("sweeps", length)):
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 10**7:
+            raise ParameterError(f"{name} must be an integer from 1 to 10**7, got {shown(value)}. Hint: leave it out.")
+    assert isinstance(length, int)
+    values, k = np.clip(told.values, 0.0, release.n), len(told.values) - 1
+    spectrum = np.sort(np.append(values[:-1], np.full(release.d - k, values[-1] / (release.d - k))))[::-1]
+    return traces(spectrum, k, float(drawn.noise.concentration), length, [seed + i for i in range(chains)], progress)
+
+
+def traces(
+    spectrum: Floats,
+    k: int,
+    concentration: float,
+    sweeps: int,
+    seeds: Sequence[int],
+    progress: Callable[[float], None] | None = None,
+) -> Floats:
+    """Return F_k after each sweep, a row for each seed, for known eigenvalues, descending."""
+    found = np.zeros((len(seeds), sweeps))
+    for row, seed in enumerate(seeds):
+        total = np.zeros((len(spectrum), k))
+        for t, state in enumerate(islice(states(spectrum, k, concentration, SeededBits(seed)), 1, sweeps + 1)):
+            total += state
+            found[row, t] = np.linalg.norm(total) / (t + 1) / math.sqrt(k)
+            if progress is not None and t % 128 == 0:
+                progress((row + t / sweeps) / len(seeds))
+    return found

@@ -1,0 +1,156 @@
+"""Principal components from a release: any number of them, at no further cost in privacy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpcov.errors import ParameterError, ReleaseError, shown
+from dpcov.estimate import noisy_moment
+from dpcov.linalg import orthonormal_rows
+from dpcov.release import Release
+from dpcov.shrinkage import bulk_size
+
+Floats = NDArray[np.float64]
+
+DRAWN = ("subspace", "directions")
+"""The answers that are directions already, the first the most important."""
+
+
+@dataclass(frozen=True, eq=False)
+class PrincipalComponents:
+    """Directions in which rows vary most, by a private estimate.
+
+    With a schema all of it is in encoded units: each column from its offset, divided by its scale, so that columns in different
+    units can be compared. Else in the data's.
+
+    Attributes
+    ----------
+    components : array of shape (k, d)
+        Orthonormal rows, the most important first; the largest entry of each is positive.
+    explained : array of shape (k,)
+        Estimated variance along each (for a release that is not centred: second moment).
+    total : float
+        Estimated variance in all directions together.
+    feature_names : tuple of str
+        What the d entries of a component belong to.
+    offsets, scales : arrays of shape (d,)
+        Rows are encoded as (x − offsets)/scales before they are projected.
+    """
+
+    components: Floats
+    explained: Floats
+    total: float
+    feature_names: tuple[str, ...]
+    offsets: Floats
+    scales: Floats
+
+    @property
+    def k(self) -> int:
+        """The number of components."""
+        return len(self.components)
+
+    @cached_property
+    def ratio(self) -> Floats:
+        """The part of the total along each component; 0 where nothing was found at all."""
+        return self.explained / self.total if self.total > 0 else np.zeros(self.k)
+
+    def transform(self, rows: ArrayLike) -> Floats:
+        """Return the coordinates of rows along the components. Of private rows they are private: nothing is added to them."""
+        return np.asarray(((_checked(rows, len(self.scales), "rows") - self.offsets) / self.scales) @ self.components.T)
+
+    def inverse_transform(self, scores: ArrayLike) -> Floats:
+        """Return the rows, in the data's units, that lie in the subspace and have these coordinates."""
+        return np.asarray(_checked(scores, self.k, "scores") @ self.components * self.scales + self.offsets)
+
+
+def principal_components(release: Release, k: int | float | None = None) -> PrincipalComponents:
+    """Return the first k principal components of a release: see `Release.pca`."""
+    if release.kind == "mean":
+        raise ReleaseError("release must hold a covariance or components, got a mean. Hint: dpcov.covariance or dpcov.pca.")
+    if k is None and release.kind == "pca":
+        return asked_components(release)
+    values, vectors, total, standing_out = _from_drawn(release) if _is_drawn(release) else _from_matrix(release)
+    count = _count(k, values, total, standing_out, len(release.feature_names))
+    components = vectors[:count]
+    largest = np.take_along_axis(components, np.abs(components).argmax(axis=1)[:, None], axis=1)
+    components = components * np.where(largest < 0, -1.0, 1.0)
+    explained = values[:count].copy()
+    for array in (components, explained):
+        array.flags.writeable = False
+    offsets = release.mean if release.center else release.offsets
+    return PrincipalComponents(components, explained, total, release.feature_names, offsets, release.units)
+
+
+def asked_components(release: Release) -> PrincipalComponents:
+    """Return as many components as were asked for when the release was made."""
+    k = release.options.get("k")
+    if not isinstance(k, int):
+        raise ReleaseError("release must be of components, got another. Hint: release.pca(k).")
+    return principal_components(release, k)
+
+
+def _is_drawn(release: Release) -> bool:
+    return release.kind == "pca" and any(release.answer(name) is not None for name in DRAWN)
+
+
+def _from_drawn(release: Release) -> tuple[Floats, Floats, float, int]:
+    """Return what was asked along the drawn directions, the largest first."""
+    drawn = next(answer for name in DRAWN if (answer := release.answer(name)) is not None)
+    rows, asked = orthonormal_rows(drawn.values.reshape(-1, release.d)), release.answer("explained")
+    assert asked is not None
+    values = np.clip(asked.values, 0.0, release.n) / release.n * release.row_norm**2
+    order = np.argsort(-values[:-1], kind="stable")
+    return values[:-1][order], rows[order], float(values.sum()), len(rows)
+
+
+def _from_matrix(release: Release) -> tuple[Floats, Floats, float, int]:
+    """Return the eigenvalues of the estimate, descending, and its eigenvectors in rows; those of the raw matrix where it is.
+
+    Denoising keeps the eigenvectors of an additive release and their order; but where it finds nothing, only the raw matrix
+    still has an order.
+    """
+    matrix = release.encoded_covariance
+    moment = release.answer("second moment")
+    raw = (
+        moment is not None and moment.frame is None and not release.center and release.mechanism not in ("separate", "adaptive")
+    )
+    if raw and moment is not None:
+        noisy, noise = noisy_moment(moment, release.d, release.n)
+        spectrum, vectors = np.linalg.eigh(noisy)
+        values = np.maximum(np.einsum("ij,ij->j", vectors, matrix @ vectors), 0.0)
+        standing_out = release.d - bulk_size(spectrum, noise)
+    else:
+        values, vectors = np.linalg.eigh(matrix)
+        values = np.maximum(values, 0.0)
+        standing_out = int((values > 0).sum())
+    return values[::-1], vectors.T[::-1], float(values.sum()), standing_out
+
+
+def _count(k: int | float | None, values: Floats, total: float, standing_out: int, d: int) -> int:
+    """Return how many components are wanted."""
+    if k is None:
+        return max(1, standing_out)
+    if isinstance(k, float) and 0 < k < 1:
+        reached = np.flatnonzero(np.cumsum(values) >= k * total)
+        return int(reached[0]) + 1 if len(reached) else len(values)
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= d:
+        raise ParameterError(
+            f"k must be an integer from 1 to {d}, a part between 0 and 1, or None, got {shown(k)}. "
+            f"Hint: None takes what stands out of the noise."
+        )
+    if k > len(values):
+        raise ReleaseError(
+            f"release must hold {k} components, got {len(values)}. Hint: release more of them, or a covariance, which has all."
+        )
+    return int(k)
+
+
+def _checked(rows: ArrayLike, columns: int, name: str) -> Floats:
+    array = np.asarray(rows)
+    if array.ndim != 2 or array.shape[1] != columns or array.dtype.kind not in "biuf":
+        raise ParameterError(f"{name} must be numbers in {columns} columns, got another array. Hint: a row per person.")
+    return array.astype(np.float64)
