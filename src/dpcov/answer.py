@@ -20,6 +20,7 @@ class Answer:
 
     ``radii``, in the units of row_norm, say which rows it is about: (τ,) for rows clipped at τ, (τ, u) for what clipping at τ
     takes from rows clipped at u; none for the encoded rows as they are. ``frame``: the coordinates in which rows were clipped.
+    ``columns``: which of them a block is about.
     """
 
     statistic: str
@@ -28,6 +29,7 @@ class Answer:
     noise: NoiseLaw
     radii: tuple[float, ...] = ()
     frame: Frame | None = None
+    columns: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         self.integers.flags.writeable = False

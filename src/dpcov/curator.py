@@ -29,6 +29,7 @@ from dpcov.release import Release
 from dpcov.statistics.bins import CHOSEN, Bins, Rank
 from dpcov.statistics.calibrated import noise_for
 from dpcov.statistics.choices import SEARCHED, Bias, Quantile, Radius
+from dpcov.statistics.columns import columns_of
 from dpcov.statistics.measure import Measure
 from dpcov.statistics.moments import Count, SecondMoment, corner_count
 from dpcov.statistics.norms import Norms
@@ -91,7 +92,8 @@ class Curator(Drawer):
         self._charge(budget)
         drawn = self._draw(statistic, law)
         settled = law.settle(exact + drawn)
-        answer = Answer(statistic.name, settled, statistic.unit_bits, law, self._radii(statistic), self._frame(statistic))
+        about = self._radii(statistic), self._frame(statistic), columns_of(statistic)
+        answer = Answer(statistic.name, settled, statistic.unit_bits, law, *about)
         self._record(Spend(statistic.name, law.law, budget), answer)
         return answer
 

@@ -114,6 +114,13 @@ def eigenbasis(moment: Answer, width: int) -> Floats:
     return np.ascontiguousarray(np.linalg.eigh(unpack(moment.values, width))[1][:, ::-1])
 
 
+def block_vectors(block: Answer, d: int) -> Floats:
+    """Return the eigenvectors of a noisy block in rows, the largest eigenvalue first; 0 in the columns that it is not about."""
+    rows = np.zeros((len(block.columns), d))
+    rows[:, list(block.columns)] = eigenbasis(block, len(block.columns)).T
+    return rows
+
+
 def _values(release: Released) -> Floats:
     answer = next(answer for answer in release.answers if answer.statistic in VALUES)
     values = answer.values

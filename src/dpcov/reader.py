@@ -16,6 +16,7 @@ from dpcov.statistics.annulus import Annulus, radii_of
 from dpcov.statistics.bins import Bins, Rank
 from dpcov.statistics.blas import check_exact_blas
 from dpcov.statistics.clipped_pair import ClippedPair
+from dpcov.statistics.columns import Block, Squares
 from dpcov.statistics.frames import FRAMED
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.measure import Measure, Statistic, Summable
@@ -149,7 +150,7 @@ class Reader(Account):
             raise ParameterError(f"data must have 1 to 2**30 rows, got {n}. Hint: an empty table has no second moment.")
 
     def _read(self, statistic: Measure) -> Integers:
-        if isinstance(statistic, Spectrum | Diagonal | Overlap):
+        if isinstance(statistic, Spectrum | Diagonal | Overlap | Squares | Block):
             return statistic.of_moment(self._read_small(statistic.moment))
         assert isinstance(statistic, SUMMED)
         exact = self._held[statistic] if statistic in self._held else self._total(statistic)

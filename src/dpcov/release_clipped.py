@@ -93,7 +93,7 @@ def clipped_moment(release: Release, moment: SecondMoment) -> SecondMoment:
     found = answer.radii if answer is not None else ()
     if len(found) > 1 or not math.isclose(found[0] if found else _whole(moment).row_norm, radius, rel_tol=1e-12):
         refuse("consistent", "a second moment of rows with another radius")
-    return _of_radii(moment, found)
+    return of_radii(moment, found)
 
 
 def expected_clipped(release: Release, moment: SecondMoment) -> list[Measure | Choice]:
@@ -126,20 +126,20 @@ def _given_back(release: Release, moment: SecondMoment) -> list[Measure]:
     inner = release.answer(SecondMoment.name)
     if len(answer.radii) != 2 or inner is None or answer.radii[:1] != (inner.radii or (_whole(moment).row_norm,)):
         refuse("consistent", "a scale of rows with another radius")
-    removed = _of_radii(moment, answer.radii)
+    removed = of_radii(moment, answer.radii)
     return [Overlap(removed, np.eye(moment.d), np.zeros(moment.d))]
 
 
 def _radius_of_trace(release: Release, moment: SecondMoment) -> Grid:
     answer, place = release.answer(Trace.name), release.answer(Radius.name)
-    grid = _of_radii(moment, () if answer is None else answer.radii).grid
+    grid = of_radii(moment, () if answer is None else answer.radii).grid
     halvings = 0.0 if place is None or len(place.integers) != 3 else float(place.integers[0])
     if not isinstance(grid, Grid) or not math.isclose(grid.row_norm, _whole(moment).row_norm * 2.0**-halvings, rel_tol=1e-12):
         refuse("consistent", "a trace of other rows")
     return grid
 
 
-def _of_radii(moment: SecondMoment, radii: tuple[float, ...]) -> SecondMoment:
+def of_radii(moment: SecondMoment, radii: tuple[float, ...]) -> SecondMoment:
     """Return the statistic of the rows that an answer says it is about."""
     whole = _whole(moment)
     try:

@@ -14,7 +14,8 @@ from dpcov.privacy.calibrate import SPAN
 from dpcov.privacy.drawn import Bingham, MatrixBingham, Uniform
 from dpcov.privacy.noise import NoiseLaw
 from dpcov.release import Release
-from dpcov.release_clipped import Choice, asked_radius, clipped_moment
+from dpcov.release_clipped import CHOSEN, Choice, asked_radius, clipped_moment, of_radii
+from dpcov.statistics.columns import Block, Squares, block_of
 from dpcov.statistics.measure import Measure
 from dpcov.statistics.moments import REPLACE, Count, SecondMoment
 from dpcov.statistics.spectral import Explained, Quotients, Spectrum, Values
@@ -95,6 +96,8 @@ def expected_components(release: Release, moment: SecondMoment) -> Expected:
             refuse("consistent", "a postprocess that its mechanism does not have")
         counted = [] if release.center else count  # the corner of a centred matrix is the count
         return [*asked_radius(release), clipped_moment(release, moment), *counted]
+    if release.mechanism == "screened":
+        return [*count, *_expected_block(release, moment, k)]
     if release.mechanism not in ("eigenvectors", "ppca", "random") or release.postprocess != "clip" or release.center:
         refuse("consistent", "a mechanism that this version does not know")
     together = release.mechanism == "random" or (release.mechanism == "ppca" and k > 1)
@@ -102,6 +105,19 @@ def expected_components(release: Release, moment: SecondMoment) -> Expected:
         refuse("consistent", "a chain of another length than its mechanism has")
     drawn = Drawn("subspace" if together else "directions", k, moment.d, release.neighbors)
     return [*count, drawn, Explained(moment, k + 1, np.eye(moment.d)[:, :k])]
+
+
+def _expected_block(release: Release, moment: SecondMoment, k: int) -> Expected:
+    """List what `screened` asks: a radius, squares of many columns, a block, and what lies along its components."""
+    block, told = release.answer(Block.name), release.answer(Explained.name)
+    if block is None or told is None or release.postprocess != "clip" or release.center:
+        refuse("consistent", "other answers or spends")
+    within, around = of_radii(moment, block.radii), of_radii(moment, told.radii)
+    inner, outer = (answer.radii[0] if answer.radii else release.row_norm for answer in (block, told))
+    if len(block.radii) > 1 or len(told.radii) > 1 or outer < inner or len(block.columns) < min(k + 1, release.d):
+        refuse("consistent", "a block of other rows")
+    squares = [] if release.answer(Squares.name) is None else [Squares(within)]
+    return [CHOSEN, *squares, block_of(within, block.columns), Explained(around, k + 1, np.eye(moment.d)[:, :k])]
 
 
 def _whole_number(release: Release, name: str, least: int, most: int) -> int:

@@ -35,8 +35,8 @@ from dpcov.statistics.moments import NEIGHBORS
 from dpcov.strict_json import Fields, each, read_object, refuse
 
 FORMAT = "dpcov release"
-FORMAT_VERSION = 4
-"""2 added encoding.center and encoding.schema, 3 the radii of answers, 4 their frames; an older file has none of them."""
+FORMAT_VERSION = 5
+"""2 added encoding.center, encoding.schema, 3 the radii of answers, 4 their frames, 5 their columns: older ones have none."""
 
 KINDS: tuple[type[NoiseLaw], ...] = (*LAWS.values(), Bingham, MatrixBingham, Uniform, Exponential, SparseVector)
 KIND_OF_LAW = {kind.law: kind for kind in KINDS}
@@ -102,10 +102,9 @@ def _bring_up_to_date(record: dict[str, Any], version: int) -> None:
     if version < 2:
         added.append((record.get("encoding"), {"center": False, "schema": {}}))
     answers = record.get("answers")
-    if version < 3 and isinstance(answers, list):
-        added += [(answer, {"radii": []}) for answer in answers]
-    if version < 4 and isinstance(answers, list):
-        added += [(answer, {"frame": {}}) for answer in answers]
+    later: tuple[tuple[int, dict[str, Any]], ...] = ((3, {"radii": []}), (4, {"frame": {}}), (5, {"columns": []}))
+    if isinstance(answers, list):
+        added += [(answer, fields) for since, fields in later if version < since for answer in answers]
     for part, fields in added:
         if isinstance(part, dict):
             if fields.keys() & part.keys():
@@ -141,6 +140,7 @@ def _to_record(release: Release) -> dict[str, Any]:
                 "unit_bits": answer.unit_bits,
                 "radii": list(answer.radii),
                 "frame": {} if answer.frame is None else frame_record(answer.frame),
+                "columns": list(answer.columns),
                 "noise": {
                     "law": answer.noise.law,
                     "numerics": answer.noise.numerics,
@@ -233,6 +233,7 @@ def _answer(record: dict[str, Any]) -> Answer:
         noise=noise,
         radii=tuple(each(fields.take("radii", list), float, "radii")),
         frame=read_frame(fields.take("frame", dict)),
+        columns=tuple(each(fields.take("columns", list), int, "columns")),
     )
     fields.end()
     return answer

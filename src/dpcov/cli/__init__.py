@@ -15,6 +15,7 @@ from dpcov.cli.completion import completion
 from dpcov.cli.demo import demo
 from dpcov.cli.mean import mean
 from dpcov.cli.mechanisms import mechanisms
+from dpcov.cli.pca import pca
 from dpcov.cli.plan import plan
 from dpcov.cli.release import release
 from dpcov.cli.schema import schema
@@ -28,10 +29,10 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "terminal_width": WIDTH, "max
 @click.group(epilog="\b\nExample:\n  dpcov demo", context_settings=SETTINGS)
 @click.version_option(__version__, prog_name="dpcov")
 def cli() -> None:
-    """Release mean or covariance of sensitive rows once, under differential privacy, and use it for ever."""
+    """Release mean, covariance or principal components of sensitive rows once, under differential privacy; use them for ever."""
 
 
-for command in (demo, schema, plan, compare, mechanisms, release, mean, show, completion):
+for command in (demo, schema, plan, compare, mechanisms, release, mean, pca, show, completion):
     cli.add_command(command)
 
 

@@ -28,26 +28,34 @@ def dry_run(
     columns: list[str] | None,
     neighbors: str,
     center: bool,
-    postprocess: str | None,
     seed: int | None,
     as_json: bool,
+    postprocess: str | None = None,
+    k: int | None = None,
 ) -> None:
-    """Open the table for its names and types, rehearse the mechanism without data, and say what a release would do."""
+    """Open the table for its names and types, rehearse the mechanism without data, and say what a release would do.
+
+    With ``k`` it is one of so many components.
+    """
     from dpcov.cli.rehearsal import Shape, rehearse
     from dpcov.mechanisms import MECHANISMS
-    from dpcov.prepare import about_midpoints, in_encoded_units, prepared_source, public_encoding
+    from dpcov.prepare import about_midpoints, checked_grid, in_encoded_units, prepared_source, public_encoding
     from dpcov.privacy.bits import SeededBits
     from dpcov.sources.opening import open_source
 
     if seed is not None:
         SeededBits(seed)  # refuses what is no seed
-    grid, settings = public_encoding(mechanism, row_norm, schema, neighbors, center, options)
-    about = about_midpoints(center, settings)
-    source = prepared_source(open_source(data, columns, schema, about), neighbors, settings)
-    settings = in_encoded_units(settings, source.schema, about)
+    if k is None:
+        grid, settings = public_encoding(mechanism, row_norm, schema, neighbors, center, options)
+        about = about_midpoints(center, settings)
+        source = prepared_source(open_source(data, columns, schema, about), neighbors, settings)
+        settings = in_encoded_units(settings, source.schema, about)
+    else:
+        grid, settings = checked_grid(row_norm, schema, neighbors, center), {**options, "k": k}
+        source = open_source(data, columns, schema, center)
     public_n = source.known_n if neighbors == "replace" else None  # under add-remove n is private, also here
     planned = rehearse(
-        MECHANISMS["covariance"][mechanism],
+        MECHANISMS["covariance" if k is None else "pca"][mechanism],
         Shape(source.feature_names, source.schema, public_n),
         budget,
         row_norm=grid.row_norm,
@@ -137,6 +145,12 @@ def _json_text(planned: Release, public_n: int | None, matrix_bytes: int) -> str
     return json.dumps(record, allow_nan=False)
 
 
+def _components_line(planned: Release) -> str:
+    """Say what a rehearsal cannot know of components."""
+    prices = "What auto asks later, and its price, may depend on earlier answers. " * (planned.requested == "auto")
+    return f"{prices}How good components are depends on the gaps of the spectrum: see dpcov plan pca."
+
+
 def _print(data: str, planned: Release, public_n: int | None, matrix_bytes: int) -> None:
     from dpcov.cli.estimates import error_line
     from dpcov.cli.text import console, printable, spends_table
@@ -152,8 +166,10 @@ def _print(data: str, planned: Release, public_n: int | None, matrix_bytes: int)
     out.print(spends_table(planned, title="would be asked"))
     if _is_found_on_the_way(planned):
         out.print("Expected error: it depends on what the rounds find, as do prices, and their number where n is not known.")
-    else:
-        out.print(error_line(planned, known_n=public_n is not None), soft_wrap=True)
+    elif error := error_line(planned, known_n=public_n is not None):
+        out.print(error, soft_wrap=True)
+    if planned.kind == "pca":
+        out.print(_components_line(planned), soft_wrap=True)
     if planned.answer("radius") is not None and planned.kind == "covariance":
         out.print("How the budget is split depends on the number of rows and on the radius; here a radius just below row_norm.")
     if matrix_bytes > GIGABYTE:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcov.cli.components import loadings, record
 from dpcov.estimate_framed import is_framed
 from dpcov.release import Release
 
@@ -28,8 +29,13 @@ def roots(release: Release) -> tuple[str, Floats]:
 
 
 def columns(release: Release) -> dict[str, Floats]:
-    """Return what is estimated of each feature, by heading: the mean, the root of the covariance's diagonal, or both."""
+    """Return what is estimated of each feature, by heading: the mean, the root of the covariance's diagonal, or both.
+
+    Of components: the mean, where there is one, and the loadings of the first few.
+    """
     means = {"mean": release.mean} if release.center or release.kind == "mean" else {}
+    if release.kind == "pca":
+        return {**means, **loadings(release.pca())}
     return means if release.kind == "mean" else {**means, **dict([roots(release)])}
 
 
@@ -93,9 +99,16 @@ def facts(release: Release) -> dict[str, Any]:
         "clip_radius": None if is_framed(release) else release.clip_radius,
         "expected_error": known_error(release),
         "feature_names": list(release.feature_names),
-        **{heading.replace(" ", "_"): numbers.tolist() for heading, numbers in columns(release).items()},
+        **_estimates(release),
         **_confidence(release),
     }
+
+
+def _estimates(release: Release) -> dict[str, Any]:
+    """Return what is estimated: numbers for each feature, or components."""
+    if release.kind == "pca":
+        return {**({"mean": release.mean.tolist()} if release.center else {}), **record(release.pca())}
+    return {heading.replace(" ", "_"): numbers.tolist() for heading, numbers in columns(release).items()}
 
 
 def confidence_line(release: Release) -> str | None:
@@ -133,9 +146,11 @@ def _confidence(release: Release) -> dict[str, Any]:
 
 
 def known_error(release: Release) -> float | None:
-    """Return the predicted error, which directions have none of."""
+    """Return the predicted error, which directions have none of; that of a matrix says little of its components."""
     from dpcov.errors import ReleaseError
 
+    if release.kind == "pca":
+        return None
     try:
         return release.expected_error
     except ReleaseError:
@@ -151,13 +166,18 @@ def clip_line(release: Release) -> str:
 
 def zero_line(release: Release) -> str | None:
     """Say that an estimate is 0 although something was asked; None where it is not."""
-    if release.kind == "mean" or not release.answers or release.covariance.any():
+    if release.kind != "covariance" or not release.answers or release.covariance.any():
         return None
     return "The estimate is 0: what was answered cannot be told from noise."
 
 
-def error_line(release: Release, *, known_n: bool = True) -> str:
-    """Say how large the noise is expected to be, and compared with what; divided by an n that is not known."""
+def error_line(release: Release, *, known_n: bool = True) -> str | None:
+    """Say how large the noise is expected to be, and compared with what; divided by an n that is not known.
+
+    None for components: how far they are off depends on the gaps of the spectrum, which nobody knows.
+    """
+    if release.kind == "pca":
+        return None
     expected = known_error(release)
     if not any(answer.statistic != "count" for answer in release.answers):
         return "Too few rows for this budget: nothing was asked of them, and the estimate is 0."

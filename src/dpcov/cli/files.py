@@ -38,10 +38,10 @@ def checked_target(
     return target
 
 
-def checked_picture(output: str) -> Path:
-    """Return where a picture can be written; one that is there already is drawn anew."""
+def checked_picture(output: str, inputs: tuple[str, ...] = ()) -> Path:
+    """Return where a picture can be written; one that is there already is drawn anew, but for a file among ``inputs``."""
     from dpcov.errors import ParameterError
 
     if not output.lower().endswith(".png"):
         raise ParameterError(f"picture must be a name that ends in .png, got {output!r}. Hint: release.png.")
-    return checked_target(output, force=True, kept="")
+    return checked_target(output, force=True, kept="", inputs=inputs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,17 +15,19 @@ if TYPE_CHECKING:
     from dpcov.privacy.budget import Budget
     from dpcov.release import Release
 
+COMMANDS = {"covariance": "dpcov release", "mean": "dpcov mean", "pca": "dpcov release --pca K"}
+
 
 @click.command(epilog="\b\nExample:\n  dpcov mechanisms")
 @json_option
 def mechanisms(as_json: bool) -> None:
     """List the mechanisms, the budgets they serve and their options."""
-    from dpcov.mechanisms import MECHANISMS, options_of
+    from dpcov.mechanisms import MECHANISMS
 
     if as_json:
         listed = {
             target: {
-                name: {"notions": [b.notion for b in served(run)], "options": options_of(run), "summary": summary(run)}
+                name: {"notions": [b.notion for b in served(run)], "options": own_options(run), "summary": summary(run)}
                 for name, run in runs.items()
             }
             for target, runs in MECHANISMS.items()
@@ -36,10 +38,10 @@ def mechanisms(as_json: bool) -> None:
 
     from dpcov.cli.text import console
 
-    for title, runs in (("dpcov release", MECHANISMS["covariance"]), ("dpcov mean", MECHANISMS["mean"])):
-        table = Table("mechanism", "budgets", "options", "what it does", title=f"{title} --mechanism", title_justify="left")
-        for name, run in runs.items():
-            settings = "\n".join(f"{option}={default}" for option, default in options_of(run).items())
+    for target, command in COMMANDS.items():
+        table = Table("mechanism", "budgets", "options", "what it does", title=f"{command} --mechanism", title_justify="left")
+        for name, run in MECHANISMS[target].items():
+            settings = "\n".join(f"{option}={default}" for option, default in own_options(run).items())
             budgets = "\n".join(" ".join(f"--{amount}" for amount in b.names) for b in served(run))
             table.add_row(name, budgets, settings, summary(run))
         console().print(table)
@@ -50,17 +52,26 @@ def summary(run: Callable[..., Release]) -> str:
     return (inspect.getdoc(run) or "").partition("\n")[0]
 
 
+def own_options(run: Callable[..., Release]) -> dict[str, Any]:
+    """Return what --option may set; the number of components stands behind --pca."""
+    from dpcov.mechanisms import options_of
+
+    return {name: default for name, default in options_of(run).items() if name != "k"}
+
+
 def served(run: Callable[..., Release]) -> list[Budget]:
     """Return a budget of each notion that a mechanism takes: it is tried, without data."""
     from dpcov.cli.rehearsal import Shape, rehearse
     from dpcov.errors import ParameterError
+    from dpcov.mechanisms import options_of
     from dpcov.privacy.budget import ZCDP, ApproxDP, PureDP
 
     budgets: tuple[Budget, ...] = (PureDP(1), ZCDP(1), ApproxDP(1, "1e-6"))
+    needed = {"k": 1} if "k" in options_of(run) else {}
     taken = []
     for budget in budgets:
         try:
-            rehearse(run, Shape(("x0", "x1"), known_n=1000), budget)
+            rehearse(run, Shape(("x0", "x1"), known_n=1000), budget, options=needed)
         except ParameterError:
             continue
         taken.append(budget)

@@ -92,8 +92,8 @@ def read_numbers(text: str, option: str) -> float | list[float]:
 
 
 def complete_mechanism(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:  # noqa: ARG001
-    """Offer the names of mechanisms for covariances with what they do."""
-    return _complete("covariance", start)
+    """Offer the names of mechanisms with what they do: for components after --pca, else for covariances."""
+    return _complete("covariance" if context.params.get("pca") is None else "pca", start)
 
 
 def complete_mean(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:  # noqa: ARG001

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.cli.text import printable
+from dpcov.cli.text import printable, shortened
 
 Floats = NDArray[np.float64]
 
 MOST_NAMES = 150  # beyond, names would be too small to read: features are numbered
 MOST_DIGITS = 10
 MOST_NUMBERS = 16  # up to here the cells have room for their numbers
-LONGEST_NAME = 22
 COLOURS = ("#1f3b5c", "#d1662f")
 
 
@@ -38,6 +37,11 @@ def picture(title: str, names: Sequence[str], matrices: Mapping[str, Floats], sp
     bar = figure.colorbar(shown, ax=axes, shrink=0.8, aspect=30, pad=0.02)
     bar.ax.tick_params(labelsize=8)
     _spectrum(figure.add_subplot(grid[1, :]), spectra, of)
+    return png(figure)
+
+
+def png(figure: Any) -> bytes:
+    """Return a figure as a PNG file."""
     target = io.BytesIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a letter that the font lacks is drawn as a box
@@ -65,15 +69,9 @@ def _label(axis: Any, names: Sequence[str], *, size: float, rows: bool) -> None:
     if len(names) > MOST_NAMES:
         axis.set_xlabel("feature, counted from 0")
         return
-    short = [_short(printable(name)) for name in names]
+    short = [shortened(printable(name)) for name in names]
     axis.set_xticks(range(len(names)), short, rotation=90, fontsize=size, parse_math=False)  # a name may hold a $
     axis.set_yticks(range(len(names)), short if rows else [""] * len(names), fontsize=size, parse_math=False)
-
-
-def _short(name: str) -> str:
-    """Keep both ends: levels of a column differ at the end."""
-    half = LONGEST_NAME // 2
-    return name if len(name) <= LONGEST_NAME else f"{name[:half]}…{name[-half + 1 :]}"
 
 
 def _spectrum(axis: Any, spectra: Mapping[str, Floats], of: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dpcov.cli.options import budget_options, center_option, json_option, neighbors_option
+from dpcov.cli.plan_pca import plan_pca
 
 if TYPE_CHECKING:
     from dpcov.privacy.budget import Budget
@@ -17,7 +18,10 @@ EXAMPLE = "\b\nExample:\n  dpcov plan covariance --n 48842 --d 110 --epsilon 1"
 
 @click.group(epilog=EXAMPLE)
 def plan() -> None:
-    """Predict errors from public numbers, without data."""
+    """Predict errors, or how many rows are needed, from public numbers, without data."""
+
+
+plan.add_command(plan_pca)
 
 
 @plan.command(epilog=EXAMPLE)

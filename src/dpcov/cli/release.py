@@ -29,14 +29,16 @@ EXAMPLE = """\b
 Example:
   dpcov release adult.csv --rho 0.1 --schema adult.toml --center --dry-run
   dpcov release adult.csv --rho 0.1 --schema adult.toml --center -o adult.json
-  dpcov release points.parquet --epsilon 1 --delta 1e-6 --row-norm 2.5 -o points.json"""
+  dpcov release points.parquet --epsilon 1 --delta 1e-6 --row-norm 2.5 -o points.json
+  dpcov release points.parquet --pca 3 --epsilon 1 --row-norm 2.5 -o pca.json"""
 
 
-@click.command(epilog=EXAMPLE, short_help="Release a table's second moment, or mean and covariance, privately.")
+@click.command(epilog=EXAMPLE, short_help="Release a table's covariance, or its principal components, privately.")
 @click.argument("data", type=click.Path())
 @budget_options
 @click.option("--row-norm", type=float, metavar="NUMBER", help="A public bound on the Euclidean norm of rows, or:")
 @click.option("--schema", type=click.Path(), metavar="FILE", help="Public bounds and levels: see `dpcov schema init`.")
+@click.option("--pca", type=int, metavar="K", help="Spend all of the budget on K principal components.")
 @center_option
 @click.option("--mechanism", default="auto", show_default=True, shell_complete=complete_mechanism, help="A mechanism's name.")
 @click.option("--postprocess", type=click.Choice(POSTPROCESS), help="How noise is removed; the mechanism's own by default.")
@@ -53,6 +55,7 @@ def release(
     data: str,
     row_norm: float | None,
     schema: str | None,
+    pca: int | None,
     columns: str | None,
     option: tuple[str, ...],
     seed: int | None,
@@ -67,8 +70,9 @@ def release(
 
     A budget (--epsilon, --epsilon with --delta, or --rho) and public knowledge (--row-norm or --schema) must be given: taken
     from the data they would leak. Everything is checked before anything is spent.
+
+    With --pca K all of the budget goes to K principal components. A covariance has components, too: `dpcov pca FILE`.
     """
-    from dpcov.mechanisms import checked_mechanism
     from dpcov.option_text import read_options
 
     options = read_options(option)
@@ -79,7 +83,7 @@ def release(
         raise click.UsageError("give --output FILE, or --dry-run")
     inputs = (data,) if schema is None else (data, schema)
     target = None if output is None else checked_output(output, force, inputs)
-    checked_mechanism("covariance", settings["mechanism"], options)
+    settings |= _target_settings(pca, settings["mechanism"], settings.pop("postprocess"), options)
     settings |= {"row_norm": row_norm, "schema": read_schema(schema), "columns": read_columns(columns)}
     if dry_run:
         from dpcov.cli.dry_run import dry_run as rehearsed
@@ -90,6 +94,23 @@ def release(
     made = _made(data, quiet, seed=seed, **settings, **options)
     save(made, target, force)
     tell(made, output, quiet=quiet, as_json=as_json)
+
+
+def _target_settings(pca: int | None, mechanism: str, postprocess: str | None, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings that only a covariance has, or only components, and refuse what does not go with them."""
+    from dpcov.mechanisms import MECHANISMS, checked_mechanism
+
+    if pca is None:
+        if mechanism in MECHANISMS["pca"] and mechanism not in MECHANISMS["covariance"]:
+            raise click.UsageError(f"mechanism {mechanism!r} is for principal components: give --pca K with it")
+        checked_mechanism("covariance", mechanism, options)
+        return {"postprocess": postprocess}
+    if postprocess is not None:
+        raise click.UsageError("--postprocess does not go with --pca: it finishes a covariance, and components have none")
+    if "k" in options:
+        raise click.UsageError("give the number of components by --pca, once")
+    checked_mechanism("pca", mechanism, options)
+    return {"k": pca}
 
 
 def tell(made: Release, output: str | None, *, quiet: bool, as_json: bool) -> None:
@@ -119,11 +140,15 @@ def checked_output(output: str, force: bool, inputs: tuple[str, ...]) -> Path:
 
 
 def _made(data: str, quiet: bool, **settings: Any) -> Release:
-    from dpcov.api import covariance
+    from dpcov.api import covariance, pca
     from dpcov.cli.progress import progress_bar
 
-    with progress_bar(quiet) as progress:
-        return covariance(data, progress=progress, **settings)
+    if "k" not in settings:
+        with progress_bar(quiet) as progress:
+            return covariance(data, progress=progress, **settings)
+    chain = "drawing components" if settings["mechanism"] == "ppca" else None
+    with progress_bar(quiet, chain=chain) as progress:
+        return pca(data, progress=progress, **settings)
 
 
 def save(made: Release, target: Path, force: bool) -> None:
@@ -143,6 +168,7 @@ def save(made: Release, target: Path, force: bool) -> None:
 
 def print_summary(made: Release, output: str | None) -> None:
     """Print what was promised, what came out, and what to do next."""
+    from dpcov.cli.components import components_table, notes
     from dpcov.cli.estimates import clip_line, columns, error_line, zero_line
     from dpcov.cli.text import console, features_table
 
@@ -152,13 +178,27 @@ def print_summary(made: Release, output: str | None) -> None:
     out.print(f"Mechanism: {made.mechanism}{auto}, postprocess {made.postprocess}.")
     if made.clip_radius < made.row_norm:
         out.print(clip_line(made))
-    out.print(error_line(made), soft_wrap=True)
+    if error := error_line(made):
+        out.print(error, soft_wrap=True)
     if zero := zero_line(made):
         out.print(zero)
-    out.print(features_table(made.feature_names, columns(made), "private estimates", MOST_FEATURES))
+    if made.kind == "pca":
+        found = made.pca()
+        out.print(components_table(found))
+        out.print("\n".join(notes(made, found)), soft_wrap=True)
+    else:
+        out.print(features_table(made.feature_names, columns(made), "private estimates", MOST_FEATURES))
     if output is None:
         out.print("Not saved: --output FILE keeps what was paid for.")
         return
     file = shlex.quote(output)
-    picture = "" if made.kind == "mean" else f"\n  dpcov show {file} --plot picture.png"
-    out.print(f"Written to {file}. Next:\n  dpcov show {file}{picture}", soft_wrap=True)
+    out.print("\n  ".join([f"Written to {file}. Next:", *_next(made, file)]), soft_wrap=True)
+
+
+def _next(made: Release, file: str) -> list[str]:
+    """Return commands that a new release is for."""
+    if made.kind == "pca":
+        chain = [f"dpcov pca {file} --convergence chains.png"] * bool(made.options.get("approximate"))
+        return [f"dpcov pca {file} --plot picture.png", *chain]
+    pictures = [f"dpcov show {file} --plot picture.png", f"dpcov pca {file}"] if made.kind == "covariance" else []
+    return [f"dpcov show {file}", *pictures]

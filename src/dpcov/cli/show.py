@@ -19,7 +19,7 @@ MOST_EIGENVALUES = 10
 @click.command(epilog="\b\nExample:\n  dpcov show wine-release.json --plot wine-release.png")
 @click.argument("file", type=click.Path())
 @click.option("--all", "everything", is_flag=True, help=f"List all features, not only the first {MOST_FEATURES}.")
-@click.option("--plot", metavar="PNG", type=click.Path(), help="Also draw the correlation and its spectrum.")
+@click.option("--plot", metavar="PNG", type=click.Path(), help="Also draw the correlation and its spectrum, or components.")
 @json_option
 def show(file: str, everything: bool, plot: str | None, as_json: bool) -> None:
     """Print the promise, the spends and the estimates in a release FILE."""
@@ -27,7 +27,7 @@ def show(file: str, everything: bool, plot: str | None, as_json: bool) -> None:
 
     release = load(file)
     if plot is not None:
-        draw(release, plot)
+        draw(release, plot, file)
     if as_json:
         click.echo(json_text(release, file))
     else:
@@ -36,6 +36,7 @@ def show(file: str, everything: bool, plot: str | None, as_json: bool) -> None:
 
 def print_release(release: Release, limit: int | None) -> None:
     """Print a release for people."""
+    from dpcov.cli.components import MOST_COLUMNS, MOST_COMPONENTS, components_table, notes
     from dpcov.cli.estimates import clip_line, columns, confidence_line, error_line, spectrum, zero_line
     from dpcov.cli.text import console, features_table, spends_table
 
@@ -49,15 +50,22 @@ def print_release(release: Release, limit: int | None) -> None:
         out.print(clip_line(release))
     if release.options:
         out.print("Options: " + ", ".join(f"{name}={value}" for name, value in release.options.items()) + ".", soft_wrap=True)
-    out.print(error_line(release), soft_wrap=True)
+    if error := error_line(release):
+        out.print(error, soft_wrap=True)
     if zero := zero_line(release):
         out.print(zero)
     out.print(spends_table(release))
-    title = f"estimate ({release.mechanism}, postprocess {release.postprocess})"
+    if release.kind == "pca":
+        found = release.pca()
+        out.print(components_table(found, None if limit is None else MOST_COMPONENTS))
+        out.print("\n".join(notes(release, found)), soft_wrap=True)
+        title = f"loadings (the first {MOST_COLUMNS} components)" if found.k > MOST_COLUMNS else "loadings"
+    else:
+        title = f"estimate ({release.mechanism}, postprocess {release.postprocess})"
     out.print(features_table(release.feature_names, columns(release), title, limit))
     if region := confidence_line(release):
         out.print(region, soft_wrap=True)
-    if release.kind == "mean":
+    if release.kind != "covariance":
         return
     of, values = spectrum(release)
     shown = ", ".join(f"{value:.3g}" for value in (values if limit is None else values[:MOST_EIGENVALUES]))
@@ -74,7 +82,7 @@ def json_text(release: Release, file: str) -> str:
         **facts(release),
         "spent": [{"asked": s.asked, "noise": s.noise, "budget": s.budget.to_json()} for s in release.spent],
     }
-    if release.kind != "mean":
+    if release.kind == "covariance":
         of, values = spectrum(release)
         record["covariance" if is_centred(release) else "second_moment"] = release.covariance.tolist()
         record["eigenvalues"] = {"of": of, "values": values.tolist()}
@@ -90,8 +98,9 @@ def _clip_line(release: Release) -> str:
     return f"rows clipped to norm {release.row_norm:g}" if release.schema is None else "values clipped to public bounds"
 
 
-def draw(release: Release, target: str) -> None:
-    """Write a picture of the estimate."""
+def draw(release: Release, target: str, file: str) -> None:
+    """Write a picture of the estimate in a file."""
+    from dpcov.cli.component_pictures import components_picture
     from dpcov.cli.estimates import correlation, spectrum
     from dpcov.cli.files import checked_picture
     from dpcov.cli.pictures import picture
@@ -101,7 +110,10 @@ def draw(release: Release, target: str) -> None:
         from dpcov.errors import ParameterError
 
         raise ParameterError("plot must be of a covariance, got a mean. Hint: a mean has no picture; leave --plot out.")
-    path = checked_picture(target)
+    path = checked_picture(target, (file,))
+    if release.kind == "pca":
+        write_whole(path, components_picture(release, release.pca()), name="picture", hint="check the folder")
+        return
     heading, matrix = correlation(release)
     of, values = spectrum(release)
     drawn = picture(repr(release)[1:-1], release.feature_names, {heading: matrix}, {of: values}, of)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dpcov.release import Release
 
 WIDTH = 100  # of help texts always; of tables where stdout is no terminal
+LONGEST_NAME = 22  # of a feature, in pictures and lists
 
 
 def console() -> Console:
@@ -29,6 +30,12 @@ def printable(name: str) -> str:
     """Return a name without line breaks and terminal codes, cut short."""
     plain = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
     return plain if len(plain) <= 60 else plain[:57] + "..."
+
+
+def shortened(name: str) -> str:
+    """Keep both ends of a long name: levels of a column differ at the end."""
+    half = LONGEST_NAME // 2
+    return name if len(name) <= LONGEST_NAME else f"{name[:half]}…{name[-half + 1 :]}"
 
 
 def spends_table(release: Release, title: str = "spent") -> Table:

@@ -54,14 +54,14 @@ class RadiusPlan:
         return curator.choose(Quantile(norms, self.rows, self.every), budget.share(self.share))
 
 
-def plan_radius(budget: PureDP | ZCDP, rows: float) -> RadiusPlan:
+def plan_radius(budget: PureDP | ZCDP, rows: float, shares: tuple[Fraction, Fraction] = SHARES) -> RadiusPlan:
     """Split off what a choice needs so that it is off by few rows compared with ``rows``, within limits."""
     whole = max(1, min(round(rows), MAX_ROWS))
     if isinstance(budget, PureDP):
         wanted = Fraction(SCORE_RANGE, whole) / budget.epsilon
     else:
         wanted = Fraction(SCORE_RANGE, whole) ** 2 / (8 * budget.rho)
-    share = Fraction(math.ceil(min(max(wanted, SHARES[0]), SHARES[1]) * PARTS), PARTS)
+    share = Fraction(math.ceil(min(max(wanted, shares[0]), shares[1]) * PARTS), PARTS)
     sharpness = float(exponential_rate(budget.share(share))) * whole
     return RadiusPlan(whole, share, next(every for least, every in FINENESS if sharpness >= least))
 

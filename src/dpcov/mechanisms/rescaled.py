@@ -98,7 +98,7 @@ def _ask(curator: Curator, noise: MatrixNoise, robust: bool) -> None:
         left, least = left - share, max(least, 3 * noise.number(share))
     if curator.n < least:
         return
-    plan = plan_radius(whole, min(_rows_outside(noise, robust), curator.n / 2))
+    plan = plan_radius(whole, min(rows_outside(noise, robust), curator.n / 2))
     if curator.d == 1:
         plan = replace(plan, every=FEW_RADII)
     chosen = plan.ask(curator, whole)
@@ -117,7 +117,7 @@ def _ask(curator: Curator, noise: MatrixNoise, robust: bool) -> None:
         curator.noisy(overlap, whole.share(for_scale), noise=noise_for(whole))
 
 
-def _rows_outside(noise: MatrixNoise, robust: bool) -> float:
+def rows_outside(noise: MatrixNoise, robust: bool) -> float:
     """Return M: some multiple of the noise's norm, but no fewer than the choice of a radius can tell from none."""
     if isinstance(noise.budget, PureDP):
         unit = (1.0 if noise.neighbors == REPLACE else 0.75) / float(noise.budget.epsilon)

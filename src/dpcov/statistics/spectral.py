@@ -26,6 +26,7 @@ from dpcov.linalg import sqrt_up, unpack
 from dpcov.privacy.sphere import eigenvalues
 from dpcov.statistics.annulus import Annulus
 from dpcov.statistics.bins import Bins
+from dpcov.statistics.columns import Block, Squares
 from dpcov.statistics.derived import VALUE_BITS, Floats, OfMoment, checked_basis
 from dpcov.statistics.frames import FRAMED, Ball, Box, Ellipsoid
 from dpcov.statistics.grid import Grid
@@ -142,7 +143,7 @@ class Explained(Diagonal):
     __hash__ = Diagonal.__hash__
 
 
-ANSWERED: tuple[type, ...] = (*STATISTICS, Norms, Trace, Bins, Spectrum, Diagonal, Explained, Overlap)
+ANSWERED: tuple[type, ...] = (*STATISTICS, Norms, Trace, Bins, Spectrum, Diagonal, Explained, Overlap, Squares, Block)
 PEELED: tuple[type, ...] = (Values, Quotients)
 """What is proved: a curator answers nothing else, at once or direction by direction."""
 
@@ -153,12 +154,12 @@ def check_measure(measure: Measure, moment: SecondMoment, known: tuple[type, ...
     Any radius is: each grid enforces its own. They stay within that of ``moment`` so that the record can say what was asked.
     """
     grid = getattr(measure, "grid", moment.grid)
-    d = getattr(measure, "d", moment.d)
+    d = measure.whole if isinstance(measure, Block) else getattr(measure, "d", moment.d)
     if type(grid) in FRAMED:  # its own clip holds for any centre and any extent
         fits = _is_framed(measure, moment)
     else:
         fits = type(d) is int and d == moment.d and _is_within(grid, moment.grid)
-    if isinstance(measure, OfMoment):
+    if isinstance(measure, OfMoment | Squares):
         fits = fits and type(measure.moment) is SecondMoment
     if isinstance(measure, Values):
         fits = fits and type(measure.count) is int and measure.count in range(1, moment.d + 1)

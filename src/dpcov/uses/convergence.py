@@ -3,8 +3,8 @@ r"""Whether a Markov chain of `ppca` has run long enough: the statistic of the p
 .. math:: F_k(T) = \frac{1}{\sqrt k} \Big\| \frac1T \sum_{t \le T} V_t \Big\|_F
 
 The law that a chain tends to has mean 0, so F_k falls to 0. The chain behind a release shows more than its last state, and is
-kept nowhere: not even in the limit would its F_k be covered by the promise. But from a uniform start the law of F_k depends on the
-rows only through the eigenvalues of their second moment. So chains are run here for the eigenvalues that the release tells:
+kept nowhere: not even in the limit would its F_k be covered by the promise. But from a uniform start the law of F_k depends on
+the rows only through the eigenvalues of their second moment. So chains are run here for those that the release tells:
 what lies along its components, and the rest spread evenly.
 """
 

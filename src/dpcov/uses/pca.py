@@ -8,9 +8,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpcov.answer import Answer
 from dpcov.errors import ParameterError, ReleaseError, shown
-from dpcov.estimate import noisy_moment
-from dpcov.linalg import orthonormal_rows
+from dpcov.estimate import block_vectors, noisy_moment
+from dpcov.linalg import orthonormal_rows, project_simplex
 from dpcov.release import Release
 from dpcov.shrinkage import bulk_size
 
@@ -73,7 +74,8 @@ def principal_components(release: Release, k: int | float | None = None) -> Prin
         raise ReleaseError("release must hold a covariance or components, got a mean. Hint: dpcov.covariance or dpcov.pca.")
     if k is None and release.kind == "pca":
         return asked_components(release)
-    values, vectors, total, standing_out = _from_drawn(release) if _is_drawn(release) else _from_matrix(release)
+    asked = release.answer("explained")
+    values, vectors, total, standing_out = _from_matrix(release) if asked is None else _from_asked(release, asked)
     count = _count(k, values, total, standing_out, len(release.feature_names))
     components = vectors[:count]
     largest = np.take_along_axis(components, np.abs(components).argmax(axis=1)[:, None], axis=1)
@@ -93,16 +95,15 @@ def asked_components(release: Release) -> PrincipalComponents:
     return principal_components(release, k)
 
 
-def _is_drawn(release: Release) -> bool:
-    return release.kind == "pca" and any(release.answer(name) is not None for name in DRAWN)
-
-
-def _from_drawn(release: Release) -> tuple[Floats, Floats, float, int]:
-    """Return what was asked along the drawn directions, the largest first."""
-    drawn = next(answer for name in DRAWN if (answer := release.answer(name)) is not None)
-    rows, asked = orthonormal_rows(drawn.values.reshape(-1, release.d)), release.answer("explained")
-    assert asked is not None
-    values = np.clip(asked.values, 0.0, release.n) / release.n * release.row_norm**2
+def _from_asked(release: Release, asked: Answer) -> tuple[Floats, Floats, float, int]:
+    """Return what was asked along directions that were drawn, or found in a block, the largest first."""
+    block, radius = release.answer("block"), asked.radii[0] if asked.radii else release.row_norm
+    if block is None:
+        drawn = next(answer for name in DRAWN if (answer := release.answer(name)) is not None)
+        rows = orthonormal_rows(drawn.values.reshape(-1, release.d))
+    else:
+        rows = block_vectors(block, release.d)[: len(asked.values) - 1]
+    values = project_simplex(asked.values / release.n, 1.0) * radius * radius  # no row has more than the squared radius in all
     order = np.argsort(-values[:-1], kind="stable")
     return values[:-1][order], rows[order], float(values.sum()), len(rows)
 

@@ -1,12 +1,18 @@
-"""The automatic choice for components: eigenvectors of a noisy second moment of rows that are clipped privately."""
+"""The automatic choice for components, from public facts alone: `screened`, or eigenvectors of a matrix with plain noise.
+
+`screened` has no centred form, and reads the rows three times. Centred rows are clipped at a private radius; streams that can
+be read once are not.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 
 from dpcov.curator import Curator
+from dpcov.mechanisms.rescaled_noise import best_noise
 from dpcov.mechanisms.subspaces.noisy import gaussian, wishart
-from dpcov.privacy.budget import ZCDP, Budget
+from dpcov.mechanisms.subspaces.screened import screened
+from dpcov.privacy.budget import Budget, PureDP
 from dpcov.release import Release
 
 
@@ -22,6 +28,10 @@ def auto(curator: Curator, budget: Budget, *, k: int) -> Release:
     -------
     ``budget``: that of the chosen mechanism.
     """
-    run = gaussian if isinstance(budget, ZCDP) else wishart
-    clip = "private" if curator.rereadable else "none"
-    return dataclasses.replace(run(curator, budget, k=k, clip=clip), requested="auto")
+    if curator.rereadable and not curator.grid.center:
+        release = screened(curator, budget, k=k)
+    else:
+        noise = best_noise(curator, budget, "rounded")
+        run = wishart if noise is None or isinstance(noise.budget, PureDP) else gaussian
+        release = run(curator, budget, k=k, clip="private" if curator.rereadable else "none")
+    return dataclasses.replace(release, requested="auto")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpcov.answer import Answer
 from dpcov.curator import Curator
 from dpcov.errors import ParameterError, shown
@@ -15,7 +18,9 @@ from dpcov.release import Release
 from dpcov.statistics.calibrated import noise_for
 from dpcov.statistics.spectral import Explained, Values
 
-EXPLAINED = Fraction(1, 20)
+Floats = NDArray[np.float64]
+
+EXPLAINED = Fraction(1, 40)
 """The share of the budget that tells how much lies along the components, and how much does not."""
 
 
@@ -45,8 +50,13 @@ def prepared(curator: Curator, name: str, budget: Budget, k: int) -> PureDP | ZC
     return without_count(curator, served(name, budget, (PureDP, ZCDP)), measure, EXPLAINED)
 
 
+def explain(curator: Curator, components: Floats, budget: PureDP | ZCDP, radius: float = 1.0) -> None:
+    """Ask how much of rows, clipped at a part of row_norm, lies along orthonormal components, and how much does not."""
+    basis = np.ascontiguousarray(components.T)
+    curator.noisy(Explained(curator.second_moment(radius), len(components) + 1, basis), budget, noise=noise_for(budget))
+
+
 def release_drawn(curator: Curator, name: str, drawn: Answer, budget: PureDP | ZCDP, k: int, **options: Option) -> Release:
     """Ask how much lies along what was drawn, and how much does not, and release both."""
-    basis = orthonormal_rows(drawn.values.reshape(k, curator.d)).T.copy()
-    curator.noisy(Explained(curator.second_moment(), k + 1, basis), budget, noise=noise_for(budget))
+    explain(curator, orthonormal_rows(drawn.values.reshape(k, curator.d)), budget)
     return curator.release("pca", name, postprocess="clip", k=k, **options)

@@ -5,7 +5,7 @@ in the limit only: **for k > 1 a release has no ε**, and says so. For k = 1 the
 
 Paper    Chaudhuri, Sarwate, Sinha (2013), Algorithm 2.
 Proof    docs/mechanisms/ppca.md
-Differs  columns are redrawn exactly, where Hoff's sampler (2009) redraws their entries one by one; a twentieth of the budget
+Differs  columns are redrawn exactly, where Hoff's sampler (2009) redraws their entries one by one; a fortieth of the budget
          tells how much lies along the components; also for add-remove neighbours and zCDP.
 """
 

@@ -1,0 +1,85 @@
+"""Principal components as text and as JSON, from a release alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.cli.text import printable, shortened
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from dpcov.release import Release
+    from dpcov.uses.pca import PrincipalComponents
+
+Floats = NDArray[np.float64]
+
+MOST_COMPONENTS = 20
+MOST_LOADINGS = 4  # of a component, in its line
+MOST_COLUMNS = 6  # of loadings side by side
+NOTHING = 1e-12
+"""A part of the total below this is rounding."""
+
+
+def record(found: PrincipalComponents) -> dict[str, Any]:
+    """Return components for machines."""
+    return {
+        "k": found.k,
+        "explained": found.explained.tolist(),
+        "ratio": found.ratio.tolist(),
+        "cumulative": np.cumsum(found.ratio).tolist(),
+        "total": found.total,
+        "components": found.components.tolist(),
+        "offsets": found.offsets.tolist(),
+        "scales": found.scales.tolist(),
+    }
+
+
+def components_table(found: PrincipalComponents, limit: int | None = MOST_COMPONENTS) -> Table:
+    """List what lies along each component, and the features that it is made of."""
+    from rich.table import Table
+
+    hidden = 0 if limit is None else max(0, found.k - limit)
+    caption = f"... and {hidden} more component{'s' * (hidden > 1)}" if hidden else None
+    title = f"principal components ({found.k} of {len(found.feature_names)} directions)"
+    table = Table(title=title, title_justify="left", caption=caption, caption_justify="left")
+    for heading in ("component", "explained", "ratio", "cumulative"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("largest loadings", overflow="fold")
+    running = np.cumsum(found.ratio)
+    for place in range(found.k - hidden):
+        shares = (f"{100 * part:.1f} %" for part in (found.ratio[place], running[place]))
+        table.add_row(f"PC{place + 1}", f"{found.explained[place]:.3g}", *shares, _loadings_line(found, place))
+    return table
+
+
+def _loadings_line(found: PrincipalComponents, place: int) -> str:
+    """Name the features with the largest loadings on one component."""
+    row = found.components[place]
+    largest = np.argsort(-np.abs(row), kind="stable")[:MOST_LOADINGS]
+    kept = [j for rank, j in enumerate(largest) if rank == 0 or abs(row[j]) >= 0.005]  # others would read 0.00
+    return ", ".join(f"{shortened(printable(found.feature_names[j]))} {row[j]:+.2f}" for j in kept)
+
+
+def loadings(found: PrincipalComponents, first: int = 0) -> dict[str, Floats]:
+    """Return the loadings of a few components by heading, a number for each feature."""
+    return {f"PC{i + 1}": found.components[i] for i in range(first, min(first + MOST_COLUMNS, found.k))}
+
+
+def notes(release: Release, found: PrincipalComponents) -> list[str]:
+    """Say what the numbers in the table are, and what they are not."""
+    from dpcov.cli.estimates import is_centred
+
+    what = "variance" if is_centred(release) else "second moment"
+    unit = "in the data's units, squared" if release.schema is None else "of encoded columns, which the schema's bounds scale"
+    said = [f"Total {what}: {found.total:.3g}, {unit}; estimates, as all of this."]
+    empty = np.flatnonzero(found.explained <= NOTHING * found.total)
+    if len(empty):
+        which = f"PC{empty[0] + 1}" + (f" to PC{found.k}" if len(empty) > 1 else "")
+        said.append(f"Nothing was found along {which}: what was answered cannot be told from noise.")
+    if not is_centred(release):
+        said.append("Rows were not centred: the first component may point at their mean. --center at the release centres them.")
+    return said
