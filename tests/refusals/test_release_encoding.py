@@ -114,7 +114,7 @@ class TestOldVersions:
         for key in ("center", "schema") if version < 2 else ():
             del record["encoding"][key]
         for answer in record["answers"]:
-            for key in ("radii", "frame") if version < 3 else ("frame",):
+            for key in ("radii", "frame", "columns")[{1: 0, 2: 0, 3: 1, 4: 2}[version] :]:
                 del answer[key]
         return record
 
@@ -137,6 +137,11 @@ class TestOldVersions:
             assert_same(parse(sealed(self.old(release, version=3))), release)
             assert_refused(record_of(release) | {"format_version": 3}, "version 3 has no frame")
 
+    def test_version_four_still_loads(self) -> None:
+        release = plain(clip=0.7)
+        assert_same(parse(sealed(self.old(release, version=4))), release)
+        assert_refused(record_of(release) | {"format_version": 4}, "version 4 has no columns")
+
     def test_a_centred_or_encoded_one_cannot_pass_for_it(self) -> None:
         for release in (plain(center=True), example(), example(neighbors="add-remove")):
             assert_refused(self.old(release))
@@ -146,7 +151,7 @@ class TestOldVersions:
             record = record_of(plain())
             del record["encoding"][key]
             assert_refused(record)
-        for key in ("radii", "frame"):
+        for key in ("radii", "frame", "columns"):
             record = record_of(plain())
             del record["answers"][0][key]
             assert_refused(record)

@@ -29,7 +29,7 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "terminal_width": WIDTH, "max
 @click.group(epilog="\b\nExample:\n  dpcov demo", context_settings=SETTINGS)
 @click.version_option(__version__, prog_name="dpcov")
 def cli() -> None:
-    """Release mean, covariance or principal components of sensitive rows once, under differential privacy; use them for ever."""
+    """Release mean, covariance or principal components of sensitive rows once, under privacy, and use them for ever."""
 
 
 for command in (demo, schema, plan, compare, mechanisms, release, mean, pca, show, completion):

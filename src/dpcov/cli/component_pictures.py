@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 MOST_BARS = 30
+MOST_TICKS = 15
 MOST_COMPONENTS = 12  # columns of the heat map
-MOST_FEATURES = 30  # its rows: those with the largest loadings
+MOST_FEATURES = 25  # its rows: those with the largest loadings
 MOST_POINTS = 2000  # of a chain: more cannot be seen
 PALE = "#b9c4d3"
 
@@ -32,7 +33,7 @@ def components_picture(release: Release, found: PrincipalComponents) -> bytes:
     k = min(found.k, MOST_COMPONENTS)
     held = _held(release, found)
     bars = min(len(held.explained), MOST_BARS)
-    height = max(4.2, 0.27 * len(shown) + 1.6)
+    height = max(4.2, 0.23 * len(shown) + 1.6)
     widths = [max(4.2, 0.24 * bars + 1.5), max(3.6, 0.52 * k + 2.9)]
     figure = Figure(figsize=(sum(widths), height), dpi=150, layout="constrained")
     figure.suptitle(repr(release)[1:-1], parse_math=False, fontsize=10, wrap=True)
@@ -64,14 +65,14 @@ def _held(release: Release, found: PrincipalComponents) -> PrincipalComponents:
 
 
 def _scree(axis: Any, held: PrincipalComponents, chosen: int, bars: int, what: str) -> None:
-    from matplotlib.ticker import MaxNLocator, PercentFormatter
+    from matplotlib.ticker import FixedLocator, MaxNLocator, PercentFormatter
 
     places = np.arange(1, bars + 1)
     colours = [COLOURS[0] if place <= chosen else PALE for place in places]
     axis.bar(places, held.explained[:bars], color=colours, width=0.72)
     axis.set_xlabel("component")
     axis.set_ylabel(f"explained {what}", color=COLOURS[0])
-    axis.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=min(bars, 12), min_n_ticks=1))
+    axis.xaxis.set_major_locator(FixedLocator(places) if bars <= MOST_TICKS else MaxNLocator(integer=True))
     axis.set_xlim(0.3, max(bars, 2) + 0.7)
     axis.set_ylim(0, 1.08 * max(float(held.explained.max()), 1e-300))
     ratio = axis.twinx()
@@ -81,8 +82,8 @@ def _scree(axis: Any, held: PrincipalComponents, chosen: int, bars: int, what: s
     ratio.set_yticks(np.linspace(0, 1, 6))
     ratio.yaxis.set_major_formatter(PercentFormatter(1.0))
     ratio.set_ylabel("cumulative ratio", color=COLOURS[1])
-    heading = f"explained {what}" + (f" (the first {bars} of {len(held.explained)})" if len(held.explained) > bars else "")
-    axis.set_title(heading, fontsize=10)
+    parts = [f"the first {bars} of {held.k}"] * (held.k > bars) + [f"dark: {chosen} chosen"] * (chosen < bars)
+    axis.set_title(f"explained {what}" + (f" ({', '.join(parts)})" if parts else ""), fontsize=10)
     for side in (axis, ratio):
         side.tick_params(labelsize=8)
         side.spines["top"].set_visible(False)

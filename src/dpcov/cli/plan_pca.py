@@ -1,4 +1,4 @@
-"""``dpcov plan pca``: how many rows one private component needs, from public numbers and the theorems of Chaudhuri et al. (2013)."""
+"""``dpcov plan pca``: how many rows one private component needs, by the theorems of Chaudhuri et al. (2013)."""
 
 from __future__ import annotations
 
@@ -66,8 +66,9 @@ def plan_pca(
     out = console()
     out.print(table)
     out.print(
-        "Worst cases, for rows of norm at most 1 and neighbours that replace one row: most data need far fewer than enough."
+        "Theorems of Chaudhuri, Sarwate and Sinha (2013), for rows of norm at most 1 and neighbours that replace one row."
     )
+    out.print("They hold for all data with this gap: fewer rows than enough may do for yours.")
 
 
 def planned(d: int, gap: float, epsilon: str, delta: str, correlation: float, largest: float, beta: float) -> Rows:
@@ -124,7 +125,7 @@ def _lines(found: Rows) -> Iterator[tuple[int | None, str, str]]:
     else:
         sentence = f"Says nothing about what every epsilon-DP algorithm needs: {_silence(found)}."
     yield found.needed_by_any, "8", sentence
-    mod_sulq = f"mod-sulq at delta = {found.delta:g}"
+    mod_sulq = f"mod-sulq at delta = {f'{found.delta:g}'.replace('e-0', 'e-')}"
     if found.needed_by_mod_sulq is not None:
         yield found.needed_by_mod_sulq, "15", f"With fewer, {mod_sulq} cannot reach an expected {wanted} on all data."
     else:

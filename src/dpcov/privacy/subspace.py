@@ -28,7 +28,7 @@ from dpcov.privacy.normal import normals
 Floats = NDArray[np.float64]
 
 BATCH = 1.5  # times √m proposals at a time: one of them is accepted in three batches of four, or more
-NEAR = 1.2  # tr(NᵀDN)⁻¹ within this factor of 1 is near enough
+NEAR = 0.5  # over √m: tr(NᵀDN)⁻¹ within this of 1 is near enough; farther off, far fewer proposals are accepted
 BLOCK = 2**16  # normal numbers are made so many at a time
 
 
@@ -99,7 +99,7 @@ class _Column:
         low, high, kappa = self._least, self._most, self._kappa
         for _ in range(60):
             trace, slope = self._trace(others, kappa)
-            if 1 / NEAR < trace < NEAR or high - low < 1e-9 * (1 + abs(high)):
+            if abs(trace - 1) < NEAR / math.sqrt(self._m) or high - low < 1e-9 * (1 + abs(high)):
                 break
             low, high = (kappa, high) if trace > 1 else (low, kappa)
             newton = kappa + trace * (trace - 1) / slope if math.isfinite(trace) else math.nan  # 1/trace is concave in κ

@@ -47,7 +47,7 @@ from dpcov.statistics.spectral import Values
 Floats = NDArray[np.float64]
 
 FEWEST = 12  # columns, or twice k: below, none is dropped
-RADIUS_SHARES = (Fraction(5, PARTS), Fraction(60, PARTS))
+RADIUS_SHARES = (Fraction(5, PARTS), Fraction(100, PARTS))
 SQUARES_SHARES = (Fraction(100, PARTS), Fraction(500, PARTS))
 
 

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-DROPPED = 0.7  # of what lies in columns that are dropped, so much would have been captured
-SEEN = 2.5  # a column counts where as many like it would be seen so many times above the threshold of detection
+FIRST, OTHERS = 0.4, 0.4  # of all squares: what is taken to lie along the first component, and along the others together
 GRID, STEPS = 40, 300  # of the mixing law, and of its iterations
 
 
@@ -32,7 +31,7 @@ def deconvolved(noisy: Floats, scale: float) -> Floats:
 
 
 def kept_columns(squares: Floats, k: int, variance: Callable[[Floats], Floats]) -> tuple[int, ...]:
-    """Return the columns, ascending, that lose least: what is dropped, and what noise takes from the k components of the rest.
+    """Return the columns, ascending, whose k components should capture most, after the noise on their matrix.
 
     Parameters
     ----------
@@ -43,19 +42,17 @@ def kept_columns(squares: Floats, k: int, variance: Callable[[Floats], Floats]) 
 
     Notes
     -----
-    Of a component that holds λ, noise of variance v on m columns takes about the part y/(1 + y), y = m·v/λ². Half of all is
-    taken to lie along the first component, a quarter along the others together.
+    Components are taken to hold four tenths of all along the first, as much along the others together, each in the columns as
+    these hold of the whole: columns with the part p of all squares keep λ·p of a component. Noise of variance v on m columns
+    leaves about 1/(1 + m·v/(λp)²) of it. Where all columns hold alike, none is dropped.
     """
-    d = len(squares)
     order = np.argsort(-squares, kind="stable")
-    descending, count = squares[order], np.arange(1.0, d + 1)
-    total, noise = float(squares.sum()), variance(count)
-    loss = DROPPED * (total - np.cumsum(descending))
-    held = [total / 2, *[total / 4 / max(k - 1, 1)] * (k - 1)]
-    for along in held if total > 0 else []:
-        part = count * noise / along**2
-        loss += along * part / (1 + part)
-    seen = np.flatnonzero(descending > SEEN * np.sqrt(noise / (2 * count)))
-    most = int(seen[-1]) + 1 if len(seen) else 1
-    size = max(min(int(np.argmin(loss)) + 1, most), min(k + 1, d))
-    return tuple(sorted(order[:size].tolist()))
+    count, total, least = np.arange(1.0, len(squares) + 1), float(squares.sum()), k + 1
+    if total <= 0:
+        return tuple(sorted(order[:least].tolist()))
+    part, noise = np.cumsum(squares[order]) / total, variance(count)
+    captured = np.zeros(len(squares))
+    for along in [FIRST, *[OTHERS / max(k - 1, 1)] * (k - 1)]:
+        held = along * total * part
+        captured += held / (1 + count * noise / held**2)
+    return tuple(sorted(order[: max(int(np.argmax(captured)) + 1, least)].tolist()))
