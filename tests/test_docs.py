@@ -97,9 +97,12 @@ def test_every_attribute_of_a_release_is_in_the_reference() -> None:
     [
         (dpcov.covariance, "covariance"),
         (dpcov.mean, "mean"),
+        (dpcov.pca, "pca"),
+        (dpcov.convergence, "convergence"),
         (dpcov.compare, "compare"),
         (dpcov.PrivateCovariance, "PrivateCovariance"),
         (dpcov.PrivateMean, "PrivateMean"),
+        (dpcov.PrivatePCA, "PrivatePCA"),
     ],
 )
 def test_the_reference_has_the_signature(function: Callable[..., object], heading: str) -> None:
@@ -126,6 +129,7 @@ def test_links_lead_somewhere(page: Path) -> None:
         "dpcov.comparison.run",
         "dpcov.estimators.covariance",
         "dpcov.estimators.mean",
+        "dpcov.estimators.pca",
         "dpcov.metrics",
         "dpcov.plan",
         "dpcov.schema",

@@ -25,8 +25,8 @@ COMMANDS = {context.command_path: context for context in contexts()}
 def test_the_commands_are_those_we_know() -> None:
     words = {path.removeprefix("dpcov").strip() for path in COMMANDS}
     assert words == {
-        "", "demo", "schema", "schema init", "schema check", "plan", "plan covariance",
-        "compare", "mechanisms", "release", "mean", "show", "completion",
+        "", "demo", "schema", "schema init", "schema check", "plan", "plan covariance", "plan pca",
+        "compare", "mechanisms", "release", "mean", "pca", "show", "completion",
     }  # fmt: skip
 
 
@@ -126,6 +126,7 @@ def test_bash_completes_commands_options_and_values(tmp_path: Path) -> None:
     assert {"--epsilon", "--mechanism", "--dry-run"} <= set(complete("dpcov release --", tmp_path))
     assert complete("dpcov release --mechanism ", tmp_path) == list(dpcov.MECHANISMS["covariance"])
     assert complete("dpcov release --mechanism ga", tmp_path) == ["gaussian"]
+    assert complete("dpcov release --pca 2 --mechanism ", tmp_path) == list(dpcov.MECHANISMS["pca"])
     assert complete("dpcov mean --mechanism ", tmp_path) == list(dpcov.MECHANISMS["mean"])
     assert complete("dpcov release --neighbors a", tmp_path) == ["add-remove"]
     assert "shrink" in complete("dpcov release --postprocess ", tmp_path)
@@ -145,8 +146,14 @@ def test_mechanisms_lists_what_each_serves() -> None:
     assert {target: list(named) for target, named in everything.items()} == {
         target: list(named) for target, named in dpcov.MECHANISMS.items()
     }
-    listed, means = everything["covariance"], everything["mean"]
-    assert listed["auto"]["notions"] == means["auto"]["notions"] == ["pure", "zCDP", "approx"]
+    listed, means, components = everything["covariance"], everything["mean"], everything["pca"]
+    assert listed["auto"]["notions"] == means["auto"]["notions"] == components["auto"]["notions"] == ["pure", "zCDP", "approx"]
+    assert components["mod-sulq"] == {
+        "notions": ["approx"],
+        "options": {},
+        "summary": "Release the first k eigenvectors of a second moment with the paper's Gaussian noise.",
+    }
+    assert components["ppca"]["options"] == {"sweeps": 20000, "approximate": False}
     assert listed["gaussian"]["notions"] == ["zCDP", "approx"]
     assert listed["laplace"] == {
         "notions": ["pure", "approx"],
@@ -156,8 +163,8 @@ def test_mechanisms_lists_what_each_serves() -> None:
     assert listed["coinpress"]["notions"] == ["zCDP", "approx"]
     assert means["coinpress"]["options"].items() >= {"covariance": None, "rounds": "auto", "constants": "practical"}.items()
     table = call("mechanisms")
-    assert all(name in table.out for name in (*listed, *means))
-    assert all(f"dpcov {command} --mechanism" in table.out for command in ("release", "mean"))
+    assert all(name in table.out for name in (*listed, *means, *components))
+    assert all(f"dpcov {command} --mechanism" in table.out for command in ("release", "mean", "release --pca K"))
     assert "--epsilon --delta" in table.out
 
 

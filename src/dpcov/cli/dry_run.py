@@ -147,7 +147,8 @@ def _json_text(planned: Release, public_n: int | None, matrix_bytes: int) -> str
 
 def _components_line(planned: Release) -> str:
     """Say what a rehearsal cannot know of components."""
-    prices = "What auto asks later, and its price, may depend on earlier answers. " * (planned.requested == "auto")
+    varies = planned.requested == "auto" or planned.answer("radius") is not None
+    prices = "Later questions and prices may depend on the number of rows and on earlier answers. " * varies
     return f"{prices}How good components are depends on the gaps of the spectrum: see dpcov plan pca."
 
 

@@ -31,6 +31,7 @@ class Rows:
     beta: float
     enough: int
     enough_for_release: int
+    direction_share: float
     enough_as_printed: int
     needed_by_any: int | None
     needed_by_any_from_correlation: float | None
@@ -98,6 +99,7 @@ def planned(d: int, gap: float, epsilon: str, delta: str, correlation: float, la
             beta=beta,
             enough=_whole(enough),
             enough_for_release=_whole(enough / float(1 - EXPLAINED)),
+            direction_share=float(1 - EXPLAINED),
             enough_as_printed=_whole(printed),
             needed_by_any=_whole(needed) if needed > 0 else None,
             needed_by_any_from_correlation=scope if scope < 1 else None,
@@ -117,7 +119,8 @@ def _lines(found: Rows) -> Iterator[tuple[int | None, str, str]]:
     yield (
         found.enough_for_release,
         "7, tight",
-        "The same for dpcov release --pca 1 --mechanism ppca, which keeps 5 % of epsilon to tell what the direction explains.",
+        f"The same for dpcov release --pca 1 --mechanism ppca, which keeps {100 * (1 - found.direction_share):.3g} % of epsilon "
+        "to tell what the direction explains.",
     )
     yield found.enough_as_printed, "7, printed", "The same with the constants printed in the paper."
     if found.needed_by_any is not None:

@@ -26,6 +26,7 @@ from dpcov.schema import Schema
 from dpcov.statistics.bins import Rank
 from dpcov.statistics.calibrated import LAWS, noise_for
 from dpcov.statistics.choices import Bias, Quantile, Radius
+from dpcov.statistics.columns import columns_of
 from dpcov.statistics.grid import Grid, checked_row_norm
 from dpcov.statistics.measure import Measure, Statistic, Summable
 from dpcov.statistics.moments import SecondMoment
@@ -97,6 +98,7 @@ class Rehearsal(Curator):
             law,
             self._radii(statistic),
             self._frame(statistic),
+            columns_of(statistic),
         )
         self._record(Spend(statistic.name, law.law, budget), answer)
         return answer
