@@ -36,6 +36,8 @@ SIZES = {
     "insurance": (1000, 2000, 4000, 7000, 9822),
     "kddcup": (1000, 3000, 10_000, 30_000, 100_000, 494_021),
     "census": (3000, 7000, 20_000, 60_000, 199_523),
+    "localization": (1000, 3000, 10_000, 57_623),
+    "mnist": (20_000, 60_000),
 }
 TO_PPCA, USEFUL, TO_BEST = 0.95, 0.5, 0.99
 LONG = 20_000  # sweeps, the paper's
@@ -48,7 +50,7 @@ def scaling(names: list[str], folder: Path | None) -> None:
         records = [record for record in read(SCALING) if record["data"] != name]
         table([name, "n", "runs", BEST, *LINES], [])
         for n in SIZES[name]:
-            runs = 20 if n <= 10_000 else 10 if n < 100_000 else 5
+            runs = 10 if n <= 10_000 else 5 if n < 100_000 else 3
             found = compare(partial(subset, rows, n), runs, k, LINES)
             print(f"| {name} | {n} | {runs} | " + " | ".join(cells(found)) + " |", flush=True)
             records += [{key: str(value) for key, value in row.items()} for row in records_of(found, data=name, n=n, runs=runs)]

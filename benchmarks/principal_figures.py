@@ -19,7 +19,7 @@ from benchmarks.principal_data import Floats, at_hand, second_moment
 from benchmarks.principal_runs import BEST, Line, cells, compare, draw, panels, read, records_of, subspace
 from dpcov.uses.convergence import traces
 
-EPSILONS = ("0.1", "0.2", "0.4", "0.7", "1", "2")
+EPSILONS = ("0.1", "0.2", "0.5", "1", "2")
 SPECTRUM = np.array([0.5, 0.3, 0.04, 0.03, 0.02, 0.01, 0.004, 0.003, 0.001, 0.001])  # Eq. (27)
 ROWS, K, DRAWS, DELTA = 5000, 2, 100, "0.05"
 ROW_NORM = 3.0

@@ -14,6 +14,7 @@ from dpcov.release_framed import FRAMED, expected_framed
 from dpcov.schema import is_broken
 from dpcov.statistics.annulus import radii_of
 from dpcov.statistics.calibrated import LAWS, calibrated, check_tail
+from dpcov.statistics.columns import Block
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.measure import Measure
 from dpcov.statistics.moments import MAX_ROWS, REPLACE, Count, SecondMoment, corner_count
@@ -64,6 +65,8 @@ def check_consistent(release: Release) -> None:
     elif not framed and release.kind != "pca" and release.mechanism not in (*DRAWN, *CLIPPED):
         refuse("consistent", "a mechanism that this version does not know")
     for measure, answer, spend in zip(expected, release.answers, release.spent, strict=True):
+        if answer.columns != (measure.columns if isinstance(measure, Block) else ()):
+            refuse("consistent", f"a {measure.name} of other columns")
         if isinstance(measure, Choice | Drawn):
             measure.check(answer, spend)
         else:

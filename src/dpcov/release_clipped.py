@@ -78,7 +78,7 @@ def asked_radius(release: Release) -> list[Choice]:
     return [CHOSEN] if release.options.get("clip") == "private" else []
 
 
-def clipped_moment(release: Release, moment: SecondMoment) -> SecondMoment:
+def clipped_moment(release: Release, moment: SecondMoment, name: str = SecondMoment.name) -> SecondMoment:
     """Return the statistic of rows clipped where the answers and the options say."""
     place = release.answer(Bias.name) or release.answer(Quantile.name)
     clip = release.options.get("clip")
@@ -89,7 +89,7 @@ def clipped_moment(release: Release, moment: SecondMoment) -> SecondMoment:
             radius = min(SINGLE_REACH * radius, _whole(moment).row_norm)
     elif isinstance(clip, float):
         radius = clip
-    answer = release.answer(SecondMoment.name)
+    answer = release.answer(name)
     found = answer.radii if answer is not None else ()
     if len(found) > 1 or not math.isclose(found[0] if found else _whole(moment).row_norm, radius, rel_tol=1e-12):
         refuse("consistent", "a second moment of rows with another radius")

@@ -112,9 +112,9 @@ def _expected_block(release: Release, moment: SecondMoment, k: int) -> Expected:
     block, told = release.answer(Block.name), release.answer(Explained.name)
     if block is None or told is None or release.postprocess != "clip" or release.center:
         refuse("consistent", "other answers or spends")
-    within, around = of_radii(moment, block.radii), of_radii(moment, told.radii)
+    within, around = clipped_moment(release, moment, Block.name), of_radii(moment, told.radii)
     inner, outer = (answer.radii[0] if answer.radii else release.row_norm for answer in (block, told))
-    if len(block.radii) > 1 or len(told.radii) > 1 or outer < inner or len(block.columns) < min(k + 1, release.d):
+    if len(told.radii) > 1 or outer < inner or len(block.columns) <= k:
         refuse("consistent", "a block of other rows")
     squares = [] if release.answer(Squares.name) is None else [Squares(within)]
     return [CHOSEN, *squares, block_of(within, block.columns), Explained(around, k + 1, np.eye(moment.d)[:, :k])]

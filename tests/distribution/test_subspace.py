@@ -27,14 +27,26 @@ from tests.distribution.stats import SIZE, Floats, chi_square, two_samples
 from tests.distribution.test_sphere import CAUGHT, Z, accepted, deviations, exact_squares
 
 SPECTRUM = np.array([5.0, 4.6, 3.1, 3.1, 2.2, 1.4, 0.9, 0.5, 0.1, 0.0])
-DIMENSIONS = [(3, 2), (4, 2), (4, 3), (6, 3), (10, 2), (10, 6)]
+DIMENSIONS = [(3, 2), (4, 3), (6, 3), (10, 2), (10, 6)]
 MANY = [(5, 4), (7, 5), (10, 9)]  # more columns than there are dimensions left: k − 1 > d − k + 1
 SIGNALS = {"none": 0.0, "weak": 0.1, "middling": 2.0, "strong": 300.0}
 
 
+ENDLESS = 300  # batches in a row without a proposal that is accepted: three of four have one, so 4⁻³⁰⁰
+
+
 @pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Products of two by two start threads too, and wait for them on a busy machine."""
+def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Products of two by two start threads too, and wait for them on a busy machine; and a draw that never ends must fail."""
+    original, failed = _Column._propose, [0]
+
+    def propose(self: _Column, *parts: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+        vectors, taken = original(self, *parts)
+        failed[0] = 0 if taken.any() else failed[0] + 1
+        assert failed[0] < ENDLESS, "a draw does not end"
+        return vectors, taken
+
+    monkeypatch.setattr(_Column, "_propose", propose)
     with threadpool_limits(limits=1):
         yield
 
@@ -85,17 +97,18 @@ def shares(u: Floats, spectrum: Floats, c: float, fixed: Floats) -> tuple[Floats
 class TestColumn:
     """A column given the others, against the contour integral and against `sphere` on the restricted matrix."""
 
-    @pytest.mark.parametrize("kind", OTHERS)
     @pytest.mark.parametrize("signal", SIGNALS)
     @pytest.mark.parametrize(("d", "k"), DIMENSIONS)
-    def test_every_direction_has_its_share(self, d: int, k: int, signal: str, kind: str) -> None:
-        """Size 1e-6, an m-th of it for each. Power below; unit vectors, orthogonal to the others to rounding."""
-        fixed, c = others(d, k, kind), SIGNALS[signal]
-        u, _ = redrawn(eigenvalues(d), c, fixed, 40_000, 5000 + 10 * d + k)
-        squares, exponents = shares(u, eigenvalues(d), c, fixed)
-        assert np.abs(deviations(squares, exact_squares(exponents))).max() < stats.norm.isf(SIZE / 2 / (d - k + 1))
-        assert np.abs(u @ fixed).max() < 1e-12
-        assert np.abs(np.linalg.norm(u, axis=1) - 1).max() < 1e-12
+    def test_every_direction_has_its_share(self, d: int, k: int, signal: str) -> None:
+        """Size 1e-6, a part of it for each. Power below; unit vectors, orthogonal to the others to rounding."""
+        c = SIGNALS[signal]
+        for place, kind in enumerate(OTHERS):
+            fixed = others(d, k, kind)
+            u, _ = redrawn(eigenvalues(d), c, fixed, 25_000, 5000 + 100 * place + 10 * d + k)
+            squares, exponents = shares(u, eigenvalues(d), c, fixed)
+            assert np.abs(deviations(squares, exact_squares(exponents))).max() < stats.norm.isf(SIZE / 8 / (d - k + 1)), kind
+            assert np.abs(u @ fixed).max() < 1e-12
+            assert np.abs(np.linalg.norm(u, axis=1) - 1).max() < 1e-12
 
     @pytest.mark.parametrize("signal", ["weak", "strong"])
     @pytest.mark.parametrize(("d", "k"), MANY)
@@ -136,7 +149,10 @@ class TestColumn:
         edges = np.quantile(there, np.arange(1, 20) / 20)
         cells = [
             np.bincount(np.searchsorted(edges, forms), minlength=20)
-            for forms in (there, *((redrawn(spectrum, c * wrong, fixed, 100_000, 5310 + d)[0] ** 2 @ spectrum) for wrong in (1.0, 1.2)))
+            for forms in (
+                there,
+                *((redrawn(spectrum, c * wrong, fixed, 100_000, 5310 + d)[0] ** 2 @ spectrum) for wrong in (1.0, 1.2)),
+            )
         ]
         assert two_samples(cells[0], cells[1]) > SIZE
         assert two_samples(cells[0], cells[2]) < SIZE
@@ -150,14 +166,16 @@ class TestColumn:
         c, spectrum = 3.0, eigenvalues(d)
         column = _Column(gaps_of(spectrum, c), k, SeededBits(5400 + d))
         kinds = [others(d, k, kind) for kind in ("away", "top", "near the top")]
-        drawn = [np.stack([column.redrawn(fixed) for fixed in kinds]) for _ in range(1200)]
+        drawn = [np.stack([column.redrawn(fixed) for fixed in kinds]) for _ in range(500)]
         for place, fixed in enumerate(kinds):
             u = np.stack([vectors[place] for vectors in drawn])
             squares, exponents = shares(u, spectrum, c, fixed)
             forms, exact = (squares @ exponents)[:, None], float(exact_squares(exponents) @ exponents)
             limit = float(stats.norm.isf(SIZE / 12))
             assert abs(deviations(forms, np.array([exact]))[0]) < limit
-            assert np.abs(deviations(u @ complement(fixed), np.zeros(d - k + 1))).max() < stats.norm.isf(SIZE / 12 / (d - k + 1))
+            assert np.abs(deviations(u @ complement(fixed), np.zeros(d - k + 1))).max() < stats.norm.isf(
+                SIZE / 12 / (d - k + 1)
+            )
             if k < d - 1:
                 wrong = float(exact_squares(exponents / 2) @ exponents)
                 assert abs(deviations(forms, np.array([wrong]))[0]) > limit
@@ -190,8 +208,12 @@ class TestColumn:
 
 def frames(d: int, k: int, count: int, seed: int) -> Floats:
     """Return uniform orthonormal columns, a matrix each, without the code under test."""
-    q, r = np.linalg.qr(np.random.default_rng(seed).normal(size=(count, d, k)))
-    return np.asarray(q * np.sign(np.einsum("nii->ni", r))[:, None, :])
+    columns = np.random.default_rng(seed).normal(size=(k, count, d))
+    for r in range(k):
+        for before in columns[:r]:
+            columns[r] -= np.einsum("ni,ni->n", before, columns[r])[:, None] * before
+        columns[r] /= np.linalg.norm(columns[r], axis=1, keepdims=True)
+    return np.ascontiguousarray(columns.transpose(1, 2, 0))
 
 
 def captured(states: Floats) -> Floats:
@@ -201,7 +223,7 @@ def captured(states: Floats) -> Floats:
 
 def weighted(spectrum: Floats, k: int, c: float, seed: int) -> tuple[Floats, Floats]:
     """Return E diag(VVᵀ) by brute force, with its errors (delta method)."""
-    squares = captured(frames(len(spectrum), k, 300_000, seed))
+    squares = captured(frames(len(spectrum), k, 200_000, seed))
     weights = np.exp(c * (squares @ spectrum - spectrum[:k].sum()))
     means = weights @ squares / weights.sum()
     return means, np.sqrt((weights**2) @ (squares - means) ** 2) / weights.sum()
@@ -212,7 +234,7 @@ def stationary(spectrum: Floats, k: int, c: float, count: int, seed: int) -> Flo
     kept: list[Floats] = []
     draw = np.random.default_rng(seed)
     while sum(map(len, kept)) < count:
-        states = frames(len(spectrum), k, 100_000, int(draw.integers(2**32)))
+        states = frames(len(spectrum), k, 30_000, int(draw.integers(2**32)))
         log_density = c * (captured(states) @ spectrum - spectrum[:k].sum())
         kept.append(states[-draw.exponential(size=len(states)) < log_density])
     return np.concatenate(kept)[:count]
@@ -230,7 +252,6 @@ def swept(starts: Floats, spectrum: Floats, c: float, count: int, seed: int, mon
 SMALL: dict[tuple[int, int], tuple[Floats, float]] = {
     (3, 2): (np.array([2.0, 1.2, 0.0]), 2.0),
     (4, 2): (np.array([2.0, 1.5, 0.6, 0.0]), 1.5),
-    (4, 3): (np.array([2.0, 1.5, 0.6, 0.0]), 2.0),
     (5, 3): (np.array([2.0, 1.5, 1.5, 0.6, 0.0]), 1.0),
 }
 
@@ -239,7 +260,7 @@ class TestSweep:
     @pytest.mark.parametrize("k", [2, 3])
     def test_references_agree(self, k: int) -> None:
         """Size 1e-6. For k = d − 1 brute force is the law of the one direction that is left out, u: density ∝ exp(−c·uᵀSu)."""
-        spectrum, c = SMALL[k + 1, k]
+        spectrum, c = np.array([2.0, 1.5, 0.6, 0.0])[: k + 1], 2.0
         means, errors = weighted(spectrum, k, c, 5600 + k)
         assert np.abs((means - (1 - exact_squares(-c * spectrum))) / errors).max() < stats.norm.isf(SIZE / 2 / (k + 1))
 
@@ -247,13 +268,13 @@ class TestSweep:
     def test_one_sweep_keeps_the_law(self, d: int, k: int, monkeypatch: pytest.MonkeyPatch) -> None:
         """Size 1e-6. Exact starts stay exact: diag(VVᵀ), and each column by itself, by brute force (k = d − 1: exactly).
 
-        Power: sweeps of half or twice the concentration leave the law at once (the control).
+        Power: sweeps of twice the concentration leave the law at once (the control).
         """
         spectrum, c = SMALL[d, k]
         means, errors = weighted(spectrum, k, c, 5610 + d)
         if k == d - 1:
             means, errors = 1 - exact_squares(-c * spectrum), np.zeros(d)
-        starts = stationary(spectrum, k, c, 1800, 5620 + d)
+        starts = stationary(spectrum, k, c, 1000, 5620 + d)
 
         def off(states: Floats) -> float:
             parts = [captured(states), *(k * states[:, :, r] ** 2 for r in range(k))]  # columns are exchangeable
@@ -267,19 +288,19 @@ class TestSweep:
         limit = float(stats.norm.isf(SIZE / 2 / (d * (k + 1))))
         assert off(starts) < limit
         assert off(swept(starts, spectrum, c, 1, 5630 + d, monkeypatch)) < limit
-        for mistake in (0.5, 2.0):
-            assert off(swept(starts[:900], spectrum, mistake * c, 2, 5640 + d, monkeypatch)) > limit
+        assert off(swept(starts[:500], spectrum, 2 * c, 2, 5640 + d, monkeypatch)) > limit
 
     @pytest.mark.parametrize(("d", "k"), [(3, 2), (4, 2)])
-    def test_restarts_reach_the_law(self, d: int, k: int) -> None:
-        """Size 1e-6, but for the bias of a finite chain, which is far below the error here. Uniform starts are 10 errors off."""
+    def test_restarts_reach_the_law(self, d: int, k: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Size 1e-6, but for the bias of a finite chain, which is far below the error here. Uniform starts are 7 errors off."""
+        monkeypatch.setattr(subspace, "BLOCK", 1)
         spectrum, c = SMALL[d, k]
         means, errors = weighted(spectrum, k, c, 5650 + d)
         bits = SeededBits(5660 + d)
-        states = np.stack([matrix_bingham(spectrum, k, c, 10, bits) for _ in range(250)])
+        states = np.stack([matrix_bingham(spectrum, k, c, 8, bits) for _ in range(200)])
         spread = captured(states).std(axis=0) / math.sqrt(len(states))
         assert np.abs((captured(states).mean(axis=0) - means) / np.hypot(spread, errors)).max() < stats.norm.isf(SIZE / 2 / d)
-        assert np.abs((k / d - means) / spread).max() > 10
+        assert np.abs((k / d - means) / spread).max() > 7
 
     def test_a_thinned_chain_has_the_law(self) -> None:
         """Size 1e-6 for independent numbers. One chain, every fifth state; k = d − 1, so the law is known exactly."""
@@ -287,7 +308,7 @@ class TestSweep:
         chain = sweeps(spectrum, 2, c, SeededBits(5670))
         for _ in range(20):
             next(chain)
-        kept = np.stack([state for place, state in zip(range(3000), chain, strict=False) if place % 5 == 0])
+        kept = np.stack([state for place, state in zip(range(1500), chain, strict=False) if place % 5 == 0])
         exact = 1 - exact_squares(-c * spectrum)
         assert np.abs(deviations(captured(kept), exact)).max() < stats.norm.isf(SIZE / 6)
         wrong = 1 - exact_squares(-2 * c * spectrum)
@@ -300,7 +321,7 @@ class TestSweep:
         next(chain)
         assert np.array_equal(second, kept)
         assert not np.array_equal(first, second)
-        assert np.array_equal(first, uniform_subspace(4, 2, SeededBits(5671))) is False or first.shape == (4, 2)
+        assert np.array_equal(first, uniform_subspace(4, 2, SeededBits(5671)))
 
     def test_matrix_bingham_is_the_state_after_so_many_sweeps(self) -> None:
         chain = sweeps(SMALL[4, 2][0], 2, 1.0, SeededBits(5672))
@@ -311,9 +332,9 @@ class TestSweep:
 
     @pytest.mark.parametrize(("d", "k", "c"), [(3, 2, 1e3), (6, 4, 5.0), (10, 6, 1e6), (30, 3, 50.0)])
     def test_columns_stay_orthonormal(self, d: int, k: int, c: float) -> None:
-        """After 300 sweeps, and in between: columns redrawn from others that are stale would not be."""
+        """After 200 sweeps, and in between: columns redrawn from others that are stale would not be."""
         chain = sweeps(np.linspace(1, 0, d), k, c, SeededBits(5680 + d))
-        for _ in range(300 if d < 30 else 100):
+        for _ in range(200 if d < 30 else 60):
             state = next(chain)
             assert np.abs(state.T @ state - np.eye(k)).max() < 1e-12
 
@@ -328,10 +349,11 @@ class TestSweep:
 
 class TestUniform:
     @pytest.mark.parametrize("sweep_once", [False, True], ids=["drawn", "swept"])
-    def test_without_concentration(self, sweep_once: bool) -> None:
+    def test_without_concentration(self, sweep_once: bool, monkeypatch: pytest.MonkeyPatch) -> None:
         """Size 1e-6. Each column's entries have mean 0 and square 1/d, and (v₁)² is Beta(1/2, (d − 1)/2), in twenty cells."""
         d, k, bits = 5, 3, SeededBits(5700)
         count = 900 if sweep_once else 12_000
+        monkeypatch.setattr(subspace, "BLOCK", 1)
         if sweep_once:
             states = np.stack([matrix_bingham(np.linspace(1, 0, d), k, 0.0, 1, bits) for _ in range(count)])
         else:
@@ -396,7 +418,7 @@ class TestConvergence:
 
         Power: a chain that keeps a sign, or a column, stays near 1.
         """
-        length, k, seeds = 500, 3, [5900, 5901, 5902]
+        length, k, seeds = 400, 2, [5900, 5901, 5902]
         found = traces(self.SPIKED, k, 1.0, length, seeds)
         assert found.shape == (3, length)
         assert np.allclose(found[:, 0], 1.0, rtol=0, atol=1e-12)
@@ -408,8 +430,9 @@ class TestConvergence:
         again = traces(self.SPIKED, k, 1.0, length // 10, seeds[1:2])
         assert np.array_equal(again[0], found[1, : length // 10])
 
-    def test_its_square_is_one_in_t_on_average(self) -> None:
-        """Size 1e-6 for the mean of 200 chains, by Chebyshev's other name, the t-test: E F_k(T)² = 1/T for every T."""
+    def test_its_square_is_one_in_t_on_average(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Size 1e-6, by a t-test of the mean of 200 chains: E F_k(T)² = 1/T for every T, because signs are independent."""
+        monkeypatch.setattr(subspace, "BLOCK", 1)
         found = traces(self.SPIKED[[0, 1, 4, 7]], 2, 1.0, 12, range(6000, 6200))
         for t in (2, 5, 12):
             assert stats.ttest_1samp(t * found[:, t - 1] ** 2, 1.0).pvalue > SIZE / 3
@@ -419,6 +442,3 @@ class TestConvergence:
         traces(self.SPIKED, 2, 1.0, 300, [1, 2], seen.append)
         assert seen == sorted(seen)
         assert 0 <= seen[0] < seen[-1] < 1
-
-
-Booleans = NDArray[np.bool_]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tests.mutation.mutants_coinpress import COINPRESS
 from tests.mutation.mutants_frames import PLANTED
+from tests.mutation.mutants_screened import SCREENED_MUTANTS
 
 
 @dataclass(frozen=True)
@@ -221,7 +222,7 @@ MUTANTS = {
         by="tests/laws/test_schema.py",
     ),
     "offset forgotten on the way back": mutant(
-        ("release.py", "mean = self._offsets + self._units * unit * encoded", "mean = self._units * unit * encoded"),
+        ("release.py", "mean = self.offsets + self.units * unit * encoded", "mean = self.units * unit * encoded"),
         by="tests/sources/test_noise_off.py",
     ),
     "a blank cell deletes its row": mutant(
@@ -303,7 +304,7 @@ MUTANTS = {
         by="tests/laws/test_spectral.py::TestPeel::test_shares_beyond_the_whole_are_refused",
     ),
     "a peel that is not charged": mutant(
-        ("curator.py", "        self._charge(*charges)\n", ""),
+        ("drawing.py", "        self._charge(*charges)\n", ""),
         by="tests/laws/test_spectral.py::TestDoor::test_the_whole_peel_is_charged_at_once",
     ),
     "one draw for all eigenvalues": mutant(
@@ -315,7 +316,7 @@ MUTANTS = {
         by="tests/laws/test_spectral.py::TestDoor::test_peels",
     ),
     "concentrations of a file not added up": mutant(
-        ("release_check.py", "affordable = sum(exponents) <= paid.epsilon", "affordable = max(exponents) <= paid.epsilon"),
+        ("release_drawn.py", "affordable = sum(exponents) <= paid.epsilon", "affordable = max(exponents) <= paid.epsilon"),
         by="tests/refusals/test_directions.py::test_a_forged_file_is_refused",
     ),
     "tau in place of its square in the noise of adaptive": mutant(
@@ -486,4 +487,4 @@ MUTANTS = {
     ),
 }
 
-MUTANTS |= {name: mutant(*edits, by=by) for name, (edits, by) in (PLANTED | COINPRESS).items()}
+MUTANTS |= {name: mutant(*edits, by=by) for name, (edits, by) in (PLANTED | COINPRESS | SCREENED_MUTANTS).items()}

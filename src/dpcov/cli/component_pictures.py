@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcov.cli.components import all_held
 from dpcov.cli.estimates import is_centred
 from dpcov.cli.pictures import COLOURS, png
 from dpcov.cli.text import printable, shortened
@@ -31,7 +32,7 @@ def components_picture(release: Release, found: PrincipalComponents) -> bytes:
 
     shown, hidden = _features(found)
     k = min(found.k, MOST_COMPONENTS)
-    held = _held(release, found)
+    held = all_held(release)  # those beside the chosen ones show where to stop
     bars = min(len(held.explained), MOST_BARS)
     height = max(4.2, 0.23 * len(shown) + 1.6)
     widths = [max(4.2, 0.24 * bars + 1.5), max(3.6, 0.52 * k + 2.9)]
@@ -53,17 +54,6 @@ def _features(found: PrincipalComponents) -> tuple[NDArray[np.int64], bool]:
     return np.sort(largest), len(size) > MOST_FEATURES
 
 
-def _held(release: Release, found: PrincipalComponents) -> PrincipalComponents:
-    """Return all components that a release holds: those beside the chosen ones show where to stop."""
-    from dpcov.errors import ReleaseError
-
-    try:
-        return release.pca(release.d)
-    except ReleaseError:  # directions were drawn: as many as were asked for
-        held = release.pca()
-        return held if held.k > found.k else found
-
-
 def _scree(axis: Any, held: PrincipalComponents, chosen: int, bars: int, what: str) -> None:
     from matplotlib.ticker import FixedLocator, MaxNLocator, PercentFormatter
 
@@ -72,7 +62,7 @@ def _scree(axis: Any, held: PrincipalComponents, chosen: int, bars: int, what: s
     axis.bar(places, held.explained[:bars], color=colours, width=0.72)
     axis.set_xlabel("component")
     axis.set_ylabel(f"explained {what}", color=COLOURS[0])
-    axis.xaxis.set_major_locator(FixedLocator(places) if bars <= MOST_TICKS else MaxNLocator(integer=True))
+    axis.xaxis.set_major_locator(FixedLocator(places.tolist()) if bars <= MOST_TICKS else MaxNLocator(integer=True))
     axis.set_xlim(0.3, max(bars, 2) + 0.7)
     axis.set_ylim(0, 1.08 * max(float(held.explained.max()), 1e-300))
     ratio = axis.twinx()

@@ -69,6 +69,29 @@ def loadings(found: PrincipalComponents, first: int = 0) -> dict[str, Floats]:
     return {f"PC{i + 1}": found.components[i] for i in range(first, min(first + MOST_COLUMNS, found.k))}
 
 
+def all_held(release: Release) -> PrincipalComponents:
+    """Return all components that a release holds."""
+    from dpcov.errors import ReleaseError
+
+    try:
+        return release.pca(release.d)
+    except ReleaseError:  # directions were asked for: as many as were wanted
+        return release.pca()
+
+
+def _standing_out(release: Release, found: PrincipalComponents) -> int:
+    """Return how many components stand out of the noise, where the noisy matrix tells; else how many are not 0."""
+    from dpcov.estimate import noisy_moment
+    from dpcov.shrinkage import bulk_size
+
+    some = int((found.explained > NOTHING * found.total).sum())
+    moment = release.answer("second moment")
+    if moment is None or moment.frame is not None or release.center or release.mechanism in ("separate", "adaptive"):
+        return some
+    noisy, noise = noisy_moment(moment, release.d, release.n)
+    return min(some, release.d - bulk_size(np.linalg.eigvalsh(noisy).astype(np.float64), noise))
+
+
 def notes(release: Release, found: PrincipalComponents) -> list[str]:
     """Say what the numbers in the table are, and what they are not."""
     from dpcov.cli.estimates import is_centred
@@ -76,10 +99,10 @@ def notes(release: Release, found: PrincipalComponents) -> list[str]:
     what = "variance" if is_centred(release) else "second moment"
     unit = "in the data's units, squared" if release.schema is None else "of encoded columns, which the schema's bounds scale"
     said = [f"Total {what}: {found.total:.3g}, {unit}; estimates, as all of this."]
-    empty = np.flatnonzero(found.explained <= NOTHING * found.total)
-    if len(empty):
-        which = f"PC{empty[0] + 1}" + (f" to PC{found.k}" if len(empty) > 1 else "")
-        said.append(f"Nothing was found along {which}: what was answered cannot be told from noise.")
+    clear = _standing_out(release, found)
+    if clear < found.k:
+        which = f"PC{clear + 1}" + (f" to PC{found.k}" if clear + 1 < found.k else "")
+        said.append(f"Nothing stands out along {which}: what was answered cannot be told from noise.")
     if not is_centred(release):
         said.append("Rows were not centred: the first component may point at their mean. --center at the release centres them.")
     return said

@@ -119,8 +119,8 @@ def _lines(found: Rows) -> Iterator[tuple[int | None, str, str]]:
     yield (
         found.enough_for_release,
         "7, tight",
-        f"The same for dpcov release --pca 1 --mechanism ppca, which keeps {100 * (1 - found.direction_share):.3g} % of epsilon "
-        "to tell what the direction explains.",
+        f"The same for dpcov release --pca 1 --mechanism ppca, which keeps {100 * (1 - found.direction_share):.3g} % "
+        "of epsilon to tell what the direction explains.",
     )
     yield found.enough_as_printed, "7, printed", "The same with the constants printed in the paper."
     if found.needed_by_any is not None:

@@ -54,7 +54,8 @@ def sweeps(spectrum: Floats, k: int, concentration: float, bits: Bits) -> Iterat
     while True:
         yield state.copy()
         for r in range(k):
-            state[:, r] = column.redrawn(np.delete(state, r, axis=1))
+            with np.errstate(all="ignore"):  # a warning would be about the rows
+                state[:, r] = column.redrawn(np.delete(state, r, axis=1))
 
 
 def matrix_bingham(
@@ -112,10 +113,13 @@ class _Column:
         once = others.T * inverse
         twice = once * inverse
         gram = once @ others
-        negative = int((np.linalg.eigvalsh(gram) < 0).sum())  # inertia: D has those of NᵀDN and those of WᵀD⁻¹W
+        try:
+            negative = int((np.linalg.eigvalsh(gram) < 0).sum())  # inertia: D has those of NᵀDN and those of WᵀD⁻¹W
+            solved = np.linalg.solve(gram, np.hstack([twice @ others, (twice * inverse) @ others]))
+        except np.linalg.LinAlgError:  # κ at a pole: another one will do
+            return math.inf, 1.0
         if negative != int((inverse < 0).sum()):
             return math.inf, 1.0
-        solved = np.linalg.solve(gram, np.hstack([twice @ others, (twice * inverse) @ others]))
         second, third = solved[:, : self._k - 1], solved[:, self._k - 1 :]
         trace = float(inverse.sum() - np.trace(second))
         slope = float(inverse @ inverse - 2 * np.trace(third) + np.sum(second * second.T))

@@ -1,0 +1,162 @@
+"""`screened` with chosen answers: what it asks, what it keeps, and what it makes of the answers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import dpcov
+from dpcov.mechanisms import MECHANISMS
+from dpcov.mechanisms.subspaces.screening import deconvolved, kept_columns
+from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, compose
+from dpcov.release import Release
+from dpcov.testing import ScriptedCurator
+
+Floats = NDArray[np.float64]
+N, D, K = 100_000, 20, 3
+LOADED = (2, 5, 7, 11, 13)
+
+
+def counts(place: int) -> list[int]:
+    """Return all rows in one bin of norms, so that a radius at its upper end leaves few outside."""
+    return [N if bin == place else 0 for bin in range(161)]
+
+
+def loaded(seed: int = 3) -> Floats:
+    """A second moment of n rows that lives in five columns, rotated inside them, with three strong directions."""
+    draw = np.random.default_rng(seed)
+    turned = np.linalg.qr(draw.normal(size=(5, 5)))[0]
+    matrix = np.zeros((D, D))
+    matrix[np.ix_(LOADED, LOADED)] = N * (turned * [0.4, 0.25, 0.15, 0.01, 0.01]) @ turned.T
+    return matrix
+
+
+def truth(matrix: Floats, k: int = K) -> Floats:
+    return np.asarray(np.linalg.eigh(matrix)[1][:, ::-1][:, :k].T)
+
+
+def told(matrix: Floats, k: int = K) -> Floats:
+    values = np.linalg.eigvalsh(matrix)[::-1]
+    return np.append(values[:k], values[k:].sum())
+
+
+def run(answers: list[Any], budget: Budget = PureDP(1), neighbors: str = "replace", **options: Any) -> Release:  # noqa: B008
+    curator = ScriptedCurator(answers, n=N, d=D, budget=budget, neighbors=neighbors)
+    return MECHANISMS["pca"]["screened"](curator, budget, k=K, **options)
+
+
+def block(matrix: Floats, columns: tuple[int, ...] = LOADED) -> Floats:
+    return matrix[np.ix_(columns, columns)]
+
+
+@pytest.mark.parametrize("seed", [3, 4, 5])
+def test_a_rotated_subspace_comes_back_in_its_columns(seed: int) -> None:
+    matrix = loaded(seed)
+    release = run([counts(0), matrix.diagonal(), block(matrix), told(matrix)])
+    kept = release.answer("block")
+    assert kept is not None
+    assert kept.columns == LOADED
+    overlaps = np.linalg.svd(release.components @ truth(matrix).T)[1]
+    np.testing.assert_allclose(overlaps, 1, atol=1e-6)
+    assert not release.components[:, [j for j in range(D) if j not in LOADED]].any()
+    np.testing.assert_allclose(release.explained, told(matrix)[:K] / N, atol=1e-4)
+    np.testing.assert_allclose(release.pca().total, 0.82, atol=1e-4)
+    assert (release.components[np.arange(K), np.abs(release.components).argmax(axis=1)] > 0).all()
+
+
+def test_the_questions_and_their_prices_add_up() -> None:
+    matrix = loaded()
+    for neighbors, first in (("replace", []), ("add-remove", [N])):
+        release = run([*first, counts(0), matrix.diagonal(), block(matrix), told(matrix)], neighbors=neighbors)
+        asked = ["count"] * len(first) + ["radius", "squares", "block", "explained"]
+        assert [spend.asked for spend in release.spent] == asked
+        assert compose(*(spend.budget for spend in release.spent)) == PureDP(1)
+        assert release.spent[-1].budget == PureDP(Fraction(1, 40))
+
+
+def test_under_zcdp_nothing_is_screened() -> None:
+    matrix = loaded()
+    release = run([counts(0), matrix, told(matrix)], ZCDP("0.1"))
+    assert [spend.asked for spend in release.spent] == ["radius", "block", "explained"]
+    assert release.answer("block").columns == tuple(range(D))  # type: ignore[union-attr]
+    assert compose(*(spend.budget for spend in release.spent)) == ZCDP("0.1")
+    overlaps = np.linalg.svd(release.components @ truth(matrix).T)[1]
+    np.testing.assert_allclose(overlaps, 1, atol=1e-6)
+
+
+def test_epsilon_and_delta_are_served_by_the_smaller_noise() -> None:
+    rich = run([counts(0), loaded(), told(loaded())], ApproxDP(1, "1e-6"))
+    assert isinstance(rich.spent[0].budget, ZCDP)
+    matrix = loaded()
+    poor = run([counts(0), matrix.diagonal(), block(matrix), told(matrix)], ApproxDP(1, "1e-300"))
+    assert isinstance(poor.spent[0].budget, PureDP)
+
+
+def test_rows_are_clipped_where_the_radius_says() -> None:
+    """Half an octave below row_norm for the block, at least three times that for the variances."""
+    matrix = loaded() / 2
+    release = run([counts(16), matrix.diagonal(), block(matrix), told(matrix)])
+    kept, along = release.answer("block"), release.answer("explained")
+    assert kept is not None
+    assert along is not None
+    assert kept.radii == pytest.approx([0.5])
+    assert along.radii == ()
+    deeper = run([counts(64), matrix.diagonal(), block(matrix), told(matrix)])
+    assert deeper.answer("block").radii == pytest.approx([1 / 16])  # type: ignore[union-attr]
+    assert 3 / 16 <= deeper.answer("explained").radii[0] <= 8 / 16  # type: ignore[union-attr]
+    np.testing.assert_allclose(deeper.explained, told(matrix)[:K] / N * deeper.answer("explained").radii[0] ** 2, rtol=1e-3)  # type: ignore[union-attr]
+
+
+def test_robust_leaves_fewer_rows_outside() -> None:
+    matrix = loaded()
+    outside = []
+    for robust in (False, True):
+        release = run([counts(0), matrix.diagonal(), block(matrix), told(matrix)], PureDP("0.1"), robust=robust)
+        outside.append(int(release.answer("radius").integers[2]))  # type: ignore[union-attr]
+    assert outside[1] < outside[0] <= N / 2
+
+
+class TestColumns:
+    def test_where_all_hold_alike_none_is_dropped(self) -> None:
+        """Whatever the noise: Wishart variance grows with the number of columns as what they hold."""
+        for scale in (0.01, 1.0, 100.0):
+            kept = kept_columns(np.full(50, 1000.0), 4, lambda m, s=scale: s * (m + 1) * 100.0)  # type: ignore[misc]
+            assert kept == tuple(range(50))
+
+    def test_columns_that_hold_little_are_dropped_where_noise_is_large(self) -> None:
+        squares = np.append(np.full(10, 1000.0), np.full(90, 1.0))
+        assert kept_columns(squares, 2, lambda m: 3000.0 * (m + 1)) == tuple(range(10))
+        assert kept_columns(squares, 2, lambda m: 1e-9 * (m + 1)) == tuple(range(100))
+
+    def test_there_are_always_more_than_components(self) -> None:
+        assert kept_columns(np.array([5.0, 0, 0, 0, 0]), 3, lambda m: 1e9 * m) == (0, 1, 2, 3)
+        assert len(kept_columns(np.zeros(8), 3, lambda m: m)) == 4
+
+    def test_empty_columns_pull_each_other_down_and_large_ones_stay(self) -> None:
+        noise = np.random.default_rng((1, 4)).laplace(0, 100, 200)
+        squares = np.zeros(200)
+        squares[:5] = 5000
+        found = deconvolved(squares + noise, 100.0)
+        assert (found >= 0).all()
+        assert found[5:].mean() < 30  # the positive part of the noise alone would have 50
+        np.testing.assert_allclose(found[:5], (squares + noise)[:5], atol=400)
+
+    def test_absurd_answers_are_finite(self) -> None:
+        for noisy in (np.zeros(3), np.full(3, -1e18), np.array([1e18, -1e18, 0])):
+            found = deconvolved(noisy, 1.0)
+            assert np.isfinite(found).all()
+            assert len(kept_columns(found, 1, lambda m: m)) >= 2
+
+
+def test_the_record_survives_its_file(tmp_path: Any) -> None:
+    matrix = loaded()
+    release = run([counts(5), matrix.diagonal(), block(matrix), told(matrix)])
+    release.save(tmp_path / "pca.json")
+    back = dpcov.load(tmp_path / "pca.json")
+    assert back.answer("block").columns == LOADED  # type: ignore[union-attr]
+    assert back.components.tobytes() == release.components.tobytes()
+    assert back.pca(2).components.tobytes() == release.components[:2].tobytes()
