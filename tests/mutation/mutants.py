@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tests.mutation.mutants_coinpress import COINPRESS
 from tests.mutation.mutants_frames import PLANTED
 from tests.mutation.mutants_screened import SCREENED_MUTANTS
+from tests.mutation.mutants_subspaces import SUBSPACES
 
 
 @dataclass(frozen=True)
@@ -487,4 +488,6 @@ MUTANTS = {
     ),
 }
 
-MUTANTS |= {name: mutant(*edits, by=by) for name, (edits, by) in (PLANTED | COINPRESS | SCREENED_MUTANTS).items()}
+MUTANTS |= {
+    name: mutant(*edits, by=by) for name, (edits, by) in (PLANTED | COINPRESS | SCREENED_MUTANTS | SUBSPACES).items()
+}

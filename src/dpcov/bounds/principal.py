@@ -97,7 +97,8 @@ def mod_sulq_correlation(n: int, d: int, epsilon: float, delta: float) -> float:
 
     over the φ of equation (22), on a grid: each φ gives a bound of its own.
     """
-    noise = 1 / mod_sulq_beta(n, d, epsilon, delta) ** 2
+    beta = mod_sulq_beta(n, d, epsilon, delta)
+    noise = 1 / beta / beta
     if d < 2:
         return 1.0
     misses = [2 * math.log(8 * d) / (d - 1), (2 * noise + math.log(256)) / (d - 1)]  # −log(1 − φ²)
@@ -112,13 +113,15 @@ def mod_sulq_correlation(n: int, d: int, epsilon: float, delta: float) -> float:
 def mod_sulq_rows(d: int, epsilon: float, delta: float, correlation: float) -> float:
     """Return how many rows `mod-sulq` needs at least before Theorem 15 allows this correlation on all data.
 
-    Theorem 9 says how it grows: as d^{3/2}·√log(d/δ)/ε, with constants that are not given.
+    Infinity beyond 2⁵³. Theorem 9 says how it grows: as d^{3/2}·√log(d/δ)/ε, with constants that are not given.
     """
     _check(d, epsilon, correlation)
     if mod_sulq_correlation(1, d, epsilon, delta) >= correlation:
         return 1.0
     low, high = 1, 2
     while mod_sulq_correlation(high, d, epsilon, delta) < correlation:
+        if high == 2**53:
+            return math.inf
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2

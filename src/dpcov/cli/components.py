@@ -20,8 +20,6 @@ Floats = NDArray[np.float64]
 MOST_COMPONENTS = 20
 MOST_LOADINGS = 4  # of a component, in its line
 MOST_COLUMNS = 6  # of loadings side by side
-NOTHING = 1e-12
-"""A part of the total below this is rounding."""
 
 
 def record(found: PrincipalComponents) -> dict[str, Any]:
@@ -79,19 +77,6 @@ def all_held(release: Release) -> PrincipalComponents:
         return release.pca()
 
 
-def _standing_out(release: Release, found: PrincipalComponents) -> int:
-    """Return how many components stand out of the noise, where the noisy matrix tells; else how many are not 0."""
-    from dpcov.estimate import noisy_moment
-    from dpcov.shrinkage import bulk_size
-
-    some = int((found.explained > NOTHING * found.total).sum())
-    moment = release.answer("second moment")
-    if moment is None or moment.frame is not None or release.center or release.mechanism in ("separate", "adaptive"):
-        return some
-    noisy, noise = noisy_moment(moment, release.d, release.n)
-    return min(some, release.d - bulk_size(np.linalg.eigvalsh(noisy).astype(np.float64), noise))
-
-
 def notes(release: Release, found: PrincipalComponents) -> list[str]:
     """Say what the numbers in the table are, and what they are not."""
     from dpcov.cli.estimates import is_centred
@@ -99,7 +84,7 @@ def notes(release: Release, found: PrincipalComponents) -> list[str]:
     what = "variance" if is_centred(release) else "second moment"
     unit = "in the data's units, squared" if release.schema is None else "of encoded columns, which the schema's bounds scale"
     said = [f"Total {what}: {found.total:.3g}, {unit}; estimates, as all of this."]
-    clear = _standing_out(release, found)
+    clear = found.standing_out
     if clear < found.k:
         which = f"PC{clear + 1}" + (f" to PC{found.k}" if clear + 1 < found.k else "")
         said.append(f"Nothing stands out along {which}: what was answered cannot be told from noise.")

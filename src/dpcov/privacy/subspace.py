@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,8 @@ from dpcov.privacy.normal import normals
 Floats = NDArray[np.float64]
 
 BATCH = 1.5  # times √m proposals at a time: one of them is accepted in three batches of four, or more
-NEAR = 0.5  # over √m: tr(NᵀDN)⁻¹ within this of 1 is near enough; farther off, far fewer proposals are accepted
+NEAR = 1.0  # over √m: tr(NᵀDN)⁻¹ within this of 1 is near enough; farther off, far fewer proposals are accepted
+MOST_TRIES = 100  # to find κ
 BLOCK = 2**16  # normal numbers are made so many at a time
 
 
@@ -55,7 +57,7 @@ def sweeps(spectrum: Floats, k: int, concentration: float, bits: Bits) -> Iterat
         yield state.copy()
         for r in range(k):
             with np.errstate(all="ignore"):  # a warning would be about the rows
-                state[:, r] = column.redrawn(np.delete(state, r, axis=1))
+                state[:, r] = column.redrawn(np.delete(state, r, axis=1), r)
 
 
 def matrix_bingham(
@@ -71,6 +73,22 @@ def matrix_bingham(
     return state
 
 
+class _Factor(NamedTuple):
+    """How to draw z: y_R is standard normal, but its part along U is h, and (y_T, h) = normal numbers @ ``spread``."""
+
+    roots: Floats
+    """of D₊: z = y/roots"""
+    ratio: Floats
+    """D/D₊ on T"""
+    basis: Floats
+    """U"""
+    spread: Floats
+    trace: float
+    """tr(NᵀDN)⁻¹, which is 1 for the best κ"""
+    squared_trace: float
+    """tr(NᵀDN)⁻², minus the derivative of the other"""
+
+
 class _Column:
     """Draws one column given the others; ``gaps`` are 2c(λ₁ − λⱼ), so that D = κ + gaps."""
 
@@ -81,52 +99,36 @@ class _Column:
         self._stock, self._used = np.zeros(0), 0
         # Interlacing: the i-th eigenvalue on the complement of W lies between the i-th and the (i + k − 1)-th of all.
         self._least, self._most = _root(gaps[k - 1 :]), _root(gaps[: self._m])
-        self._kappa = self._most
+        self._kappas = [self._most] * k  # of each column, the last one
 
-    def redrawn(self, others: Floats) -> Floats:
-        """Draw a unit vector orthogonal to the columns of ``others``."""
-        self._kappa = kappa = self._tuned(others)
-        parts, step = self._factor(others, kappa), 1.0
-        while parts is None:  # too small a κ for rounding to see a definite matrix
-            kappa, step = kappa + step, 2 * step
-            parts = self._factor(others, kappa)
+    def redrawn(self, others: Floats, number: int) -> Floats:
+        """Draw a unit vector orthogonal to the columns of ``others``: the column of this number."""
+        factor = self._tuned(others, number)
         while True:
-            vectors, accepted = self._propose(*parts)
+            vectors, accepted = self._propose(factor)
             if accepted.any():
                 return np.asarray(vectors[int(np.argmax(accepted))])  # the first one accepted
 
-    def _tuned(self, others: Floats) -> float:
-        """Return κ with tr(NᵀDN)⁻¹ near 1, starting from the last one; only speed depends on it."""
-        low, high, kappa = self._least, self._most, self._kappa
-        for _ in range(60):
-            trace, slope = self._trace(others, kappa)
-            if abs(trace - 1) < NEAR / math.sqrt(self._m) or high - low < 1e-9 * (1 + abs(high)):
-                break
-            low, high = (kappa, high) if trace > 1 else (low, kappa)
-            newton = kappa + trace * (trace - 1) / slope if math.isfinite(trace) else math.nan  # 1/trace is concave in κ
+    def _tuned(self, others: Floats, number: int) -> _Factor:
+        """Return the factor for a κ with tr(NᵀDN)⁻¹ near 1, starting from the column's last one; only speed depends on κ."""
+        low, high, kappa = self._least, self._most, self._kappas[number]
+        for _ in range(MOST_TRIES):
+            factor = self._factor(others, kappa)
+            if factor is not None and abs(factor.trace - 1) < NEAR / math.sqrt(self._m):
+                self._kappas[number] = kappa
+                return factor
+            low, high = (kappa, high) if factor is None or factor.trace > 1 else (low, kappa)
+            newton = math.nan  # 1/trace is concave in κ
+            if factor is not None:
+                newton = kappa + factor.trace * (factor.trace - 1) / factor.squared_trace
             kappa = newton if low < newton < high else (low + high) / 2
-        return kappa
+        step = 1.0  # gaps so large that floats have no such κ
+        while (factor := self._factor(others, high)) is None:
+            high, step = high + step * max(1.0, abs(high) * 2.0**-50), 2 * step
+        return factor
 
-    def _trace(self, others: Floats, kappa: float) -> tuple[float, float]:
-        """Return tr(NᵀDN)⁻¹ and tr(NᵀDN)⁻², or infinity where NᵀDN is not positive definite."""
-        inverse = 1 / np.where(self._gaps == -kappa, 1e-300, self._gaps + kappa)
-        once = others.T * inverse
-        twice = once * inverse
-        gram = once @ others
-        try:
-            negative = int((np.linalg.eigvalsh(gram) < 0).sum())  # inertia: D has those of NᵀDN and those of WᵀD⁻¹W
-            solved = np.linalg.solve(gram, np.hstack([twice @ others, (twice * inverse) @ others]))
-        except np.linalg.LinAlgError:  # κ at a pole: another one will do
-            return math.inf, 1.0
-        if negative != int((inverse < 0).sum()):
-            return math.inf, 1.0
-        second, third = solved[:, : self._k - 1], solved[:, self._k - 1 :]
-        trace = float(inverse.sum() - np.trace(second))
-        slope = float(inverse @ inverse - 2 * np.trace(third) + np.sum(second * second.T))
-        return (trace, slope) if trace > 0 and slope > 0 else (math.inf, 1.0)
-
-    def _factor(self, others: Floats, kappa: float) -> tuple[Floats, Floats, Floats, Floats] | None:
-        """Return the roots of D₊, the sign part D/D₊ on T, U, and the map from k − 1 normal numbers to (y_T, h)."""
+    def _factor(self, others: Floats, kappa: float) -> _Factor | None:
+        """Factor NᵀDN; None where it is not positive definite."""
         top = self._k - 1
         diagonal = kappa + self._gaps
         raised = diagonal.copy()
@@ -140,16 +142,25 @@ class _Column:
         ratio = diagonal[:top] / raised[:top]
         precision = free[:top].T @ (ratio[:, None] * free[:top]) + free[top:].T @ free[top:]
         try:
-            lower = np.linalg.cholesky(precision)
+            spread = np.linalg.solve(np.linalg.cholesky(precision), free.T)
         except np.linalg.LinAlgError:
             return None
-        return roots, ratio, basis, np.asarray(np.linalg.solve(lower, free.T))
+        # The covariance of y is 1 on R, less UUᵀ, plus what the map from normal numbers to (y_T, h) gives.
+        along = np.hstack([np.zeros((basis.shape[1], top)), basis.T])
+        signed = np.vstack([along, np.hstack([spread[:, :top], spread[:, top:] @ basis.T])])
+        signs, inverse = np.append(-np.ones(len(along)), np.ones(len(spread))), 1 / raised
+        inner = (signed * inverse) @ signed.T
+        trace = float(inverse[top:].sum() + signs @ inner.diagonal())
+        crossed = (signed[:, top:] ** 2) @ inverse[top:] ** 2
+        squared = float(inverse[top:] @ inverse[top:] + 2 * (signs @ crossed) + signs @ inner**2 @ signs)
+        return _Factor(roots, ratio, basis, spread, trace, squared)
 
-    def _propose(self, roots: Floats, ratio: Floats, basis: Floats, spread: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    def _propose(self, factor: _Factor) -> tuple[Floats, NDArray[np.bool_]]:
         """Draw unit vectors, as rows, and decide which are accepted."""
+        roots, ratio, basis, spread = factor[:4]
         top, m, d = self._k - 1, self._m, len(roots)
         drawn = self._normals(self._count * (d + 2)).reshape(self._count, d + 2)
-        bound = drawn[:, :top] @ spread  # y_T and h
+        bound = drawn[:, : len(spread)] @ spread  # y_T and h, of min(k − 1, d − k + 1) dimensions
         rest = drawn[:, top:d]
         y = np.hstack([bound[:, :top], rest + (bound[:, top:] - rest @ basis) @ basis.T])
         z = y / roots

@@ -17,6 +17,7 @@ from dpcov.shrinkage import bulk_size
 
 Floats = NDArray[np.float64]
 
+NOTHING = 1e-12  # of the total: the rounding of an estimate that is 0
 DRAWN = ("subspace", "directions")
 """The answers that are directions already, the first the most important."""
 
@@ -36,6 +37,9 @@ class PrincipalComponents:
         Estimated variance along each (for a release that is not centred: second moment).
     total : float
         Estimated variance in all directions together.
+    standing_out : int
+        How many of them stand out of the noise on the matrix that they were found in; of drawn ones, along how many something
+        was found.
     feature_names : tuple of str
         What the d entries of a component belong to.
     offsets, scales : arrays of shape (d,)
@@ -45,6 +49,7 @@ class PrincipalComponents:
     components: Floats
     explained: Floats
     total: float
+    standing_out: int
     feature_names: tuple[str, ...]
     offsets: Floats
     scales: Floats
@@ -84,7 +89,8 @@ def principal_components(release: Release, k: int | float | None = None) -> Prin
     for array in (components, explained):
         array.flags.writeable = False
     offsets = release.mean if release.center else release.offsets
-    return PrincipalComponents(components, explained, total, release.feature_names, offsets, release.units)
+    clear = min(standing_out, int((explained > NOTHING * total).sum()))
+    return PrincipalComponents(components, explained, total, clear, release.feature_names, offsets, release.units)
 
 
 def asked_components(release: Release) -> PrincipalComponents:
@@ -103,9 +109,13 @@ def _from_asked(release: Release, asked: Answer) -> tuple[Floats, Floats, float,
         rows = orthonormal_rows(drawn.values.reshape(-1, release.d))
     else:
         rows = block_vectors(block, release.d)[: len(asked.values) - 1]
+    standing_out = len(rows)
+    if block is not None:
+        noisy, noise = noisy_moment(block, len(block.columns), release.n)
+        standing_out = len(noisy) - bulk_size(np.linalg.eigvalsh(noisy).astype(np.float64), noise)
     values = project_simplex(asked.values / release.n, 1.0) * radius * radius  # no row has more than the squared radius in all
     order = np.argsort(-values[:-1], kind="stable")
-    return values[:-1][order], rows[order], float(values.sum()), len(rows)
+    return values[:-1][order], rows[order], float(values.sum()), standing_out
 
 
 def _from_matrix(release: Release) -> tuple[Floats, Floats, float, int]:
