@@ -79,14 +79,14 @@ def pictures(folder: Path) -> None:
 
 def _scaling(path: Path) -> None:
     records = read(SCALING)
-    names = ("census", "kddcup", "insurance")
-    figure, axes = panels(len(names), 12, 4)
+    names = ("census", "kddcup", "insurance", "localization")
+    figure, axes = panels(len(names), 14, 4)
     for one, name in zip(axes, names, strict=True):
         here = [record for record in records if record["data"] == name]
         draw(one, here, "n")
-        one.set(title=name, xlabel="rows n")
+        one.set(title=f"{name}, persons A and B" if name == "localization" else name, xlabel="rows n")
         ticks = sorted({int(record["n"]) for record in here})
-        one.set_xticks(ticks, [f"{tick:,}".replace(",", " ") for tick in ticks], fontsize=7)
+        one.set_xticks(ticks, [f"{tick:,}".replace(",", " ") for tick in ticks], fontsize=7, rotation=30)
         one.set_xticks([], minor=True)
     axes[0].set_ylabel("variance captured, q_F")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=7, frameon=False)
@@ -105,8 +105,8 @@ def _epsilon(path: Path) -> None:
 
 def _chains(path: Path) -> None:
     records = read(BY_SWEEPS)
-    names = ("kddcup", "insurance")
-    figure, axes = panels(len(names), 9, 3.6)
+    names = [name for name in ("kddcup", "insurance") if any(record["data"] == name for record in records)]
+    figure, axes = panels(len(names), 4.5 * len(names) + 1, 3.6)
     for one, name in zip(axes, names, strict=True):
         _draw_chains(one, [record for record in records if record["data"] == name])
         one.set(title=f"{name}, k = {CHAIN_K}", xlabel="sweeps T")

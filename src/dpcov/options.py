@@ -24,6 +24,7 @@ NUMBERS: dict[str, type] = {
     "beta": float,
     "clip": float,
     "robust": bool,
+    "screen": bool,
     "rounds": int,
     "condition": float,
     "level": float,

@@ -78,6 +78,8 @@ def check_consistent(release: Release) -> None:
 
 
 def _check_options(release: Release) -> None:
+    if "k" in release.options and release.kind != "pca":
+        refuse("consistent", "a number of components where there are none")
     for name, value in release.options.items():
         number = name in NUMBERS and type(value) is NUMBERS[name]
         if not number and value not in OPTIONS.get(name, ()):

@@ -24,6 +24,17 @@ from dpcov.strict_json import refuse
 MATRICES = {"gaussian": "shrink", "wishart": "shrink", "mod-sulq": "clip"}
 """The mechanisms for components that release a noisy matrix, and how its eigenvalues are finished."""
 
+COMPONENTS: dict[str, set[str]] = {
+    "screened": {"k", "screen", "robust", "numerics"},
+    "gaussian": {"k", "clip"},
+    "wishart": {"k", "clip"},
+    "mod-sulq": {"k", "clip"},
+    "eigenvectors": {"k"},
+    "ppca": {"k", "sweeps", "approximate"},
+    "random": {"k", "sweeps"},
+}
+"""The mechanisms for components, and the options that their releases have."""
+
 DRAWN = ("eigenvectors", "kapralov-talwar")
 """The mechanisms for covariances that release directions."""
 
@@ -38,6 +49,7 @@ class Drawn:
     neighbors: str
     orthogonal: bool = True
     free_last: bool = True
+    uniform: bool = False
 
     def check(self, answer: Answer, spend: Spend) -> None:
         """Refuse what is no set of directions, or costs more than was paid."""
@@ -63,7 +75,7 @@ class Drawn:
         drawn = min(self.count, self.d - 1) if self.free_last else self.count
         if self.name == "directions" and isinstance(law, Bingham) and len(law.concentrations) == drawn:
             return [concentration for _, concentration in law.concentrations]
-        if self.name != "subspace" or not isinstance(law, MatrixBingham | Uniform):
+        if self.name != "subspace" or not isinstance(law, Uniform if self.uniform else MatrixBingham):
             refuse("consistent", "directions that were not paid for")
         return [law.concentration] if isinstance(law, MatrixBingham) else []
 
@@ -89,7 +101,9 @@ def expected_directions(release: Release, moment: SecondMoment) -> Expected:
 
 def expected_components(release: Release, moment: SecondMoment) -> Expected:
     """List what a release of components holds: a noisy matrix, or directions and what lies along them."""
-    k = _whole_number(release, "k", 1, moment.d - 1)
+    k = _whole_number(release, "k", 1, release.d - 1)
+    if set(release.options) != COMPONENTS.get(release.mechanism):
+        refuse("consistent", "options that its mechanism does not have")
     count: list[Measure] = [] if release.neighbors == REPLACE else [Count()]
     if release.mechanism in MATRICES:
         if release.postprocess != MATRICES[release.mechanism]:
@@ -100,10 +114,12 @@ def expected_components(release: Release, moment: SecondMoment) -> Expected:
         return [*count, *_expected_block(release, moment, k)]
     if release.mechanism not in ("eigenvectors", "ppca", "random") or release.postprocess != "clip" or release.center:
         refuse("consistent", "a mechanism that this version does not know")
-    together = release.mechanism == "random" or (release.mechanism == "ppca" and k > 1)
-    if together and (_whole_number(release, "sweeps", 0, 10**7) == 0) != (release.mechanism == "random"):
+    chain, uniform = release.mechanism == "ppca" and k > 1, release.mechanism == "random"
+    if release.mechanism != "eigenvectors" and (_whole_number(release, "sweeps", 0, 10**7) == 0) != uniform:
         refuse("consistent", "a chain of another length than its mechanism has")
-    drawn = Drawn("subspace" if together else "directions", k, moment.d, release.neighbors)
+    if release.options.get("approximate", False) is not chain:
+        refuse("consistent", "a chain that says it is none, or none that says it is one")
+    drawn = Drawn("subspace" if chain or uniform else "directions", k, moment.d, release.neighbors, uniform=uniform)
     return [*count, drawn, Explained(moment, k + 1, np.eye(moment.d)[:, :k])]
 
 

@@ -488,6 +488,4 @@ MUTANTS = {
     ),
 }
 
-MUTANTS |= {
-    name: mutant(*edits, by=by) for name, (edits, by) in (PLANTED | COINPRESS | SCREENED_MUTANTS | SUBSPACES).items()
-}
+MUTANTS |= {name: mutant(*edits, by=by) for name, (edits, by) in (PLANTED | COINPRESS | SCREENED_MUTANTS | SUBSPACES).items()}

@@ -81,7 +81,13 @@ SCREENED_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (SCRIPTED + "test_rows_are_clipped_where_the_radius_says",),
     ),
     "the count before what can be refused": (
-        [(SCREENED, "    _check_affordable(curator, noise, k)\n    hold_norms(curator)\n", "    hold_norms(curator)\n")],
+        [
+            (
+                SCREENED,
+                "    _check_affordable(curator, noise, k, screens)\n    hold_norms(curator)\n",
+                "    hold_norms(curator)\n",
+            )
+        ],
         (REFUSED + "test_a_budget_is_refused_whole_or_served_whole",),
     ),
     "a file with columns of anything": (

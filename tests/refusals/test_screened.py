@@ -50,6 +50,7 @@ class TestBeforeAnythingIsRead:
 
     def test_options(self, neighbors: str) -> None:
         refused("robust must be True or False", neighbors=neighbors, k=2, robust=1)
+        refused("screen must be True or False", neighbors=neighbors, k=2, screen=None)
         refused("numerics must be", neighbors=neighbors, k=2, numerics="floating")
 
 

@@ -111,6 +111,13 @@ def test_rows_are_clipped_where_the_radius_says() -> None:
     np.testing.assert_allclose(deeper.explained, told(matrix)[:K] / N * deeper.answer("explained").radii[0] ** 2, rtol=1e-3)  # type: ignore[union-attr]
 
 
+def test_screen_false_keeps_all_columns() -> None:
+    matrix = loaded()
+    release = run([counts(0), matrix, told(matrix)], screen=False)
+    assert [spend.asked for spend in release.spent] == ["radius", "block", "explained"]
+    assert compose(*(spend.budget for spend in release.spent)) == PureDP(1)
+
+
 def test_robust_leaves_fewer_rows_outside() -> None:
     matrix = loaded()
     outside = []
@@ -131,6 +138,12 @@ class TestColumns:
         squares = np.append(np.full(10, 1000.0), np.full(90, 1.0))
         assert kept_columns(squares, 2, lambda m: 3000.0 * (m + 1)) == tuple(range(10))
         assert kept_columns(squares, 2, lambda m: 1e-9 * (m + 1)) == tuple(range(100))
+
+    def test_what_rows_hold_in_every_direction_is_no_signal(self) -> None:
+        """Four strong columns over an even bulk that holds as much in all: less noise must not bring it in."""
+        squares = np.append(np.full(4, 11.0), np.full(96, 0.5))
+        for scale in (1.0, 0.1, 0.01):
+            assert len(kept_columns(squares, 4, lambda m, s=scale: s * (m + 1))) <= 10  # type: ignore[misc]
 
     def test_there_are_always_more_than_components(self) -> None:
         assert kept_columns(np.array([5.0, 0, 0, 0, 0]), 3, lambda m: 1e9 * m) == (0, 1, 2, 3)

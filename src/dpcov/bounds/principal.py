@@ -42,10 +42,10 @@ def ppca_rows(
     check_real("largest", largest, "above 0 and at most 1", math.ulp(0.0), 1.0, "rows have norm at most 1")
     check_real("gap", gap, f"above 0 and at most largest, {largest:g}", math.ulp(0.0), largest, "it is λ₁ − λ₂")
     miss = 1 - correlation**2
-    log = math.log(8 * largest / (miss * gap))
+    log = math.log(8 * largest) - math.log(miss) - math.log(gap)
     if constants == "paper":
-        return (4 * math.log(1 / beta) + 2 * d * log) / (epsilon * gap * (1 - correlation))
-    return 4 / (epsilon * miss * gap) * (math.log(1 / beta) + (d - 1) / 2 * log)
+        return _quotient(4 * math.log(1 / beta) + 2 * d * log, epsilon * gap * (1 - correlation))
+    return _quotient(4 * math.log(1 / beta) + 2 * (d - 1) * log, epsilon * gap * miss)
 
 
 def least_rows(d: int, gap: float, epsilon: float, correlation: float) -> float:
@@ -59,7 +59,7 @@ def least_rows(d: int, gap: float, epsilon: float, correlation: float) -> float:
     check_real("gap", gap, "above 0 and at most 1", math.ulp(0.0), 1.0, "rows have norm at most 1")
     if d < 3 or gap > 0.5 or correlation < least_rows_scope(d):
         return 0.0
-    return d / (epsilon * gap) * max(1.0, math.sqrt(_packing_gap(d) / (80 * (1 - correlation))))
+    return _quotient(d, epsilon * gap) * max(1.0, math.sqrt(_packing_gap(d) / (80 * (1 - correlation))))
 
 
 def least_rows_scope(d: int) -> float:
@@ -127,6 +127,11 @@ def mod_sulq_rows(d: int, epsilon: float, delta: float, correlation: float) -> f
         middle = (low + high) // 2
         low, high = (middle, high) if mod_sulq_correlation(middle, d, epsilon, delta) < correlation else (low, middle)
     return float(high)
+
+
+def _quotient(rows: float, budget: float) -> float:
+    """Divide, with infinity where the product of tiny numbers is 0."""
+    return rows / budget if budget > 0 else math.inf
 
 
 def _check(d: int, epsilon: float, correlation: float) -> None:

@@ -37,6 +37,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
 
     _release: ClassVar[Callable[..., Release]]
     _settings: ClassVar[tuple[str, ...]]
+    _renamed: ClassVar[Mapping[str, str]] = {}
 
     def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002 - y is there for pipelines
         """Release once from X and keep the release, not X.
@@ -54,7 +55,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         check_seed(self.random_state)
         table = is_table(X)
         data = watched(X) if table else self._checked(X)
-        settings = {name: getattr(self, name) for name in self._settings}
+        settings = {self._renamed.get(name, name): getattr(self, name) for name in self._settings}
         self.release_ = release(data, budget, seed=self.random_state, **settings, **options)  # first of all: it was paid for
         self._keep(self.release_)
         if table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -111,11 +112,9 @@ class PrivatePCA(TransformerMixin, ClassNamePrefixFeaturesOutMixin, PrivateEstim
         self.options = options
         self.random_state = random_state
 
-    @staticmethod
-    def _release(data: object, budget: Any, *, n_components: int, **settings: Any) -> Release:
-        return pca(data, budget, n_components, **settings)
-
+    _release = staticmethod(pca)
     _settings = ("row_norm", "schema", "mechanism", "neighbors", "center", "columns", "n_components")
+    _renamed = MappingProxyType({"n_components": "k"})
 
     def _keep(self, release: Release) -> None:
         found = release.pca(self.n_components)
@@ -161,7 +160,8 @@ class _Scores:
 
     def of(self, rows: Floats, *, scratch: bool = False) -> NDArray[np.int64]:  # noqa: ARG002
         kept = np.where(np.isfinite(rows), rows, 0.0)
-        self.blocks.append((kept - self._centre) @ self._components.T)
+        with np.errstate(all="ignore"):
+            self.blocks.append((kept - self._centre) @ self._components.T)
         return np.zeros(1, dtype=np.int64)
 
     def entries(self, total: NDArray[np.int64]) -> NDArray[np.int64]:

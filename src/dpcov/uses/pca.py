@@ -66,11 +66,15 @@ class PrincipalComponents:
 
     def transform(self, rows: ArrayLike) -> Floats:
         """Return the coordinates of rows along the components. Of private rows they are private: nothing is added to them."""
-        return np.asarray(((_checked(rows, len(self.scales), "rows") - self.offsets) / self.scales) @ self.components.T)
+        encoded = _checked(rows, len(self.scales), "rows")
+        with np.errstate(all="ignore"):  # 1e308 is data like any other
+            return np.asarray(((encoded - self.offsets) / self.scales) @ self.components.T)
 
     def inverse_transform(self, scores: ArrayLike) -> Floats:
         """Return the rows, in the data's units, that lie in the subspace and have these coordinates."""
-        return np.asarray(_checked(scores, self.k, "scores") @ self.components * self.scales + self.offsets)
+        coordinates = _checked(scores, self.k, "scores")
+        with np.errstate(all="ignore"):
+            return np.asarray(coordinates @ self.components * self.scales + self.offsets)
 
 
 def principal_components(release: Release, k: int | float | None = None) -> PrincipalComponents:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 
 from dpcov.curator import Curator
+from dpcov.errors import ParameterError
 from dpcov.mechanisms.rescaled_noise import best_noise
 from dpcov.mechanisms.subspaces.noisy import gaussian, wishart
 from dpcov.mechanisms.subspaces.screened import screened
@@ -16,20 +17,26 @@ from dpcov.privacy.budget import Budget, PureDP
 from dpcov.release import Release
 
 
-def auto(curator: Curator, budget: Budget, *, k: int) -> Release:
+def auto(curator: Curator, budget: Budget, *, k: int, screen: bool = True, robust: bool = False) -> Release:
     """Release k components by the mechanism that captures most variance on most data.
 
     Parameters
     ----------
     k : int
         How many components.
+    screen : bool
+        False keeps all columns: for dense ones that hold about alike, such as rotated or whitened rows.
+    robust : bool
+        True clips less: for data where few long rows point elsewhere than the others.
 
     Privacy
     -------
     ``budget``: that of the chosen mechanism.
     """
     if curator.rereadable and not curator.grid.center:
-        release = screened(curator, budget, k=k)
+        release = screened(curator, budget, k=k, screen=screen, robust=robust)
+    elif robust or not screen:
+        raise ParameterError("robust and screen must be left out for centred rows and streams, got one. Hint: leave them out.")
     else:
         noise = best_noise(curator, budget, "rounded")
         run = wishart if noise is None or isinstance(noise.budget, PureDP) else gaussian

@@ -30,9 +30,9 @@ def checked_k(k: object, d: int) -> int:
         raise ParameterError(
             f"data must have two columns or more for components, got n_features = {d}. Hint: one column has no directions."
         )
-    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k < d:
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k < d:
         raise ParameterError(f"k must be an integer from 1 to {d - 1}, got {shown(k)}. Hint: fewer than there are columns.")
-    return k
+    return int(k)
 
 
 def refuse_centred(curator: Curator, name: str) -> None:

@@ -13,6 +13,7 @@ code       mathematics
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 from dpcov.bounds import mod_sulq_beta
@@ -23,6 +24,8 @@ from dpcov.mechanisms.subspaces.common import checked_k, refuse_centred
 from dpcov.privacy.budget import ApproxDP, Budget
 from dpcov.release import Release
 from dpcov.statistics.calibrated import GAUSSIAN
+
+TINY = Fraction(1, 10**300)  # a delta that floats cannot hold
 
 
 def mod_sulq(curator: Curator, budget: Budget, *, k: int) -> Release:
@@ -47,7 +50,10 @@ def mod_sulq(curator: Curator, budget: Budget, *, k: int) -> Release:
         raise ParameterError(
             f"budget of mechanism 'mod-sulq' must be ApproxDP, got {budget!r}. Hint: it needs a delta; 'wishart' does not."
         )
-    variance = Fraction(mod_sulq_beta(1, curator.d, float(budget.epsilon), float(budget.delta))) ** 2
+    deviation = mod_sulq_beta(1, curator.d, float(budget.epsilon), float(budget.delta)) if budget.delta >= TINY else math.inf
+    if not math.isfinite(deviation):
+        raise ParameterError(f"budget must be large enough for the noise, got {budget!r}. Hint: spend more.")
+    variance = Fraction(deviation) ** 2
     return release_additive(
         curator, GAUSSIAN, budget, postprocess="clip", at_least=lambda _: variance, kind="pca", name="mod-sulq", k=count
     )

@@ -28,14 +28,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.curator import Curator
-from dpcov.errors import ParameterError, check_choice
+from dpcov.errors import ParameterError, shown
 from dpcov.estimate import block_vectors
 from dpcov.mechanisms.clipping import PARTS, hold_norms, plan_radius, radius_of
-from dpcov.mechanisms.rescaled import rows_outside
+from dpcov.mechanisms.rescaled import check_steering, rows_outside
 from dpcov.mechanisms.rescaled_noise import MatrixNoise, best_noise
 from dpcov.mechanisms.subspaces.common import EXPLAINED, checked_k, explain, refuse_centred
 from dpcov.mechanisms.subspaces.screening import deconvolved, kept_columns
-from dpcov.options import OPTIONS
 from dpcov.privacy.budget import Budget, PureDP
 from dpcov.privacy.noise import DiscreteLaplace
 from dpcov.release import Release
@@ -51,13 +50,17 @@ RADIUS_SHARES = (Fraction(5, PARTS), Fraction(100, PARTS))
 SQUARES_SHARES = (Fraction(100, PARTS), Fraction(500, PARTS))
 
 
-def screened(curator: Curator, budget: Budget, *, k: int, robust: bool = False, numerics: str = "rounded") -> Release:
+def screened(
+    curator: Curator, budget: Budget, *, k: int, screen: bool = True, robust: bool = False, numerics: str = "rounded"
+) -> Release:
     """Release k components of the columns that hold most, of rows clipped privately.
 
     Parameters
     ----------
     k : int
         How many components.
+    screen : bool
+        False keeps all columns: for dense ones that hold about alike, such as rotated or whitened rows.
     robust : bool
         True clips less: for data where few long rows point elsewhere than the others.
     numerics : {"rounded", "exact"}
@@ -74,19 +77,19 @@ def screened(curator: Curator, budget: Budget, *, k: int, robust: bool = False, 
     """
     count = checked_k(k, curator.d)
     refuse_centred(curator, "screened")
-    check_choice("numerics", numerics, OPTIONS["numerics"], "'exact' leaves out wishart and frobenius")
-    if not isinstance(robust, bool):
-        raise ParameterError("robust must be True or False, got another. Hint: True clips less.")
+    check_steering(robust, numerics)
+    if not isinstance(screen, bool):
+        raise ParameterError(f"screen must be True or False, got {shown(screen)}. Hint: False keeps all columns.")
     noise = best_noise(curator, budget, numerics)
     if noise is None:
         raise ParameterError(f"budget must be large enough for some noise, got {budget!r}. Hint: spend more.")
-    _ask(curator, noise, count, robust)
-    return curator.release("pca", "screened", postprocess="clip", k=count, robust=robust, numerics=numerics)
+    _ask(curator, noise, count, robust, screen and _is_screened(noise, count))
+    return curator.release("pca", "screened", postprocess="clip", k=count, screen=screen, robust=robust, numerics=numerics)
 
 
-def _ask(curator: Curator, noise: MatrixNoise, k: int, robust: bool) -> None:
+def _ask(curator: Curator, noise: MatrixNoise, k: int, robust: bool, screens: bool) -> None:
     whole, left = noise.budget, 1 - EXPLAINED
-    _check_affordable(curator, noise, k)
+    _check_affordable(curator, noise, k, screens)
     hold_norms(curator)
     if curator.neighbors != REPLACE:
         curator.ask_n(whole.share(noise.count_share()))
@@ -97,7 +100,7 @@ def _ask(curator: Curator, noise: MatrixNoise, k: int, robust: bool) -> None:
     moment = curator.second_moment(inner)
     curator.hold(moment)
     columns = tuple(range(curator.d))
-    if _is_screened(noise, k):
+    if screens:
         share = _squares_share(curator.d / (curator.n * float(whole.amounts()[0])))
         left -= share
         squares = curator.noisy(Squares(moment), whole.share(share), noise=LAPLACE)
@@ -124,12 +127,12 @@ def _variance(noise: MatrixNoise, share: float, size: Floats) -> Floats:
     return np.asarray(noise.deviation**2 * smaller / share**2)
 
 
-def _check_affordable(curator: Curator, noise: MatrixNoise, k: int) -> None:
+def _check_affordable(curator: Curator, noise: MatrixNoise, k: int, screens: bool) -> None:
     """Refuse a budget that is too small for some question at its smallest share, before anything is spent."""
     moment, whole = curator.second_moment(), noise.budget
     left = 1 - EXPLAINED - RADIUS_SHARES[1] - (0 if curator.neighbors == REPLACE else noise.count_share())
     calibrated(Values(moment, k + 1), whole.share(EXPLAINED), curator.neighbors, noise_for(whole))
-    if _is_screened(noise, k):
+    if screens:
         left -= SQUARES_SHARES[1]
         calibrated(Squares(moment), whole.share(SQUARES_SHARES[0]), curator.neighbors, LAPLACE)
     calibrated(moment, whole.share(left), curator.neighbors, noise.kind)

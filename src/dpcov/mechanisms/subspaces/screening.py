@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 FIRST, OTHERS = 0.4, 0.4  # of all squares: what is taken to lie along the first component, and along the others together
+EXCESS = 0.98  # of a component: what lies in columns as these exceed the lower quartile
+ALIKE = 0.02  # a smaller part of all squares above the quartile: columns are alike
 GRID, STEPS = 40, 300  # of the mixing law, and of its iterations
 
 
@@ -42,15 +44,19 @@ def kept_columns(squares: Floats, k: int, variance: Callable[[Floats], Floats]) 
 
     Notes
     -----
-    Components are taken to hold four tenths of all along the first, as much along the others together, each in the columns as
-    these hold of the whole: columns with the part p of all squares keep λ·p of a component. Noise of variance v on m columns
-    leaves about 1/(1 + m·v/(λp)²) of it. Where all columns hold alike, none is dropped.
+    Components are taken to hold four tenths of all along the first, as much along the others together, and to lie in columns as
+    these exceed the lower quartile, which is what rows hold in every direction; but for a small part, as columns hold. Columns
+    with the part p of a component λ keep λ·p of it, and noise of variance v on m columns leaves about 1/(1 + m·v/(λp)²) of
+    that. Where all columns hold alike, and where there is next to no noise, none is dropped.
     """
     order = np.argsort(-squares, kind="stable")
     count, total, least = np.arange(1.0, len(squares) + 1), float(squares.sum()), k + 1
     if total <= 0:
         return tuple(sorted(order[:least].tolist()))
-    part, noise = np.cumsum(squares[order]) / total, variance(count)
+    excess = np.maximum(squares[order] - np.quantile(squares, 0.25), 0.0)
+    weight = EXCESS / excess.sum() if excess.sum() > ALIKE * total else 0.0
+    held_by = squares[order] / total * (1 - EXCESS if weight else 1.0) + weight * excess
+    part, noise = np.cumsum(held_by), variance(count)
     captured = np.zeros(len(squares))
     for along in [FIRST, *[OTHERS / max(k - 1, 1)] * (k - 1)]:
         held = along * total * part
