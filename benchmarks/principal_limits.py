@@ -22,7 +22,7 @@ ZCDP_LINES: dict[str, Line] = {
 }
 PURE_LINES: dict[str, Line] = {
     "auto": LINES["auto"],
-    "robust": (EPSILON, {"mechanism": "screened", "robust": True}),
+    "unscreened": (EPSILON, {"mechanism": "screened", "screen": False}),
     "wishart, clipped": (EPSILON, {"mechanism": "wishart", "clip": "private"}),
     "wishart": LINES["wishart"],
     "ppca": LINES["ppca"],

@@ -25,7 +25,7 @@ MATRICES = {"gaussian": "shrink", "wishart": "shrink", "mod-sulq": "clip"}
 """The mechanisms for components that release a noisy matrix, and how its eigenvalues are finished."""
 
 COMPONENTS: dict[str, set[str]] = {
-    "screened": {"k", "screen", "robust", "numerics"},
+    "screened": {"k", "screen", "numerics"},
     "gaussian": {"k", "clip"},
     "wishart": {"k", "clip"},
     "mod-sulq": {"k", "clip"},

@@ -206,15 +206,15 @@ SUBSPACES: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (CALIBRATION + "TestModSulq::test_beta_is_that_of_the_paper",),
     ),
     "a standard deviation for a variance": (
-        [("mechanisms/subspaces/mod_sulq.py", "float(budget.delta))) ** 2", "float(budget.delta)))")],
+        [("mechanisms/subspaces/mod_sulq.py", "variance = Fraction(deviation) ** 2", "variance = Fraction(deviation)")],
         (CALIBRATION + "TestModSulq::test_every_entry_has_it_and_no_less_than_ours",),
     ),
     "Theorem 7 with d for d - 1": (
-        [(PRINCIPAL, "(d - 1) / 2 * log)", "d / 2 * log)")],
+        [(PRINCIPAL, "2 * (d - 1) * log, epsilon", "2 * d * log, epsilon")],
         (BOUNDS + "TestTheorem7::test_the_last_line_of_its_proof",),
     ),
     "Theorem 7 with a sixteenth of the rows": (
-        [(PRINCIPAL, "return 4 / (epsilon * miss * gap)", "return 0.25 / (epsilon * miss * gap)")],
+        [(PRINCIPAL, "(d - 1) * log, epsilon * gap * miss)", "(d - 1) * log, 16 * epsilon * gap * miss)")],
         (
             BOUNDS + "TestTheorem7::test_the_correlation_holds_by_quadrature",
             BOUNDS + "TestTheorem7::test_the_correlation_holds_in_draws",
@@ -237,7 +237,7 @@ SUBSPACES: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (REFUSALS + "test_a_forged_file_is_refused[not orthogonal]",),
     ),
     "a file's chain of any length": (
-        [("release_drawn.py", '== 0) != (release.mechanism == "random"):', "< 0):")],
+        [("release_drawn.py", "== 0) != uniform:", "< 0):")],
         (REFUSALS + "test_a_forged_file_is_refused[no sweeps]",),
     ),
     "components in the order of drawing": (

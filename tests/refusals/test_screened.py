@@ -49,7 +49,6 @@ class TestBeforeAnythingIsRead:
         refused("must", budget=budget, neighbors=neighbors, k=2)
 
     def test_options(self, neighbors: str) -> None:
-        refused("robust must be True or False", neighbors=neighbors, k=2, robust=1)
         refused("screen must be True or False", neighbors=neighbors, k=2, screen=None)
         refused("numerics must be", neighbors=neighbors, k=2, numerics="floating")
 

@@ -17,7 +17,7 @@ from dpcov.privacy.budget import Budget, PureDP
 from dpcov.release import Release
 
 
-def auto(curator: Curator, budget: Budget, *, k: int, screen: bool = True, robust: bool = False) -> Release:
+def auto(curator: Curator, budget: Budget, *, k: int, screen: bool = True) -> Release:
     """Release k components by the mechanism that captures most variance on most data.
 
     Parameters
@@ -26,17 +26,17 @@ def auto(curator: Curator, budget: Budget, *, k: int, screen: bool = True, robus
         How many components.
     screen : bool
         False keeps all columns: for dense ones that hold about alike, such as rotated or whitened rows.
-    robust : bool
-        True clips less: for data where few long rows point elsewhere than the others.
 
     Privacy
     -------
     ``budget``: that of the chosen mechanism.
     """
     if curator.rereadable and not curator.grid.center:
-        release = screened(curator, budget, k=k, screen=screen, robust=robust)
-    elif robust or not screen:
-        raise ParameterError("robust and screen must be left out for centred rows and streams, got one. Hint: leave them out.")
+        release = screened(curator, budget, k=k, screen=screen)
+    elif not screen:
+        raise ParameterError(
+            "screen must be left out for centred rows and streams, got False. Hint: all columns are kept there."
+        )
     else:
         noise = best_noise(curator, budget, "rounded")
         run = wishart if noise is None or isinstance(noise.budget, PureDP) else gaussian

@@ -28,13 +28,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.curator import Curator
-from dpcov.errors import ParameterError, shown
+from dpcov.errors import ParameterError, check_choice, shown
 from dpcov.estimate import block_vectors
 from dpcov.mechanisms.clipping import PARTS, hold_norms, plan_radius, radius_of
-from dpcov.mechanisms.rescaled import check_steering, rows_outside
+from dpcov.mechanisms.rescaled import rows_outside
 from dpcov.mechanisms.rescaled_noise import MatrixNoise, best_noise
 from dpcov.mechanisms.subspaces.common import EXPLAINED, checked_k, explain, refuse_centred
 from dpcov.mechanisms.subspaces.screening import deconvolved, kept_columns
+from dpcov.options import OPTIONS
 from dpcov.privacy.budget import Budget, PureDP
 from dpcov.privacy.noise import DiscreteLaplace
 from dpcov.release import Release
@@ -50,9 +51,7 @@ RADIUS_SHARES = (Fraction(5, PARTS), Fraction(100, PARTS))
 SQUARES_SHARES = (Fraction(100, PARTS), Fraction(500, PARTS))
 
 
-def screened(
-    curator: Curator, budget: Budget, *, k: int, screen: bool = True, robust: bool = False, numerics: str = "rounded"
-) -> Release:
+def screened(curator: Curator, budget: Budget, *, k: int, screen: bool = True, numerics: str = "rounded") -> Release:
     """Release k components of the columns that hold most, of rows clipped privately.
 
     Parameters
@@ -61,8 +60,6 @@ def screened(
         How many components.
     screen : bool
         False keeps all columns: for dense ones that hold about alike, such as rotated or whitened rows.
-    robust : bool
-        True clips less: for data where few long rows point elsewhere than the others.
     numerics : {"rounded", "exact"}
         "exact" leaves out noise that is rounded (docs/guarantee.md): at a price in error under pure DP.
 
@@ -77,24 +74,25 @@ def screened(
     """
     count = checked_k(k, curator.d)
     refuse_centred(curator, "screened")
-    check_steering(robust, numerics)
+    check_choice("numerics", numerics, OPTIONS["numerics"], "'exact' leaves out wishart and frobenius")
     if not isinstance(screen, bool):
         raise ParameterError(f"screen must be True or False, got {shown(screen)}. Hint: False keeps all columns.")
     noise = best_noise(curator, budget, numerics)
     if noise is None:
         raise ParameterError(f"budget must be large enough for some noise, got {budget!r}. Hint: spend more.")
-    _ask(curator, noise, count, robust, screen and _is_screened(noise, count))
-    return curator.release("pca", "screened", postprocess="clip", k=count, screen=screen, robust=robust, numerics=numerics)
+    _ask(curator, noise, count, screen and _is_screened(noise, count))
+    return curator.release("pca", "screened", postprocess="clip", k=count, screen=screen, numerics=numerics)
 
 
-def _ask(curator: Curator, noise: MatrixNoise, k: int, robust: bool, screens: bool) -> None:
+def _ask(curator: Curator, noise: MatrixNoise, k: int, screens: bool) -> None:
     whole, left = noise.budget, 1 - EXPLAINED
     _check_affordable(curator, noise, k, screens)
     hold_norms(curator)
     if curator.neighbors != REPLACE:
         curator.ask_n(whole.share(noise.count_share()))
         left -= noise.count_share()
-    plan = plan_radius(whole, min(rows_outside(noise, robust), curator.n / 2), RADIUS_SHARES)
+    # As few rows outside as `rescaled` has where it is robust: no scale is bought back, and long rows may point elsewhere.
+    plan = plan_radius(whole, min(rows_outside(noise, robust=True), curator.n / 2), RADIUS_SHARES)
     inner = radius_of(plan.ask(curator, whole))
     left -= plan.share
     moment = curator.second_moment(inner)
