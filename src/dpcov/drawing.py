@@ -106,6 +106,7 @@ class Drawer(Reader):
         self._refuse_beyond(budget)
         self._check_rows()
         exact = to_floats(self._read_small(moment), moment)
+        decomposed(exact)  # once more below: where it fails, nothing must have been charged
         self._charge(budget)
         rows = np.rint(np.ldexp(self._subspace(exact, k, law, sweeps).T, DIRECTION_BITS)).astype(np.int64)
         answer = Answer(SUBSPACE, rows.reshape(-1), DIRECTION_BITS, law)

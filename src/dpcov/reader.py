@@ -151,9 +151,10 @@ class Reader(Account):
 
     def _read(self, statistic: Measure) -> Integers:
         if isinstance(statistic, Spectrum | Diagonal | Overlap | Squares | Block):
-            return statistic.of_moment(self._read_small(statistic.moment))
-        assert isinstance(statistic, SUMMED)
-        exact = self._held[statistic] if statistic in self._held else self._total(statistic)
+            exact = statistic.of_moment(self._read_small(statistic.moment))
+        else:
+            assert isinstance(statistic, SUMMED)
+            exact = self._held[statistic] if statistic in self._held else self._total(statistic)
         # Otherwise one draw of noise could be broadcast over many entries.
         if exact.shape != (sum(part.size for part in statistic.parts),) or exact.dtype != np.int64:
             raise EngineError("a source must return an int64 for each entry, and did not. Hint: this is a bug in the source.")

@@ -240,7 +240,8 @@ class Release:
         return parse, (text_of(self),)  # a pickle holds what the file would hold, and is checked like it
 
     def __repr__(self) -> str:
-        parts = [f"{self.privacy!r}", self.neighbors, self.mechanism, f"n={self.n}", f"d={self.d}"]
+        approximate = "approximate " * any(answer.noise.numerics == "markov chain" for answer in self.answers)
+        parts = [f"{approximate}{self.privacy!r}", self.neighbors, self.mechanism, f"n={self.n}", f"d={self.d}"]
         return f"<Release of a {self.kind}: {', '.join(parts + ['seeded: not private'] * self.seeded)}>"
 
 

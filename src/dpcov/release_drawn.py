@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,10 +10,11 @@ from fractions import Fraction
 import numpy as np
 
 from dpcov.answer import DIRECTION_BITS, Answer, Spend
-from dpcov.privacy.budget import ZCDP, PureDP
+from dpcov.bounds import mod_sulq_beta
+from dpcov.privacy.budget import ZCDP, ApproxDP, PureDP
 from dpcov.privacy.calibrate import SPAN
 from dpcov.privacy.drawn import Bingham, MatrixBingham, Uniform
-from dpcov.privacy.noise import NoiseLaw
+from dpcov.privacy.noise import TOLERANCE, DiscreteGaussian, NoiseLaw
 from dpcov.release import Release
 from dpcov.release_clipped import CHOSEN, Choice, asked_radius, clipped_moment, of_radii
 from dpcov.statistics.columns import Block, Squares, block_of
@@ -20,6 +22,9 @@ from dpcov.statistics.measure import Measure
 from dpcov.statistics.moments import REPLACE, Count, SecondMoment
 from dpcov.statistics.spectral import Explained, Quotients, Spectrum, Values
 from dpcov.strict_json import refuse
+
+REACH = (math.sqrt(6) * (1 - 1e-9), 8.0)
+"""How far the variances of `screened` may reach, in radii of its block."""
 
 MATRICES = {"gaussian": "shrink", "wishart": "shrink", "mod-sulq": "clip"}
 """The mechanisms for components that release a noisy matrix, and how its eigenvalues are finished."""
@@ -39,6 +44,11 @@ DRAWN = ("eigenvectors", "kapralov-talwar")
 """The mechanisms for covariances that release directions."""
 
 
+def are_many(columns: int, k: int) -> bool:
+    """Whether there are columns enough for `screened` to drop some of them."""
+    return columns > max(2 * k, 12)
+
+
 @dataclass(frozen=True)
 class Drawn:
     """``count`` directions in d coordinates, drawn one by one, or together as a subspace."""
@@ -53,6 +63,8 @@ class Drawn:
 
     def check(self, answer: Answer, spend: Spend) -> None:
         """Refuse what is no set of directions, or costs more than was paid."""
+        if answer.radii or answer.frame is not None:
+            refuse("consistent", "directions of other rows")
         if answer.unit_bits != DIRECTION_BITS or len(answer.integers) != self.count * self.d:
             refuse("consistent", "directions that do not fit the columns")
         rows = answer.values.reshape(self.count, self.d)
@@ -74,6 +86,8 @@ class Drawn:
     def _concentrations(self, law: NoiseLaw) -> list[Fraction]:
         drawn = min(self.count, self.d - 1) if self.free_last else self.count
         if self.name == "directions" and isinstance(law, Bingham) and len(law.concentrations) == drawn:
+            if [name for name, _ in law.concentrations] != [str(i + 1) for i in range(drawn)]:
+                refuse("consistent", "concentrations that are not in order")
             return [concentration for _, concentration in law.concentrations]
         if self.name != "subspace" or not isinstance(law, Uniform if self.uniform else MatrixBingham):
             refuse("consistent", "directions that were not paid for")
@@ -105,7 +119,11 @@ def expected_components(release: Release, moment: SecondMoment) -> Expected:
     if set(release.options) != COMPONENTS.get(release.mechanism):
         refuse("consistent", "options that its mechanism does not have")
     count: list[Measure] = [] if release.neighbors == REPLACE else [Count()]
+    if release.requested == "auto" and release.mechanism not in ("screened", "gaussian", "wishart"):
+        refuse("consistent", "a mechanism that auto does not choose")
     if release.mechanism in MATRICES:
+        if release.mechanism == "mod-sulq":
+            _check_mod_sulq(release)
         if release.postprocess != MATRICES[release.mechanism]:
             refuse("consistent", "a postprocess that its mechanism does not have")
         counted = [] if release.center else count  # the corner of a centred matrix is the count
@@ -123,6 +141,17 @@ def expected_components(release: Release, moment: SecondMoment) -> Expected:
     return [*count, drawn, Explained(moment, k + 1, np.eye(moment.d)[:, :k])]
 
 
+def _check_mod_sulq(release: Release) -> None:
+    """Refuse less noise than equation (5) has, or another kind."""
+    answer, promise = release.answer(SecondMoment.name), release.privacy
+    law = None if answer is None else answer.noise
+    if not isinstance(law, DiscreteGaussian) or not isinstance(promise, ApproxDP) or release.center or answer is None:
+        refuse("consistent", "a mechanism with another noise than its own")
+    deviation = Fraction(mod_sulq_beta(1, release.d, float(promise.epsilon), float(promise.delta))) * 2**answer.unit_bits
+    if any(variance < deviation**2 * TOLERANCE for _, variance in law.variances):
+        refuse("consistent", "less noise than its paper has")
+
+
 def _expected_block(release: Release, moment: SecondMoment, k: int) -> Expected:
     """List what `screened` asks: a radius, squares of many columns, a block, and what lies along its components."""
     block, told = release.answer(Block.name), release.answer(Explained.name)
@@ -130,9 +159,15 @@ def _expected_block(release: Release, moment: SecondMoment, k: int) -> Expected:
         refuse("consistent", "other answers or spends")
     within, around = clipped_moment(release, moment, Block.name), of_radii(moment, told.radii)
     inner, outer = (answer.radii[0] if answer.radii else release.row_norm for answer in (block, told))
-    if len(told.radii) > 1 or outer < inner or len(block.columns) <= k:
+    least, most = (min(release.row_norm, reach * inner) for reach in REACH)
+    if len(told.radii) > 1 or not least * (1 - 1e-9) <= outer <= most * (1 + 1e-9) or len(block.columns) <= k:
         refuse("consistent", "a block of other rows")
-    squares = [] if release.answer(Squares.name) is None else [Squares(within)]
+    if release.options["numerics"] == "exact" and block.noise.numerics != "exact":
+        refuse("consistent", "rounded noise where exact was asked for")
+    pure = all(isinstance(spend.budget, PureDP) for spend in release.spent)
+    squares = [Squares(within)] if release.options["screen"] and pure and are_many(release.d, k) else []
+    if not squares and len(block.columns) < release.d:
+        refuse("consistent", "columns that were chosen without a question")
     return [CHOSEN, *squares, block_of(within, block.columns), Explained(around, k + 1, np.eye(moment.d)[:, :k])]
 
 

@@ -27,7 +27,6 @@ from dpcov.privacy.drawn import Bingham, MatrixBingham, Uniform
 from dpcov.privacy.noise import NoiseLaw
 from dpcov.release import Release
 from dpcov.release_check import check_consistent
-from dpcov.schema import Schema
 from dpcov.schema_file import from_record, to_record
 from dpcov.shrinkage import POSTPROCESS
 from dpcov.statistics.calibrated import LAWS
@@ -99,6 +98,8 @@ def parse(text: str) -> Release:
 def _bring_up_to_date(record: dict[str, Any], version: int) -> None:
     """Add what older versions did not have; refuse an old file that has it."""
     added: list[tuple[Any, dict[str, Any]]] = []
+    if version < 5 and record.get("kind") == "pca":
+        refuse("of format version 5 or newer, for components", f"{version}")
     if version < 2:
         added.append((record.get("encoding"), {"center": False, "schema": {}}))
     answers = record.get("answers")
@@ -158,6 +159,7 @@ def _from_record(record: dict[str, Any]) -> Release:
     fields.take("format", str)
     fields.take("format_version", int)
     encoding = Fields(fields.take("encoding", dict), "encoding")
+    described = encoding.take("schema", dict)
     release = Release(
         dpcov_version=fields.take("dpcov_version", str),
         kind=fields.choice("kind", ["covariance", "mean", "pca"]),
@@ -169,7 +171,7 @@ def _from_record(record: dict[str, Any]) -> Release:
         row_norm=encoding.take("row_norm", float),
         grid_bits=encoding.take("grid_bits", int),
         center=encoding.take("center", bool),
-        schema=_schema(encoding.take("schema", dict)),
+        schema=from_record(described) if described else None,
         mechanism=fields.take("mechanism", str),
         requested=fields.take("requested", str),
         options=_options(fields.take("options", dict)),
@@ -187,10 +189,6 @@ def _options(record: dict[str, Any]) -> dict[str, Option]:
     if any(type(value) not in (str, int, float, bool) for value in record.values()):
         refuse("well formed: options are numbers, text or true and false", "another type")
     return record
-
-
-def _schema(record: dict[str, Any]) -> Schema | None:
-    return from_record(record) if record else None
 
 
 def _budget(record: dict[str, Any]) -> Budget:

@@ -467,3 +467,10 @@ class TestConvergence:
         traces(self.SPIKED, 2, 1.0, 300, [1, 2], seen.append)
         assert seen == sorted(seen)
         assert 0 <= seen[0] < seen[-1] < 1
+
+
+@pytest.mark.parametrize("seed", [2, 19, 23])
+def test_one_large_eigenvalue_does_not_stop_a_chain(seed: int) -> None:
+    """With it a trace by way of D⁻¹ cancels to nothing, and no proposal was ever accepted."""
+    state = matrix_bingham(np.array([1e6, 0, 0, 0, 0, 0]), 3, 0.5, 200, SeededBits(seed))
+    assert abs(float((state[0] ** 2).sum()) - 1) < 1e-3

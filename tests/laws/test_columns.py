@@ -101,6 +101,19 @@ def test_other_columns_are_refused(columns: Any) -> None:
         Block(Grid(1.0), len(columns), 3, columns)
 
 
+class Sneaky(int):
+    """An integer that compares as it likes: half the sensitivity, or none."""
+
+    def __gt__(self, other: object) -> bool:
+        return False
+
+
+@pytest.mark.parametrize(("d", "whole"), [(Sneaky(2), 3), (np.int64(2), 3), (2, Sneaky(3)), (True, 3)], ids=repr)
+def test_sizes_are_plain_integers(d: Any, whole: Any) -> None:
+    with pytest.raises(ParameterError, match="columns must be ascending positions"):
+        Block(Grid(1.0), d, whole, (0, 1) if d == 2 else (0,))
+
+
 def test_a_block_counts_its_columns() -> None:
     with pytest.raises(ParameterError):
         Block(Grid(1.0), 3, 3, (0, 1))

@@ -73,7 +73,7 @@ SCREENED_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (SCRIPTED + "test_the_questions_and_their_prices_add_up",),
     ),
     "screening under zCDP": (
-        [(SCREENED, "isinstance(noise.budget, PureDP) and noise.d", "noise.d")],
+        [(SCREENED, "isinstance(noise.budget, PureDP) and are_many", "are_many")],
         (SCRIPTED + "test_under_zcdp_nothing_is_screened",),
     ),
     "variances of rows clipped at the inner radius": (
@@ -89,6 +89,18 @@ SCREENED_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
             )
         ],
         (REFUSED + "test_a_budget_is_refused_whole_or_served_whole",),
+    ),
+    "no room for shares": (
+        [("mechanisms/shares.py", "    budget.share(Fraction(STEPS**2 - 1, STEPS**2))\n", "")],
+        (REFUSED + "test_budgets_with_many_digits_are_refused_whole",),
+    ),
+    "a block whose size counts as it likes": (
+        [(COLUMNS, "type(self.d) is int and type(self.whole) is int and type", "type")],
+        (LAWS + "test_sizes_are_plain_integers",),
+    ),
+    "columns that were not asked for": (
+        [("release_drawn.py", "if not squares and len(block.columns) < release.d:", "if False:")],
+        (REFUSED + "test_columns_chosen_without_a_question_are_refused",),
     ),
     "a file with columns of anything": (
         [("release_check.py", "if answer.columns != (measure.columns if isinstance(measure, Block) else ()):", "if False:")],

@@ -193,6 +193,33 @@ def without_squares(made: dict[str, Any]) -> None:
     made["answers"] = [entry for entry in made["answers"] if entry["statistic"] != "squares"]
 
 
+def columns_for_nothing(made: dict[str, Any]) -> None:
+    without_squares(made)
+    made["spent"] = [entry for entry in made["spent"] if entry["asked"] != "squares"]
+
+
+def not_screened(made: dict[str, Any]) -> None:
+    made["options"]["screen"] = False
+
+
+def exact_numbers(made: dict[str, Any]) -> None:
+    made["options"]["numerics"] = "exact"
+
+
+def variances_beyond_reach(made: dict[str, Any]) -> None:
+    answer(made, "explained")["radii"] = [answer(made, "block")["radii"][0]]
+
+
+def an_old_version(made: dict[str, Any]) -> None:
+    made["format_version"] = 4
+    for entry in made["answers"]:
+        del entry["columns"]
+
+
+def another_option(made: dict[str, Any]) -> None:
+    made["options"]["robust"] = False
+
+
 def another_postprocess(made: dict[str, Any]) -> None:
     made["postprocess"] = "shrink"
 
@@ -212,7 +239,69 @@ FORGED = [
     a_covariance,
     without_squares,
     another_postprocess,
+    columns_for_nothing,
+    not_screened,
+    exact_numbers,
+    variances_beyond_reach,
+    an_old_version,
+    another_option,
 ]
+
+
+def test_columns_chosen_without_a_question_are_refused() -> None:
+    """Under zCDP all are kept: which of them to keep would have to be asked for."""
+    import json
+
+    made = dict(json.loads(text_of(dpcov.pca(ROWS, ZCDP("0.5"), 2, row_norm=1, mechanism="screened", seed=3))))
+    assert parse(sealed(made)).answer("block").columns == tuple(range(16))  # type: ignore[union-attr]
+    block = answer(made, "block")
+    block["columns"] = [0, 1, 2, 3]
+    block["integers"] = block["integers"][:10]  # as many as four columns have
+    with pytest.raises(ReleaseError, match="columns that were chosen without a question"):
+        parse(sealed(made))
+
+
+def test_mod_sulq_has_the_noise_of_its_paper() -> None:
+    """Otherwise a file with the noise of gaussian, or of another promise, would bear its name."""
+    import json
+
+    made = dict(json.loads(text_of(dpcov.pca(ROWS, ApproxDP(1, "1e-6"), 2, row_norm=1, mechanism="gaussian", seed=3))))
+    made["mechanism"] = made["requested"] = "mod-sulq"
+    made["postprocess"] = "clip"
+    with pytest.raises(ReleaseError, match="less noise than its paper has"):
+        parse(sealed(made))
+    honest = dpcov.pca(ROWS, ApproxDP(1, "1e-6"), 2, row_norm=1, mechanism="mod-sulq", seed=3)
+    assert parse(text_of(honest)).mechanism == "mod-sulq"
+
+
+@pytest.mark.parametrize("name", ["eigenvectors", "ppca", "mod-sulq", "random"])
+def test_auto_chooses_what_it_can(name: str) -> None:
+    import json
+
+    options: dict[str, Any] = {"approximate": True, "sweeps": 2} if name == "ppca" else {}
+    made = dict(json.loads(text_of(dpcov.pca(ROWS, ApproxDP(1, "1e-6"), 2, row_norm=1, mechanism=name, seed=3, **options))))
+    assert parse(sealed(made)).requested == name
+    made["requested"] = "auto"
+    with pytest.raises(ReleaseError, match="auto does not choose"):
+        parse(sealed(made))
+
+
+@pytest.mark.parametrize("name", ["screened", "eigenvectors", "random"])
+@pytest.mark.parametrize("bits", range(2900, 3300, 13))
+def test_budgets_with_many_digits_are_refused_whole(name: str, bits: int) -> None:
+    """Shares have more digits than the whole: none of them may be refused after a charge."""
+    from fractions import Fraction
+
+    denominator = 2**bits + 1
+    try:
+        budget = PureDP(Fraction(37 * denominator + 11, denominator))
+    except ParameterError:
+        return  # too many digits for a budget
+    curator = Curator(ArraySource(ROWS), Grid(1.0), budget, "add-remove", SeededBits(0))
+    try:
+        MECHANISMS["pca"][name](curator, budget, k=3)
+    except ParameterError:
+        assert curator._charged == []
 
 
 @pytest.mark.parametrize("edit", FORGED, ids=lambda edit: edit.__name__)

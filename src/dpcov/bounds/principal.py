@@ -53,11 +53,12 @@ def least_rows(d: int, gap: float, epsilon: float, correlation: float) -> float:
 
     .. math:: n \ge \frac{d}{\varepsilon \Delta} \max\left\{1, \sqrt{\frac{1 - \phi}{80 (1 - \rho)}}\right\}
 
-    0 where the theorem says nothing: below the correlation of `least_rows_scope`, and for a gap above ½.
+    0 where the theorem says nothing: below the correlation of `least_rows_scope`, for a gap above ½, and for ε above d:
+    the data sets of its proof, which differ in d/ε rows, would not differ.
     """
     _check(d, epsilon, correlation)
     check_real("gap", gap, "above 0 and at most 1", math.ulp(0.0), 1.0, "rows have norm at most 1")
-    if d < 3 or gap > 0.5 or correlation < least_rows_scope(d):
+    if d < 3 or gap > 0.5 or epsilon > d or correlation < least_rows_scope(d):
         return 0.0
     return _quotient(d, epsilon * gap) * max(1.0, math.sqrt(_packing_gap(d) / (80 * (1 - correlation))))
 

@@ -14,6 +14,11 @@ def by_way_of_rho(budget: Budget) -> PureDP | ZCDP:
     return budget.to_zcdp() if isinstance(budget, ApproxDP) else budget
 
 
+def check_room(budget: PureDP | ZCDP) -> None:
+    """Refuse a budget whose digits leave no room for shares of shares, before anything is spent."""
+    budget.share(Fraction(STEPS**2 - 1, STEPS**2))
+
+
 def count_share(budget: Budget, d: int) -> Fraction:
     """Return the count's share under add-remove, the best for ‖second moment‖_F ≈ 0.35: docs/mechanisms/gaussian.md."""
     return Fraction(4, 5 * d + 8) if isinstance(budget, PureDP) else Fraction(1, 2 * d + 2)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpcov.curator import Curator
 from dpcov.errors import ParameterError, check_choice, shown
-from dpcov.mechanisms.shares import STEPS, count_share
+from dpcov.mechanisms.shares import STEPS, check_room, count_share
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.statistics.calibrated import calibrated, noise_for
 from dpcov.statistics.moments import REPLACE
@@ -52,7 +52,7 @@ def without_count(curator: Curator, budget: PureDP | ZCDP, measure: Values, valu
     share = count_share(budget, curator.d)
     left = budget if curator.neighbors == REPLACE else budget.share(1 - share)
     calibrated(measure, left.share(value_share), curator.neighbors, noise_for(budget))
-    left.share(1 - value_share).share(Fraction(1, STEPS))  # refuses a budget whose digits leave no room for shares
+    check_room(budget)
     curator.hold()
     if curator.neighbors != REPLACE:
         curator.ask_n(budget.share(share))

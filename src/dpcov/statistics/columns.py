@@ -78,7 +78,9 @@ class Block(SecondMoment):
     name = "block"
 
     def __post_init__(self) -> None:
-        ints = type(self.columns) is tuple and all(type(column) is int for column in self.columns)
+        # Exact types only: sensitivities are computed from d, and a class of its own could count differently each time.
+        ints = type(self.d) is int and type(self.whole) is int and type(self.columns) is tuple
+        ints = ints and all(type(column) is int for column in self.columns)
         ascending = ints and all(a < b for a, b in zip(self.columns, self.columns[1:], strict=False))
         inside = ascending and bool(self.columns) and self.columns[0] >= 0 and self.columns[-1] < self.whole
         if not inside or self.d != len(self.columns):

@@ -132,6 +132,8 @@ class Explained(Diagonal):
     name = "explained"
 
     def __post_init__(self) -> None:
+        if type(self.count) is not int or self.count < 2:
+            raise ParameterError("count must be 2 or more, got another. Hint: one for each direction, and one for the rest.")
         object.__setattr__(self, "basis", checked_basis(self.basis, self.moment.d, self.count - 1))
 
     def of_moment(self, total: Integers) -> Integers:

@@ -33,12 +33,14 @@ from dpcov.estimate import block_vectors
 from dpcov.mechanisms.clipping import PARTS, hold_norms, plan_radius, radius_of
 from dpcov.mechanisms.rescaled import rows_outside
 from dpcov.mechanisms.rescaled_noise import MatrixNoise, best_noise
+from dpcov.mechanisms.shares import check_room
 from dpcov.mechanisms.subspaces.common import EXPLAINED, checked_k, explain, refuse_centred
 from dpcov.mechanisms.subspaces.screening import deconvolved, kept_columns
 from dpcov.options import OPTIONS
 from dpcov.privacy.budget import Budget, PureDP
 from dpcov.privacy.noise import DiscreteLaplace
 from dpcov.release import Release
+from dpcov.release_drawn import are_many
 from dpcov.statistics.calibrated import LAPLACE, WISHART, calibrated, noise_for
 from dpcov.statistics.columns import Squares, block_of
 from dpcov.statistics.moments import REPLACE
@@ -46,7 +48,6 @@ from dpcov.statistics.spectral import Values
 
 Floats = NDArray[np.float64]
 
-FEWEST = 12  # columns, or twice k: below, none is dropped
 RADIUS_SHARES = (Fraction(5, PARTS), Fraction(100, PARTS))
 SQUARES_SHARES = (Fraction(100, PARTS), Fraction(500, PARTS))
 
@@ -111,7 +112,7 @@ def _ask(curator: Curator, noise: MatrixNoise, k: int, screens: bool) -> None:
 
 def _is_screened(noise: MatrixNoise, k: int) -> bool:
     """Whether columns are screened: not few of them, and not under zCDP, whose noise on an entry is the same for any size."""
-    return isinstance(noise.budget, PureDP) and noise.d > max(2 * k, FEWEST)
+    return isinstance(noise.budget, PureDP) and are_many(noise.d, k)
 
 
 def _squares_share(columns_per_row: float) -> Fraction:
@@ -128,6 +129,7 @@ def _variance(noise: MatrixNoise, share: float, size: Floats) -> Floats:
 def _check_affordable(curator: Curator, noise: MatrixNoise, k: int, screens: bool) -> None:
     """Refuse a budget that is too small for some question at its smallest share, before anything is spent."""
     moment, whole = curator.second_moment(), noise.budget
+    check_room(whole)
     left = 1 - EXPLAINED - RADIUS_SHARES[1] - (0 if curator.neighbors == REPLACE else noise.count_share())
     calibrated(Values(moment, k + 1), whole.share(EXPLAINED), curator.neighbors, noise_for(whole))
     if screens:

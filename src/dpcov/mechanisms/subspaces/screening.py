@@ -15,6 +15,7 @@ ALIKE = 0.02  # a smaller part of all squares above the quartile: columns are al
 GRID, STEPS = 40, 300  # of the mixing law, and of its iterations
 
 
+@np.errstate(all="ignore")  # likelihoods that vanish are 0
 def deconvolved(noisy: Floats, scale: float) -> Floats:
     """Return posterior means of nonnegative numbers seen through Laplace noise, for that law of theirs that explains them best.
 
@@ -32,6 +33,7 @@ def deconvolved(noisy: Floats, scale: float) -> Floats:
     return np.asarray(posterior @ support / posterior.sum(axis=1))
 
 
+@np.errstate(all="ignore")
 def kept_columns(squares: Floats, k: int, variance: Callable[[Floats], Floats]) -> tuple[int, ...]:
     """Return the columns, ascending, whose k components should capture most, after the noise on their matrix.
 
