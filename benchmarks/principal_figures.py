@@ -71,16 +71,26 @@ def chains(names: list[str], folder: Path | None) -> None:
 
 
 def pictures(folder: Path) -> None:
-    """Draw what the results hold."""
-    _scaling(folder / "principal-scaling.png")
-    _epsilon(folder / "principal-epsilon.png")
-    _chains(folder / "principal-chains.png")
+    """Draw what the results hold; of what they do not, say so."""
+    for name, results, drawn in (
+        ("scaling", SCALING, _scaling),
+        ("epsilon", BY_EPSILON, _epsilon),
+        ("chains", BY_SWEEPS, _chains),
+    ):
+        records = read(results)
+        if records:
+            drawn(folder / f"principal-{name}.png", records)
+        else:
+            print(f"{name}: skipped (it is drawn from {results}, which is not there or empty)")
 
 
-def _scaling(path: Path) -> None:
-    records = read(SCALING)
-    names = ("census", "kddcup", "insurance", "localization")
-    figure, axes = panels(len(names), 14, 4)
+def _held(records: list[dict[str, str]], names: tuple[str, ...]) -> list[str]:
+    return [name for name in names if any(record["data"] == name for record in records)]
+
+
+def _scaling(path: Path, records: list[dict[str, str]]) -> None:
+    names = _held(records, ("census", "kddcup", "insurance", "localization"))
+    figure, axes = panels(len(names), 3.5 * len(names), 4)
     for one, name in zip(axes, names, strict=True):
         here = [record for record in records if record["data"] == name]
         draw(one, here, "n")
@@ -93,9 +103,9 @@ def _scaling(path: Path) -> None:
     figure.savefig(path, dpi=100)
 
 
-def _epsilon(path: Path) -> None:
+def _epsilon(path: Path, records: list[dict[str, str]]) -> None:
     figure, (axes,) = panels(1, 6, 3.8)
-    draw(axes, read(BY_EPSILON), "epsilon")
+    draw(axes, records, "epsilon")
     axes.set(xlabel="ε", ylabel="variance captured, q_F")
     axes.set_xticks([float(value) for value in EPSILONS], EPSILONS)
     axes.set_xticks([], minor=True)
@@ -103,9 +113,8 @@ def _epsilon(path: Path) -> None:
     figure.savefig(path, dpi=100)
 
 
-def _chains(path: Path) -> None:
-    records = read(BY_SWEEPS)
-    names = [name for name in ("kddcup", "insurance") if any(record["data"] == name for record in records)]
+def _chains(path: Path, records: list[dict[str, str]]) -> None:
+    names = _held(records, ("kddcup", "insurance"))
     figure, axes = panels(len(names), 4.5 * len(names) + 1, 3.6)
     for one, name in zip(axes, names, strict=True):
         _draw_chains(one, [record for record in records if record["data"] == name])

@@ -7,6 +7,7 @@ have an eighth of their noise must be found by it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,7 @@ TRIALS = 4000
 RISK = 5e-7  # for each of two bounds
 
 
-def proved_epsilon(monkeypatch: pytest.MonkeyPatch, noise: float) -> float:
+def proved_epsilon(monkeypatch: pytest.MonkeyPatch, noise: Fraction) -> float:
     """Bound ε from below by how often the block's first entry exceeds the middle, for e1 in 30 rows and 31 by 29 and 32."""
 
     def tampered(d: int, sensitivity: int, epsilon: Any, at_least: Any) -> Any:
@@ -116,6 +117,6 @@ def proved_epsilon(monkeypatch: pytest.MonkeyPatch, noise: float) -> float:
 
 
 def test_blocks_of_many_releases(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert proved_epsilon(monkeypatch, 1.0) <= 1
-    assert proved_epsilon(monkeypatch, 1 / 8) > 1
+    assert proved_epsilon(monkeypatch, Fraction(1)) <= 1
+    assert proved_epsilon(monkeypatch, Fraction(1, 8)) > 1
     assert Block.name == "block"

@@ -162,7 +162,7 @@ def another_radius(made: dict[str, Any]) -> None:
 
 
 def all_of_another_radius(made: dict[str, Any]) -> None:
-    answer(made, "block")["radii"] = answer(made, "squares")["radii"] = [0.123]
+    answer(made, "block")["radii"] = answer(made, "squares")["radii"] = [answer(made, "block")["radii"][0] * 1.001]
 
 
 def squares_of_other_rows(made: dict[str, Any]) -> None:
