@@ -6,15 +6,13 @@ correct code. The black box accuses correct code with probability below 1e-6; it
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from dpcov import drawing
 from dpcov.audit import epsilon_lower_bound
@@ -31,6 +29,7 @@ from dpcov.replay import PrivacyViolationError, Step, replay
 from dpcov.sources.array import ArraySource
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.spectral import Explained
+from tests.audit.test_directions import one_thread, pairs  # noqa: F401 - a fixture for all tests here
 from tests.distribution.test_subspace import redrawn
 
 Floats = NDArray[np.float64]
@@ -51,28 +50,6 @@ RUNS: dict[str, tuple[str, dict[str, Any], list[Budget]]] = {
     "mod-sulq": ("mod-sulq", {"k": 2}, [APPROX]),
 }
 CASES = [pytest.param(*run[:2], budget, id=f"{name}-{budget.notion}") for name, run in RUNS.items() for budget in run[2]]
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Products of two by two start threads too, and wait for them on a busy machine."""
-    with threadpool_limits(limits=1):
-        yield
-
-
-def unit(d: int, axis: int) -> list[float]:
-    return [float(entry) for entry in np.eye(d)[axis]]
-
-
-def pairs(d: int) -> dict[str, tuple[list[float], list[float]]]:
-    return {
-        "e1 by e2": (unit(d, 0), unit(d, 1)),
-        "e1 by 0": (unit(d, 0), [0.0] * d),
-        "rotated": ([0.6, 0.8, *[0.0] * (d - 2)], [-0.8, 0.6, *[0.0] * (d - 2)]),
-        "NaN by e2": ([math.nan] * d, unit(d, 1)),
-        "infinity by e1": ([math.inf, -1e308, *[0.0] * (d - 2)], unit(d, 0)),
-        "huge by huge": ([1e308] * d, [1e308, *[-1e308] * (d - 1)]),
-    }
 
 
 def tables(d: int, copies: int, pair: str, neighbors: str) -> tuple[Floats, Floats]:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from dpcov.privacy.bits import Bits
 from dpcov.privacy.normal import normals
+from dpcov.privacy.sphere import best_kappa
 
 Floats = NDArray[np.float64]
 
@@ -98,7 +99,7 @@ class _Column:
         self._count = math.ceil(BATCH * math.sqrt(self._m))
         self._stock, self._used = np.zeros(0), 0
         # Interlacing: the i-th eigenvalue on the complement of W lies between the i-th and the (i + k − 1)-th of all.
-        self._least, self._most = _root(gaps[k - 1 :]), _root(gaps[: self._m])
+        self._least, self._most = (best_kappa(-part, 0.5) for part in (gaps[k - 1 :], gaps[: self._m]))
         self._kappas = [self._most] * k  # of each column, the last one
 
     def redrawn(self, others: Floats, number: int) -> Floats:
@@ -176,15 +177,3 @@ class _Column:
             self._stock, self._used = normals(max(BLOCK, count), self._bits), 0
         self._used += count
         return self._stock[self._used - count : self._used]
-
-
-def _root(gaps: Floats) -> float:
-    """Solve Σ 1/(κ + gaps) = 1 from below, gaps ascending."""
-    b, above = 1.0, gaps - gaps[0]
-    for _ in range(60):
-        terms = 1 / (b + above)
-        total = float(terms.sum())
-        if total <= 1.001:
-            break
-        b += total / float(terms @ terms) * (total - 1)
-    return float(b - gaps[0])

@@ -22,32 +22,19 @@ import numpy as np
 
 from dpcov.errors import ParameterError
 from dpcov.linalg import pack, unpack
-from dpcov.statistics.annulus import Annulus
-from dpcov.statistics.frames import Ball, Ellipsoid
-from dpcov.statistics.grid import Grid
+from dpcov.statistics.derived import OfMoment
 from dpcov.statistics.measure import Integers, Measure, Part
 from dpcov.statistics.moments import ADD_REMOVE, REPLACE, SecondMoment
 
 
 @dataclass(frozen=True)
-class Squares:
-    """Σ zⱼ² for each column: the diagonal of a second moment."""
+class Squares(OfMoment):
+    """Σ zⱼ² for each column: the diagonal of a second moment, in its own units."""
 
-    moment: SecondMoment
     name = "squares"
 
     @property
-    def d(self) -> int:
-        """The coordinates of a row."""
-        return self.moment.d
-
-    @property
-    def grid(self) -> Grid | Annulus | Ball | Ellipsoid:
-        """The encoding of rows."""
-        return self.moment.grid
-
-    @property
-    def unit_bits(self) -> int:
+    def unit_bits(self) -> int:  # type: ignore[override]
         """Squares are multiples of 4⁻ᵏ."""
         return self.moment.unit_bits
 

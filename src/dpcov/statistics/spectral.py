@@ -161,7 +161,7 @@ def check_measure(measure: Measure, moment: SecondMoment, known: tuple[type, ...
         fits = _is_framed(measure, moment)
     else:
         fits = type(d) is int and d == moment.d and _is_within(grid, moment.grid)
-    if isinstance(measure, OfMoment | Squares):
+    if isinstance(measure, OfMoment):
         fits = fits and type(measure.moment) is SecondMoment
     if isinstance(measure, Values):
         fits = fits and type(measure.count) is int and measure.count in range(1, moment.d + 1)
