@@ -22,15 +22,15 @@ class Bench:
         self._verdicts: dict[str, Future[str | None]] = {}
         self._pool: ThreadPoolExecutor | None = None
 
-    def start(self, names: list[str], *, alone: bool) -> None:
-        """Start on these mutants, with all cores where nothing else runs."""
-        cores = os.cpu_count() or 1
-        self._pool = ThreadPoolExecutor(cores if alone else max(1, cores - 1))
+    def start(self, names: list[str]) -> None:
+        """Start on these mutants, on all cores but that of the tests."""
+        self._pool = ThreadPoolExecutor(max(1, (os.cpu_count() or 1) - 1))
         self._verdicts = {name: self._pool.submit(verdict, name) for name in names}
 
     def verdict(self, name: str) -> str | None:
-        """Wait for the verdict on a mutant."""
-        return self._verdicts[name].result()
+        """Return the verdict on a mutant; one that nobody has begun is tried here, rather than waited for."""
+        begun = self._verdicts[name]
+        return verdict(name) if begun.cancel() else begun.result()
 
     def stop(self) -> None:
         """Drop what has not begun."""
