@@ -118,7 +118,7 @@ MUTANTS = {
     ),
     "acceptance without the low bits": mutant(
         ("privacy/discrete.py", "low * inverse + distance", "distance"),
-        by="tests/distribution/test_discrete.py",
+        by="tests/distribution/test_discrete.py::test_the_computed_gamma_is_within_its_bound",
     ),
     "one draw for all entries": mutant(
         ("statistics/spectral.py", "if type(measure) not in known or not fits:", "if False:"),
@@ -155,7 +155,7 @@ MUTANTS = {
     "one Wishart only": mutant(
         ("privacy/matrix.py", "plus @ plus.T - minus @ minus.T", "plus @ plus.T"),
         by=(
-            "tests/distribution/test_matrix.py",
+            "tests/distribution/test_matrix.py::TestWishart::test_one_column_is_laplace",
             "tests/audit/test_pure_audit.py",
         ),
     ),
@@ -172,11 +172,11 @@ MUTANTS = {
     ),
     "noise rounded alone": mutant(
         ("curator.py", "law.settle(exact + drawn)", "exact + law.settle(drawn)"),
-        by="tests/distribution/test_matrix.py",
+        by="tests/distribution/test_matrix.py::TestLattice::test_the_sum_is_rounded_not_the_noise",
     ),
     "radius Gamma(D-1)": mutant(
         ("privacy/matrix.py", "math.fsum(exponentials(count, bits))", "math.fsum(exponentials(count - 1, bits))"),
-        by="tests/distribution/test_matrix.py",
+        by="tests/distribution/test_matrix.py::TestFrobenius::test_the_radius_is_gamma",
     ),
     "shrinkage reads n times the noise": mutant(
         ("estimate.py", "scaled(2.0**-moment.unit_bits / n)", "scaled(2.0**-moment.unit_bits)"),
