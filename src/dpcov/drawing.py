@@ -18,7 +18,7 @@ from dpcov.peeling import Peel
 from dpcov.privacy.bits import Bits
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.privacy.calibrate import bingham_concentration
-from dpcov.privacy.drawn import MatrixBingham, Uniform
+from dpcov.privacy.drawn import MOST_SWEEPS, MatrixBingham, Uniform
 from dpcov.privacy.noise import NoiseLaw
 from dpcov.privacy.sphere import MAX_CONCENTRATION, bingham, decomposed, eigenvalues, float_below
 from dpcov.privacy.subspace import matrix_bingham, uniform_subspace
@@ -30,9 +30,9 @@ from dpcov.statistics.measure import Measure
 from dpcov.statistics.spectral import ANSWERED, PEELED, Values, check_measure, to_floats
 
 Floats = NDArray[np.float64]
+Basis = tuple[Floats, Floats] | None
 
 SUBSPACE = "subspace"
-MOST_SWEEPS = 10**7
 
 
 class Drawer(Reader):
@@ -106,9 +106,9 @@ class Drawer(Reader):
         self._refuse_beyond(budget)
         self._check_rows()
         exact = to_floats(self._read_small(moment), moment)
-        decomposed(exact)  # once more below: where it fails, nothing must have been charged
+        basis = decomposed(exact) if sweeps else None  # where it fails, nothing must have been charged
         self._charge(budget)
-        rows = np.rint(np.ldexp(self._subspace(exact, k, law, sweeps).T, DIRECTION_BITS)).astype(np.int64)
+        rows = np.rint(np.ldexp(self._subspace(exact, basis, k, law, sweeps).T, DIRECTION_BITS)).astype(np.int64)
         answer = Answer(SUBSPACE, rows.reshape(-1), DIRECTION_BITS, law)
         self._record(Spend(SUBSPACE, law.law, budget), answer)
         return answer
@@ -136,10 +136,10 @@ class Drawer(Reader):
     def _value(self, noise: NDArray[np.int64], number: int, exact: int) -> int:
         return exact + int(noise[number])  # each number of noise is used once
 
-    def _subspace(self, matrix: Floats, k: int, law: MatrixBingham | Uniform, sweeps: int) -> Floats:
-        """Return k orthonormal columns."""
-        if isinstance(law, Uniform):
+    def _subspace(self, matrix: Floats, basis: Basis, k: int, law: MatrixBingham | Uniform, sweeps: int) -> Floats:
+        """Return k orthonormal columns; ``basis`` has the eigenvalues and eigenvectors of the matrix."""
+        if isinstance(law, Uniform) or basis is None:
             return uniform_subspace(len(matrix), k, self._bits)
-        spectrum, vectors = decomposed(matrix)
+        spectrum, vectors = basis
         state = matrix_bingham(spectrum, k, float_below(law.concentration), sweeps, self._bits, self._progress)
         return np.asarray(vectors @ state)

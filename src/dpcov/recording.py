@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.curator import Curator
+from dpcov.drawing import Basis, Floats
 from dpcov.errors import DpcovError
 from dpcov.privacy.choice import Exponential, SparseVector
 from dpcov.privacy.drawn import MatrixBingham, Uniform
@@ -96,12 +97,12 @@ class RecordingCurator(Curator):
     def _noise(self, statistic: Measure, law: NoiseLaw) -> NDArray[np.int64]:
         return super()._draw(statistic, law)
 
-    def _subspace(self, matrix: NDArray[np.float64], k: int, law: MatrixBingham | Uniform, sweeps: int) -> NDArray[np.float64]:
-        self.spanned.append(Drawn(matrix, _concentration(law), self._spanned(matrix, k, law, sweeps)))
+    def _subspace(self, matrix: Floats, basis: Basis, k: int, law: MatrixBingham | Uniform, sweeps: int) -> Floats:
+        self.spanned.append(Drawn(matrix, _concentration(law), self._spanned(matrix, basis, k, law, sweeps)))
         return self.spanned[-1].vector
 
-    def _spanned(self, matrix: NDArray[np.float64], k: int, law: MatrixBingham | Uniform, sweeps: int) -> NDArray[np.float64]:
-        return super()._subspace(matrix, k, law, sweeps)
+    def _spanned(self, matrix: Floats, basis: Basis, k: int, law: MatrixBingham | Uniform, sweeps: int) -> Floats:
+        return super()._subspace(matrix, basis, k, law, sweeps)
 
     def _choice(self, question: Quantile | Rank, counts: NDArray[np.int64], law: Exponential) -> int:
         return self._pick(Picked(question, law, counts, super()._choice(question, counts, law)))
@@ -152,6 +153,7 @@ class ReplayingCurator(RecordingCurator):
     def _spanned(
         self,
         matrix: NDArray[np.float64],
+        basis: Basis,  # noqa: ARG002
         k: int,
         law: MatrixBingham | Uniform,
         sweeps: int,  # noqa: ARG002

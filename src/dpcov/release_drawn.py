@@ -13,7 +13,7 @@ from dpcov.answer import DIRECTION_BITS, Answer, Spend
 from dpcov.bounds import mod_sulq_beta
 from dpcov.privacy.budget import ZCDP, ApproxDP, PureDP
 from dpcov.privacy.calibrate import SPAN
-from dpcov.privacy.drawn import Bingham, MatrixBingham, Uniform
+from dpcov.privacy.drawn import MOST_SWEEPS, Bingham, MatrixBingham, Uniform
 from dpcov.privacy.noise import TOLERANCE, DiscreteGaussian, NoiseLaw
 from dpcov.release import Release
 from dpcov.release_clipped import CHOSEN, Choice, asked_radius, clipped_moment, of_radii
@@ -133,7 +133,7 @@ def expected_components(release: Release, moment: SecondMoment) -> Expected:
     if release.mechanism not in ("eigenvectors", "ppca", "random") or release.postprocess != "clip" or release.center:
         refuse("consistent", "a mechanism that this version does not know")
     chain, uniform = release.mechanism == "ppca" and k > 1, release.mechanism == "random"
-    if release.mechanism != "eigenvectors" and (_whole_number(release, "sweeps", 0, 10**7) == 0) != uniform:
+    if release.mechanism != "eigenvectors" and (_whole_number(release, "sweeps", 0, MOST_SWEEPS) == 0) != uniform:
         refuse("consistent", "a chain of another length than its mechanism has")
     if release.options.get("approximate", False) is not chain:
         refuse("consistent", "a chain that says it is none, or none that says it is one")

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpcov.curator import Curator
+from dpcov.drawing import Basis
 from dpcov.linalg import pack
 from dpcov.privacy.bits import SeededBits
 from dpcov.privacy.budget import Budget
@@ -127,6 +128,7 @@ class ScriptedCurator(Curator):
     def _subspace(
         self,
         matrix: NDArray[np.float64],
+        basis: Basis,  # noqa: ARG002
         k: int,
         law: MatrixBingham | Uniform,  # noqa: ARG002
         sweeps: int,  # noqa: ARG002

@@ -168,7 +168,7 @@ class Captured(Exception):  # noqa: N818 - it ends a run at its draw
 
 
 class CapturingCurator(Curator):
-    def _subspace(self, matrix: Floats, k: int, law: MatrixBingham | Uniform, sweeps: int) -> Floats:  # noqa: ARG002
+    def _subspace(self, matrix: Floats, basis: Any, k: int, law: MatrixBingham | Uniform, sweeps: int) -> Floats:  # noqa: ARG002
         assert isinstance(law, MatrixBingham)
         raise Captured(matrix, float_below(law.concentration))
 

@@ -36,7 +36,7 @@ class Shown(Curator):
 
     drawn: tuple[MatrixBingham | Uniform, int]
 
-    def _subspace(self, matrix: Any, k: int, law: MatrixBingham | Uniform, sweeps: int) -> Any:
+    def _subspace(self, matrix: Any, basis: Any, k: int, law: MatrixBingham | Uniform, sweeps: int) -> Any:  # noqa: ARG002
         self.drawn = law, sweeps
         return np.eye(len(matrix))[:, :k]
 

@@ -158,10 +158,10 @@ class Watching(Curator):
         self.done.append("charge")
         super()._charge(*budgets)
 
-    def _subspace(self, matrix: Floats, k: int, law: MatrixBingham | Uniform, sweeps: int) -> Floats:
+    def _subspace(self, matrix: Floats, basis: Any, k: int, law: MatrixBingham | Uniform, sweeps: int) -> Floats:
         self.done.append("draw")
         assert self._charged, "nothing was charged before the draw"
-        return super()._subspace(matrix, k, law, sweeps)
+        return super()._subspace(matrix, basis, k, law, sweeps)
 
     def _record(self, *arguments: Any) -> None:
         self.done.append("record")

@@ -18,7 +18,7 @@ AUDIT, ESTIMATOR = "tests/audit/test_subspace.py::", "tests/estimators/test_pca.
 KERNEL, DRAWING, PRINCIPAL = "privacy/subspace.py", "drawing.py", "bounds/principal.py"
 SHARES = DISTRIBUTION + "TestColumn::test_every_direction_has_its_share"
 SWEEP = "        yield state.copy()\n        for r in range(k):\n"
-DRAWN = "        rows = np.rint(np.ldexp(self._subspace(exact, k, law, sweeps).T, DIRECTION_BITS)).astype(np.int64)\n"
+DRAWN = "        rows = np.rint(np.ldexp(self._subspace(exact, basis, k, law, sweeps).T, DIRECTION_BITS)).astype(np.int64)\n"
 
 SUBSPACES: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "a sweep of stale columns": (

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dpcov.answer import Answer, Spend
 from dpcov.curator import Curator
+from dpcov.drawing import Basis
 from dpcov.options import Option
 from dpcov.privacy.bits import SeededBits
 from dpcov.privacy.budget import ApproxDP, Budget, PureDP, compose
@@ -121,6 +122,7 @@ class Rehearsal(Curator):
     def _subspace(
         self,
         matrix: NDArray[np.float64],
+        basis: Basis,  # noqa: ARG002
         k: int,
         law: MatrixBingham | Uniform,  # noqa: ARG002
         sweeps: int,  # noqa: ARG002

@@ -14,6 +14,8 @@ from dpcov.errors import ParameterError
 from dpcov.privacy.bits import Bits
 from dpcov.privacy.noise import NoiseLaw, Spread
 
+MOST_SWEEPS = 10**7  # of a chain
+
 
 class _Drawn:
     """What is not asked of a law that draws from a matrix."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError, ReleaseError, shown
 from dpcov.privacy.bits import SeededBits
-from dpcov.privacy.drawn import MatrixBingham
+from dpcov.privacy.drawn import MOST_SWEEPS, MatrixBingham
 from dpcov.privacy.subspace import sweeps as states
 from dpcov.release import Release
 
@@ -54,7 +54,7 @@ def convergence(
         raise ReleaseError("release must be drawn by a Markov chain, got another. Hint: mechanism='ppca' with k > 1 does that.")
     length = release.options["sweeps"] if sweeps is None else sweeps
     for name, value in (("chains", chains), ("sweeps", length)):
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 10**7:
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_SWEEPS:
             raise ParameterError(f"{name} must be an integer from 1 to 10**7, got {shown(value)}. Hint: leave it out.")
     assert isinstance(length, int)
     values, k = np.clip(told.values, 0.0, release.n), len(told.values) - 1

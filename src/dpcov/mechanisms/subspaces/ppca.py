@@ -18,6 +18,7 @@ from dpcov.errors import ParameterError, shown
 from dpcov.mechanisms.subspaces.common import EXPLAINED, checked_k, prepared, release_drawn
 from dpcov.mechanisms.subspaces.eigenvectors import one_by_one
 from dpcov.privacy.budget import Budget
+from dpcov.privacy.drawn import MOST_SWEEPS
 from dpcov.release import Release
 
 SWEEPS = 20_000  # the paper's
@@ -46,7 +47,7 @@ def ppca(curator: Curator, budget: Budget, *, k: int, sweeps: int = SWEEPS, appr
     count = checked_k(k, curator.d)
     if not isinstance(approximate, bool):
         raise ParameterError(f"approximate must be True or False, got {shown(approximate)}. Hint: True for k > 1.")
-    if isinstance(sweeps, bool) or not isinstance(sweeps, int) or not 1 <= sweeps <= 10**7:
+    if isinstance(sweeps, bool) or not isinstance(sweeps, int) or not 1 <= sweeps <= MOST_SWEEPS:
         raise ParameterError(f"sweeps must be an integer from 1 to 10**7, got {shown(sweeps)}. Hint: 20000 is the paper's.")
     if count > 1 and not approximate:
         raise ParameterError(
