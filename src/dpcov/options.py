@@ -29,5 +29,7 @@ NUMBERS: dict[str, type] = {
     "condition": float,
     "level": float,
     "strength": float,
+    "target": int,
+    "alpha": float,
 }
 """The options that are numbers."""

@@ -23,6 +23,7 @@ from dpcov.statistics.measure import Measure, Statistic, Summable
 from dpcov.statistics.moments import MAX_ROWS, REPLACE, STATISTICS, SecondMoment, check_neighbors
 from dpcov.statistics.norms import Norms, Trace
 from dpcov.statistics.overlap import Overlap
+from dpcov.statistics.solution import Solution
 from dpcov.statistics.spectral import ANSWERED, Diagonal, Spectrum, check_measure
 
 Integers = NDArray[np.int64]
@@ -150,7 +151,9 @@ class Reader(Account):
             raise ParameterError(f"data must have 1 to 2**30 rows, got {n}. Hint: an empty table has no second moment.")
 
     def _read(self, statistic: Measure) -> Integers:
-        if isinstance(statistic, Spectrum | Diagonal | Overlap | Squares | Block):
+        if isinstance(statistic, Solution) and (self.neighbors != REPLACE or statistic.rows != self._source.n):
+            raise ParameterError("rows must be the public number of rows, got another. Hint: curator.n, under replace.")
+        if isinstance(statistic, Spectrum | Diagonal | Overlap | Squares | Block | Solution):
             exact = statistic.of_moment(self._read_small(statistic.moment))
         else:
             assert isinstance(statistic, SUMMED)

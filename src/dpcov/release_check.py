@@ -11,6 +11,7 @@ from dpcov.release import Release
 from dpcov.release_clipped import CLIPPED, Choice, asked_radius, clipped_moment, expected_clipped
 from dpcov.release_drawn import DRAWN, Drawn, Expected, expected_components, expected_directions
 from dpcov.release_framed import FRAMED, expected_framed
+from dpcov.release_solved import expected_solution
 from dpcov.schema import is_broken
 from dpcov.statistics.annulus import radii_of
 from dpcov.statistics.calibrated import LAWS, calibrated, check_tail
@@ -47,6 +48,8 @@ def check_consistent(release: Release) -> None:
         expected = expected_framed(release)
     elif release.kind == "mean" or any(answer.frame is not None for answer in release.answers):
         refuse("consistent", "a mean, or public coordinates, of a mechanism that has none")
+    elif release.kind == "ridge":
+        expected = expected_solution(release, moment)
     elif release.kind == "pca":
         expected = expected_components(release, moment)
     elif release.mechanism in DRAWN:
@@ -62,7 +65,7 @@ def check_consistent(release: Release) -> None:
         answered = release.answer(SecondMoment.name)
         if answered is None or NOISE_OF_LAW.get(answered.noise.law) != release.mechanism:
             refuse("consistent", "a mechanism with another noise than its own")
-    elif not framed and release.kind != "pca" and release.mechanism not in (*DRAWN, *CLIPPED):
+    elif not framed and release.kind not in ("pca", "ridge") and release.mechanism not in (*DRAWN, *CLIPPED):
         refuse("consistent", "a mechanism that this version does not know")
     for measure, answer, spend in zip(expected, release.answers, release.spent, strict=True):
         if answer.columns != (measure.columns if isinstance(measure, Block) else ()):
@@ -78,8 +81,9 @@ def check_consistent(release: Release) -> None:
 
 
 def _check_options(release: Release) -> None:
-    if "k" in release.options and release.kind != "pca":
-        refuse("consistent", "a number of components where there are none")
+    own = {"k": "pca", "target": "ridge", "alpha": "ridge"}
+    if any((name in release.options) != (release.kind == kind) for name, kind in own.items()):
+        refuse("consistent", "options that its kind does not have, or has not without")
     for name, value in release.options.items():
         number = name in NUMBERS and type(value) is NUMBERS[name]
         if not number and value not in OPTIONS.get(name, ()):

@@ -10,8 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -31,11 +29,14 @@ from dpcov.schema_file import from_record, to_record
 from dpcov.shrinkage import POSTPROCESS
 from dpcov.statistics.calibrated import LAWS
 from dpcov.statistics.moments import NEIGHBORS
-from dpcov.strict_json import Fields, each, read_object, refuse
+from dpcov.strict_json import Fields, each, fraction_of, read_object, refuse
 
 FORMAT = "dpcov release"
-FORMAT_VERSION = 5
-"""2 added encoding.center, encoding.schema, 3 the radii of answers, 4 their frames, 5 their columns: older ones have none."""
+FORMAT_VERSION = 6
+"""2 added encoding.center, encoding.schema, 3 the radii of answers, 4 their frames, 5 their columns, 6 a kind: see `SINCE`."""
+
+SINCE = {"covariance": 1, "mean": 1, "pca": 5, "ridge": 6}
+"""The kinds of releases, and the version that had them first."""
 
 KINDS: tuple[type[NoiseLaw], ...] = (*LAWS.values(), Bingham, MatrixBingham, Uniform, Exponential, SparseVector)
 KIND_OF_LAW = {kind.law: kind for kind in KINDS}
@@ -98,14 +99,15 @@ def parse(text: str) -> Release:
 def _bring_up_to_date(record: dict[str, Any], version: int) -> None:
     """Add what older versions did not have; refuse an old file that has it."""
     added: list[tuple[Any, dict[str, Any]]] = []
-    if version < 5 and record.get("kind") == "pca":
-        refuse("of format version 5 or newer, for components", f"{version}")
+    since = SINCE.get(str(record.get("kind")), 1)
+    if version < since:
+        refuse(f"of format version {since} or newer, for its kind", f"{version}")
     if version < 2:
         added.append((record.get("encoding"), {"center": False, "schema": {}}))
     answers = record.get("answers")
     later: tuple[tuple[int, dict[str, Any]], ...] = ((3, {"radii": []}), (4, {"frame": {}}), (5, {"columns": []}))
     if isinstance(answers, list):
-        added += [(answer, fields) for since, fields in later if version < since for answer in answers]
+        added += [(answer, fields) for first, fields in later if version < first for answer in answers]
     for part, fields in added:
         if isinstance(part, dict):
             if fields.keys() & part.keys():
@@ -162,7 +164,7 @@ def _from_record(record: dict[str, Any]) -> Release:
     described = encoding.take("schema", dict)
     release = Release(
         dpcov_version=fields.take("dpcov_version", str),
-        kind=fields.choice("kind", ["covariance", "mean", "pca"]),
+        kind=fields.choice("kind", SINCE),
         privacy=_budget(fields.take("privacy", dict)),
         neighbors=fields.choice("neighbors", NEIGHBORS),
         seeded=fields.take("seeded", bool),
@@ -194,7 +196,7 @@ def _options(record: dict[str, Any]) -> dict[str, Option]:
 def _budget(record: dict[str, Any]) -> Budget:
     fields = Fields(record, "budget")
     kind = NOTIONS[fields.choice("notion", NOTIONS)]
-    budget = kind(*(_fraction(fields.take(name, str)) for name in kind.names))
+    budget = kind(*(fraction_of(fields.take(name, str)) for name in kind.names))
     fields.end()
     return budget
 
@@ -213,7 +215,7 @@ def _noise(record: dict[str, Any]) -> NoiseLaw:
     parameters = fields.take("parameters", dict)
     fields.end()
     try:
-        return kind.from_json({name: _fraction(value) for name, value in parameters.items()})
+        return kind.from_json({name: fraction_of(value) for name, value in parameters.items()})
     except (KeyError, TypeError):
         refuse(f"known to this version: noise.parameters are those of {kind.law}", "others")
 
@@ -235,12 +237,6 @@ def _answer(record: dict[str, Any]) -> Answer:
     )
     fields.end()
     return answer
-
-
-def _fraction(text: object) -> Fraction:
-    if not isinstance(text, str) or not re.fullmatch(r"[1-9][0-9]{0,999}(/[1-9][0-9]{0,999})?", text):
-        refuse("well formed: amounts are positive fractions such as '1/10'", "other text")
-    return Fraction(text)
 
 
 def _checksum(record: dict[str, Any]) -> str:

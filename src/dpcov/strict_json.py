@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Collection
+from fractions import Fraction
 from typing import Any, NoReturn, TypeVar
 
 from dpcov.errors import ReleaseError
@@ -81,3 +83,10 @@ def _no_constant(name: str) -> NoReturn:
 def refuse(rule: str, found: str, hint: str = "ask for the original file") -> NoReturn:
     """Say why a release file is not accepted."""
     raise ReleaseError(f"release file must be {rule}, got {found}. Hint: {hint}.") from None
+
+
+def fraction_of(text: object) -> Fraction:
+    """Read a positive fraction."""
+    if not isinstance(text, str) or not re.fullmatch(r"[1-9][0-9]{0,999}(/[1-9][0-9]{0,999})?", text):
+        refuse("well formed: amounts are positive fractions such as '1/10'", "other text")
+    return Fraction(text)

@@ -243,4 +243,4 @@ def test_a_saved_file_says_where_rows_were_clipped(tmp_path: Any) -> None:
     back = dpcov.load(tmp_path / "release.json")
     assert back.clip_radius == 0.15
     assert back.second_moment.tobytes() == release.second_moment.tobytes()
-    assert json.loads((tmp_path / "release.json").read_text(encoding="utf-8"))["format_version"] == 5
+    assert json.loads((tmp_path / "release.json").read_text(encoding="utf-8"))["format_version"] == 6

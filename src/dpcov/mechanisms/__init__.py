@@ -13,6 +13,7 @@ from dpcov.mechanisms.coinpress import coinpress
 from dpcov.mechanisms.eigenvectors import eigenvectors
 from dpcov.mechanisms.kapralov_talwar import kapralov_talwar
 from dpcov.mechanisms.means import MEANS
+from dpcov.mechanisms.output_perturbation import output_perturbation
 from dpcov.mechanisms.projection import projection
 from dpcov.mechanisms.rescaled import rescaled
 from dpcov.mechanisms.separate import separate
@@ -35,6 +36,7 @@ MECHANISMS: dict[str, dict[str, Mechanism]] = {
     },
     "mean": MEANS,
     "pca": SUBSPACES,
+    "ridge": {"output-perturbation": output_perturbation},
 }
 
 

@@ -34,6 +34,7 @@ from dpcov.statistics.measure import Integers, Measure, Part
 from dpcov.statistics.moments import ADD_REMOVE, REPLACE, STATISTICS, SecondMoment, Sum
 from dpcov.statistics.norms import Norms, Trace
 from dpcov.statistics.overlap import Overlap
+from dpcov.statistics.solution import Solution
 
 STEPS_LOST = 2  # per number: one by rounding, one for float64
 ONE_VALUE: int = 2**VALUE_BITS + STEPS_LOST  # how far one number uᵀSu can move
@@ -145,7 +146,7 @@ class Explained(Diagonal):
     __hash__ = Diagonal.__hash__
 
 
-ANSWERED: tuple[type, ...] = (*STATISTICS, Norms, Trace, Bins, Spectrum, Diagonal, Explained, Overlap, Squares, Block)
+ANSWERED: tuple[type, ...] = (*STATISTICS, Norms, Trace, Bins, Spectrum, Diagonal, Explained, Overlap, Squares, Block, Solution)
 PEELED: tuple[type, ...] = (Values, Quotients)
 """What is proved: a curator answers nothing else, at once or direction by direction."""
 
@@ -163,6 +164,8 @@ def check_measure(measure: Measure, moment: SecondMoment, known: tuple[type, ...
         fits = type(d) is int and d == moment.d and _is_within(grid, moment.grid)
     if isinstance(measure, OfMoment):
         fits = fits and type(measure.moment) is SecondMoment
+    if isinstance(measure, Solution):
+        fits = fits and type(grid) is Grid  # rows of norm 1, as its bound needs
     if isinstance(measure, Values):
         fits = fits and type(measure.count) is int and measure.count in range(1, moment.d + 1)
         fits = fits and (not isinstance(measure, Spectrum) or measure.count == moment.d)

@@ -1,0 +1,410 @@
+"""`output-perturbation`: what is refused before anything is read or charged, data that are no obstacle, and forged files."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+import math
+import pickle
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpcov
+from dpcov import ZCDP, ApproxDP, Categorical, Numeric, PureDP, Schema
+from dpcov.curator import Curator
+from dpcov.errors import BudgetError, ParameterError, ReleaseError
+from dpcov.mechanisms import MECHANISMS
+from dpcov.privacy.bits import SeededBits
+from dpcov.privacy.budget import Budget
+from dpcov.release_file import _to_record, parse
+from dpcov.sources.array import ArraySource
+from dpcov.statistics.grid import Grid
+from dpcov.statistics.solution import Solution
+from dpcov.testing import NoSource
+from tests.refusals.test_release_encoding import sealed
+
+BUDGETS: list[Budget] = [PureDP(1), ZCDP("0.5"), ApproxDP(1, "1e-6")]
+SECRET = 424242.5  # stands for the data: no message may show it
+ROWS = np.random.default_rng(9200).normal(size=(3000, 3)) / 3
+SCHEMA = Schema({"age": Numeric(0, 100), "sex": Categorical(["F", "M"]), "income": Numeric(-2000, 8000, weight=2)})
+TABLE = pd.DataFrame({"age": [30.0, 40.0, np.nan], "sex": ["F", "M", "?"], "income": [1e3, -5e9, 2e3]})
+Record = dict[str, Any]
+
+
+def ask(
+    budget: Budget = PureDP(1),  # noqa: B008
+    neighbors: str = "replace",
+    *,
+    n: int = 10,
+    d: int = 3,
+    center: bool = False,
+    **changes: Any,
+) -> str:
+    """Run the mechanism on a source that fails the test when it is read; it must refuse, and nothing may be charged."""
+    curator = Curator(NoSource(n, d), Grid(1.0, center=center), budget, neighbors, SeededBits(0))
+    with pytest.raises(ParameterError) as caught:
+        MECHANISMS["ridge"]["output-perturbation"](curator, budget, **({"target": 0, "alpha": 0.1} | changes))
+    assert re.fullmatch(r"(?s).+ must .+, got .+\. Hint: .+\.", str(caught.value)), str(caught.value)
+    assert (curator.spent, curator._charged) == ((), [])
+    return str(caught.value)
+
+
+NO_PENALTY = [0, 0.0, -1, -1e-300, math.nan, math.inf, 1e301, 10**400, True, "0.1", "auto", None, [0.1], 1j, np.array(0.1)]
+
+
+class TestBeforeReading:
+    @pytest.mark.parametrize("alpha", NO_PENALTY, ids=lambda alpha: repr(alpha)[:20])
+    def test_alpha(self, alpha: Any) -> None:
+        for budget in BUDGETS:
+            assert ask(budget, alpha=alpha).startswith("alpha must be positive and finite, got ")
+
+    @pytest.mark.parametrize("target", [-1, 3, 10**30, True, False, 1.0, "x1", None, np.int64(1), [0]], ids=repr)
+    def test_target(self, target: Any) -> None:
+        for budget in BUDGETS:
+            assert ask(budget, target=target).startswith("target must be a position from 0 to 2, got ")
+
+    def test_rows_that_it_does_not_serve(self) -> None:
+        assert ask(center=True).startswith("center must be False for mechanism 'output-perturbation', got True")
+        assert ask(neighbors="add-remove").startswith("neighbors must be 'replace' for mechanism 'output-perturbation'")
+        assert ask(d=1).startswith("data must have two columns or more")
+        assert ask(n=0).startswith("data must have 1 to 2**30 rows, got 0")
+        assert ask(n=2**30 + 1).startswith("data must have 1 to 2**30 rows, got 1073741825")
+
+    @pytest.mark.parametrize("bad", [1, 1.0, "1", None, (1, 1e-6), object], ids=repr)
+    def test_what_is_no_budget(self, bad: Any) -> None:
+        with pytest.raises(ParameterError, match=r"budget must be a PureDP, ZCDP or ApproxDP, got .*\. Hint: "):
+            dpcov.ridge(Untouchable(), bad, 0, alpha=0.1, row_norm=1)
+
+    @pytest.mark.parametrize(
+        ("name", "changes"),
+        [
+            ("row_norm or schema", {"row_norm": None}),
+            ("row_norm or schema", {"schema": SCHEMA}),
+            ("row_norm", {"row_norm": -1}),
+            ("row_norm", {"row_norm": math.nan}),
+            ("schema", {"row_norm": None, "schema": {"age": (0, 1)}}),
+            ("mechanism", {"mechanism": "gaussian"}),
+            ("mechanism", {"mechanism": ["output-perturbation"]}),
+            ("seed", {"seed": -1}),
+            ("seed", {"seed": "0"}),
+        ],
+        ids=str,
+    )
+    def test_parameters(self, name: str, changes: dict[str, Any]) -> None:
+        with pytest.raises(ParameterError, match=rf"^{name} must be .+, got .+\. Hint: "):
+            dpcov.ridge(Untouchable(), PureDP(1), 0, **({"alpha": 0.1, "row_norm": 1} | changes))
+
+
+class Untouchable:
+    """A table that must not be opened."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        raise AssertionError("the data were read")
+
+
+class TestBeforeCharging:
+    @pytest.mark.parametrize("alpha", [1e-10, 1e-300, 1e10, 1e300])
+    def test_penalties_out_of_range(self, alpha: float) -> None:
+        """n of a stream is known when it was read; where float64 errs too much, or noise is nothing but float64's error."""
+        for budget in BUDGETS:
+            curator = Curator(ArraySource(ROWS), Grid(1.0), budget, "replace", SeededBits(0))
+            with pytest.raises(ParameterError, match=r"alpha must be .+, got .+\. Hint: "):
+                MECHANISMS["ridge"]["output-perturbation"](curator, budget, target=0, alpha=alpha)
+            assert (curator.spent, curator._charged) == ((), [])
+
+    @pytest.mark.parametrize(
+        "budget", [PureDP("1e-30"), PureDP("1e-320"), ZCDP("1e-60"), ZCDP("1e-250"), ApproxDP("1e-30", "1e-60")], ids=repr
+    )
+    def test_budgets_too_small_for_their_noise(self, budget: Budget) -> None:
+        curator = Curator(ArraySource(ROWS), Grid(1.0), budget, "replace", SeededBits(0))
+        with pytest.raises(ParameterError, match=r" must .+, got .+\. Hint: "):
+            MECHANISMS["ridge"]["output-perturbation"](curator, budget, target=0, alpha=0.1)
+        assert (curator.spent, curator._charged) == ((), [])
+
+    def test_overspending(self) -> None:
+        curator = Curator(ArraySource(ROWS), Grid(1.0), PureDP(1), "replace", SeededBits(0))
+        with pytest.raises(BudgetError, match="budget must fit"):
+            MECHANISMS["ridge"]["output-perturbation"](curator, PureDP(2), target=0, alpha=0.1)
+        assert (curator.spent, curator._charged) == ((), [])
+
+    @pytest.mark.parametrize("rows", [1, 2999, 3001, 6000, 2**30])
+    def test_another_number_of_rows(self, rows: int) -> None:
+        """More rows than there are would mean less noise: n is compared with the source's own before anything is charged."""
+        for source in (ArraySource(ROWS), NoSource(3000, 3)):
+            curator = Curator(source, Grid(1.0), ZCDP(1), "replace", SeededBits(0))
+            asked = Solution(curator.second_moment(), rows, 0, Fraction(1, 10))
+            with pytest.raises(ParameterError, match=r"rows must be the public number of rows, got another\. Hint: "):
+                curator.noisy(asked, ZCDP(1), noise="gaussian")
+            assert (curator.spent, curator._charged) == ((), [])
+        own = Curator(ArraySource(ROWS), Grid(1.0), ZCDP(1), "replace", SeededBits(0))
+        own.noisy(Solution(own.second_moment(), 3000, 0, Fraction(1, 10)), ZCDP(1), noise="gaussian")
+        assert len(own.spent) == 1
+
+    def test_add_remove_has_no_public_rows(self) -> None:
+        curator = Curator(NoSource(3000, 3), Grid(1.0), ZCDP(1), "add-remove", SeededBits(0))
+        with pytest.raises(ParameterError, match="neighbors must be 'replace' for coefficients"):
+            curator.noisy(Solution(curator.second_moment(), 3000, 0, Fraction(1)), ZCDP(1), noise="gaussian")
+        with pytest.raises(ParameterError, match="rows must be the public number of rows"):
+            curator._read(Solution(curator.second_moment(), 3000, 0, Fraction(1)))
+        assert (curator.spent, curator._charged) == ((), [])
+
+    @pytest.mark.parametrize("noise", ["wishart", "frobenius", "gaussian", "float"])
+    def test_noise_that_does_not_serve_it(self, noise: str) -> None:
+        curator = Curator(NoSource(10, 3), Grid(1.0), PureDP(1), "replace", SeededBits(0))
+        with pytest.raises(ParameterError, match="noise must"):
+            curator.noisy(Solution(curator.second_moment(), 10, 0, Fraction(1)), PureDP(1), noise=noise)
+        assert (curator.spent, curator._charged) == ((), [])
+
+
+class TestTargets:
+    @pytest.mark.parametrize("target", ["x9", "X0", "", -1, 3, True, None, 1.0, ["x0"], ("x0",), 10**30], ids=repr)
+    def test_of_arrays(self, target: Any) -> None:
+        with pytest.raises(ParameterError, match=r"target must .+, got .+\. Hint: "):
+            dpcov.ridge(ROWS, PureDP(1), target, alpha=0.1, row_norm=1)
+
+    @pytest.mark.parametrize("target", ["sex", "sex=F", "sex=M", 1, 2], ids=repr)
+    def test_levels(self, target: Any) -> None:
+        """A level counts 0 or 1, and its own column's others would be its features."""
+        with pytest.raises(ParameterError, match=r"target must be (one feature|a column of numbers), got .+\. Hint: "):
+            dpcov.ridge(TABLE, PureDP(1), target, alpha=0.1, schema=SCHEMA)
+
+    def test_names_and_positions(self) -> None:
+        given: list[tuple[Any, int]] = [("x1", 1), (np.int64(2), 2), ("x0", 0)]
+        for target, other in given:
+            one, two = (dpcov.ridge(ROWS, PureDP(1), t, alpha=0.1, row_norm=1, seed=9201) for t in (target, other))
+            assert one.options["target"] == two.options["target"] == other
+            assert one.answers[0].integers.tobytes() == two.answers[0].integers.tobytes()
+        chosen = dpcov.ridge(ROWS, PureDP(1), "x0", alpha=0.1, row_norm=1, columns=["x2", "x0"], seed=9201)
+        assert (chosen.feature_names, chosen.options["target"]) == (("x2", "x0"), 1)
+        assert chosen.ridge().feature_names == ("x2",)
+
+    def test_empty_data(self) -> None:
+        with pytest.raises(ParameterError, match=r"data must have 1 to 2\*\*30 rows, got 0\. Hint: "):
+            dpcov.ridge(ROWS[:0], PureDP(1), 0, alpha=0.1, row_norm=1)
+        with pytest.raises(ParameterError, match=r"data must have two columns or more, .+, got 1\. Hint: "):
+            dpcov.ridge(ROWS[:, :1], PureDP(1), 0, alpha=0.1, row_norm=1)
+
+
+DEGENERATE = {
+    "one row": ROWS[:1],
+    "zeros": np.zeros((9, 3)),
+    "NaN": np.full((9, 3), np.nan),
+    "infinite": np.full((9, 3), -np.inf),
+    "huge": np.full((9, 3), 1e308),
+    "tiny": np.full((9, 3), 5e-324),
+    "one direction": np.tile([0.5, 0.5, 0.5], (60, 1)),
+    "a constant target": ROWS * [0, 1, 1] + [0.5, 0, 0],
+}
+
+
+@pytest.mark.parametrize("data", DEGENERATE)
+def test_no_data_are_an_obstacle(data: str) -> None:
+    """Finite coefficients and no warning: an error would tell something."""
+    for budget in BUDGETS:
+        for alpha in (1e-5, 0.1, 1e8):
+            release = dpcov.ridge(DEGENERATE[data], budget, 0, alpha=alpha, row_norm=1, seed=9202)
+            assert np.isfinite(release.ridge().coefficients).all()
+            assert parse(sealed(record_of(release))).ridge().coefficients.tolist() == release.ridge().coefficients.tolist()
+
+
+def record_of(release: dpcov.Release) -> Record:
+    found: Record = json.loads(json.dumps(_to_record(release)))
+    return found
+
+
+@cache
+def example(notion: int = 0) -> dpcov.Release:
+    """3000 rows of norm 1, α = 1: finer steps than the coarsest, so that other sizes have others."""
+    return dpcov.ridge(ROWS, BUDGETS[notion], "x1", alpha=1.0, row_norm=1, seed=9203)
+
+
+@pytest.mark.parametrize("notion", [0, 1, 2])
+def test_round_trip(tmp_path: Path, notion: int) -> None:
+    described = dpcov.ridge(TABLE, BUDGETS[notion], "income", alpha=0.5, schema=SCHEMA, seed=9204)
+    for release in (example(notion), described):
+        release.save(tmp_path / "release.json")
+        for back in (dpcov.load(tmp_path / "release.json"), pickle.loads(pickle.dumps(release)), copy.deepcopy(release)):
+            for field in dataclasses.fields(dpcov.Release):
+                if field.name != "answers":
+                    assert getattr(back, field.name) == getattr(release, field.name)
+            assert [answer.noise for answer in back.answers] == [answer.noise for answer in release.answers]
+            one, other = back.ridge(), release.ridge()
+            assert one.coefficients.tobytes() == other.coefficients.tobytes()
+            assert (one.target, one.feature_names, one.alpha) == (other.target, other.feature_names, other.alpha)
+            assert back.statement() == release.statement()
+
+
+def with_option(name: str, value: Any) -> Callable[[Record], None]:
+    return lambda record: record["options"].update({name: value})
+
+
+def scaled_noise(record: Record) -> None:
+    parameters = record["answers"][0]["noise"]["parameters"]
+    parameters.update({name: str(Fraction(value) * Fraction(99, 100)) for name, value in parameters.items()})
+
+
+def renamed(name: str) -> Callable[[Record], None]:
+    def rename(record: Record) -> None:
+        record["answers"][0]["statistic"] = record["spent"][0]["asked"] = name
+
+    return rename
+
+
+def answer(**changes: Any) -> Callable[[Record], None]:
+    return lambda record: record["answers"][0].update(changes)
+
+
+def as_mechanism(name: str) -> Callable[[Record], None]:
+    return lambda record: record.update(mechanism=name, requested=name)
+
+
+def twice(record: Record) -> None:
+    record["answers"].append(copy.deepcopy(record["answers"][0]))
+
+
+def paid_less(record: Record) -> None:
+    for budget in (record["spent"][0]["budget"], record["privacy"]):
+        key = "rho" if "rho" in budget else "epsilon"
+        budget[key] = str(Fraction(budget[key]) / 2)
+
+
+BAD_OPTIONS: dict[str, list[Any]] = {
+    "target": [-1, 3, True, 1.0, "x1", "1", 10**30],
+    "alpha": [0.0, -1.0, 0.99, 0.1, 1, True, "1.0", 1e-12, 1e-300, 5e-324, 1e12, 1e300, 100.0],
+    "k": [2],
+    "clip": ["private", 0.5],
+    "depth": [3],
+    "rank": [1],
+}
+FORGED: dict[str, Callable[[Record], Any]] = {
+    **{f"{name}={value!r}": with_option(name, value) for name, values in BAD_OPTIONS.items() for value in values},
+    "no target": lambda r: r["options"].pop("target"),
+    "no alpha": lambda r: r["options"].pop("alpha"),
+    "no options": lambda r: r["options"].clear(),
+    "a row less": lambda r: r.update(n=2999),
+    "half the rows": lambda r: r.update(n=1500),
+    "ten times the rows": lambda r: r.update(n=30_000),
+    "no rows": lambda r: r.update(n=0),
+    "too many rows": lambda r: r.update(n=2**30 + 1),
+    "longer rows": lambda r: r["encoding"].update(row_norm=1.01),
+    "much shorter rows": lambda r: r["encoding"].update(row_norm=0.1),
+    "centred": lambda r: r["encoding"].update(center=True),
+    "coarser steps": lambda r: r["answers"][0].update(unit_bits=r["answers"][0]["unit_bits"] - 1),
+    "finer steps": lambda r: r["answers"][0].update(unit_bits=r["answers"][0]["unit_bits"] + 1),
+    "a coefficient less": lambda r: r["answers"][0]["integers"].pop(),
+    "a coefficient more": lambda r: r["answers"][0]["integers"].append(0),
+    "less noise": scaled_noise,
+    "paid less": paid_less,
+    "nothing paid": lambda r: r.update(spent=[]),
+    "nothing answered": lambda r: r.update(answers=[]),
+    "answered twice": twice,
+    "clipped": answer(radii=[0.5]),
+    "of some columns": answer(columns=[0]),
+    "a second moment": renamed("second moment"),
+    "a spectrum": renamed("spectrum"),
+    "a mean": lambda r: r.update(kind="mean"),
+    "a covariance": lambda r: r.update(kind="covariance"),
+    "components": lambda r: r.update(kind="pca"),
+    "a kind of its own": lambda r: r.update(kind="solution"),
+    "another mechanism": as_mechanism("gaussian"),
+    "an unknown mechanism": as_mechanism("objective-perturbation"),
+    "another postprocess": lambda r: r.update(postprocess="shrink"),
+    "add-remove": lambda r: r.update(neighbors="add-remove"),
+    "an older version": lambda r: r.update(format_version=5),
+    "the first version": lambda r: r.update(format_version=1),
+    "a column less": lambda r: r["feature_names"].pop(),
+    "a column more": lambda r: r["feature_names"].append("x3"),
+}
+
+
+@pytest.mark.parametrize("case", FORGED)
+def test_a_forged_file_is_refused(case: str) -> None:
+    for notion in range(3):
+        record = record_of(example(notion))
+        assert parse(sealed(record)).n == 3000
+        FORGED[case](record)
+        with pytest.raises(ReleaseError, match=r"release file must be .+, got .+\. Hint: "):
+            parse(sealed(record))
+
+
+@pytest.mark.parametrize("options", [{"target": 0}, {"target": 0, "alpha": 0.1}], ids=str)
+def test_a_covariance_has_no_target(options: dict[str, Any]) -> None:
+    record = record_of(dpcov.covariance(ROWS, PureDP(1), row_norm=1, mechanism="wishart", seed=9205))
+    record["options"] |= options
+    with pytest.raises(ReleaseError, match="release file must be consistent"):
+        parse(sealed(record))
+
+
+class TestOtherUses:
+    @pytest.mark.parametrize(
+        "given",
+        [
+            {"target": "x0"},
+            {"target": 2},
+            {"alpha": 0.5},
+            {"alpha": 0},
+            {"features": ["x0"]},
+            {"target": "x0", "features": ["x1", "x2"]},
+        ],
+        ids=str,
+    )
+    def test_another_model(self, given: dict[str, Any]) -> None:
+        with pytest.raises(ReleaseError, match=r"release must hold the model that is asked for, got that of 'x1' .+ Hint: "):
+            example().ridge(**given)
+
+    @pytest.mark.parametrize("alpha", [None, "none", -1.0, float("nan")])
+    def test_no_penalty_at_all(self, alpha: Any) -> None:
+        with pytest.raises(ParameterError, match=r"alpha must be .+, got .+\. Hint: "):
+            example().ridge(alpha=alpha)
+
+    def test_an_array_for_alpha(self) -> None:
+        with pytest.raises((ParameterError, ReleaseError), match=r" must .+, got .+\. Hint: "):
+            example().ridge(alpha=np.array([0.5, 1.0]))  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("given", [{}, {"target": "x1"}, {"target": 1, "alpha": 1.0}, {"features": [0, 2]}], ids=str)
+    def test_the_model_itself(self, given: dict[str, Any]) -> None:
+        found = example().ridge(**given)
+        assert (found.target, found.feature_names, found.alpha, found.intercept) == ("x1", ("x0", "x2"), 1.0, 0.0)
+        assert np.isfinite(found.predict(ROWS[:5, [0, 2]])).all()
+
+    @pytest.mark.parametrize("name", ["covariance", "second_moment", "mean", "components", "explained", "encoded_covariance"])
+    def test_what_it_does_not_hold(self, name: str) -> None:
+        for release in (example(), parse(sealed(record_of(example())))):
+            with pytest.raises(ReleaseError, match=r"release must .+, got .+\. Hint: .+\."):
+                getattr(release, name)
+
+    def test_what_cannot_be_made_of_it(self) -> None:
+        calls: list[Callable[[], Any]] = [
+            lambda: example().pca(),
+            lambda: example().pca(1),
+            lambda: dpcov.convergence(example()),
+            lambda: example().confidence,
+            lambda: example().directions,
+            lambda: example().expected_error,
+        ]
+        for call in calls:
+            with pytest.raises(ReleaseError, match=r"release must .+, got .+\. Hint: .+\."):
+                call()
+
+    def test_the_record_says_what_it_is(self) -> None:
+        assert repr(example()).startswith("<Release of a ridge: PureDP(epsilon=1), replace, output-perturbation, n=3000, d=3")
+        assert "1-DP for replacing any one of the 3000 rows" in example().statement()
+        assert (example().kind, example().requested) == ("ridge", "output-perturbation")
+
+
+def test_messages_do_not_quote_the_data() -> None:
+    rows = np.full((5, 3), SECRET)
+    for bad in ({"alpha": 0}, {"target": "x9"}, {"alpha": 1e300}, {"row_norm": None}):
+        given: dict[str, Any] = {"target": 0, "alpha": 0.1, "row_norm": 1} | bad
+        with pytest.raises(ParameterError) as caught:
+            dpcov.ridge(rows, PureDP(1), given.pop("target"), **given)
+        assert "424242" not in str(caught.value)
