@@ -14,21 +14,26 @@ from dpcov._version import __version__
 
 if TYPE_CHECKING:
     from dpcov.api import covariance, mean, pca
+    from dpcov.api_ridge import ridge
     from dpcov.comparison import Comparison, compare
     from dpcov.errors import BudgetError, DpcovError, EngineError, ParameterError, ReleaseError, SchemaError
-    from dpcov.estimators import PrivateCovariance, PrivateMean, PrivatePCA
+    from dpcov.estimators import PrivateCovariance, PrivateMean, PrivatePCA, PrivateRidge
     from dpcov.mechanisms import MECHANISMS
     from dpcov.privacy.budget import ZCDP, ApproxDP, PureDP, compose
     from dpcov.release import Release
     from dpcov.release_file import load
     from dpcov.schema import Categorical, Ignored, Numeric, Schema
+    from dpcov.uses.coefficient_intervals import CoefficientIntervals
     from dpcov.uses.convergence import convergence
+    from dpcov.uses.intervals import Interval, Intervals
     from dpcov.uses.pca import PrincipalComponents
+    from dpcov.uses.ridge import RidgeModel
 
 _HOME = {
     "covariance": "api",
     "mean": "api",
     "pca": "api",
+    "ridge": "api_ridge",
     "compare": "comparison",
     "Comparison": "comparison",
     "load": "release_file",
@@ -36,7 +41,12 @@ _HOME = {
     "PrivateCovariance": "estimators",
     "PrivateMean": "estimators",
     "PrivatePCA": "estimators",
+    "PrivateRidge": "estimators",
     "PrincipalComponents": "uses.pca",
+    "RidgeModel": "uses.ridge",
+    "Interval": "uses.intervals",
+    "Intervals": "uses.intervals",
+    "CoefficientIntervals": "uses.coefficient_intervals",
     "convergence": "uses.convergence",
     "Release": "release",
     "Schema": "schema",
@@ -59,6 +69,7 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "covariance",
     "mean",
     "pca",
+    "ridge",
     "load",
     "Release",
     "compare",
@@ -75,7 +86,12 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "PrivateCovariance",
     "PrivateMean",
     "PrivatePCA",
+    "PrivateRidge",
     "PrincipalComponents",
+    "RidgeModel",
+    "Interval",
+    "Intervals",
+    "CoefficientIntervals",
     "convergence",
     "DpcovError",
     "ParameterError",

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,17 +23,14 @@ from dpcov.estimate_framed import first_frame, framed_error, framed_mean, framed
 from dpcov.options import Option
 from dpcov.privacy.budget import Budget
 from dpcov.promise import promise, statement
+from dpcov.release_uses import Uses
 from dpcov.schema import Schema
-
-if TYPE_CHECKING:
-    from dpcov.confidence import ConfidenceBall, ConfidenceEllipsoids
-    from dpcov.uses.pca import PrincipalComponents
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Release:
+class Release(Uses):
     """What was learnt about the rows, what was promised for it, and how to use it.
 
     Attributes
@@ -89,11 +85,13 @@ class Release:
     @cached_property
     def mean(self) -> Floats:
         """Estimate of (1/n) Σ x over the clipped rows, in the data's units, inside the public bounds."""
+        if self.kind == "ridge":
+            raise ReleaseError("release must hold a mean, got coefficients. Hint: dpcov.covariance(..., center=True).")
         if self.kind != "mean" and not self.center:
             raise ReleaseError("release must be centred to have a mean, got one that is not. Hint: release with center=True.")
         if is_framed(self):
             return self._mean_in_units(framed_mean(self) if self.kind == "mean" else self._moments[0], 1.0)
-        encoded = mean_and_covariance(self._encoded)[0]
+        encoded = mean_and_covariance(self.encoded_estimate)[0]
         if self.postprocess != "none" and self.schema is None:
             encoded = encoded / max(1.0, float(np.linalg.norm(encoded)))
         return self._mean_in_units(encoded, self.clip_radius)
@@ -117,11 +115,12 @@ class Release:
     @cached_property
     def encoded_covariance(self) -> Floats:
         """The `covariance` of rows as the schema encodes them; without one it is the same."""
-        if self.kind == "mean":
-            raise ReleaseError("release must hold a covariance, got one of a mean. Hint: dpcov.covariance(..., center=True).")
+        if self.kind in ("mean", "ridge"):
+            held = "one of a mean" if self.kind == "mean" else "coefficients"
+            raise ReleaseError(f"release must hold a covariance, got {held}. Hint: dpcov.covariance(..., center=True).")
         if is_framed(self):
             return self._moments[1]
-        covariance = mean_and_covariance(self._encoded)[1] if self.center else self._encoded
+        covariance = mean_and_covariance(self.encoded_estimate)[1] if self.center else self.encoded_estimate
         if self.center and self.postprocess != "none":  # rounding may leave a variance of zero at −1e-16
             np.fill_diagonal(covariance, np.maximum(covariance.diagonal(), 0.0))
         with np.errstate(all="ignore"):
@@ -137,47 +136,9 @@ class Release:
         """
         return framed_error(self) if is_framed(self) else moment_error(self)
 
-    def pca(self, k: int | float | None = None) -> PrincipalComponents:
-        """Return principal components, at no cost in privacy.
-
-        Parameters
-        ----------
-        k : int, float or None
-            How many; or, between 0 and 1, as many as explain this part of the variance; or None: as many as were asked for, and
-            of a covariance as many as stand out of the noise, at least one.
-        """
-        from dpcov.uses.pca import principal_components
-
-        return principal_components(self, k)
-
-    @property
-    def components(self) -> Floats:
-        """The principal components of a release of kind "pca", an orthonormal row each: those of `pca`."""
-        return self._asked.components
-
-    @property
-    def explained(self) -> Floats:
-        """The estimated variance along `components`."""
-        return self._asked.explained
-
     @cached_property
-    def _asked(self) -> PrincipalComponents:
-        from dpcov.uses.pca import asked_components
-
-        return asked_components(self)
-
-    @property
-    def confidence(self) -> ConfidenceBall | ConfidenceEllipsoids:
-        """Where the truth may lie, for releases of `coinpress`: a ball around the mean, or two ellipsoids."""
-        from dpcov.confidence import confidence_ball, confidence_ellipsoids
-
-        if self.kind == "mean":
-            return confidence_ball(self, self.units, self.offsets)
-        return confidence_ellipsoids(self, self.units)
-
-    @cached_property
-    def _encoded(self) -> Floats:
-        """The estimate of the second moment of the encoded rows, in units of the clipping radius."""
+    def encoded_estimate(self) -> Floats:
+        """The second moment of encoded rows, in units of `clip_radius`, as it was estimated; centred: with a constant."""
         return encoded(self)
 
     @cached_property
@@ -189,15 +150,15 @@ class Release:
     @property
     def units(self) -> Floats:
         """The user's units per encoded unit, for each feature, before rows are divided by a radius."""
-        return np.ones(self.d) if self.schema is None else self.schema.scales(self._about_midpoints)
+        return np.ones(self.d) if self.schema is None else self.schema.scales(self.about_midpoints)
 
     @property
     def offsets(self) -> Floats:
         """What is encoded as 0, for each feature."""
-        return np.zeros(self.d) if self.schema is None else self.schema.offsets(self._about_midpoints)
+        return np.zeros(self.d) if self.schema is None else self.schema.offsets(self.about_midpoints)
 
     @property
-    def _about_midpoints(self) -> bool:
+    def about_midpoints(self) -> bool:
         """Whether a schema encodes columns about their midpoints: where a mean is wanted."""
         return self.center or self.kind == "mean" or self.options.get("centring") == "pairs"
 

@@ -5,5 +5,6 @@ from __future__ import annotations
 from dpcov.estimators.covariance import PrivateCovariance
 from dpcov.estimators.mean import PrivateMean
 from dpcov.estimators.pca import PrivatePCA
+from dpcov.estimators.ridge import PrivateRidge
 
-__all__ = ["PrivateCovariance", "PrivateMean", "PrivatePCA"]
+__all__ = ["PrivateCovariance", "PrivateMean", "PrivatePCA", "PrivateRidge"]

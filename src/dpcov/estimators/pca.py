@@ -17,9 +17,9 @@ from dpcov.estimators.inputs import is_table, without_objects
 from dpcov.privacy.budget import Exact
 from dpcov.release import Release
 from dpcov.schema import Schema
-from dpcov.sources.base import default_block_rows
 from dpcov.sources.opening import open_source
 from dpcov.statistics.moments import REPLACE
+from dpcov.uses.prediction import Products
 
 Floats = NDArray[np.float64]
 
@@ -137,32 +137,9 @@ class PrivatePCA(TransformerMixin, ClassNamePrefixFeaturesOutMixin, PrivateEstim
             names = self.columns if self.columns is not None else None if self.schema else list(self.release_.feature_names)
             source = open_source(X if is_table(X) else np.asarray(without_objects(X)), names, self.schema, self.center)
         centre = (found.offsets - self.release_.offsets) / found.scales
-        scores = _Scores(found.components, centre)
-        source.total(scores)
-        return np.concatenate(scores.blocks) if scores.blocks else np.zeros((0, found.k))
+        return Products(found.components, centre).of_source(source)
 
     def inverse_transform(self, X: Any) -> Floats:
         """Return rows in the data's units, of the selected columns (with a schema: coordinates), from their coordinates."""
         check_is_fitted(self)
         return self.release_.pca(self.n_components_).inverse_transform(X)
-
-
-class _Scores:
-    """What a source can add up, block by block, to keep the projections of rows instead."""
-
-    name = "scores"
-    shape = (1,)
-
-    def __init__(self, components: Floats, centre: Floats) -> None:
-        self._components, self._centre = components, centre
-        self.max_block = default_block_rows(components.shape[1])
-        self.blocks: list[Floats] = []
-
-    def of(self, rows: Floats, *, scratch: bool = False) -> NDArray[np.int64]:  # noqa: ARG002
-        kept = np.where(np.isfinite(rows), rows, 0.0)
-        with np.errstate(all="ignore"):
-            self.blocks.append((kept - self._centre) @ self._components.T)
-        return np.zeros(1, dtype=np.int64)
-
-    def entries(self, total: NDArray[np.int64]) -> NDArray[np.int64]:
-        return total

@@ -107,11 +107,21 @@ def positions(cells: Any, column: Categorical, *, trimmed: bool) -> Positions:
     names = [name.strip(BLANKS) if trimmed else name for name in column.names]
     levels = pa.array([name.encode() for name in names], pa.large_binary())
     if is_text(cells.type) and (trimmed or column.kind == "boolean"):
-        text = cells.cast(pa.large_binary()).cast(pa.large_string(), safe=False)
+        text = _as_text(cells)
         text = pc.ascii_trim(text, BLANKS) if trimmed else text
         cells = pc.ascii_lower(text) if column.kind == "boolean" else text
     found = pc.index_in(cells.cast(pa.large_binary()), value_set=levels)
     return np.asarray(pc.fill_null(found, -1).to_numpy(zero_copy_only=False)).astype(np.intp)
+
+
+def missing(cells: Any) -> NDArray[np.bool_]:
+    """Return which cells hold nothing: null, NaN, or text without a letter."""
+    if pa.types.is_dictionary(cells.type):
+        return _looked_up(missing(cells.dictionary), cells.indices, np.True_)
+    empty = pc.is_null(cells, nan_is_null=pa.types.is_floating(cells.type))
+    if is_text(cells.type):
+        empty = pc.or_(empty, pc.equal(pc.binary_length(pc.ascii_trim(_as_text(cells), BLANKS)), 0).fill_null(True))
+    return np.asarray(empty.to_numpy(zero_copy_only=False))
 
 
 def _among_numbers(numbers: Floats, levels: Floats) -> Positions:
@@ -119,6 +129,11 @@ def _among_numbers(numbers: Floats, levels: Floats) -> Positions:
     place = np.minimum(np.searchsorted(levels, numbers, sorter=order), len(levels) - 1)
     candidate = order[place]
     return np.where(levels[candidate] == numbers, candidate, -1)
+
+
+def _as_text(cells: Any) -> Any:
+    """Return text or bytes as text that Arrow does not check."""
+    return cells.cast(pa.large_binary()).cast(pa.large_string(), safe=False)
 
 
 def _looked_up(of_entry: NDArray[Any], indices: Any, missing: Any) -> NDArray[Any]:

@@ -1,0 +1,236 @@
+"""Ridge regression as a scikit-learn estimator: one release of rows and target together, and one model from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from dpcov.api import covariance
+from dpcov.api_ridge import ridge
+from dpcov.errors import ParameterError, check_choice, check_real, shown
+from dpcov.estimators.common import PrivateEstimator
+from dpcov.estimators.inputs import check_seed, checked_options, is_table, read_budget, without_objects
+from dpcov.mechanisms import MECHANISMS
+from dpcov.privacy.budget import Budget, Exact
+from dpcov.release import Release
+from dpcov.sources.array import checked_array
+from dpcov.statistics.grid import checked_row_norm
+from dpcov.statistics.moments import REPLACE
+from dpcov.uses.ridge import AUTO, LARGEST_ALPHA
+
+Floats = NDArray[np.float64]
+
+
+class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Ridge regression under differential privacy, in scikit-learn's form.
+
+    `fit` makes one release of the mean and covariance of rows and target together and solves for one model. ``release_`` has
+    all the others for free: ``release_.ridge(target)``. For tables with a schema use ``dpcov.covariance(...).ridge(target)``.
+
+    Parameters
+    ----------
+    alpha : float or "auto"
+        The penalty in (1/n)·Σ(y − b − w·x)² + alpha·‖w‖², in the units of X and y: alpha·n is scikit-learn's. "auto" takes it
+        from the release's own noise.
+    epsilon, delta : number, optional
+        Pure DP, or with ``delta`` approximate DP. Floats are read by their decimal text.
+    rho : number, optional
+        zCDP.
+    row_norm : float
+        A public bound on the Euclidean norm of rows of X, chosen **without looking at the data**.
+    target_bound : float
+        A public bound on |y|; y is clipped to it. Rows with the target divided by it are clipped together.
+    fit_intercept : bool
+        Whether the model has an intercept, which is not penalised.
+    mechanism : str
+        A name in ``dpcov.MECHANISMS["covariance"]``; or "output-perturbation", a baseline that adds noise to the
+        coefficients of this one model (without an intercept, with a number for alpha).
+    neighbors : {"replace", "add-remove"}
+        As in `dpcov.covariance`.
+    options : dict, optional
+        Of the mechanism.
+    random_state : int, optional
+        None: the operating system's randomness. An integer is a seed, for tests and papers: the release is then stamped as
+        **not private**. Generators are refused: noise drawn from one can be predicted, too.
+
+    Attributes
+    ----------
+    release_ : Release
+        What was learnt and what was promised, of rows in units of ``row_norm`` with the target, in ``target_bound``, last.
+    coef_ : array of shape (d,)
+        The coefficients, in the units of X and y.
+    intercept_ : float
+        0 without one.
+    alpha_ : float
+        The penalty that was used, in the units of X and y.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : array of str
+        Names of the columns of X, where it has any.
+
+    Notes
+    -----
+    Every call of `fit` spends the budget anew. Missing, NaN and infinite entries count as 0, of X and of y, when fitting and
+    when predicting.
+
+    Examples
+    --------
+    >>> import numpy as np, dpcov
+    >>> X = np.tile([[1.0], [2.0], [3.0]], (10_000, 1))
+    >>> model = dpcov.PrivateRidge(epsilon=1, row_norm=3, target_bound=10, random_state=0).fit(X, 2 * X[:, 0] + 1)
+    >>> model.predict([[1.0], [3.0]]).round().tolist()
+    [3.0, 7.0]
+    """
+
+    coef_: Floats
+    intercept_: float
+    alpha_: float
+
+    schema: ClassVar[None] = None  # type: ignore[misc]
+
+    def __init__(
+        self,
+        alpha: float | str = AUTO,
+        *,
+        epsilon: Exact | None = None,
+        delta: Exact | None = None,
+        rho: Exact | None = None,
+        row_norm: float | None = None,
+        target_bound: float | None = None,
+        fit_intercept: bool = True,
+        mechanism: str = "auto",
+        neighbors: str = REPLACE,
+        options: Mapping[str, Any] | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.epsilon = epsilon
+        self.delta = delta
+        self.rho = rho
+        self.row_norm = row_norm
+        self.target_bound = target_bound
+        self.fit_intercept = fit_intercept
+        self.mechanism = mechanism
+        self.neighbors = neighbors
+        self.options = options
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Release once from X and y and keep the release, not the data.
+
+        Parameters
+        ----------
+        X : array-like or frame of numbers
+            A row per person.
+        y : array-like
+            The target, a number per person.
+        """
+        budget = read_budget(self.epsilon, self.delta, self.rho, type(self).__name__, "target_bound=10, row_norm")
+        check_seed(self.random_state)
+        longest, largest = self._checked_bounds()
+        penalty = self._checked_penalty(longest)
+        if y is None:
+            raise ParameterError(f"{type(self).__name__} requires y to be passed, but the target y is None. Hint: fit(X, y).")
+        rows = checked_array(self._checked(X))
+        if is_table(X):
+            validate_data(self, X, skip_check_array=True)  # notes the names of columns
+        target = _numbers(y)
+        if len(rows) != len(target):
+            raise ParameterError("y must have a number for each row of X, got another length. Hint: one target per person.")
+        self.release_ = self._released(_joined(rows, target, longest, largest), budget, penalty)
+        last = self.release_.d - 1
+        model = self.release_.ridge(last, alpha=penalty)
+        self.coef_ = model.coefficients * (largest / longest)
+        self.intercept_ = model.intercept * largest
+        self.alpha_ = model.alpha * longest**2
+        return self
+
+    def predict(self, X: Any) -> Floats:
+        """Return a prediction for each row."""
+        check_is_fitted(self)
+        array = without_objects(X)
+        if is_table(X):
+            validate_data(self, X, skip_check_array=True, reset=False)  # columns by the same names, in the same order
+        else:
+            array = np.asarray(validate_data(self, array, dtype=None, ensure_all_finite=False, reset=False))
+        rows = checked_array(array).astype(np.float64, order="C")  # the same product for a frame and an array
+        with np.errstate(all="ignore"):
+            return np.asarray(np.where(np.isfinite(rows), rows, 0.0) @ self.coef_ + self.intercept_)
+
+    def _released(self, rows: Floats, budget: Budget, alpha: float | str) -> Release:
+        """Release rows with their target, each of norm at most 1, together."""
+        bound = math.sqrt(2)
+        check_choice("mechanism", self.mechanism, [*MECHANISMS["covariance"], *MECHANISMS["ridge"]], "'auto' fits all budgets")
+        if self.mechanism in MECHANISMS["ridge"]:
+            checked_options(self.options, ridge)
+            if self.fit_intercept or self.neighbors != REPLACE or isinstance(alpha, str) or self.options:
+                raise ParameterError(
+                    f"mechanism {self.mechanism!r} must have fit_intercept=False, neighbors='replace', a number for alpha "
+                    f"and no options, got others. Hint: mechanism='auto' has them all."
+                )
+            last = rows.shape[1] - 1
+            return ridge(rows, budget, last, alpha=alpha, row_norm=bound, mechanism=self.mechanism, seed=self.random_state)
+        options = checked_options(self.options, covariance)
+        if "centring" in options:
+            raise ParameterError("options must leave centring to fit_intercept, got 'centring'. Hint: fit_intercept=True.")
+        return covariance(
+            rows,
+            budget,
+            row_norm=bound,
+            center=self.fit_intercept,
+            mechanism=self.mechanism,
+            neighbors=self.neighbors,
+            seed=self.random_state,
+            **options,
+        )
+
+    def _checked_bounds(self) -> tuple[float, float]:
+        if self.row_norm is None or self.target_bound is None:
+            raise ParameterError("row_norm and target_bound must be given, got None. Hint: public bounds, not the data's own.")
+        if not isinstance(self.fit_intercept, bool):
+            raise ParameterError(f"fit_intercept must be True or False, got {shown(self.fit_intercept)}. Hint: True.")
+        return checked_row_norm(self.row_norm), checked_row_norm(self.target_bound, name="target_bound")
+
+    def _checked_penalty(self, longest: float) -> float | str:
+        """Return alpha in the units of the release, whose rows are divided by their bound."""
+        if isinstance(self.alpha, str) and self.alpha == AUTO:
+            return AUTO
+        rule, hint = "'auto', or 0 or more and finite", "'auto' fits the noise"
+        alpha = check_real("alpha", self.alpha, rule, 0.0, LARGEST_ALPHA, hint)
+        if alpha / LARGEST_ALPHA > min(longest, 1.0) ** 2:
+            raise ParameterError(f"alpha must be at most 1e300 times row_norm squared, got {alpha:.3g}. Hint: {hint}.")
+        return alpha / longest / longest
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.regressor_tags.poor_score = True  # a hundred rows are few for any noise
+        return tags
+
+
+def _numbers(y: Any) -> Floats:
+    """Return the target as numbers; what is none is missing. No value is looked at."""
+    if isinstance(y, np.ma.MaskedArray):
+        raise ParameterError("y must be a plain array, got a masked one. Hint: y.filled(np.nan), which counts as 0.")
+    array = np.asarray(without_objects(y))  # of a list, cell by cell: one that is no number is missing
+    if array.dtype.kind not in "biuf":
+        raise ParameterError(f"y must be numbers, got {array.dtype.type.__name__}. Hint: levels are for dpcov.covariance.")
+    flat = column_or_1d(array, warn=True)
+    with np.errstate(all="ignore"):
+        return np.asarray(flat, dtype=np.float64)
+
+
+def _joined(rows: NDArray[Any], target: Floats, longest: float, largest: float) -> Floats:
+    """Return rows and target in units of their bounds: elementwise, so that a row's numbers are its own."""
+    joined = np.empty((len(rows), rows.shape[1] + 1))
+    with np.errstate(all="ignore"):
+        np.divide(rows, longest, out=joined[:, :-1], dtype=np.float64, casting="unsafe")  # not in the rows' own precision
+        inside = np.where(np.isfinite(target), np.clip(target, -largest, largest), 0.0)
+        np.divide(inside, largest, out=joined[:, -1])
+    return joined

@@ -1,0 +1,93 @@
+"""Predictions for new rows, in the user's units. New rows are the analyst's own: what is wrong with them may be said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.errors import ParameterError, SchemaError
+from dpcov.schema import Categorical, Schema
+from dpcov.sources.array import checked_array
+from dpcov.sources.base import Source, default_block_rows
+from dpcov.sources.opening import open_source, open_table
+
+Floats = NDArray[np.float64]
+Progress = Callable[[float | None], None] | None
+
+
+class Products:
+    """What a source can add up, block by block, to keep the products of its rows with a few vectors instead."""
+
+    name = "products"
+    shape = (1,)
+
+    def __init__(self, vectors: Floats, centre: Floats) -> None:
+        self._vectors, self._centre = vectors, centre
+        self.max_block = default_block_rows(vectors.shape[1])
+        self._blocks: list[Floats] = []
+
+    def of(self, rows: Floats, *, scratch: bool = False) -> NDArray[np.int64]:  # noqa: ARG002
+        """Keep (row − centre)·vector for each of them; missing and infinite entries count as 0."""
+        kept = np.where(np.isfinite(rows), rows, 0.0)
+        with np.errstate(all="ignore"):
+            self._blocks.append((kept - self._centre) @ self._vectors.T)
+        return np.zeros(1, dtype=np.int64)
+
+    def entries(self, total: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the sum as it is: it means nothing."""
+        return total
+
+    def of_source(self, source: Source) -> Floats:
+        """Read a source, and return a row of products for each of its rows."""
+        source.total(self)
+        return np.concatenate(self._blocks) if self._blocks else np.zeros((0, len(self._vectors)))
+
+
+class KnownLevels:
+    """A table whose cells must be known levels where its column has some: an unknown one is refused, a missing one is not."""
+
+    def __init__(self, table: Any, columns: dict[str, Categorical]) -> None:
+        self._table, self._levels = table, columns
+        self.parsed, self.names, self.types, self.rows = table.parsed, table.names, table.types, table.rows
+        self.rereadable, self.ordered = table.rereadable, table.ordered
+
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[tuple[Any, float | None]]:
+        """Pass batches on, each of them checked."""
+        for batch, fraction in self._table.batches(columns, rows):
+            for name, column in self._levels.items():
+                self._check(name, batch.column(name), column)
+            yield batch, fraction
+
+    def _check(self, name: str, cells: Any, column: Categorical) -> None:
+        from dpcov.sources.cells import missing, positions
+
+        unknown = (positions(cells, column, trimmed=self.parsed) < 0) & ~missing(cells)
+        if unknown.any():
+            known = ", ".join(repr(level) for level in column.levels[:5]) + ", ..." * (len(column.levels) > 5)
+            raise SchemaError(
+                f"cells of column {name!r} must be among its levels, got {int(unknown.sum())} others. Hint: levels are {known}."
+            )
+
+
+def new_rows(data: Any, schema: Schema | None, columns: Sequence[str], center: bool, progress: Progress = None) -> Source:
+    """Open new data with these columns, as the release would encode them; arrays have just these columns, in order."""
+    if isinstance(data, np.ndarray):
+        array = checked_array(data)
+        if array.shape[1] != len(columns):
+            raise ParameterError(
+                f"new data must have the {len(columns)} columns of the model's features, got {array.shape[1]}. "
+                f"Hint: in the order of model.columns; of a frame columns are found by their names."
+            )
+        if schema is None:
+            return open_source(array, progress=progress)
+        return open_source(array, None, schema.select(columns), center, progress)
+    if schema is None:
+        return open_source(data, list(columns), progress=progress)
+    from dpcov.sources.arrow import ArrowSource
+
+    selected = schema.select(columns)
+    levels = {name: column for name, column in selected.used.items() if isinstance(column, Categorical)}
+    return ArrowSource(KnownLevels(open_table(data), levels), None, selected, center, progress)

@@ -1,0 +1,214 @@
+r"""Ridge regression from a release: any target, any features, any penalty, each a solve of a small system.
+
+In encoded coordinates, with C the released covariance (of an uncentred release: second moment), the coefficients are
+
+.. math:: w = (C_{xx} + α)^{-1} C_{xy}, \qquad b = m_y - w·m_x
+
+the minimum of (1/n)·Σ(y − b − w·x)² + α‖w‖² for rows that have this covariance. A column's own units come back by the scales of
+the schema. docs/ridge.md derives ``alpha="auto"``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.errors import ParameterError, ReleaseError, check_real, shown
+from dpcov.release import Release
+from dpcov.uses.selection import column_of_feature, feature_places, target_place
+
+if TYPE_CHECKING:
+    from dpcov.uses.coefficient_intervals import CoefficientIntervals
+
+Floats = NDArray[np.float64]
+
+AUTO = "auto"
+CLEAR = 1e-9  # of the largest eigenvalue: with a larger penalty a positive semidefinite system is safely solved
+SINGULAR = 1e-12  # of the largest eigenvalue: below it directions have no coefficients where there is no penalty
+LARGEST_ALPHA = 1e300
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeModel:
+    """A linear model: prediction = intercept + coefficients · features, all in the user's units.
+
+    Attributes
+    ----------
+    target : str
+        What is predicted.
+    feature_names : tuple of str
+        What it is predicted from.
+    coefficients : array
+        One for each feature, in units of the target for each unit of the feature; a level counts 0 or 1.
+    intercept : float
+        0 where the release is not centred; NaN where it is one of differences, which know no mean.
+    alpha : float
+        The penalty, on squared encoded coefficients.
+    encoded_coefficients : array
+        The same coefficients in encoded coordinates, where alpha penalises them; without a schema no others.
+    columns : tuple of str
+        The columns that new data must have, in this order where they are an array.
+    """
+
+    target: str
+    feature_names: tuple[str, ...]
+    coefficients: Floats
+    intercept: float
+    alpha: float
+    encoded_coefficients: Floats
+    columns: tuple[str, ...]
+    _release: Release = field(repr=False)
+    _place: int = field(repr=False)
+    _places: tuple[int, ...] = field(repr=False)
+
+    @cached_property
+    def explained(self) -> float:
+        """About which share of the target's variance the model explains, by the release alone.
+
+        NaN for a release of coefficients, which does not tell.
+        """
+        from dpcov.uses.penalty import explained_share
+
+        if self._release.kind != "covariance":
+            return math.nan
+        return explained_share(self._release, self._place, self._places, self.alpha, self.encoded_coefficients)
+
+    def predict(self, data: Any, *, progress: Callable[[float | None], None] | None = None) -> Floats:
+        """Return a prediction for each row of new data, which costs nothing: the data are yours, and are only read.
+
+        Parameters
+        ----------
+        data : array, frame, path or anything with ``__arrow_c_stream__``
+            With the columns of the model, in the user's units; others are not read. An array has just these, in their order.
+            Values outside a schema's bounds count as the bounds, missing ones as the release counted them; a cell that is no
+            level of its column is refused.
+        """
+        from dpcov.uses.prediction import Products, new_rows
+
+        release = self._release
+        if math.isnan(self.intercept):
+            raise ReleaseError("release must know where 0 is for predictions, got one of differences. Hint: center=True.")
+        about = release.about_midpoints
+        source = new_rows(data, release.schema, self.columns, about, progress)
+        if source.schema is None:
+            offsets, scales, order = np.zeros(len(self.coefficients)), np.ones(len(self.coefficients)), list(self.feature_names)
+        else:
+            offsets, scales, order = source.schema.offsets(about), source.schema.scales(about), list(source.feature_names)
+        by_name = dict(zip(self.feature_names, self.coefficients, strict=True))
+        weights = np.array([by_name.get(name, 0.0) for name in order])  # of a column's levels only some may be features
+        with np.errstate(all="ignore"):
+            products = Products((weights * scales)[None, :], np.zeros(len(order))).of_source(source)[:, 0]
+            return np.asarray(products + float(weights @ offsets) + self.intercept)
+
+    def bound(self, level: float = 0.95) -> float:
+        """Return how far, in Euclidean norm, the encoded coefficients can be from those of the exact matrix: Lemma 1.
+
+        It holds with probability ``level`` over the noise; infinite where the noise says nothing.
+        """
+        from dpcov.uses.lemma import coefficient_bound
+
+        return coefficient_bound(self._release, self._place, self._places, self.alpha, self.encoded_coefficients, level)
+
+    def interval(self, level: float = 0.95) -> CoefficientIntervals:
+        """Return intervals for coefficients and intercept, in the user's units, around those of the raw noisy matrix."""
+        from dpcov.uses.coefficient_intervals import coefficient_intervals
+
+        return coefficient_intervals(self._release, self._place, self._places, self.alpha, level)
+
+
+def ridge(
+    release: Release, target: object, *, alpha: float | str = AUTO, features: Sequence[str | int] | None = None
+) -> RidgeModel:
+    """Fit a ridge regression to a release: see `Release.ridge`."""
+    if release.kind == "ridge":
+        return _asked_model(release, target, alpha, features)
+    if release.kind != "covariance":
+        held = {"mean": "a mean", "pca": "components"}[release.kind]
+        raise ReleaseError(f"release must hold a covariance for a regression, got {held}. Hint: dpcov.covariance.")
+    if target is None:
+        raise ParameterError("target must be given, got None. Hint: the name of the feature to predict.")
+    place = target_place(release.feature_names, release.schema, target)
+    places = feature_places(release.feature_names, release.schema, features, place)
+    if isinstance(alpha, str) and alpha == AUTO:
+        from dpcov.uses.penalty import automatic_penalty
+
+        penalty = automatic_penalty(release, place, places)
+    else:
+        penalty = _checked_alpha(alpha)
+    covariance = release.encoded_covariance
+    coefficients = solved(covariance[np.ix_(places, places)], covariance[list(places), place], penalty, release.postprocess)
+    return _model(release, place, places, penalty, coefficients)
+
+
+def solved(matrix: Floats, moments: Floats, alpha: float, postprocess: str = "none") -> Floats:
+    """Return (C₊ + α)⁻¹ c, with C₊ the positive semidefinite part of C; finite for any symmetric C, any c and any α ≥ 0.
+
+    Without a penalty, directions in which C₊ has nothing get no coefficients: the least-squares solution of smallest norm.
+    """
+    scale = float(np.abs(matrix).max())
+    if not 0 < scale < math.inf:
+        return np.zeros(len(moments))
+    with np.errstate(all="ignore"):  # units may be far from 1
+        unit, aim, penalty = matrix / scale, moments / scale, alpha / scale if alpha < scale * LARGEST_ALPHA else math.inf
+    if penalty == math.inf:
+        return np.zeros(len(moments))
+    if postprocess != "none" and penalty >= CLEAR * len(unit):
+        from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+        try:
+            return np.asarray(cho_solve(cho_factor(unit + penalty * np.eye(len(unit))), aim))
+        except LinAlgError:  # rounding has left it indefinite after all
+            pass
+    values, vectors = np.linalg.eigh(unit)
+    lifted = np.maximum(values, 0.0) + penalty
+    kept = lifted > SINGULAR * float(lifted[-1])
+    along = vectors[:, kept].T @ aim
+    return np.asarray(vectors[:, kept] @ (along / lifted[kept]))
+
+
+def _model(release: Release, place: int, places: tuple[int, ...], alpha: float, encoded: Floats) -> RidgeModel:
+    """Return the model in the user's units."""
+    units, chosen = release.units, list(places)
+    with np.errstate(all="ignore"):
+        coefficients = encoded * (units[place] / units[chosen])
+        intercept = float(release.mean[place] - coefficients @ release.mean[chosen]) if release.center else 0.0
+    if release.options.get("centring") == "pairs":
+        intercept = math.nan  # differences of rows know no mean
+    columns = column_of_feature(release.schema, release.feature_names)
+    used = tuple(dict.fromkeys(columns[j] for j in places))
+    names = tuple(release.feature_names[j] for j in places)
+    for array in (coefficients, encoded):
+        array.flags.writeable = False
+    return RidgeModel(
+        release.feature_names[place], names, coefficients, intercept, alpha, encoded, used, release, place, places
+    )
+
+
+def _asked_model(release: Release, target: object, alpha: object, features: object) -> RidgeModel:
+    """Return the one model that a release of coefficients holds, or refuse another."""
+    answer, own, penalty = release.answer("solution"), release.options["target"], release.options["alpha"]
+    assert answer is not None
+    assert isinstance(own, int)
+    others = tuple(j for j in range(release.d) if j != own)
+    names = release.feature_names
+    wanted = own if target is None else target_place(names, release.schema, target)
+    chosen = others if features is None else feature_places(names, release.schema, features, wanted)
+    other_penalty = not (isinstance(alpha, str) and alpha == AUTO) and _checked_alpha(alpha) != penalty
+    if wanted != own or sorted(chosen) != list(others) or other_penalty:
+        raise ReleaseError(
+            f"release must hold the model that is asked for, got that of {names[own]!r} from all others with "
+            f"alpha={penalty!r}. Hint: a release of dpcov.covariance has all models."
+        )
+    return _model(release, own, others, float(penalty), answer.values.copy())
+
+
+def _checked_alpha(alpha: object) -> float:
+    if isinstance(alpha, str):
+        raise ParameterError(f"alpha must be a number or 'auto', got {shown(alpha)}. Hint: 'auto' fits the noise.")
+    return check_real("alpha", alpha, "0 or more, and finite", 0.0, LARGEST_ALPHA, "'auto' fits the noise")

@@ -1,0 +1,73 @@
+"""Which feature is predicted, and from which others: names and positions, checked against a release."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+
+from dpcov.errors import ParameterError, shown
+from dpcov.schema import Categorical, Schema
+
+MOST_NAMES = 8  # in a message
+
+
+def column_places(schema: Schema) -> dict[str, slice]:
+    """Return where the features of each used column stand: a column with levels has several."""
+    found, start = {}, 0
+    for name, column in schema.used.items():
+        stop = start + (len(column.levels) if isinstance(column, Categorical) else 1)
+        found[name] = slice(start, stop)
+        start = stop
+    return found
+
+
+def column_of_feature(schema: Schema | None, names: Sequence[str]) -> list[str]:
+    """Return, for each feature, the column that it belongs to."""
+    if schema is None:
+        return list(names)
+    return [name for name, place in column_places(schema).items() for _ in range(place.start, place.stop)]
+
+
+def target_place(names: Sequence[str], schema: Schema | None, target: object) -> int:
+    """Return the position of the feature to predict, or refuse it."""
+    found = _places(names, column_of_feature(schema, names), target, "target")
+    if len(found) > 1:
+        level = names[found[0]]
+        raise ParameterError(f"target must be one feature, got the column {target!r}. Hint: one of its levels: {level!r}.")
+    return found[0]
+
+
+def feature_places(names: Sequence[str], schema: Schema | None, features: object, target: int) -> tuple[int, ...]:
+    """Return the positions of the features, in the order in which they were asked for; by default of all other columns."""
+    columns = column_of_feature(schema, names)
+    if features is None:
+        places = [j for j in range(len(names)) if columns[j] != columns[target]]
+    else:
+        if isinstance(features, str | bytes) or not isinstance(features, Sequence):
+            raise ParameterError(f"features must be a list of names or positions, got {shown(features)}. Hint: ['age'].")
+        places = [place for feature in features for place in _places(names, columns, feature, "features")]
+    if len(set(places)) < len(places):
+        raise ParameterError("features must differ, got one that stands twice. Hint: a column stands for all of its levels.")
+    own = next((j for j in places if columns[j] == columns[target]), None)
+    if own is not None:
+        told = names[own]
+        raise ParameterError(
+            f"features must be of other columns than the target, got {told!r}. Hint: a column's own levels tell no news."
+        )
+    if not places:
+        raise ParameterError("features must hold at least one feature, got none. Hint: a mean is release.mean.")
+    return tuple(places)
+
+
+def _places(names: Sequence[str], columns: list[str], wanted: object, name: str) -> list[int]:
+    """Return the positions of a feature, of all levels of a column, or of a position."""
+    if isinstance(wanted, numbers.Integral) and not isinstance(wanted, bool):
+        if 0 <= int(wanted) < len(names):
+            return [int(wanted)]
+        raise ParameterError(f"{name} must lie in 0..{len(names) - 1}, got {int(wanted)}. Hint: positions count from 0.")
+    found = [j for j in range(len(names)) if wanted in (names[j], columns[j])] if isinstance(wanted, str) else []
+    if not found:
+        known = ", ".join(repr(known) for known in names[:MOST_NAMES]) + ", ..." * (len(names) > MOST_NAMES)
+        raise ParameterError(f"{name} must be among the features of the release, got {shown(wanted)}. Hint: {known}.")
+    exact = [j for j in found if names[j] == wanted]
+    return exact or found
