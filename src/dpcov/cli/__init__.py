@@ -12,12 +12,17 @@ import click
 from dpcov._version import __version__
 from dpcov.cli.compare import compare
 from dpcov.cli.completion import completion
+from dpcov.cli.correlation import correlation
 from dpcov.cli.demo import demo
+from dpcov.cli.interval import interval
 from dpcov.cli.mean import mean
 from dpcov.cli.mechanisms import mechanisms
 from dpcov.cli.pca import pca
 from dpcov.cli.plan import plan
+from dpcov.cli.predict import predict
 from dpcov.cli.release import release
+from dpcov.cli.ridge import ridge
+from dpcov.cli.sample import sample
 from dpcov.cli.schema import schema
 from dpcov.cli.show import show
 from dpcov.cli.text import WIDTH
@@ -32,7 +37,9 @@ def cli() -> None:
     """Release mean, covariance or principal components of sensitive rows once, under privacy, and use them for ever."""
 
 
-for command in (demo, schema, plan, compare, mechanisms, release, mean, pca, show, completion):
+FIRST = (demo, schema, plan, compare, mechanisms, release, mean, show)
+USES = (pca, ridge, predict, correlation, interval, sample)
+for command in (*FIRST, *USES, completion):
     cli.add_command(command)
 
 

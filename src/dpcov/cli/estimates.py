@@ -81,6 +81,13 @@ def eigenvalues(correlations: Floats) -> Floats:
     return values
 
 
+def promise(release: Release) -> dict[str, Any]:
+    """Return what a machine wants to know of the release behind a use of it."""
+    names = ("kind", "seeded", "mechanism", "n", "d", "center")
+    known = {name: getattr(release, name) for name in names}
+    return {**known, "privacy": release.privacy.to_json(), "statement": release.statement()}
+
+
 def facts(release: Release) -> dict[str, Any]:
     """Return what a machine wants to know of a release."""
     return {
@@ -105,7 +112,12 @@ def facts(release: Release) -> dict[str, Any]:
 
 
 def _estimates(release: Release) -> dict[str, Any]:
-    """Return what is estimated: numbers for each feature, or components."""
+    """Return what is estimated: numbers for each feature, components, or a model."""
+    if release.kind == "ridge":
+        from dpcov.cli.models import record as model_record
+        from dpcov.cli.models import told
+
+        return model_record(told(release, release.ridge(), 0.95))
     if release.kind == "pca":
         return {**({"mean": release.mean.tolist()} if release.center else {}), **record(release.pca())}
     return {heading.replace(" ", "_"): numbers.tolist() for heading, numbers in columns(release).items()}
@@ -174,9 +186,9 @@ def zero_line(release: Release) -> str | None:
 def error_line(release: Release, *, known_n: bool = True) -> str | None:
     """Say how large the noise is expected to be, and compared with what; divided by an n that is not known.
 
-    None for components: how far they are off depends on the gaps of the spectrum, which nobody knows.
+    None for components: how far they are off depends on the gaps of the spectrum, which nobody knows; a model has intervals.
     """
-    if release.kind == "pca":
+    if release.kind in ("pca", "ridge"):
         return None
     expected = known_error(release)
     if not any(answer.statistic != "count" for answer in release.answers):

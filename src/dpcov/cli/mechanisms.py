@@ -15,7 +15,14 @@ if TYPE_CHECKING:
     from dpcov.privacy.budget import Budget
     from dpcov.release import Release
 
-COMMANDS = {"covariance": "dpcov release", "mean": "dpcov mean", "pca": "dpcov release --pca K"}
+COMMANDS = {
+    "covariance": "dpcov release --mechanism",
+    "mean": "dpcov mean --mechanism",
+    "pca": "dpcov release --pca K --mechanism",
+    "ridge": "dpcov.ridge(..., mechanism=...), in Python only",
+}
+NEEDED = {"k": 1, "target": 0, "alpha": 0.1}
+"""What mechanisms must be told, with an example: no options, as the command or the function has words for them."""
 
 
 @click.command(epilog="\b\nExample:\n  dpcov mechanisms")
@@ -39,7 +46,7 @@ def mechanisms(as_json: bool) -> None:
     from dpcov.cli.text import console
 
     for target, command in COMMANDS.items():
-        table = Table("mechanism", "budgets", "options", "what it does", title=f"{command} --mechanism", title_justify="left")
+        table = Table("mechanism", "budgets", "options", "what it does", title=command, title_justify="left")
         for name, run in MECHANISMS[target].items():
             settings = "\n".join(f"{option}={default}" for option, default in own_options(run).items())
             budgets = "\n".join(" ".join(f"--{amount}" for amount in b.names) for b in served(run))
@@ -53,10 +60,10 @@ def summary(run: Callable[..., Release]) -> str:
 
 
 def own_options(run: Callable[..., Release]) -> dict[str, Any]:
-    """Return what --option may set; the number of components stands behind --pca."""
+    """Return what --option may set."""
     from dpcov.mechanisms import options_of
 
-    return {name: default for name, default in options_of(run).items() if name != "k"}
+    return {name: default for name, default in options_of(run).items() if name not in NEEDED}
 
 
 def served(run: Callable[..., Release]) -> list[Budget]:
@@ -67,7 +74,7 @@ def served(run: Callable[..., Release]) -> list[Budget]:
     from dpcov.privacy.budget import ZCDP, ApproxDP, PureDP
 
     budgets: tuple[Budget, ...] = (PureDP(1), ZCDP(1), ApproxDP(1, "1e-6"))
-    needed = {"k": 1} if "k" in options_of(run) else {}
+    needed = {name: example for name, example in NEEDED.items() if name in options_of(run)}
     taken = []
     for budget in budgets:
         try:

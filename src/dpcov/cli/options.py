@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import functools
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ NEIGHBORS = ["replace", "add-remove"]
 POSTPROCESS = ["shrink", "project", "clip", "none"]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+all_option = click.option("--all", "everything", is_flag=True, help="List all of them, however many.")
 center_option = click.option("--center", is_flag=True, help="Release the mean and the centred covariance.")
 neighbors_option = click.option(
     "--neighbors",
@@ -58,13 +60,13 @@ def read_budget(epsilon: str | None, delta: str | None, rho: str | None) -> Budg
     raise click.UsageError("give --rho, or --epsilon with or without --delta")
 
 
-def read_columns(text: str | None) -> list[str] | None:
+def read_columns(text: str | None, option: str = "--columns") -> list[str] | None:
     """Split a,b,c into names; a name with a comma stands in double quotes."""
     if text is None:
         return None
     names = next(csv.reader([text], skipinitialspace=True), [])
     if not names or not all(names):
-        raise click.UsageError("--columns takes names with commas between them, such as age,sex")
+        raise click.UsageError(f"{option} takes names with commas between them, such as age,sex")
     return names
 
 
@@ -80,6 +82,28 @@ def read_budgets(epsilon: str | None, delta: str | None, rho: str | None) -> lis
 
 def _numbers(text: str | None) -> list[str]:
     return [] if text is None else [number.strip() for number in text.split(",")]
+
+
+def read_level(context: click.Context, parameter: click.Parameter, text: str) -> float:
+    """Turn 0.95 or 95% into a probability strictly between 0 and 1."""
+    number = text.strip()
+    try:
+        level = float(number.rstrip("% ")) / 100 if number.endswith("%") else float(number)
+    except ValueError:
+        level = math.nan
+    if not 0 < level < 1:
+        raise click.BadParameter(f"{text[:40]!r} is no probability between 0 and 1, such as 0.95", context, parameter)
+    return level
+
+
+level_option = click.option(
+    "--level",
+    default="0.95",
+    show_default=True,
+    callback=read_level,
+    metavar="NUMBER",
+    help="How often an interval holds, over the noise.",
+)
 
 
 def read_numbers(text: str, option: str) -> float | list[float]:

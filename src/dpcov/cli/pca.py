@@ -90,11 +90,13 @@ def pca(
 
 
 def _chosen(release: Release, k: int | float | None) -> PrincipalComponents:
+    from dpcov.cli.kinds import HELD
     from dpcov.errors import ParameterError, ReleaseError
 
-    if release.kind == "mean":
+    if release.kind in ("mean", "ridge"):
+        held = HELD[release.kind]
         raise ReleaseError(
-            "release must hold a covariance or components, got a mean. Hint: dpcov release, with or without --pca."
+            f"release must hold a covariance or components, got {held}. Hint: dpcov release, with or without --pca."
         )
     if isinstance(k, int) and k > release.d:
         raise ParameterError(f"-k must be at most {release.d}, the number of features, got {k}. Hint: -k 0.9 chooses a number.")

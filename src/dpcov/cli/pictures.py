@@ -32,7 +32,7 @@ def picture(title: str, names: Sequence[str], matrices: Mapping[str, Floats], sp
     grid = figure.add_gridspec(2, len(matrices), height_ratios=[side + 1.2, 2.6])
     axes = [figure.add_subplot(grid[0, place]) for place in range(len(matrices))]
     for place, (axis, (heading, matrix)) in enumerate(zip(axes, matrices.items(), strict=True)):
-        shown = _heat_map(axis, heading, matrix, 72 * side / d)
+        shown = heat_map(axis, heading, matrix, 72 * side / d)
         _label(axis, names, size=min(max(0.8 * 72 * side / d, 3.5), 9.0), rows=place == 0)
     bar = figure.colorbar(shown, ax=axes, shrink=0.8, aspect=30, pad=0.02)
     bar.ax.tick_params(labelsize=8)
@@ -49,7 +49,7 @@ def png(figure: Any) -> bytes:
     return target.getvalue()
 
 
-def _heat_map(axis: Any, heading: str, matrix: Floats, points: float) -> Any:
+def heat_map(axis: Any, heading: str, matrix: Floats, points: float) -> Any:
     """Draw one matrix; ``points`` is the size of a cell."""
     from matplotlib import colormaps
 

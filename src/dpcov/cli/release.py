@@ -200,5 +200,7 @@ def _next(made: Release, file: str) -> list[str]:
     if made.kind == "pca":
         chain = [f"dpcov pca {file} --convergence chains.png"] * bool(made.options.get("approximate"))
         return [f"dpcov pca {file} --plot picture.png", *chain]
-    pictures = [f"dpcov show {file} --plot picture.png", f"dpcov pca {file}"] if made.kind == "covariance" else []
-    return [f"dpcov show {file}", *pictures]
+    if made.kind == "mean":
+        return [f"dpcov show {file}"]
+    model = [f"dpcov ridge {file} --target {shlex.quote(made.feature_names[0])}"] * (made.d > 1)
+    return [f"dpcov show {file}", f"dpcov show {file} --plot picture.png", f"dpcov pca {file}", *model]

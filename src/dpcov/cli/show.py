@@ -10,16 +10,21 @@ import click
 from dpcov.cli.options import json_option
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from dpcov.release import Release
 
 MOST_FEATURES = 40
 MOST_EIGENVALUES = 10
+LEVEL = 0.95  # of what is said about a released model
 
 
 @click.command(epilog="\b\nExample:\n  dpcov show wine-release.json --plot wine-release.png")
 @click.argument("file", type=click.Path())
 @click.option("--all", "everything", is_flag=True, help=f"List all features, not only the first {MOST_FEATURES}.")
-@click.option("--plot", metavar="PNG", type=click.Path(), help="Also draw the correlation and its spectrum, or components.")
+@click.option(
+    "--plot", metavar="PNG", type=click.Path(), help="Also draw the correlation and its spectrum, or what else it holds."
+)
 @json_option
 def show(file: str, everything: bool, plot: str | None, as_json: bool) -> None:
     """Print the promise, the spends and the estimates in a release FILE."""
@@ -36,9 +41,8 @@ def show(file: str, everything: bool, plot: str | None, as_json: bool) -> None:
 
 def print_release(release: Release, limit: int | None) -> None:
     """Print a release for people."""
-    from dpcov.cli.components import MOST_COLUMNS, MOST_COMPONENTS, components_table, notes
-    from dpcov.cli.estimates import clip_line, columns, confidence_line, error_line, spectrum, zero_line
-    from dpcov.cli.text import console, features_table, spends_table
+    from dpcov.cli.estimates import clip_line, error_line, zero_line
+    from dpcov.cli.text import console, spends_table
 
     out = console()
     out.print(repr(release), style="bold", soft_wrap=True)
@@ -55,6 +59,28 @@ def print_release(release: Release, limit: int | None) -> None:
     if zero := zero_line(release):
         out.print(zero)
     out.print(spends_table(release))
+    if release.kind == "ridge":
+        _print_model(out, release, limit)
+    else:
+        _print_estimates(out, release, limit)
+
+
+def _print_model(out: Console, release: Release, limit: int | None) -> None:
+    """Print the one model that a release of coefficients holds."""
+    from dpcov.cli.models import coefficients_table, model_line, notes, told
+
+    found = told(release, release.ridge(), LEVEL)
+    out.print(model_line(found, None), soft_wrap=True)
+    out.print(coefficients_table(found, limit))
+    out.print("\n".join(notes(found)), soft_wrap=True)
+
+
+def _print_estimates(out: Console, release: Release, limit: int | None) -> None:
+    """Print a mean, a covariance with its spectrum, or components."""
+    from dpcov.cli.components import MOST_COLUMNS, MOST_COMPONENTS, components_table, notes
+    from dpcov.cli.estimates import columns, confidence_line, spectrum
+    from dpcov.cli.text import features_table
+
     if release.kind == "pca":
         found = release.pca()
         out.print(components_table(found, None if limit is None else MOST_COMPONENTS))
@@ -113,6 +139,13 @@ def draw(release: Release, target: str, file: str) -> None:
     path = checked_picture(target, (file,))
     if release.kind == "pca":
         write_whole(path, components_picture(release, release.pca()), name="picture", hint="check the folder")
+        return
+    if release.kind == "ridge":
+        from dpcov.cli.model_pictures import model_picture
+        from dpcov.cli.models import told
+
+        drawn = model_picture(told(release, release.ridge(), LEVEL))
+        write_whole(path, drawn, name="picture", hint="check the folder")
         return
     heading, matrix = correlation(release)
     of, values = spectrum(release)

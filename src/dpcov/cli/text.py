@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from dpcov.release import Release
+    from dpcov.uses.intervals import Interval
 
 WIDTH = 100  # of help texts always; of tables where stdout is no terminal
 LONGEST_NAME = 22  # of a feature, in pictures and lists
@@ -61,3 +62,39 @@ def features_table(names: Sequence[str], columns: Mapping[str, NDArray[np.float6
     for name, *numbers in list(zip(names, *columns.values(), strict=True))[: len(names) - hidden]:
         table.add_row(printable(name), *(f"{number:.4g}" for number in numbers))
     return table
+
+
+def percent(level: float) -> str:
+    """Return a probability in percent."""
+    return f"{100 * level:.12g} %"
+
+
+def span(lower: float, upper: float) -> str:
+    """Return an interval as text; both ends have as many decimals as give its width three digits."""
+    import math
+
+    width, largest = upper - lower, max(abs(lower), abs(upper))
+    if not 0 < width < math.inf or not 1e-3 <= largest < 1e6:
+        return f"{lower:.3g} to {upper:.3g}"
+    decimals = min(max(0, 2 - math.floor(math.log10(width))), 9)
+    return f"{lower:z.{decimals}f} to {upper:z.{decimals}f}"
+
+
+def finite(numbers: NDArray[np.float64] | float) -> Any:
+    """Return numbers as JSON has them: what is not finite is null."""
+    import numpy as np
+
+    array = np.asarray(numbers, dtype=np.float64)
+    cells = array.astype(object)
+    cells[~np.isfinite(array)] = None
+    return cells.tolist()
+
+
+def interval_record(interval: Interval) -> dict[str, Any]:
+    """Return intervals for machines."""
+    return {
+        "estimate": finite(interval.estimate),
+        "lower": finite(interval.lower),
+        "upper": finite(interval.upper),
+        "standard_error": finite(interval.standard_error),
+    }

@@ -1,0 +1,81 @@
+"""Pictures of linear models: what each feature changes, with intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.cli.pictures import COLOURS, png
+from dpcov.cli.text import percent, printable, shortened
+
+if TYPE_CHECKING:
+    from dpcov.cli.models import ToldModel
+    from dpcov.uses.intervals import Interval
+
+Floats = NDArray[np.float64]
+
+MOST_FEATURES = 25
+PALE = "#b9c4d3"
+
+
+def model_picture(found: ToldModel) -> bytes:
+    """Return a PNG: the largest effects as bars, and the intervals around the raw ones as lines."""
+    from matplotlib.figure import Figure
+
+    model = found.model
+    shown = found.order[:MOST_FEATURES]
+    places = np.arange(len(shown))
+    figure = Figure(figsize=(7.6, max(2.8, 0.26 * len(shown) + 1.9)), dpi=150, layout="constrained")
+    figure.suptitle(repr(found.release)[1:-1], parse_math=False, fontsize=9, wrap=True)
+    axis = figure.subplots()
+    axis.barh(places, found.effects[shown], color=PALE, height=0.7, label="coefficients")
+    if found.useful is not None:
+        _error_bars(axis, found, found.useful, shown, places)
+    axis.axvline(0, color="#444444", linewidth=0.8)
+    axis.set_yticks(
+        places, [shortened(printable(model.feature_names[j])) for j in shown], fontsize=8, parse_math=False
+    )  # a name may hold a $
+    axis.invert_yaxis()
+    axis.margins(y=0.02)
+    target = shortened(printable(model.target))
+    axis.set_xlabel(f"change of {target}, {_per(found)}", fontsize=9, parse_math=False)
+    hidden = f" ({len(shown)} of {len(model.feature_names)} features)" if len(shown) < len(model.feature_names) else ""
+    axis.set_title(f"{target}, alpha {model.alpha:.3g}{hidden}", fontsize=10, parse_math=False)
+    axis.tick_params(axis="x", labelsize=8)
+    axis.grid(visible=True, axis="x", color="#e4e4e4", linewidth=0.6)
+    axis.set_axisbelow(True)
+    for edge in ("top", "right", "left"):
+        axis.spines[edge].set_visible(False)
+    axis.tick_params(axis="y", length=0)
+    return png(figure)
+
+
+def _per(found: ToldModel) -> str:
+    return f"{found.per} of the feature".replace("its range of the feature", "the feature's range")
+
+
+def _error_bars(axis: Any, found: ToldModel, interval: Interval, shown: NDArray[np.intp], places: NDArray[np.intp]) -> None:
+    """Draw intervals; infinite ones are left out."""
+    scales = found.scales[shown]
+    with np.errstate(all="ignore"):
+        middle, lower, upper = (
+            np.nan_to_num(part[shown] * scales, nan=0.0) for part in (interval.estimate, interval.lower, interval.upper)
+        )
+    known = np.isfinite(lower) & np.isfinite(upper)
+    if not known.any():
+        return
+    reach = np.stack([middle - lower, upper - middle])[:, known]
+    axis.errorbar(
+        middle[known],
+        places[known],
+        xerr=np.maximum(reach, 0.0),
+        fmt="o",
+        color=COLOURS[1],
+        markersize=3,
+        linewidth=1.1,
+        capsize=2,
+        label=f"raw, with {percent(found.level)} intervals",
+    )
+    axis.legend(frameon=False, fontsize=8, loc="best")

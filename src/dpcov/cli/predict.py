@@ -1,0 +1,130 @@
+"""``dpcov predict``: predictions for new rows by a model of a release. New rows are the user's own: none is protected."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shlex
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dpcov.cli.model_options import fitted, model_options
+from dpcov.cli.options import json_option
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dpcov.cli.scores import Floats, Score
+    from dpcov.release import Release
+    from dpcov.uses.ridge import RidgeModel
+
+LINES = 2**16  # of predictions, written at a time
+EXAMPLE = """\b
+Example:
+  dpcov predict adult.json new.csv --target hours-per-week > predictions.csv
+  dpcov predict adult.json new.parquet --target hours-per-week --features age,sex -o predictions.csv
+  dpcov predict adult.json test.csv --target hours-per-week --score"""
+
+
+@click.command(epilog=EXAMPLE, short_help="Predict a column of new rows by a release, for free.")
+@click.argument("file", metavar="RELEASE", type=click.Path())
+@click.argument("data", metavar="NEWDATA", type=click.Path())
+@model_options
+@click.option("--score", is_flag=True, help="Print how good the predictions are, where NEWDATA has the target, too.")
+@click.option("--force", is_flag=True, help="Overwrite an existing output.")
+@click.option("--quiet", is_flag=True, help="Print no progress and no summary.")
+@json_option
+@click.option("-o", "--output", type=click.Path(), metavar="CSV", help="Where to write the predictions; else to stdout.")
+def predict(
+    file: str,
+    data: str,
+    target: str | None,
+    alpha: float | str,
+    features: str | None,
+    score: bool,
+    force: bool,
+    quiet: bool,
+    as_json: bool,
+    output: str | None,
+) -> None:
+    """Predict --target for the rows in NEWDATA (.csv, .tsv or .parquet) by the model that `dpcov ridge` prints.
+
+    Predictions are a CSV with one column, in the order of the rows. NEWDATA are read, and not protected: predictions and
+    scores tell about them. With --score, errors are printed in place of the predictions, which still go to --output.
+    """
+    from dpcov.cli.progress import progress_bar
+    from dpcov.release_file import load
+
+    if as_json and output is None and not score:
+        raise click.UsageError("give --output or --score with --json: else stdout has the predictions")
+    place = None if output is None else _checked_output(output, force, (file, data))
+    release = load(file)
+    model = fitted(release, target, alpha, features)
+    with progress_bar(quiet, chain="predicting") as progress:
+        found = model.predict(data, progress=progress)
+    scored = _scored(release, model, found, data) if score else None
+    if place is not None:
+        from dpcov.paths import write_whole
+
+        write_whole(place, "".join(_lines(model.target, found)), name="output", hint="check the folder and the disk")
+    elif not score:
+        for text in _lines(model.target, found):
+            click.echo(text, nl=False)
+        return
+    if as_json:
+        click.echo(json.dumps(_record(model, found, scored, file, data, output), allow_nan=False))
+    elif not quiet or scored is not None:
+        _print(model, found, scored, None if quiet else output)
+
+
+def _checked_output(output: str, force: bool, inputs: tuple[str, ...]) -> Path:
+    from dpcov.cli.files import checked_target
+    from dpcov.errors import ParameterError
+
+    if not output.lower().endswith(".csv"):
+        raise ParameterError(f"output must be a name that ends in .csv, got {output!r}. Hint: predictions.csv.")
+    return checked_target(output, force=force, kept="it may be wanted", inputs=inputs)
+
+
+def _lines(target: str, found: Floats) -> Iterator[str]:
+    """Yield a CSV of one column in pieces; numbers have all their digits."""
+    heading = io.StringIO()
+    csv.writer(heading, lineterminator="\n").writerow([target])
+    yield heading.getvalue()
+    for start in range(0, len(found), LINES):
+        yield "".join(f"{number!r}\n" for number in found[start : start + LINES].tolist())
+
+
+def _scored(release: Release, model: RidgeModel, found: Floats, data: str) -> Score:
+    from dpcov.cli.scores import score
+
+    return score(release, model, found, data)
+
+
+def _record(model: RidgeModel, found: Floats, scored: Score | None, file: str, data: str, output: str | None) -> dict[str, Any]:
+    from dpcov.cli.text import finite
+
+    facts = {"file": file, "data": data, "output": output, "target": model.target, "alpha": model.alpha, "rows": len(found)}
+    if scored is None:
+        return facts
+    errors = {"mean_squared_error": finite(scored.error), "variance": finite(scored.variance), "r2": finite(scored.r2)}
+    return {**facts, "score": {"rows": scored.rows, **errors}}
+
+
+def _print(model: RidgeModel, found: Floats, scored: Score | None, output: str | None) -> None:
+    """Print scores, and where the predictions are."""
+    from dpcov.cli.text import printable
+
+    if scored is not None:
+        left = len(found) - scored.rows
+        click.echo(
+            f"Score of {printable(model.target)} on {scored.rows} rows" + f", {left} without it left out" * (left > 0) + ":"
+        )
+        click.echo(f"  mean squared error  {scored.error:.4g}, its root {scored.error**0.5:.4g}")
+        click.echo(f"  R²                  {scored.r2:.3f}" + " (0 is what the mean of these rows would have)")
+        click.echo("These numbers are about the new rows, and protect none of them.")
+    if output is not None:
+        click.echo(f"{len(found)} predictions of {printable(model.target)} written to {shlex.quote(output)}.")

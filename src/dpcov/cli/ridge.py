@@ -1,0 +1,83 @@
+"""``dpcov ridge``: a linear model of a release, at no further cost in privacy."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import TYPE_CHECKING
+
+import click
+
+from dpcov.cli.model_options import fitted, model_options
+from dpcov.cli.options import all_option, json_option, level_option
+
+if TYPE_CHECKING:
+    from dpcov.cli.models import ToldModel
+
+EXAMPLE = """\b
+Example:
+  dpcov ridge adult.json --target hours-per-week
+  dpcov ridge adult.json --target hours-per-week --features age,sex --alpha 0.01
+  dpcov ridge adult.json --target 'income=>50K' --plot model.png"""
+
+
+@click.command(epilog=EXAMPLE, short_help="Fit a ridge regression to a release, for free.")
+@click.argument("file", metavar="RELEASE", type=click.Path())
+@model_options
+@level_option
+@all_option
+@click.option("--plot", metavar="PNG", type=click.Path(), help="Also draw the largest coefficients.")
+@json_option
+def ridge(
+    file: str,
+    target: str | None,
+    alpha: float | str,
+    features: str | None,
+    level: float,
+    everything: bool,
+    plot: str | None,
+    as_json: bool,
+) -> None:
+    """Print a linear model: what a column of a RELEASE is predicted by, from its others.
+
+    Nothing is spent, and no data are read: any target, features and penalty, any number of times. Coefficients are in the
+    units of the columns; `dpcov predict` applies them to new rows.
+    """
+    from dpcov.cli.files import checked_picture
+    from dpcov.cli.models import told
+    from dpcov.release_file import load
+
+    release = load(file)
+    picture = None if plot is None else checked_picture(plot, (file,))
+    found = told(release, fitted(release, target, alpha, features), level)
+    if picture is not None:
+        from dpcov.cli.model_pictures import model_picture
+        from dpcov.paths import write_whole
+
+        write_whole(picture, model_picture(found), name="picture", hint="check the folder")
+    if as_json:
+        click.echo(_json_text(found, file))
+        return
+    _print(found, alpha, everything)
+    if plot is not None:
+        click.echo(f"Written to {shlex.quote(plot)}.")
+
+
+def _json_text(found: ToldModel, file: str) -> str:
+    from dpcov.cli.estimates import promise
+    from dpcov.cli.models import record
+
+    return json.dumps({"file": file, **promise(found.release), **record(found)}, allow_nan=False)
+
+
+def _print(found: ToldModel, alpha: float | str, everything: bool) -> None:
+    """Print a model for people."""
+    from dpcov.cli.models import MOST_COEFFICIENTS, coefficients_table, model_line, notes
+    from dpcov.cli.text import console
+
+    out = console()
+    out.print(repr(found.release), style="bold", soft_wrap=True)
+    out.print(f"Privacy: {found.release.statement()}", soft_wrap=True)
+    out.print(model_line(found, alpha), soft_wrap=True)
+    out.print(coefficients_table(found, None if everything else MOST_COEFFICIENTS))
+    out.print("\n".join(notes(found)), soft_wrap=True)
