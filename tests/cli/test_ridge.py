@@ -72,7 +72,7 @@ def test_the_model_is_the_library_s(alpha: str) -> None:
     assert found["interval"] == {
         name: finite(getattr(interval, name)) for name in ("estimate", "lower", "upper", "standard_error")
     }
-    assert found["intercept_interval"]["lower"] == finite(intervals.intercept.lower)[0]
+    assert found["intercept_interval"]["lower"] == finite(intervals.intercept.lower)
     assert found["bound"] == (model.bound(0.95) if np.isfinite(model.bound(0.95)) else None)
     assert (found["statement"], found["no_interval"]) == (release.statement(), None)
 

@@ -115,7 +115,7 @@ def record(found: ToldModel) -> dict[str, Any]:
         "level": found.level,
         "bound": None if found.bound is None else finite(found.bound),
         "interval": None if intervals is None else interval_record(intervals.coefficients),
-        "intercept_interval": None if own is None else {name: ends[0] for name, ends in interval_record(own).items()},
+        "intercept_interval": None if own is None else interval_record(own),
         "no_interval": found.silent or None,
     }
 
@@ -153,7 +153,7 @@ def model_line(found: ToldModel, asked: float | str | None) -> str:
     auto = ", chosen by auto" * (asked == "auto" and found.release.kind == "covariance")
     intercept = f"intercept {model.intercept:.4g}" if found.release.center else "no intercept"
     if found.useful is not None and found.intervals is not None and (own := found.intervals.intercept) is not None:
-        intercept += f" ({percent(found.level)} interval {span(own.lower[0], own.upper[0])})"
+        intercept += f" ({percent(found.level)} interval {span(float(own.lower), float(own.upper))})"
     return f"Model: {target} from {features}; alpha {model.alpha:.3g}{auto}; {intercept}."
 
 

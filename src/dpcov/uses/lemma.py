@@ -31,12 +31,12 @@ def coefficient_bound(
     level = checked_level(level)
     if release.kind == "ridge":
         return _noise_of_coefficients(release, level)
-    raw, chosen = raw_moment(release), list(places)
+    raw = raw_moment(release).of([*places, place])
     with np.errstate(all="ignore"):
         noisy = raw.covariance
         penalty = alpha / release.clip_radius / release.clip_radius
-        system = noisy[np.ix_(chosen, chosen)]
-        residual = noisy[chosen, place] - system @ coefficients - penalty * coefficients
+        system = noisy[:-1, :-1]
+        residual = noisy[:-1, -1] - system @ coefficients - penalty * coefficients
         error = raw.norms(level)[0]
         least = max(float(np.linalg.eigvalsh(system)[0]) - error, 0.0) + penalty
         most = float(np.linalg.norm(residual)) + error * math.hypot(1.0, float(np.linalg.norm(coefficients)))

@@ -1,0 +1,192 @@
+r"""Intervals for the coefficients of a ridge regression, from the public law of the noise.
+
+With H the raw matrix of (1, x) and y, K its noise, D = diag(0, 1, …, 1), ω = (b, w) and u = (ω, −1), the exact coefficients
+solve (H − K)u + αDω = 0 in the rows of (1, x). So, exactly,
+
+.. math:: ω_* - \hat ω = A^{-1}(K u_*), \qquad A = H_{zz} + αD.
+
+Where A is large against K, the right side is all but linear in the noise, and its small bias is taken off. Elsewhere only
+‖F u‖ ≤ ‖F‖·‖u‖ is used, with F the error of the raw covariance, and ‖w‖ ≤ √(C_yy/α)/2, which is true of any ridge regression.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.errors import check_real
+from dpcov.release import Release
+from dpcov.uses.intervals import Interval, checked_level, interval
+from dpcov.uses.raw import ONE_DEVIATION, RawMoment, raw_moment
+
+Floats = NDArray[np.float64]
+
+UNSTABLE = 0.3  # Σ v/aₖ² over the eigenvalues aₖ of A: beyond it the inverse of A is too far from linear in the noise
+SHAKY = 0.02  # v·‖A⁻¹w‖²/‖u‖², the relative variance of ‖u‖: beyond it the standard errors are too often too small
+MARGIN = 1.5  # standard deviations of ‖u‖ by which intervals are wider for it
+SINGULAR = 1e-12  # of the largest eigenvalue
+
+
+@dataclass(frozen=True, eq=False)
+class CoefficientIntervals:
+    """Intervals for the coefficients of a ridge regression from the exact matrix, at the same penalty.
+
+    Attributes
+    ----------
+    coefficients, intercept : Interval
+        In the user's units, the intercept as arrays without dimensions; None where the release is not centred.
+    encoded : Interval
+        The coefficients in encoded coordinates, where the penalty is on their squares.
+    clear : bool
+        Whether the matrix stands clear of its noise; else the intervals are much wider, and hold for all coefficients at once.
+    """
+
+    coefficients: Interval
+    intercept: Interval | None
+    encoded: Interval
+    clear: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _System:
+    """The linear system of a regression, in units of the radius, and the noise in it."""
+
+    raw: RawMoment
+    x: list[int]
+    y: int
+    alpha: float
+    centred: bool
+
+    def functional(self, wanted: Floats, level: float) -> tuple[Floats, Floats, Floats, bool]:
+        """Return estimates, half widths and standard errors of wanted·ω, a row each, and whether A is clear of the noise."""
+        raw, x, mean = self.raw, self.x, self.raw.mean[self.x]
+        covariance = raw.covariance
+        values, vectors = np.linalg.eigh(covariance[np.ix_(x, x)] + self.alpha * np.eye(len(x)))
+        kept = np.abs(values) > SINGULAR * max(float(np.abs(values).max()), float(np.abs(covariance).max()))
+        inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
+        weights = inverse @ covariance[x, self.y]
+        noise = raw.off + raw.along * 2 * float(mean @ mean) / len(x)
+        inverted = noise * float(np.sum((1 / values[kept]) ** 2))
+        shaky = noise * float(np.sum((inverse @ weights) ** 2)) / (1 + float(weights @ weights))
+        clear = bool(kept.all() and values[0] > 0 and shaky <= SHAKY and inverted <= UNSTABLE)
+        lifted = inverse
+        if self.centred:  # the inverse of ((1, m), (m, C + mm + α)), by blocks
+            cross = -inverse @ mean
+            lifted = np.block([[np.array([[1 - mean @ cross]]), cross[None, :]], [cross[:, None], inverse]])
+            weights = np.concatenate([[raw.mean[self.y] - mean @ weights], weights])
+        if not clear:
+            half, error = (self._wide(wanted, inverse, often, bool(kept.all())) for often in (level, ONE_DEVIATION))
+            return wanted @ weights, half, error, False
+        return *self._linear(wanted @ lifted, wanted, lifted, weights, shaky, level), True
+
+    def _variances(self) -> Floats:
+        """Return the variance of each entry of K, for (1, x, y); the constant's own is public, or part of the gain."""
+        raw, size = self.raw, len(self.x) + 1 + self.centred
+        variances = np.full((size, size), raw.off)
+        np.fill_diagonal(variances, raw.diagonal)
+        if self.centred:
+            variances[0, :] = variances[:, 0] = raw.along
+            variances[0, 0] = 0.0
+        return variances
+
+    def _linear(
+        self, rows: Floats, wanted: Floats, lifted: Floats, weights: Floats, shaky: float, level: float
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return what wanted·A⁻¹K u, linear in the noise, has for variance, and the estimates without their bias."""
+        raw, variances, own = self.raw, self._variances(), lifted.diagonal()
+        mixed = variances[:-1, :-1].copy()
+        np.fill_diagonal(mixed, 0.0)
+        bias = (variances[:-1, :-1] @ own) * weights + (mixed * lifted) @ weights  # E[K A⁻¹ K]ω
+        corrected = weights - lifted @ bias
+        u = np.append(corrected, -1.0)
+        size = np.maximum(np.abs(rows).max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+        c = np.hstack([rows / size, np.zeros((len(rows), 1))])
+        above = variances.copy()
+        np.fill_diagonal(above, 0.0)
+        both = c * u
+        variance = c**2 @ (above @ u**2) + np.einsum("ij,ij->i", both @ above, both) + both**2 @ variances.diagonal()
+        penalised = c[:, :-1] * corrected * self.alpha
+        if self.centred:
+            penalised[:, 0] = both[:, 0]  # the constant's noise is the count's
+        half, error = raw.half_width(variance, self._peaked(c, u), penalised.sum(axis=1), level)
+        half = half * (1 + MARGIN * math.sqrt(shaky))
+        return wanted @ corrected, half * size[:, 0], error * size[:, 0]
+
+    def _peaked(self, c: Floats, u: Floats) -> Floats:
+        """Return 1/k of Σ cᵢKᵢⱼuⱼ: of independent entries by how evenly it is spread, of others the largest there is."""
+        if not self.raw.independent:
+            return np.full(len(c), self.raw.peaked[0])
+        even = np.sum(c**4, axis=1) / np.maximum(np.sum(c**2, axis=1), np.finfo(np.float64).tiny) ** 2
+        return np.asarray(even * float(np.sum(u**4)) / float(np.sum(u**2)) ** 2)
+
+    def _wide(self, wanted: Floats, inverse: Floats, level: float, solvable: bool) -> Floats:
+        """Return half widths by norms only; infinite where they say nothing."""
+        error, shift = self.raw.norms(level)
+        u = math.hypot(1.0, self.longest(error))
+        if not solvable or not math.isfinite(u * error):
+            return np.full(len(wanted), math.inf)
+        mean = self.raw.mean[self.x]
+        on_weights = wanted[:, 1:] - wanted[:, :1] * mean if self.centred else wanted
+        on_mean = np.abs(wanted[:, 0]) if self.centred else np.zeros(len(wanted))
+        return np.asarray(np.linalg.norm(on_weights @ inverse, axis=1) * error * u + on_mean * shift * u)
+
+    def longest(self, error: float) -> float:
+        """Return a bound on ‖w‖ where the covariance is off by at most ``error``: √c/(c + α) is largest at c = α."""
+        variance = max(float(self.raw.covariance[self.y, self.y]) + error, 0.0)
+        return math.sqrt(variance / self.alpha) / 2 if self.alpha > 0 else math.inf
+
+
+def coefficient_intervals(
+    release: Release, target_place: int, places: Sequence[int], alpha: float, level: float = 0.95
+) -> CoefficientIntervals:
+    """Return intervals for the coefficients of a ridge regression: see `RidgeModel.interval`.
+
+    Parameters
+    ----------
+    target_place, places : int, sequence of int
+        Positions of the target and of the features in ``release.feature_names``.
+    alpha : float
+        The penalty on squared encoded coefficients.
+    level : float
+        How often each interval holds, over the noise.
+
+    Raises
+    ------
+    ReleaseError
+        Where the release has no noisy second moment.
+    """
+    level = checked_level(level)
+    penalty = check_real("alpha", alpha, "0 or more, and finite", 0.0, 1e300, "0 is least squares")
+    raw, radius, x = raw_moment(release).of([*places, target_place]), release.clip_radius, list(places)
+    with np.errstate(all="ignore"):
+        system = _System(raw, list(range(len(x))), len(x), min(penalty / radius / radius, 1e300), release.center)
+    units, offsets = release.units, release.offsets
+    wanted = np.eye(len(x) + release.center)[release.center :]
+    with np.errstate(all="ignore"):
+        if release.center:  # and the intercept where the features are 0, in the user's units
+            wanted = np.vstack([wanted, np.concatenate([[radius], -offsets[x] / units[x]])])
+        estimate, half, error, clear = system.functional(wanted, level)
+        encoded = interval(estimate[: len(x)], half[: len(x)], error[: len(x)], level)
+        if not clear:
+            encoded = _within(encoded, system.longest(raw.norms(level)[0]))
+        back = units[target_place] / units[x]
+        bounds = encoded.estimate * back, encoded.lower * back, encoded.upper * back
+        coefficients = Interval(*bounds, encoded.standard_error * back, level)
+    if not release.center:
+        return CoefficientIntervals(coefficients, None, encoded, clear)
+    own, width, deviation = (np.asarray(part[-1]) for part in (estimate, half, error))
+    unit, origin = np.asarray(units[target_place]), float(offsets[target_place])
+    intercept = interval(own, width, deviation, level, unit, offsets=origin)
+    return CoefficientIntervals(coefficients, intercept, encoded, clear)
+
+
+def _within(found: Interval, longest: float) -> Interval:
+    """Cut intervals at what any coefficients of this norm can be."""
+    lower, upper = np.maximum(found.lower, -longest), np.minimum(found.upper, longest)
+    empty = lower > upper
+    lower, upper = np.where(empty, -longest, lower), np.where(empty, longest, upper)
+    return Interval(np.clip(found.estimate, lower, upper), lower, upper, found.standard_error.copy(), found.level)

@@ -1,0 +1,179 @@
+r"""Intervals from the public law of the noise: for each entry of a covariance, for the mean, for eigenvalues.
+
+They are about the rows as they were clipped and encoded, and hold over the noise only: neither what clipping took nor which
+rows happened to be drawn is in them. Their centres are *raw* estimates, not the denoised ones: those are nearer to the truth on
+average, but by how much no interval can say. docs/intervals.md derives them and says how often they held.
+
+=============  =======================================================================================
+code           mathematics
+=============  =======================================================================================
+``matrix``     :math:`H = M + E`, second moment about 0; variances ``off`` and ``diagonal`` of E
+``mean``       :math:`\hat m = m + δ`, variance ``along`` of each entry of δ
+``entries``    :math:`H - \hat m \hat m^T + v_m`, for :math:`C = M - m m^T`
+``shift``      :math:`\sum_j v_{kj}/(w_k - w_j)`, what noise adds to the eigenvalue :math:`w_k`
+``crowding``   :math:`\sum_j v_{kj}/(w_k - w_j)^2`, how far that can be trusted
+=============  =======================================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpcov.errors import check_real
+from dpcov.release import Release
+from dpcov.uses.raw import ONE_DEVIATION, RawMoment, raw_moment
+
+Floats = NDArray[np.float64]
+
+CROWDED = 0.07  # beyond it an eigenvalue's neighbours are so near that only the norm of the noise bounds its error
+ABOUT = "the rows as they were clipped and encoded; over the noise only, not over which rows were drawn, nor what clipping took"
+ABOUT_SCALE = (
+    "the second moment of the clipped rows times the scale that gives back what clipping took, over the noise only; that "
+    "clipping changes more than the scale is not in them"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Interval:
+    """Intervals for one number or many, each of which holds with probability ``level`` over the noise.
+
+    Attributes
+    ----------
+    estimate : array
+        Raw estimates, without bias where that is known. They may be impossible: a variance below 0, for example.
+    lower, upper : array
+        Infinite where the noise says nothing.
+    standard_error : array
+        Standard deviation of the noise; where an interval is made of norms, half of its width at a level of 68 %.
+    """
+
+    estimate: Floats
+    lower: Floats
+    upper: Floats
+    standard_error: Floats
+    level: float
+
+    def __post_init__(self) -> None:
+        for array in (self.estimate, self.lower, self.upper, self.standard_error):
+            array.flags.writeable = False
+
+    def contains(self, truth: ArrayLike) -> NDArray[np.bool_]:
+        """Whether numbers lie in their intervals, one by one."""
+        exact = np.asarray(truth, dtype=np.float64)
+        return np.asarray((self.lower <= exact) & (exact <= self.upper))
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """Intervals for what a release holds: see `Release.interval`.
+
+    Attributes
+    ----------
+    about : str
+        What they are about, and what they leave out.
+    """
+
+    level: float
+    about: str
+    _release: Release = field(repr=False)
+    _raw: RawMoment = field(repr=False)
+
+    @cached_property
+    def entries(self) -> Interval:
+        """For each entry of the covariance (of an uncentred release: second moment), in the data's units."""
+        raw, d = self._raw, self._release.d
+        on, above = raw.peaked
+        variance, peaked = raw.combined((raw.off, above), *_by_mean(raw, raw.mean[:, None], raw.mean[None, :]))
+        variance, peaked = (np.array(np.broadcast_to(array, (d, d))) for array in (variance, peaked))
+        diagonal = raw.combined((raw.diagonal, on), *_by_mean(raw, 2 * raw.mean, np.zeros(d)))
+        for matrix, entries in zip((variance, peaked), diagonal, strict=True):
+            np.fill_diagonal(matrix, entries)
+        estimate = raw.covariance
+        half, error = raw.half_width(variance, peaked, estimate - np.outer(raw.mean, raw.mean), self.level)
+        np.fill_diagonal(estimate, estimate.diagonal() + raw.along)
+        radius = self._release.clip_radius
+        units = self._release.units * radius
+        return interval(estimate, half + raw.step / 2, error, self.level, units[:, None], units[None, :])
+
+    @cached_property
+    def mean(self) -> Interval | None:
+        """For each entry of the mean, in the data's units; None where the release is not centred."""
+        raw = self._raw
+        if not self._release.center:
+            return None
+        variance, peaked = np.full(self._release.d, raw.along), np.full(self._release.d, raw.peaked[1])
+        half, error = raw.half_width(variance, peaked, raw.mean, self.level)
+        half = half + raw.step / 2 * np.sqrt(raw.along / raw.off)
+        units = self._release.units * self._release.clip_radius
+        return interval(raw.mean, half, error, self.level, units, offsets=self._release.offsets)
+
+    @cached_property
+    def eigenvalues(self) -> Interval:
+        """For each eigenvalue of the encoded covariance, the largest first.
+
+        Where an eigenvalue stands apart from the others: corrected for what noise adds on average. Elsewhere: as far from the
+        raw one as the operator norm of the noise allows (Weyl's inequality), which is true of all of them at once.
+        """
+        raw, d, radius = self._raw, self._release.d, self._release.clip_radius
+        values, vectors = np.linalg.eigh(raw.covariance + raw.along * np.eye(d))
+        values, along = values[::-1], (raw.mean @ vectors[:, ::-1]) ** 2
+        gaps = values[:, None] - values[None, :]
+        np.fill_diagonal(gaps, np.inf)
+        with np.errstate(all="ignore"):  # equal eigenvalues: infinitely crowded
+            between = (raw.off + raw.along * (along[:, None] + along[None, :])) / gaps
+            shift, crowding = between.sum(axis=1), (between / gaps).sum(axis=1)
+        apart = crowding <= CROWDED  # False for NaN
+        crowding = np.where(apart, crowding, 0.0)
+        own = np.maximum(raw.diagonal, 2 * raw.off * (d > 1)) * (1 + crowding)
+        variance, peaked = raw.combined((own, raw.peaked[0]), (4 * raw.along * along, raw.peaked[1]))
+        half, error = raw.half_width(variance, peaked, along - values, self.level)
+        half = np.where(apart, half + raw.step / 2, raw.norms(self.level)[0] + raw.along)
+        error = np.where(apart, error, raw.norms(ONE_DEVIATION)[0] + raw.along)
+        return interval(values - np.where(apart, shift, 0.0), half, error, self.level, np.full(d, radius), np.full(d, radius))
+
+
+def intervals(release: Release, level: float = 0.95) -> Intervals:
+    """Return intervals for the entries, the mean and the eigenvalues of a release: see `Release.interval`.
+
+    Parameters
+    ----------
+    level : float
+        How often each interval holds, over the noise.
+
+    Raises
+    ------
+    ReleaseError
+        Where there is no noisy second moment, or more than one answer makes the estimate.
+    """
+    checked, raw = checked_level(level), raw_moment(release)
+    return Intervals(checked, ABOUT if release.answer("overlap") is None else ABOUT_SCALE, release, raw)
+
+
+def checked_level(level: object) -> float:
+    """Return a probability strictly between 0 and 1, or refuse it."""
+    rule = "strictly between 0 and 1"
+    return check_real("level", level, rule, math.nextafter(0.0, 1.0), math.nextafter(1.0, 0.0), "0.95 is the default")
+
+
+def interval(
+    estimate: Floats, half: Floats, error: Floats, level: float, *units: Floats, offsets: Floats | float = 0.0
+) -> Interval:
+    """Return an interval in other units; overflow makes it infinite, never NaN."""
+    with np.errstate(all="ignore"):
+        parts = [estimate, estimate - half, estimate + half, error]
+        for unit in units:
+            parts = [part * unit for part in parts]
+        middle, lower, upper = (part + offsets for part in parts[:3])
+    lower, upper = np.where(np.isnan(lower), -np.inf, lower), np.where(np.isnan(upper), np.inf, upper)
+    return Interval(np.array(middle), lower, upper, np.array(parts[3]), level)
+
+
+def _by_mean(raw: RawMoment, first: Floats, second: Floats) -> tuple[tuple[Floats, float], ...]:
+    """Return the variances that the noise of the mean adds to an entry of the covariance; none where there is no mean."""
+    above = raw.peaked[1]
+    return ((raw.along * first**2, above), (raw.along * second**2, above)) if raw.along > 0 else ()

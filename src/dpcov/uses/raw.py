@@ -1,0 +1,207 @@
+r"""The raw noisy second moment of a release, with the law of what separates it from the exact one: all of it is public.
+
+Rows are in units of the radius at which they were clipped. With E the noise, η the relative error of a common factor (the noisy
+number of rows under add-remove, the noisy scale of `rescaled`), the raw matrix is H = M + E − η·M to first order.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.answer import Answer
+from dpcov.centring import CONSTANT, SCALE_SQUARED
+from dpcov.errors import ReleaseError
+from dpcov.estimate import APART, denoised, noisy_moment
+from dpcov.estimate_framed import is_framed
+from dpcov.privacy.matrix import WishartDifference
+from dpcov.privacy.noise import DiscreteLaplace, NoiseLaw
+from dpcov.release import Release
+from dpcov.shrinkage import WISHART_EDGE
+from dpcov.statistics.moments import REPLACE
+from dpcov.uses.tails import peaks, quantile
+
+Floats = NDArray[np.float64]
+
+ONE_DEVIATION = 0.6827  # how often normal noise stays within a standard deviation
+
+
+@dataclass(frozen=True, eq=False)
+class RawMoment:
+    """Raw estimates and the size of their noise, in units of the radius.
+
+    Attributes
+    ----------
+    matrix : array of shape (d, d)
+        Second moment; of centred rows about 0 as well, so that all noise in it is additive.
+    mean : array of shape (d,)
+        Zeros where the release is not centred.
+    diagonal, off, along : float
+        Variances of the noise of an entry of ``matrix`` on and above the diagonal, and of an entry of ``mean``.
+    gain : float
+        Standard deviation of the relative error of a common factor, and ``count``: the part of it that divides.
+    """
+
+    matrix: Floats
+    mean: Floats
+    diagonal: float
+    off: float
+    along: float
+    gain: float
+    count: float
+    gain_peaked: float
+    step: float
+    law: NoiseLaw
+    width: int
+
+    @property
+    def covariance(self) -> Floats:
+        """The raw covariance, or second moment. The noise of a mean takes ``along`` off the diagonal, on average."""
+        return np.asarray(self.matrix - np.outer(self.mean, self.mean))
+
+    def of(self, places: Sequence[int]) -> RawMoment:
+        """Return what concerns these features only: fewer of them have less noise together."""
+        chosen = list(places)
+        return dataclasses.replace(self, matrix=self.matrix[np.ix_(chosen, chosen)], mean=self.mean[chosen])
+
+    @property
+    def independent(self) -> bool:
+        """Whether entries with tails are independent: sums of them are then nearer to normal."""
+        return isinstance(self.law, DiscreteLaplace)
+
+    @property
+    def peaked(self) -> tuple[float, float]:
+        """The 1/k of an entry on the diagonal, and above it."""
+        return peaks(self.law, self.width)
+
+    def combined(self, *parts: tuple[Floats | float, float]) -> tuple[Floats, Floats]:
+        """Return variance and 1/k of a sum of entries, from the variance and 1/k of each."""
+        total = np.asarray(sum(variance for variance, _ in parts), dtype=np.float64)
+        shares = [
+            (np.divide(variance, total, out=np.zeros(total.shape), where=total > 0), peaked) for variance, peaked in parts
+        ]
+        power = 2 if self.independent else 1  # entries of the others share their W
+        return total, np.asarray(sum(share**power * peaked for share, peaked in shares))
+
+    def half_width(self, variance: Floats, peaked: Floats, gain: Floats, level: float) -> tuple[Floats, Floats]:
+        """Return half of the width, and the standard error, for noise of this variance and a common factor's error ``gain``·η.
+
+        A noisy count divides. As with Fieller's interval for a ratio that is infinite where the count may be 0.
+        """
+        square = (gain * self.gain) ** 2
+        total = variance + square
+        with np.errstate(all="ignore"):
+            shares = np.where(total > 0, variance / total, 1.0)
+        factor = quantile(shares**2 * peaked + (1 - shares) ** 2 * self.gain_peaked, level)
+        lost = np.minimum((factor * self.count) ** 2, 1.0)
+        with np.errstate(all="ignore"):
+            half = factor * np.sqrt(variance * (1 - lost) + square) / (1 - lost)
+        return np.where(lost < 1, half, np.inf), np.sqrt(total)
+
+    def norms(self, level: float) -> tuple[float, float]:
+        """Return what ‖F‖ and ‖δ‖ stay below together with probability ``level``, at least.
+
+        F is the error of the raw covariance in the operator norm, δ that of the mean. The noise's own norm is taken to be at
+        most the edge of its spectrum plus a quantile along one direction: exact for d = 1, and more than enough beyond.
+        """
+        from scipy.special import gammaincinv
+
+        d, centred = len(self.matrix), self.along > 0
+        part = 1 - (1 - level) / (1 + centred + (self.gain > 0))
+        factor, normal = (float(quantile(np.array(peaked), part)) for peaked in (self.peaked[0], 0.0))
+        edge = (WISHART_EDGE / math.sqrt(2) if isinstance(self.law, WishartDifference) else 2.0) * math.sqrt(d - 1)
+        noise = math.sqrt(self.off) * edge + factor * math.sqrt(max(self.diagonal, 2 * self.off * (d > 1)))
+        tails = factor / normal if normal > 0 else 1.0
+        shift = math.sqrt(self.along * 2 * float(gammaincinv(d / 2, part))) * tails
+        lost = float(quantile(np.array(self.gain_peaked), part)) * self.gain
+        if lost >= 1:
+            return math.inf, math.inf
+        length = float(np.linalg.norm(self.mean))
+        shift = (shift + lost * length) / (1 - lost)
+        largest = float(np.abs(np.linalg.eigvalsh(self.matrix)).max()) if lost > 0 else 0.0
+        whole = (noise + lost * largest) / (1 - lost)
+        return whole + 2 * length * shift + shift**2, shift
+
+
+def raw_moment(release: Release) -> RawMoment:
+    """Return the raw noisy second moment of a release, or refuse one that has none."""
+    moment = _moment(release)
+    width, n = release.d + release.center, release.n
+    noisy, spread = noisy_moment(moment, width, n)
+    step = 2.0 ** (getattr(moment.noise, "lattice", 0) - moment.unit_bits) / n
+    if not release.center:
+        scale, scale_deviation = _scale(release, moment)
+        count, peaked = _count(release)
+        gain = math.hypot(count, scale_deviation)
+        share = (count / gain) ** 2 if gain > 0 else 1.0
+        peaked = share**2 * peaked + (1 - share) ** 2 * _peaked_number(release, "overlap")
+        variances = spread.diagonal_variance * scale**2, spread.off_diagonal_variance * scale**2
+        return RawMoment(
+            noisy * scale, np.zeros(width), *variances, 0.0, gain, count, peaked, step * scale, moment.noise, width
+        )
+    about = CONSTANT * math.sqrt(SCALE_SQUARED)
+    count = math.sqrt(spread.diagonal_variance / CONSTANT**4 + 1 / 12 / n**2) if release.neighbors != REPLACE else 0.0
+    return RawMoment(
+        noisy[1:, 1:] / SCALE_SQUARED,
+        noisy[0, 1:] / about,
+        spread.diagonal_variance / SCALE_SQUARED**2,
+        spread.off_diagonal_variance / SCALE_SQUARED**2,
+        spread.off_diagonal_variance / about**2,
+        count,
+        count,
+        0.0 if count == 0 else peaks(moment.noise, width)[0],
+        step / SCALE_SQUARED,
+        moment.noise,
+        width,
+    )
+
+
+def _moment(release: Release) -> Answer:
+    """Return the noisy second moment, or refuse a release that is made of something else."""
+    moment = release.answer("second moment")
+    if is_framed(release):
+        hint = "release.confidence has regions for means with a known covariance, and for covariances of 'coinpress'"
+        raise ReleaseError(f"release must hold one noisy second moment for intervals, got answers in rounds. Hint: {hint}.")
+    if moment is None and release.mechanism == "rescaled":
+        hint = "with too few rows for the budget nothing is asked, and nothing is known; spend more"
+        raise ReleaseError(f"release must hold a noisy second moment for intervals, got none. Hint: {hint}.")
+    if moment is None:
+        hint = "mechanism='wishart' or 'gaussian' has noise of a known size on every entry"
+        raise ReleaseError(f"release must hold a noisy second moment for intervals, got {release.mechanism!r}. Hint: {hint}.")
+    if any(answer.statistic in APART for answer in release.answers):
+        hint = "mechanism='wishart' or 'gaussian' has noise of a known size on every entry"
+        raise ReleaseError(f"release must hold one noisy matrix for intervals, got values asked apart. Hint: {hint}.")
+    return moment
+
+
+def _scale(release: Release, moment: Answer) -> tuple[float, float]:
+    """Return the scale of `rescaled`, and the relative standard deviation of its noise given the matrix; else 1 and 0."""
+    chosen, overlap = release.answer("radius"), release.answer("overlap")
+    if release.mechanism != "rescaled" or overlap is None or chosen is None:
+        return 1.0, 0.0
+    noisy = noisy_moment(moment, release.d, release.n)[0]
+    raw = dataclasses.replace(release, postprocess="none").encoded_covariance
+    largest = np.unravel_index(np.abs(noisy).argmax(), noisy.shape)
+    scale = float(raw[largest] / noisy[largest] / release.clip_radius / release.clip_radius) if noisy[largest] else 1.0
+    values = denoised(moment, release.d, release.n, chosen)[0]
+    inner, outer = overlap.radii
+    deviation = math.sqrt(overlap.noise.spread().diagonal_variance) * 2.0**-overlap.unit_bits * (outer / inner) ** 2 / release.n
+    return scale, deviation * float(values[-1]) / float(values @ values) / scale
+
+
+def _count(release: Release) -> tuple[float, float]:
+    """Return the relative standard deviation of a noisy count, and 1/k of its law; zeros where n is public."""
+    count = release.answer("count")
+    if count is None:
+        return 0.0, 0.0
+    return math.sqrt(count.noise.spread().diagonal_variance) / release.n, _peaked_number(release, "count")
+
+
+def _peaked_number(release: Release, statistic: str) -> float:
+    answer = release.answer(statistic)
+    return 1.0 if answer is not None and isinstance(answer.noise, DiscreteLaplace) else 0.0
