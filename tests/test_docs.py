@@ -98,11 +98,13 @@ def test_every_attribute_of_a_release_is_in_the_reference() -> None:
         (dpcov.covariance, "covariance"),
         (dpcov.mean, "mean"),
         (dpcov.pca, "pca"),
+        (dpcov.ridge, "ridge"),
         (dpcov.convergence, "convergence"),
         (dpcov.compare, "compare"),
         (dpcov.PrivateCovariance, "PrivateCovariance"),
         (dpcov.PrivateMean, "PrivateMean"),
         (dpcov.PrivatePCA, "PrivatePCA"),
+        (dpcov.PrivateRidge, "PrivateRidge"),
     ],
 )
 def test_the_reference_has_the_signature(function: Callable[..., object], heading: str) -> None:

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from tests.mutation.mutants_coinpress import COINPRESS
 from tests.mutation.mutants_frames import PLANTED
+from tests.mutation.mutants_ridge import RIDGE_MUTANTS
 from tests.mutation.mutants_screened import SCREENED_MUTANTS
 from tests.mutation.mutants_subspaces import SUBSPACES
+from tests.mutation.mutants_uses import USES_MUTANTS
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ MUTANTS = {
         ),
         by=(
             "tests/audit/test_audit.py::test_replay_never_costs_more_than_was_charged",
-            "tests/calibration/test_calibrate.py",
+            "tests/calibration/test_calibrate.py::test_gaussian_variance_is_exact",
         ),
     ),
     "sensitivity wrong": mutant(
@@ -56,13 +58,16 @@ MUTANTS = {
         ),
         by=(
             "tests/audit/test_audit.py::test_replay_never_costs_more_than_was_charged",
-            "tests/laws/test_moments.py",
+            "tests/laws/test_moments.py::TestSensitivity::test_replacing_a_row_moves_no_further[second moment-2]",
         ),
     ),
     "clip after sum": mutant(
         ("statistics/grid.py", "shrunk(found.rows, found.norms, self.radius_squared)", "found.rows"),
         ("statistics/moments.py", "(z.T @ z).astype", "np.clip(z.T @ z, -len(z) * 2.0**32, len(z) * 2.0**32).astype"),
-        by=("tests/audit/test_audit.py::test_replay_of_wild_rows", "tests/laws/test_moments.py"),
+        by=(
+            "tests/audit/test_audit.py::test_replay_of_wild_rows",
+            "tests/laws/test_moments.py::test_sums_equal_those_of_python_integers",
+        ),
     ),
     "NaN passes the clip": mutant(
         ("statistics/grid.py", "x = np.where(np.isfinite(x), x, 0.0)", "x = np.where(np.isinf(x), 0.0, x)"),
@@ -71,17 +76,20 @@ MUTANTS = {
             "out[~(squared_norms(out) <= radius_squared)]",
             "out[squared_norms(out) > radius_squared]",
         ),
-        by=("tests/audit/test_audit.py::test_replay_of_wild_rows", "tests/laws/test_grid.py"),
+        by=(
+            "tests/audit/test_audit.py::test_replay_of_wild_rows",
+            "tests/laws/test_grid.py::test_any_floats_become_integers_inside_the_ball",
+        ),
     ),
     "infinity passes as the largest value": mutant(
         ("statistics/grid.py", "x = np.where(np.isfinite(x), x, 0.0)", "x = np.nan_to_num(x)"),
-        by="tests/laws/test_grid.py",
+        by="tests/laws/test_grid.py::test_rows_that_are_not_finite_lose_only_those_entries",
     ),
     "off-diagonal variance doubled": mutant(
         ("statistics/calibrated.py", "max(variance / part.weight, least)", "max(variance, least)"),
         by=(
             "tests/audit/test_audit.py::test_the_worst_neighbours_use_the_whole_budget",
-            "tests/scripted/test_gaussian.py",
+            "tests/scripted/test_gaussian.py::TestNoise::test_replace",
         ),
     ),
     "charge after the draw": mutant(
@@ -90,7 +98,7 @@ MUTANTS = {
             "        self._charge(budget)\n        drawn = self._draw(statistic, law)\n",
             "        drawn = self._draw(statistic, law)\n        self._charge(budget)\n",
         ),
-        by="tests/scripted/test_curator.py",
+        by="tests/scripted/test_curator.py::TestOrder::test_a_failed_draw_has_been_charged",
     ),
     "charge before the read": mutant(
         (
@@ -98,7 +106,7 @@ MUTANTS = {
             "        exact = self._read(statistic)\n        self._charge(budget)\n",
             "        self._charge(budget)\n        exact = self._read(statistic)\n",
         ),
-        by="tests/scripted/test_curator.py",
+        by="tests/scripted/test_curator.py::TestOrder::test_a_failed_read_costs_nothing",
     ),
     "float noise": mutant(
         (
@@ -114,7 +122,7 @@ MUTANTS = {
     ),
     "zero drawn twice": mutant(
         ("privacy/discrete.py", "        accepted &= ~(negative & (magnitude == 0))\n", ""),
-        by="tests/distribution/test_discrete.py",
+        by="tests/distribution/test_discrete.py::test_laplace_has_its_law",
     ),
     "acceptance without the low bits": mutant(
         ("privacy/discrete.py", "low * inverse + distance", "distance"),
@@ -130,11 +138,11 @@ MUTANTS = {
             "out[~(squared_norms(out) <= radius_squared)]",
             "out[squared_norms(out) > radius_squared * 1.1]",
         ),
-        by="tests/laws/test_grid.py",
+        by="tests/laws/test_grid.py::test_shrink_zeroes_a_row_that_still_breaks_the_bound",
     ),
     "overspending allowed": mutant(
         ("account.py", "if not pays_for(self.budget, charges):", "if False:"),
-        by="tests/scripted/test_curator.py",
+        by="tests/scripted/test_curator.py::TestRefusedBeforeReading::test_more_than_is_left",
     ),
     "true n under add-remove": mutant(
         (
@@ -150,25 +158,25 @@ MUTANTS = {
     ),
     "rho rounded up": mutant(
         ("privacy/budget.py", "rho * (1 - ROUNDING)", "rho * (1 + ROUNDING)"),
-        by="tests/calibration/test_budget.py",
+        by="tests/calibration/test_budget.py::test_rho_errs_downwards_and_hardly",
     ),
     "one Wishart only": mutant(
         ("privacy/matrix.py", "plus @ plus.T - minus @ minus.T", "plus @ plus.T"),
         by=(
             "tests/distribution/test_matrix.py::TestWishart::test_one_column_is_laplace",
-            "tests/audit/test_pure_audit.py",
+            "tests/audit/test_pure_audit.py::test_black_box_stays_under_the_promise[wishart-replace]",
         ),
     ),
     "Wishart scale halved": mutant(
         ("privacy/matrix.py", "        Fraction(nuclear, 2),\n", "        Fraction(nuclear, 4),\n"),
         by=(
-            "tests/calibration/test_calibrated.py",
-            "tests/audit/test_pure_audit.py",
+            "tests/calibration/test_calibrated.py::TestLaws::test_wishart_and_frobenius",
+            "tests/audit/test_pure_audit.py::TestReplay::test_no_pair_costs_more_than_was_charged",
         ),
     ),
     "d degrees of freedom": mutant(
         ("privacy/matrix.py", "shape = (2, self.d, self.d + 1)", "shape = (2, self.d, self.d)"),
-        by="tests/distribution/test_matrix.py",
+        by="tests/distribution/test_matrix.py::TestWishart::test_one_column_is_laplace",
     ),
     "noise rounded alone": mutant(
         ("curator.py", "law.settle(exact + drawn)", "exact + law.settle(drawn)"),
@@ -188,15 +196,18 @@ MUTANTS = {
             "ADD_REMOVE: add_remove}[neighbors] * self",
             "ADD_REMOVE: add_remove}[neighbors] * 19 / 20 * self",
         ),
-        by="tests/calibration/test_calibrated.py",
+        by="tests/calibration/test_calibrated.py::TestLaws::test_laplace",
     ),
     "delta not lowered": mutant(
         ("statistics/calibrated.py", "budget.delta - Fraction(gap * 1.01)", "budget.delta + Fraction(gap * 1.01)"),
-        by="tests/calibration/test_calibrated.py",
+        by="tests/calibration/test_calibrated.py::TestDiscreteUnderApproximateDP::test_the_true_delta_of_a_count[0.0005-0.0001]",
     ),
     "centred rows in the whole ball": mutant(
         ("statistics/grid.py", "return self.one**2 - self.constant**2", "return self.one**2"),
-        by=("tests/audit/test_centring.py", "tests/laws/test_centring.py"),
+        by=(
+            "tests/audit/test_centring.py::test_one_question_never_costs_more_than_was_charged",
+            "tests/laws/test_centring.py::test_any_floats_keep_the_constant_and_stay_in_the_ball",
+        ),
     ),
     "a constant that depends on the row": mutant(
         (
@@ -208,7 +219,10 @@ MUTANTS = {
     ),
     "columnar norms leave a column out": mutant(
         ("statistics/grid.py", 'np.einsum("ij,ij->i", x, x)', 'np.einsum("ij,ij->i", x[:, 1:], x[:, 1:])'),
-        by=("tests/laws/test_grid.py", "tests/sources/test_same_integers.py"),
+        by=(
+            "tests/laws/test_grid.py::test_scratch_rows_give_the_same_integers",
+            "tests/sources/test_same_integers.py::test_without_a_schema_every_container_of_numbers_is_its_array",
+        ),
     ),
     "n of centred rows from the data": mutant(
         ("curator.py", "self._noisy_n = corner_count(int(moment.integers[0]), self.grid)", "self._noisy_n = self._source.n"),
@@ -216,15 +230,15 @@ MUTANTS = {
     ),
     "missing numbers count as zero": mutant(
         ("sources/arrow.py", "np.copyto(row, column.midpoint, where", "np.copyto(row, 0.0, where"),
-        by="tests/sources/test_noise_off.py",
+        by="tests/sources/test_noise_off.py::TestPandas::test_mean_and_covariance",
     ),
     "weights not normalised": mutant(
         ("schema.py", "total = math.hypot(*(column.weight for column in self.used.values()))", "total = 1.0"),
-        by="tests/laws/test_schema.py",
+        by="tests/laws/test_schema.py::test_any_cells_become_rows_of_norm_at_most_one",
     ),
     "offset forgotten on the way back": mutant(
         ("release.py", "mean = self.offsets + self.units * unit * encoded", "mean = self.units * unit * encoded"),
-        by="tests/sources/test_noise_off.py",
+        by="tests/sources/test_noise_off.py::TestPandas::test_mean_and_covariance",
     ),
     "a blank cell deletes its row": mutant(
         ("sources/files.py", "ignore_empty_lines=len(columns) == 0 or len(self.names) > 1,", "ignore_empty_lines=True,"),
@@ -232,7 +246,7 @@ MUTANTS = {
     ),
     "a second reading of nothing": mutant(
         ("sources/arrow.py", "if self._n not in (None, counted):", "if False:"),
-        by="tests/refusals/test_tables.py",
+        by="tests/refusals/test_tables.py::test_a_stream_answers_one_question",
     ),
     "exceptions keep the cells": mutant(
         ("sources/tables.py", "        error.__context__ = None\n", "        pass\n"),
@@ -247,7 +261,7 @@ MUTANTS = {
         by=(
             "tests/calibration/test_directions.py::TestConcentration::test_pure",
             "tests/calibration/test_directions.py::TestConcentration::test_zcdp",
-            "tests/audit/test_directions.py::TestReplay",
+            "tests/audit/test_directions.py::TestReplay::test_no_pair_costs_more_than_was_charged",
             "tests/audit/test_directions.py::test_black_box",
         ),
     ),
@@ -290,7 +304,10 @@ MUTANTS = {
             "Fraction({REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * 2**VALUE_BITS)",
             "Fraction(2**VALUE_BITS)",
         ),
-        by=("tests/laws/test_spectral.py::TestSensitivities", "tests/audit/test_directions.py::test_values_use_their_budget"),
+        by=(
+            "tests/laws/test_spectral.py::TestSensitivities::test_rows_of_every_kind",
+            "tests/audit/test_directions.py::test_values_use_their_budget",
+        ),
     ),
     "quotients with the sensitivity of a diagonal": mutant(
         (
@@ -404,15 +421,15 @@ MUTANTS = {
     ),
     "what clipping leaves counted as taken": mutant(
         ("statistics/annulus.py", " - radius * shrinkage", ""),
-        by="tests/laws/test_annulus.py::TestWhole",
+        by="tests/laws/test_annulus.py::TestWhole::test_the_two_make_the_whole",
     ),
     "the overlap moves by half": mutant(
         ("statistics/overlap.py", "return reach * (1 + Fraction", "return reach / 2 * (1 + Fraction"),
-        by="tests/laws/test_overlap.py::TestSensitivity",
+        by="tests/laws/test_overlap.py::TestSensitivity::test_the_longest_rows_along_it_move_it_as_far",
     ),
     "the overlap with the noise of the whole ball": mutant(
         ("statistics/overlap.py", "self.reach * Fraction(2**VALUE_BITS)", "Fraction(2**VALUE_BITS)"),
-        by="tests/laws/test_overlap.py::TestSensitivity",
+        by="tests/laws/test_overlap.py::TestSensitivity::test_the_longest_rows_along_it_move_it_as_far",
     ),
     "one bin moves where a row is replaced": mutant(
         (
@@ -420,7 +437,7 @@ MUTANTS = {
             "        return {REPLACE: 2, ADD_REMOVE: 1}[neighbors]\n",
             "        return {REPLACE: 1, ADD_REMOVE: 1}[neighbors]\n",
         ),
-        by="tests/laws/test_norms.py",
+        by="tests/laws/test_norms.py::TestNeighbours::test_a_replaced_row_leaves_one_bin_for_another",
     ),
     "charge after the choice": mutant(
         (
@@ -464,7 +481,10 @@ MUTANTS = {
             "batched((norms > self.radius_squared) | far)",
             "batched((norms > 4 * self.radius_squared) | far)",
         ),
-        by=("tests/laws/test_grid.py", "tests/audit/test_audit.py::test_replay_of_wild_rows"),
+        by=(
+            "tests/laws/test_grid.py::test_any_floats_become_integers_inside_the_ball",
+            "tests/audit/test_audit.py::test_replay_of_wild_rows",
+        ),
     ),
     "a public radius that is ignored": mutant(
         ("mechanisms/additive.py", "1.0 if isinstance(where, str) else where / curator.grid.row_norm", "1.0"),
@@ -489,3 +509,4 @@ MUTANTS = {
 }
 
 MUTANTS |= {name: mutant(*edits, by=by) for name, (edits, by) in (PLANTED | COINPRESS | SCREENED_MUTANTS | SUBSPACES).items()}
+MUTANTS |= {name: mutant(*edits, by=by) for name, (edits, by) in (RIDGE_MUTANTS | USES_MUTANTS).items()}

@@ -253,7 +253,7 @@ SUBSPACES: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (SCRIPTED + "TestUnits::test_encoded_in_transform_and_out_in_its_inverse", ESTIMATOR + "test_schema_with_categories"),
     ),
     "a mean that is not taken off": (
-        [("estimators/pca.py", "(kept - self._centre) @", "kept @")],
+        [("uses/prediction.py", "(kept - self._centre) @", "kept @")],
         (ESTIMATOR + "test_transform_and_its_inverse",),
     ),
     "a replay that takes any concentration": (
