@@ -52,11 +52,10 @@ def shell(script: str, folder: Path) -> str:
 
 
 def run_page(folder: Path) -> str:
-    """Run the page in a folder that holds adult.csv and return what its Python prints."""
-    for block in blocks("sh"):
-        shell(block, folder)
+    """Run the page in a folder that holds adult.csv and return what its commands and its Python print."""
+    printed = [shell(block, folder) for block in blocks("sh")]
     (folder / "page.py").write_text("\n".join(blocks("python adult")), encoding="utf-8")
-    return shell("python page.py", folder)
+    return "".join([*printed, shell("python page.py", folder)])
 
 
 @pytest.fixture
@@ -83,7 +82,11 @@ def test_the_page_runs_on_made_up_rows(checkout: Path) -> None:
     printed = run_page(checkout)
     assert "1-DP" in printed
     assert "PureDP(epsilon=2.5)" in printed
-    assert (checkout / "adult-release.png").is_file()
+    for picture in ("adult-release", "adult-pca", "income", "adult-correlation"):
+        assert (checkout / f"{picture}.png").is_file()
+    assert len(pd.read_csv(checkout / "predicted.csv")) == 3000
+    assert pd.read_csv(checkout / "synthetic.csv").shape == (1000, len(SCHEMA.used))
+    assert printed.count("| all other columns |") == 10
     assert not dpcov.load(checkout / "adult-release.json").seeded
 
 
@@ -108,7 +111,9 @@ def test_the_page_runs_on_adult_and_means_are_within_two_percent(checkout: Path)
     printed = run_page(checkout)
     shown = re.findall(r"^\| \S+ \| [0-9.]+ \| [0-9.]+ \| [0-9.]+ \|$", PAGE, flags=re.MULTILINE)
     assert len(shown) == len(NUMERIC)
-    for line in shown:
+    regressions = re.findall(r"^\| .+ \| .*\| 0\.[0-9]{3} \| [01]\.[0-9]{3} \|$", PAGE, flags=re.MULTILINE)
+    assert len(regressions) == 21
+    for line in [*shown, *regressions]:
         assert line in printed.splitlines(), "the page's table is no longer what its code prints"
 
     release, table = dpcov.load(checkout / "adult-release.json"), pd.read_csv(checkout / "adult.csv")

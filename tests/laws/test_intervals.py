@@ -392,6 +392,16 @@ def test_any_units_and_empty_data_give_numbers(radius: float, center: bool, alph
                     assert not np.isnan(part.standard_error).any()
 
 
+@pytest.mark.parametrize("center", [False, True])
+def test_features_come_in_any_order_and_number(center: bool) -> None:
+    release = released("laplace", rows(5000, 4), center=center)
+    one, other = (coefficient_intervals(release, 1, places, 0.05) for places in ((0, 3), (3, 0)))
+    assert one.coefficients.lower == pytest.approx(other.coefficients.lower[::-1], rel=1e-9)
+    encoded = dataclasses.replace(release, postprocess="none").encoded_covariance
+    weights = np.linalg.solve(encoded[np.ix_([0, 3], [0, 3])] + 0.05 * np.eye(2), encoded[[0, 3], 1])
+    assert one.encoded.estimate == pytest.approx(weights, rel=0.05)
+
+
 def test_a_system_that_noise_could_make_singular_has_wide_intervals() -> None:
     """They hold for features with hardly any variance and large coefficients, where the linear ones would not."""
     x = rows()
