@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +22,7 @@ from scipy import integrate, stats
 import dpcov
 from dpcov import Categorical, Numeric, ParameterError, Release, ReleaseError, Schema
 from dpcov.estimate import denoised, noisy_moment
+from dpcov.uses import tails
 from dpcov.uses.coefficient_intervals import CoefficientIntervals, coefficient_intervals
 from dpcov.uses.intervals import Interval, intervals
 from dpcov.uses.tails import peaks, quantile
@@ -199,7 +199,8 @@ def test_errors_are_those_of_derivatives(noise: str, center: bool, neighbors: st
     assert error == pytest.approx(np.sqrt(variance)[: len(error)], rel=0.003)
     if neighbors == "replace":
         raw = estimates(release)[: len(error)]
-        assert raw - estimate == pytest.approx(bias[: len(error)], rel=0.05, abs=1e-9 * float(np.abs(raw).max()))
+        gap = raw - estimate - bias[: len(error)]
+        assert (np.abs(gap) <= 0.05 * np.abs(bias[: len(error)]) + 1e-9 * np.abs(raw)).all()
         assert (np.abs(bias[6:8]) > 1e-9 * np.abs(raw[6:8])).all()  # or nothing was compared
 
 
@@ -478,15 +479,15 @@ def test_intervals_are_read_only_and_nested() -> None:
     assert "noise" in intervals(release).about
 
 
-def test_a_thousand_columns_are_quick() -> None:
-    """Well under a second on any machine of today; ten are allowed for one that is busy."""
+def test_a_thousand_columns_are_served() -> None:
+    """A million entries share a few quantiles: they are not computed one by one."""
     from dpcov.testing import ScriptedCurator
 
     curator = ScriptedCurator([np.eye(1001) / 8], n=10**6, d=1000, budget=dpcov.ZCDP(1), center=True)
     release = dpcov.MECHANISMS["covariance"]["gaussian"](curator, dpcov.ZCDP(1))
-    start = time.perf_counter()
+    before = tails._quantile.cache_info().misses
     assert intervals(release).entries.lower.shape == (1000, 1000)
-    assert time.perf_counter() - start < 10
+    assert tails._quantile.cache_info().misses - before <= 50
 
 
 @pytest.mark.parametrize("level", [0, 1, 0.0, 1.0, -0.5, 2, math.nan, math.inf, True, "0.95", None, [0.5]])

@@ -9,6 +9,8 @@ LEMMA, SELECTION, PREDICTION = "uses/lemma.py", "uses/selection.py", "uses/predi
 LAWS, RULE, REFUSED = "tests/laws/test_ridge.py::", "tests/laws/test_penalty.py::", "tests/refusals/test_ridge.py::"
 RANDOM = LAWS + "test_it_is_scikit_learns_for_random_schemas_subsets_and_penalties"
 PLAIN = LAWS + "test_without_a_schema_units_are_the_users"
+INTERVALS, COEFFICIENTS, LIMITS = "uses/intervals.py", "uses/coefficient_intervals.py", "tests/laws/test_intervals.py::"
+DERIVATIVES = LIMITS + "test_errors_are_those_of_derivatives"
 MEAN = RULE + "TestNoiseLevel::test_the_noise_of_the_mean_counts"
 EQUAL = RULE + "test_the_residual_is_what_noise_explains"
 
@@ -106,5 +108,51 @@ USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "a bound that trusts the noisy eigenvalue": (
         [(LEMMA, "float(np.linalg.eigvalsh(system)[0]) - error, 0.0)", "float(np.linalg.eigvalsh(system)[0]), 0.0)")],
         (RULE + "TestLemma::test_it_is_the_lemmas_for_raw_coefficients",),
+    ),
+    "entries without the noise of the mean": (
+        [(INTERVALS, "*_by_mean(raw, raw.mean[:, None], raw.mean[None, :]))", ")")],
+        (DERIVATIVES + "[gaussian-True-replace]",),
+    ),
+    "a diagonal with the noise of the others": (
+        [
+            (
+                INTERVALS,
+                "raw.combined((raw.diagonal, on), *_by_mean(raw, 2 * raw.mean",
+                "raw.combined((raw.off, on), *_by_mean(raw, 2 * raw.mean",
+            )
+        ],
+        (DERIVATIVES + "[gaussian-False-replace]",),
+    ),
+    "Laplace noise with normal tails": (
+        [("uses/tails.py", "        return 1.0, 1.0\n", "        return 0.0, 0.0\n")],
+        (LIMITS + "test_the_laws_have_these_tails[laplace]",),
+    ),
+    "Wishart noise with tails of half the freedom": (
+        [("uses/tails.py", "return 2 / (width + 1), 1 / (width + 1)", "return 4 / (width + 1), 2 / (width + 1)")],
+        (LIMITS + "test_kurtosis_is_that_of_the_noise[7]",),
+    ),
+    "a noisy count that is taken for the rows": (
+        [("uses/raw.py", "count, peaked = _count(release)", "count, peaked = 0.0, 0.0")],
+        (DERIVATIVES + "[gaussian-False-add-remove]",),
+    ),
+    "coefficients with the noise of the target alone": (
+        [(COEFFICIENTS, "u = np.append(corrected, -1.0)", "u = np.append(0 * corrected, -1.0)")],
+        (DERIVATIVES + "[gaussian-False-replace]",),
+    ),
+    "coefficients that keep their bias": (
+        [(COEFFICIENTS, "corrected = weights - lifted @ bias", "corrected = weights")],
+        (DERIVATIVES + "[gaussian-False-replace]",),
+    ),
+    "eigenvalues that keep what noise adds": (
+        [(INTERVALS, "values - np.where(apart, shift, 0.0)", "values")],
+        (LIMITS + "test_eigenvalues_are_corrected_by_derivatives[False]",),
+    ),
+    "levels that noise alone makes vary": (
+        [("uses/correlation.py", "variances[block] = np.maximum(variances[block], known)", "pass")],
+        ("tests/laws/test_correlation.py::test_shares_sharpen_correlations",),
+    ),
+    "synthetic shares that projection moves": (
+        [("uses/synthetic.py", "SHIFTS = 20", "SHIFTS = 0")],
+        ("tests/laws/test_synthetic.py::test_impossible_conditional_means_do_not_move_shares",),
     ),
 }
