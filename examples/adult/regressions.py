@@ -3,7 +3,7 @@
 python examples/adult/regressions.py adult.csv adult-release.json
 
 The release is all that the private models know. The table is public, so that their errors can be measured here; with a table of
-your own you would not have them. An error is the mean squared error divided by the target's variance: predicting the mean has 1.
+your own you would not have them. An error is the mean squared error over the target's variance: predicting the mean has 1.
 """
 
 from __future__ import annotations

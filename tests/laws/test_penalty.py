@@ -273,11 +273,13 @@ class TestLemma:
         others = [0, 2, 3, 4, 5]
         moment = DATA.T @ DATA / len(DATA)
         w = np.linalg.solve(moment[np.ix_(others, others)] + 0.01 * np.eye(5), moment[others, 1])
-        held = 0
+        held, inside = 0, 0
         for seed in range(100):
             model = dpcov.ridge(DATA, budget, "x1", alpha=0.01, row_norm=1, seed=seed).ridge()
             held += int(np.linalg.norm(model.coefficients - w) <= model.bound())
+            inside += int(model.interval(0.8).coefficients.contains(w).sum())
         assert held >= 76
+        assert 354 <= inside <= 441  # of 500 at 80 %: a binomial count leaves this range less often than 1e-6
         assert model.bound(0.5) < model.bound(0.99)
 
     @pytest.mark.parametrize("level", [0, 1, -0.5, 2, math.nan, True, "0.95", None])

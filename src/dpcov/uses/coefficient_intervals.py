@@ -22,6 +22,7 @@ from dpcov.errors import check_real
 from dpcov.release import Release
 from dpcov.uses.intervals import Interval, checked_level, interval
 from dpcov.uses.raw import ONE_DEVIATION, RawMoment, raw_moment
+from dpcov.uses.tails import peaks, quantile
 
 Floats = NDArray[np.float64]
 
@@ -161,6 +162,8 @@ def coefficient_intervals(
     """
     level = checked_level(level)
     penalty = check_real("alpha", alpha, "0 or more, and finite", 0.0, 1e300, "0 is least squares")
+    if release.kind == "ridge":
+        return _of_coefficients(release, target_place, list(places), level)
     raw, radius, x = raw_moment(release).of([*places, target_place]), release.clip_radius, list(places)
     with np.errstate(all="ignore"):
         system = _System(raw, list(range(len(x))), len(x), min(penalty / radius / radius, 1e300), release.center)
@@ -173,15 +176,31 @@ def coefficient_intervals(
         encoded = interval(estimate[: len(x)], half[: len(x)], error[: len(x)], level)
         if not clear:
             encoded = _within(encoded, system.longest(raw.norms(level)[0]))
-        back = units[target_place] / units[x]
-        bounds = encoded.estimate * back, encoded.lower * back, encoded.upper * back
-        coefficients = Interval(*bounds, encoded.standard_error * back, level)
+        coefficients = _in_units(encoded, units[target_place] / units[x])
     if not release.center:
         return CoefficientIntervals(coefficients, None, encoded, clear)
     own, width, deviation = (np.asarray(part[-1]) for part in (estimate, half, error))
     unit, origin = np.asarray(units[target_place]), float(offsets[target_place])
     intercept = interval(own, width, deviation, level, unit, offsets=origin)
     return CoefficientIntervals(coefficients, intercept, encoded, clear)
+
+
+def _of_coefficients(release: Release, target_place: int, x: list[int], level: float) -> CoefficientIntervals:
+    """Return intervals for coefficients that were released themselves: their noise is their only error."""
+    answer = release.answer("solution")
+    assert answer is not None
+    step, law = 2.0**-answer.unit_bits, answer.noise
+    deviation = np.full(len(x), math.sqrt(law.spread().diagonal_variance) * step)
+    half = quantile(np.array(peaks(law, 1)[0]), level) * deviation + step / 2
+    encoded = interval(answer.values.copy(), half, deviation, level)
+    with np.errstate(all="ignore"):
+        return CoefficientIntervals(_in_units(encoded, release.units[target_place] / release.units[x]), None, encoded, True)
+
+
+def _in_units(encoded: Interval, back: Floats) -> Interval:
+    """Return intervals for encoded coefficients in the user's units."""
+    bounds = encoded.estimate * back, encoded.lower * back, encoded.upper * back
+    return Interval(*bounds, encoded.standard_error * back, encoded.level)
 
 
 def _within(found: Interval, longest: float) -> Interval:
