@@ -140,7 +140,7 @@ USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (DERIVATIVES + "[gaussian-False-replace]",),
     ),
     "coefficients that keep their bias": (
-        [(COEFFICIENTS, "corrected = weights - lifted @ bias", "corrected = weights")],
+        [(COEFFICIENTS, "corrected = weights - lifted @ (seeming @ weights)", "corrected = weights")],
         (DERIVATIVES + "[gaussian-False-replace]",),
     ),
     "eigenvalues that keep what noise adds": (

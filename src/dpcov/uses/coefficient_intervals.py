@@ -101,8 +101,9 @@ class _System:
         raw, variances, own = self.raw, self._variances(), lifted.diagonal()
         mixed = variances[:-1, :-1].copy()
         np.fill_diagonal(mixed, 0.0)
-        bias = (variances[:-1, :-1] @ own) * weights + (mixed * lifted) @ weights  # E[K A⁻¹ K]ω
-        corrected = weights - lifted @ bias
+        seeming = np.diag(variances[:-1, :-1] @ own) + mixed * lifted  # E[K A⁻¹ K]
+        corrected = weights - lifted @ (seeming @ weights)
+        rows = rows - rows @ seeming @ lifted  # what takes off the bias takes off noise, too
         u = np.append(corrected, -1.0)
         size = np.maximum(np.abs(rows).max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
         c = np.hstack([rows / size, np.zeros((len(rows), 1))])

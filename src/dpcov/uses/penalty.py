@@ -5,7 +5,7 @@ normal equations are left with the residual c − C_xx w = αw. With u = (−w, 
 L² = E‖[Eu]_x‖²; a smaller residual fits the noise. The rule takes the largest α whose residual noise explains, measured half
 by its norm (Morozov's discrepancy principle) and half by its product with c (the positive part of James and Stein):
 
-.. math:: ‖αw‖·\sqrt{αw·c} ≤ (τL)^2, \qquad τ = 1.2
+.. math:: ‖αw‖·\sqrt{αw·c} ≤ (τL)^2, \qquad τ = 1.3
 
 and w = 0 where c itself is no larger than its noise. With C₊ = Q diag(q) Qᵀ over features and target, u is a column of
 (C₊ + α)⁻¹, divided by its diagonal entry: all α come from one decomposition, which targets share.
@@ -24,7 +24,7 @@ from dpcov.uses.noise_level import Eigenbasis, NoiseLevel, noise_level
 
 Floats = NDArray[np.float64]
 
-CAUTION = 1.2  # τ
+CAUTION = 1.3  # τ
 LEAST, MOST = -40, 10  # powers of two, times the largest eigenvalue, between which a penalty is looked for
 NOTHING = 2.0**40  # times the largest eigenvalue: a penalty that leaves nothing of the coefficients
 
