@@ -96,7 +96,7 @@ class Uses:
     def sample(self, m: int, *, seed: int | None = None) -> Any:
         """Return m synthetic rows: a pyarrow table within the schema, or without one an array.
 
-        They are drawn from a Gaussian with the released moments, and know nothing else of the data. The seed only repeats them.
+        They have about the released moments, and know nothing else of the data: docs/synthetic.md. The seed only repeats them.
         """
         from dpcov.uses.synthetic import synthetic
 
