@@ -21,7 +21,7 @@ import pytest
 import dpcov
 from dpcov import ZCDP, ApproxDP, Categorical, Numeric, PureDP, Schema
 from dpcov.curator import Curator
-from dpcov.errors import BudgetError, ParameterError, ReleaseError
+from dpcov.errors import BudgetError, EngineError, ParameterError, ReleaseError
 from dpcov.mechanisms import MECHANISMS
 from dpcov.privacy.bits import SeededBits
 from dpcov.privacy.budget import Budget
@@ -130,6 +130,26 @@ class TestBeforeCharging:
             MECHANISMS["ridge"]["output-perturbation"](curator, budget, target=0, alpha=0.1)
         assert (curator.spent, curator._charged) == ((), [])
 
+    def test_a_blas_that_fails(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It cannot, for these matrices; if it did, nothing would be spent, and no row told."""
+
+        def failing(matrix: Any) -> Any:
+            raise np.linalg.LinAlgError(f"not positive definite: {matrix}")
+
+        monkeypatch.setattr(np.linalg, "cholesky", failing)
+        curator = Curator(ArraySource(ROWS), Grid(1.0), PureDP(1), "replace", SeededBits(0))
+        with pytest.raises(EngineError, match=r"^a positive definite system must have a factor, and had none\. Hint: "):
+            MECHANISMS["ridge"]["output-perturbation"](curator, PureDP(1), target=0, alpha=0.1)
+        assert (curator.spent, curator._charged) == ((), [])
+
+    def test_a_file_is_read_for_its_rows(self, tmp_path: Path) -> None:
+        """n of a CSV file is known after a reading: the same release as from the array, but for what text loses."""
+        path = tmp_path / "rows.csv"
+        pd.DataFrame(ROWS, columns=["x0", "x1", "x2"]).to_csv(path, index=False)
+        found = [dpcov.ridge(data, PureDP(1), "x1", alpha=0.1, row_norm=1, seed=0) for data in (path, ROWS)]
+        assert found[0].n == 3000
+        assert np.array_equal(found[0].ridge().coefficients, found[1].ridge().coefficients)
+
     def test_overspending(self) -> None:
         curator = Curator(ArraySource(ROWS), Grid(1.0), PureDP(1), "replace", SeededBits(0))
         with pytest.raises(BudgetError, match="budget must fit"):
@@ -214,6 +234,14 @@ def test_no_data_are_an_obstacle(data: str) -> None:
             release = dpcov.ridge(DEGENERATE[data], budget, 0, alpha=alpha, row_norm=1, seed=9202)
             assert np.isfinite(release.ridge().coefficients).all()
             assert parse(sealed(record_of(release))).ridge().coefficients.tolist() == release.ridge().coefficients.tolist()
+
+
+def test_a_forged_target_that_is_a_level() -> None:
+    release = dpcov.ridge(TABLE, ZCDP("0.5"), "age", alpha=0.1, schema=SCHEMA, seed=0)
+    record = record_of(release)
+    record["options"]["target"] = 1
+    with pytest.raises(ReleaseError, match="a regression of a level"):
+        parse(sealed(record))
 
 
 def record_of(release: dpcov.Release) -> Record:
