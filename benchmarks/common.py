@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
-from collections.abc import Mapping, Sequence
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,6 +49,16 @@ def error(rows: Rows, truth: NDArray[np.float64], budget: Budget, runs: int, row
 def plain(budget: Budget) -> str:
     """Return the mechanism that adds noise to the second moment and does nothing else to the rows, by the notion."""
     return "wishart" if isinstance(budget, dpcov.PureDP) else "gaussian"
+
+
+def run(parser: argparse.ArgumentParser, what: str, parts: Mapping[str, Callable[[], None]]) -> None:
+    """Run one part by its name, or all of them, and say how long each took."""
+    if what not in ("all", *parts):
+        parser.error(f"what must be one of all, {', '.join(parts)}, pictures")
+    for name in parts if what == "all" else [what]:
+        start = time.perf_counter()
+        parts[name]()
+        print(f"{name}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
 
 
 def write(name: str, records: Sequence[Mapping[str, object]]) -> None:

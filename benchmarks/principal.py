@@ -11,7 +11,6 @@ Data sets are read from copies in ``--data DIR``; ``--only NAME`` takes one of t
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -26,7 +25,7 @@ from threadpoolctl import threadpool_limits
 import dpcov
 from benchmarks import principal_figures, principal_limits
 from benchmarks.coinpress_runs import table
-from benchmarks.common import Mean, write
+from benchmarks.common import Mean, run, write
 from benchmarks.principal_data import SETS, Floats, at_hand, second_moment, subset
 from benchmarks.principal_runs import BEST, EPSILON, LINES, SWEEPS, captured, cells, compare, read, records_of, subspace
 from benchmarks.speed import cpu_seconds
@@ -140,12 +139,7 @@ def main() -> None:
     if options.what == "pictures":
         principal_figures.pictures(options.path)
         return
-    if options.what not in ("all", *parts):
-        parser.error(f"what must be one of all, {', '.join(parts)}, pictures")
-    for name in parts if options.what == "all" else [options.what]:
-        start = time.perf_counter()
-        parts[name]()
-        print(f"{name}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+    run(parser, options.what, parts)
 
 
 if __name__ == "__main__":

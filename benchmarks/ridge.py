@@ -11,7 +11,6 @@ Data sets are read from copies in ``--data DIR``. Run number s has seed=s; ``--r
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -26,7 +25,7 @@ from threadpoolctl import threadpool_limits
 import dpcov
 from benchmarks import ridge_coverage, ridge_figures
 from benchmarks.coinpress_runs import table
-from benchmarks.common import Mean, write
+from benchmarks.common import Mean, run, write
 from benchmarks.datasets import available
 from benchmarks.ridge_runs import Floats, Truth, cell, errors, mean_over, model_error, others, show
 from benchmarks.speed import cpu_seconds
@@ -235,12 +234,7 @@ def main() -> None:
     if options.what == "pictures":
         ridge_figures.pictures(options.path)
         return
-    if options.what not in ("all", *parts):
-        parser.error(f"what must be one of all, {', '.join(parts)}, pictures")
-    for name in parts if options.what == "all" else [options.what]:
-        start = time.perf_counter()
-        parts[name]()
-        print(f"{name}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+    run(parser, options.what, parts)
 
 
 if __name__ == "__main__":

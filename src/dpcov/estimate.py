@@ -144,20 +144,26 @@ def _rescaled(release: Released, moment: Answer | None) -> Floats:
     """Multiply the matrix of clipped rows, denoised unless it is wanted raw, by the scale that clipping took from it."""
     if moment is None:  # too few rows for the budget: nothing was asked
         return np.zeros((release.d, release.d))
-    chosen, overlap = release.answer("radius"), release.answer("overlap")
+    chosen = release.answer("radius")
     assert chosen is not None
     eigenvalues, vectors = denoised(moment, release.d, release.n, chosen)
-    scale = 1.0
-    if overlap is not None and eigenvalues[-1] > 0:
-        inner, outer = overlap.radii
-        reach = (outer / inner) ** 2
-        lost = min(max(float(overlap.values[0]) * reach / release.n, 0.0), reach - 1)
-        scale = 1 + lost * float(eigenvalues[-1]) / float(eigenvalues @ eigenvalues)  # least squares
-        possible = (release.row_norm / release.clip_radius) ** 2  # no row is longer than row_norm
-        scale = min(scale, possible / float(eigenvalues.sum()))
+    scale = scale_given_back(release, eigenvalues)
     if release.postprocess == "none":
         return noisy_moment(moment, release.d, release.n)[0] * scale
     return from_spectrum(eigenvalues * scale, vectors) if eigenvalues[-1] > 0 else np.zeros((release.d, release.d))
+
+
+def scale_given_back(release: Released, eigenvalues: Floats) -> float:
+    """Return by how much what clipping took stretches a denoised matrix with these eigenvalues; 1 where it was not asked."""
+    overlap = release.answer("overlap")
+    if overlap is None or eigenvalues[-1] <= 0:
+        return 1.0
+    inner, outer = overlap.radii
+    reach = (outer / inner) ** 2
+    lost = min(max(float(overlap.values[0]) * reach / release.n, 0.0), reach - 1)
+    scale = 1 + lost * float(eigenvalues[-1]) / float(eigenvalues @ eigenvalues)  # least squares
+    possible = (release.row_norm / release.clip_radius) ** 2  # no row is longer than row_norm
+    return min(scale, possible / float(eigenvalues.sum()))
 
 
 def moment_error(release: Released) -> float:

@@ -204,19 +204,20 @@ class Schema:
 
     def offsets(self, center: bool) -> Floats:
         """Return for each feature the value, in the user's units, that is encoded as 0."""
-        return np.repeat([offset for _, offset, _ in self.encodings(center)], self._widths())
+        return np.repeat([offset for _, offset, _ in self.encodings(center)], self.widths())
 
     def scales(self, center: bool) -> Floats:
         """Return for each feature how many user's units one encoded unit is."""
-        return np.repeat([scale for *_, scale in self.encodings(center)], self._widths())
+        return np.repeat([scale for *_, scale in self.encodings(center)], self.widths())
 
     def bounds(self) -> tuple[Floats, Floats]:
         """Return the least and the largest value of each feature, in the user's units."""
         pairs = [(c.lower, c.upper) if isinstance(c, Numeric) else (0.0, 1.0) for c in self.used.values()]
-        low, high = np.repeat(np.array(pairs), self._widths(), axis=0).T
+        low, high = np.repeat(np.array(pairs), self.widths(), axis=0).T
         return low, high
 
-    def _widths(self) -> list[int]:
+    def widths(self) -> list[int]:
+        """Return how many features each used column has: one, or one per level."""
         return [len(c.levels) if isinstance(c, Categorical) else 1 for c in self.used.values()]
 
     def __eq__(self, other: object) -> bool:

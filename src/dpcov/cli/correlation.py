@@ -32,7 +32,7 @@ def correlation(file: str, top: int, plot: str | None, as_json: bool) -> None:
 
     Nothing is spent, and no data are read. Of a release without --center they are cosines about 0.
     """
-    from dpcov.cli.files import checked_picture
+    from dpcov.cli.files import checked_picture, write_picture
     from dpcov.cli.kinds import check_covariance
     from dpcov.cli.pairs import largest_pairs
     from dpcov.release_file import load
@@ -44,9 +44,8 @@ def correlation(file: str, top: int, plot: str | None, as_json: bool) -> None:
     pairs, count = largest_pairs(release, matrix, top)
     if picture is not None:
         from dpcov.cli.correlation_picture import correlation_picture
-        from dpcov.paths import write_whole
 
-        write_whole(picture, correlation_picture(release, matrix), name="picture", hint="check the folder")
+        write_picture(picture, correlation_picture(release, matrix))
     if as_json:
         click.echo(_json_text(release, file, matrix, pairs))
         return
@@ -76,11 +75,10 @@ def _json_text(release: Release, file: str, matrix: Any, pairs: list[Pair]) -> s
 def _print(release: Release, pairs: list[Pair], count: int) -> None:
     """Print pairs for people."""
     from dpcov.cli.estimates import is_centred
-    from dpcov.cli.text import console
+    from dpcov.cli.text import console, print_promise
 
     out = console()
-    out.print(repr(release), style="bold", soft_wrap=True)
-    out.print(f"Privacy: {release.statement()}", soft_wrap=True)
+    print_promise(out, release)
     told = any(pair.noise == pair.noise for pair in pairs)  # NaN where the release does not tell
     out.print(_table(pairs, count, "correlation" if is_centred(release) else "cosine", noise=told))
     if not pairs:

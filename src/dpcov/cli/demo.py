@@ -39,7 +39,7 @@ def demo(output: str) -> None:
     from sklearn.datasets import load_wine
 
     from dpcov.api import covariance
-    from dpcov.paths import write_whole
+    from dpcov.cli.files import write_picture
     from dpcov.privacy.budget import ZCDP
     from dpcov.schema import Numeric, Schema
 
@@ -48,7 +48,7 @@ def demo(output: str) -> None:
     schema = Schema({name: Numeric(lower, upper) for name, (lower, upper) in BOUNDS.items()})
     release = covariance(rows, ZCDP(RHO), schema=schema, center=True)
     release.save(target)
-    write_whole(picture, _drawn(rows, release), name="picture", hint="check the folder")
+    write_picture(picture, _drawn(rows, release))
     _print(rows, release, output, str(picture))
 
 

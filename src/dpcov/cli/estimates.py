@@ -91,18 +91,11 @@ def promise(release: Release) -> dict[str, Any]:
 def facts(release: Release) -> dict[str, Any]:
     """Return what a machine wants to know of a release."""
     return {
-        "kind": release.kind,
-        "privacy": release.privacy.to_json(),
-        "statement": release.statement(),
+        **promise(release),
         "neighbors": release.neighbors,
-        "seeded": release.seeded,
-        "mechanism": release.mechanism,
         "requested": release.requested,
         "postprocess": release.postprocess,
         "options": dict(release.options),
-        "n": release.n,
-        "d": release.d,
-        "center": release.center,
         "clip_radius": None if is_framed(release) else release.clip_radius,
         "expected_error": known_error(release),
         "feature_names": list(release.feature_names),
@@ -114,10 +107,10 @@ def facts(release: Release) -> dict[str, Any]:
 def _estimates(release: Release) -> dict[str, Any]:
     """Return what is estimated: numbers for each feature, components, or a model."""
     if release.kind == "ridge":
+        from dpcov.cli.models import LEVEL, told
         from dpcov.cli.models import record as model_record
-        from dpcov.cli.models import told
 
-        return model_record(told(release, release.ridge(), 0.95))
+        return model_record(told(release, release.ridge(), LEVEL))
     if release.kind == "pca":
         return {**({"mean": release.mean.tolist()} if release.center else {}), **record(release.pca())}
     return {heading.replace(" ", "_"): numbers.tolist() for heading, numbers in columns(release).items()}

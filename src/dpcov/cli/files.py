@@ -45,3 +45,20 @@ def checked_picture(output: str, inputs: tuple[str, ...] = ()) -> Path:
     if not output.lower().endswith(".png"):
         raise ParameterError(f"picture must be a name that ends in .png, got {output!r}. Hint: release.png.")
     return checked_target(output, force=True, kept="", inputs=inputs)
+
+
+def checked_table(output: str, endings: tuple[str, ...], example: str, *, force: bool, inputs: tuple[str, ...]) -> Path:
+    """Return where a table can be written, by a name with one of these endings, or refuse it."""
+    from dpcov.errors import ParameterError
+
+    if not output.lower().endswith(endings):
+        known = " or ".join(endings)
+        raise ParameterError(f"output must be a name that ends in {known}, got {output!r}. Hint: {example}.")
+    return checked_target(output, force=force, kept="it may be wanted", inputs=inputs)
+
+
+def write_picture(path: Path, drawn: bytes) -> None:
+    """Write a picture where `checked_picture` said that it can be."""
+    from dpcov.paths import write_whole
+
+    write_whole(path, drawn, name="picture", hint="check the folder")

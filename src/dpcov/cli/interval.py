@@ -37,7 +37,7 @@ def interval(file: str, level: float, of: str | None, everything: bool, plot: st
     Nothing is spent, and no data are read: the law of the noise is public. Estimates here are raw ones, without denoising,
     as only their errors are known.
     """
-    from dpcov.cli.files import checked_picture
+    from dpcov.cli.files import checked_picture, write_picture
     from dpcov.cli.interval_lists import listed
     from dpcov.cli.kinds import check_covariance
     from dpcov.release_file import load
@@ -53,9 +53,8 @@ def interval(file: str, level: float, of: str | None, everything: bool, plot: st
     lists = listed(release, found, of)
     if picture is not None:
         from dpcov.cli.interval_picture import interval_picture
-        from dpcov.paths import write_whole
 
-        write_whole(picture, interval_picture(release, lists), name="picture", hint="check the folder")
+        write_picture(picture, interval_picture(release, lists))
     if as_json:
         click.echo(_json_text(release, file, found, lists))
         return
@@ -88,11 +87,10 @@ def _json_text(release: Release, file: str, found: Intervals, lists: list[Listed
 def _print(release: Release, found: Intervals, lists: list[Listed], everything: bool) -> None:
     """Print intervals for people."""
     from dpcov.cli.interval_lists import interval_table
-    from dpcov.cli.text import console
+    from dpcov.cli.text import console, print_promise
 
     out = console()
-    out.print(repr(release), style="bold", soft_wrap=True)
-    out.print(f"Privacy: {release.statement()}", soft_wrap=True)
+    print_promise(out, release)
     for one in lists:
         out.print(interval_table(one, found.level, None if everything else MOST))
         if one.note:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dpcov.cli.interval_lists import Listed
-from dpcov.cli.pictures import COLOURS, png
+from dpcov.cli.pictures import COLOURS, bare, png
 from dpcov.cli.text import percent, printable, shortened
 from dpcov.release import Release
 
@@ -53,13 +53,8 @@ def _panel(axis: Any, one: Listed, *, scaled: bool) -> None:
     labels = [" · ".join(shortened(printable(name)) for name in pair) for pair in names]
     axis.set_yticks(places, labels, fontsize=7, parse_math=False)  # a name may hold a $
     axis.set_ylim(count - 0.4, -0.6)
-    axis.axvline(0, color="#444444", linewidth=0.8)
-    axis.grid(visible=True, axis="x", color="#e4e4e4", linewidth=0.6)
-    axis.set_axisbelow(True)
+    bare(axis)
     hidden = f" ({count} of {len(one.places[0])})" if count < len(one.places[0]) else ""
     axis.set_title(f"{one.title}, {percent(one.interval.level)} intervals{hidden}", fontsize=9)
     axis.set_xlabel(UNITS.get(one.key, UNITS["covariance"]) if scaled else "", fontsize=8)
     axis.tick_params(axis="x", labelsize=7)
-    axis.tick_params(axis="y", length=0)
-    for edge in ("top", "right", "left"):
-        axis.spines[edge].set_visible(False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.cli.pictures import COLOURS, png
+from dpcov.cli.pictures import COLOURS, bare, png
 from dpcov.cli.text import percent, printable, shortened
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def model_picture(found: ToldModel) -> bytes:
     axis.barh(places, found.effects[shown], color=PALE, height=0.7, label="coefficients")
     if found.useful is not None:
         _error_bars(axis, found, found.useful, shown, places)
-    axis.axvline(0, color="#444444", linewidth=0.8)
+    bare(axis)
     axis.set_yticks(
         places, [shortened(printable(model.feature_names[j])) for j in shown], fontsize=8, parse_math=False
     )  # a name may hold a $
@@ -44,11 +44,6 @@ def model_picture(found: ToldModel) -> bytes:
     hidden = f" ({len(shown)} of {len(model.feature_names)} features)" if len(shown) < len(model.feature_names) else ""
     axis.set_title(f"{target}, alpha {model.alpha:.3g}{hidden}", fontsize=10, parse_math=False)
     axis.tick_params(axis="x", labelsize=8)
-    axis.grid(visible=True, axis="x", color="#e4e4e4", linewidth=0.6)
-    axis.set_axisbelow(True)
-    for edge in ("top", "right", "left"):
-        axis.spines[edge].set_visible(False)
-    axis.tick_params(axis="y", length=0)
     return png(figure)
 
 

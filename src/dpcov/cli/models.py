@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 MOST_COEFFICIENTS = 20
+LEVEL = 0.95  # of what is said about a model where nobody asked
 NOTHING = 0.005  # of the variance explained
 TOO_WIDE = 10.0  # times the largest effect: half an interval that says nothing
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -77,9 +77,9 @@ def pca(
     picture, traced = _checked_pictures(plot, convergence, file)
     traces = None if traced is None else _simulated(release, chains or CHAINS)  # refuses before anything is written
     for path, drawn in _drawings(release, found, picture, traced, traces):
-        from dpcov.paths import write_whole
+        from dpcov.cli.files import write_picture
 
-        write_whole(path, drawn, name="picture", hint="check the folder")
+        write_picture(path, drawn)
     if as_json:
         click.echo(_json_text(release, found, file, traces))
         return
@@ -143,17 +143,11 @@ def _drawings(
 
 def _json_text(release: Release, found: PrincipalComponents, file: str, traces: Floats | None) -> str:
     from dpcov.cli.components import record
+    from dpcov.cli.estimates import promise
 
-    facts = {
+    facts: dict[str, Any] = {
         "file": file,
-        "kind": release.kind,
-        "privacy": release.privacy.to_json(),
-        "statement": release.statement(),
-        "seeded": release.seeded,
-        "mechanism": release.mechanism,
-        "n": release.n,
-        "d": release.d,
-        "center": release.center,
+        **promise(release),
         "feature_names": list(found.feature_names),
         **record(found),
     }
@@ -167,11 +161,10 @@ def _print(
 ) -> None:
     """Print components for people."""
     from dpcov.cli.components import MOST_COLUMNS, MOST_COMPONENTS, components_table, loadings, notes
-    from dpcov.cli.text import console, features_table
+    from dpcov.cli.text import console, features_table, print_promise
 
     out = console()
-    out.print(repr(release), style="bold", soft_wrap=True)
-    out.print(f"Privacy: {release.statement()}", soft_wrap=True)
+    print_promise(out, release)
     out.print(components_table(found, None if everything else MOST_COMPONENTS))
     said = notes(release, found)
     if isinstance(k, float) and found.total > 0 and found.ratio.sum() < k - 1e-9:

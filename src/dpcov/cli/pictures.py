@@ -49,6 +49,16 @@ def png(figure: Any) -> bytes:
     return target.getvalue()
 
 
+def bare(axis: Any) -> None:
+    """Draw 0 and a faint grid across a list of numbers, and no frame around it."""
+    axis.axvline(0, color="#444444", linewidth=0.8)
+    axis.grid(visible=True, axis="x", color="#e4e4e4", linewidth=0.6)
+    axis.set_axisbelow(True)
+    axis.tick_params(axis="y", length=0)
+    for edge in ("top", "right", "left"):
+        axis.spines[edge].set_visible(False)
+
+
 def heat_map(axis: Any, heading: str, matrix: Floats, points: float) -> Any:
     """Draw one matrix; ``points`` is the size of a cell."""
     from matplotlib import colormaps

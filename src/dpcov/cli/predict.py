@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import shlex
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,13 +12,10 @@ from dpcov.cli.model_options import fitted, model_options
 from dpcov.cli.options import json_option
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from dpcov.cli.scores import Floats, Score
     from dpcov.release import Release
     from dpcov.uses.ridge import RidgeModel
 
-LINES = 2**16  # of predictions, written at a time
 EXAMPLE = """\b
 Example:
   dpcov predict adult.json new.csv --target hours-per-week > predictions.csv
@@ -55,47 +49,34 @@ def predict(
     Predictions are a CSV with one column, in the order of the rows. NEWDATA are read, and not protected: predictions and
     scores tell about them. With --score, errors are printed in place of the predictions, which still go to --output.
     """
+    import pyarrow as pa
+
+    from dpcov.cli.files import checked_table
     from dpcov.cli.progress import progress_bar
+    from dpcov.cli.tables import csv_text
     from dpcov.release_file import load
 
     if as_json and output is None and not score:
         raise click.UsageError("give --output or --score with --json: else stdout has the predictions")
-    place = None if output is None else _checked_output(output, force, (file, data))
+    place = None if output is None else checked_table(output, (".csv",), "predictions.csv", force=force, inputs=(file, data))
     release = load(file)
     model = fitted(release, target, alpha, features)
     with progress_bar(quiet, chain="predicting") as progress:
         found = model.predict(data, progress=progress)
     scored = _scored(release, model, found, data) if score else None
+    table = pa.table({model.target: found})
     if place is not None:
         from dpcov.paths import write_whole
 
-        write_whole(place, "".join(_lines(model.target, found)), name="output", hint="check the folder and the disk")
+        write_whole(place, "".join(csv_text(table)), name="output", hint="check the folder and the disk")
     elif not score:
-        for text in _lines(model.target, found):
+        for text in csv_text(table):
             click.echo(text, nl=False)
         return
     if as_json:
         click.echo(json.dumps(_record(model, found, scored, file, data, output), allow_nan=False))
     elif not quiet or scored is not None:
         _print(model, found, scored, None if quiet else output)
-
-
-def _checked_output(output: str, force: bool, inputs: tuple[str, ...]) -> Path:
-    from dpcov.cli.files import checked_target
-    from dpcov.errors import ParameterError
-
-    if not output.lower().endswith(".csv"):
-        raise ParameterError(f"output must be a name that ends in .csv, got {output!r}. Hint: predictions.csv.")
-    return checked_target(output, force=force, kept="it may be wanted", inputs=inputs)
-
-
-def _lines(target: str, found: Floats) -> Iterator[str]:
-    """Yield a CSV of one column in pieces; numbers have all their digits."""
-    heading = io.StringIO()
-    csv.writer(heading, lineterminator="\n").writerow([target])
-    yield heading.getvalue()
-    for start in range(0, len(found), LINES):
-        yield "".join(f"{number!r}\n" for number in found[start : start + LINES].tolist())
 
 
 def _scored(release: Release, model: RidgeModel, found: Floats, data: str) -> Score:

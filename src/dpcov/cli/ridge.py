@@ -43,7 +43,7 @@ def ridge(
     Nothing is spent, and no data are read: any target, features and penalty, any number of times. Coefficients are in the
     units of the columns; `dpcov predict` applies them to new rows.
     """
-    from dpcov.cli.files import checked_picture
+    from dpcov.cli.files import checked_picture, write_picture
     from dpcov.cli.models import told
     from dpcov.release_file import load
 
@@ -52,9 +52,8 @@ def ridge(
     found = told(release, fitted(release, target, alpha, features), level)
     if picture is not None:
         from dpcov.cli.model_pictures import model_picture
-        from dpcov.paths import write_whole
 
-        write_whole(picture, model_picture(found), name="picture", hint="check the folder")
+        write_picture(picture, model_picture(found))
     if as_json:
         click.echo(_json_text(found, file))
         return
@@ -73,11 +72,10 @@ def _json_text(found: ToldModel, file: str) -> str:
 def _print(found: ToldModel, alpha: float | str, everything: bool) -> None:
     """Print a model for people."""
     from dpcov.cli.models import MOST_COEFFICIENTS, coefficients_table, model_line, notes
-    from dpcov.cli.text import console
+    from dpcov.cli.text import console, print_promise
 
     out = console()
-    out.print(repr(found.release), style="bold", soft_wrap=True)
-    out.print(f"Privacy: {found.release.statement()}", soft_wrap=True)
+    print_promise(out, found.release)
     out.print(model_line(found, alpha), soft_wrap=True)
     out.print(coefficients_table(found, None if everything else MOST_COEFFICIENTS))
     out.print("\n".join(notes(found)), soft_wrap=True)

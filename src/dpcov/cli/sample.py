@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from dpcov.release import Release
 
 MOST = 10**8
@@ -32,10 +30,11 @@ def sample(file: str, rows: int, seed: int | None, force: bool, quiet: bool, out
 
     Nothing is spent, and no data are read: no row is a person's, and nothing but first and second moments is kept.
     """
+    from dpcov.cli.files import checked_table
     from dpcov.cli.tables import csv_text, parquet_bytes, table_of
     from dpcov.release_file import load
 
-    place = None if output is None else _checked_output(output, force, (file,))
+    place = None if output is None else checked_table(output, ENDINGS, "synthetic.csv", force=force, inputs=(file,))
     release = load(file)
     _check(release)
     made = table_of(release, release.sample(rows, seed=seed))
@@ -52,15 +51,6 @@ def sample(file: str, rows: int, seed: int | None, force: bool, quiet: bool, out
     write_whole(place, content, name="output", hint="check the folder and the disk")
     if not quiet:
         click.echo(f"{rows} synthetic row{'s' * (rows > 1)} written to {shlex.quote(output)}.")
-
-
-def _checked_output(output: str, force: bool, inputs: tuple[str, ...]) -> Path:
-    from dpcov.cli.files import checked_target
-    from dpcov.errors import ParameterError
-
-    if not output.lower().endswith(ENDINGS):
-        raise ParameterError(f"output must be a name that ends in .csv or .parquet, got {output!r}. Hint: synthetic.csv.")
-    return checked_target(output, force=force, kept="it may be wanted", inputs=inputs)
 
 
 def _check(release: Release) -> None:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 MOST_FEATURES = 40
 MOST_EIGENVALUES = 10
-LEVEL = 0.95  # of what is said about a released model
 
 
 @click.command(epilog="\b\nExample:\n  dpcov show wine-release.json --plot wine-release.png")
@@ -42,11 +41,10 @@ def show(file: str, everything: bool, plot: str | None, as_json: bool) -> None:
 def print_release(release: Release, limit: int | None) -> None:
     """Print a release for people."""
     from dpcov.cli.estimates import clip_line, error_line, zero_line
-    from dpcov.cli.text import console, spends_table
+    from dpcov.cli.text import console, print_promise, spends_table
 
     out = console()
-    out.print(repr(release), style="bold", soft_wrap=True)
-    out.print(f"Privacy: {release.statement()}", soft_wrap=True)
+    print_promise(out, release)
     numerics = " and ".join(sorted({answer.noise.numerics for answer in release.answers}))
     clip = _clip_line(release)
     out.print(f"Numbers: {clip}, on a {release.grid_bits}-bit grid; {numerics or 'no'} noise.")
@@ -67,7 +65,7 @@ def print_release(release: Release, limit: int | None) -> None:
 
 def _print_model(out: Console, release: Release, limit: int | None) -> None:
     """Print the one model that a release of coefficients holds."""
-    from dpcov.cli.models import coefficients_table, model_line, notes, told
+    from dpcov.cli.models import LEVEL, coefficients_table, model_line, notes, told
 
     found = told(release, release.ridge(), LEVEL)
     out.print(model_line(found, None), soft_wrap=True)
@@ -128,9 +126,8 @@ def draw(release: Release, target: str, file: str) -> None:
     """Write a picture of the estimate in a file."""
     from dpcov.cli.component_pictures import components_picture
     from dpcov.cli.estimates import correlation, spectrum
-    from dpcov.cli.files import checked_picture
+    from dpcov.cli.files import checked_picture, write_picture
     from dpcov.cli.pictures import picture
-    from dpcov.paths import write_whole
 
     if release.kind == "mean":
         from dpcov.errors import ParameterError
@@ -138,16 +135,16 @@ def draw(release: Release, target: str, file: str) -> None:
         raise ParameterError("plot must be of a covariance, got a mean. Hint: a mean has no picture; leave --plot out.")
     path = checked_picture(target, (file,))
     if release.kind == "pca":
-        write_whole(path, components_picture(release, release.pca()), name="picture", hint="check the folder")
+        write_picture(path, components_picture(release, release.pca()))
         return
     if release.kind == "ridge":
         from dpcov.cli.model_pictures import model_picture
-        from dpcov.cli.models import told
+        from dpcov.cli.models import LEVEL, told
 
         drawn = model_picture(told(release, release.ridge(), LEVEL))
-        write_whole(path, drawn, name="picture", hint="check the folder")
+        write_picture(path, drawn)
         return
     heading, matrix = correlation(release)
     of, values = spectrum(release)
     drawn = picture(repr(release)[1:-1], release.feature_names, {heading: matrix}, {of: values}, of)
-    write_whole(path, drawn, name="picture", hint="check the folder")
+    write_picture(path, drawn)

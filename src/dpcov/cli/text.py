@@ -64,6 +64,12 @@ def features_table(names: Sequence[str], columns: Mapping[str, NDArray[np.float6
     return table
 
 
+def print_promise(out: Console, release: Release) -> None:
+    """Print what a release is, and what it promises."""
+    out.print(repr(release), style="bold", soft_wrap=True)
+    out.print(f"Privacy: {release.statement()}", soft_wrap=True)
+
+
 def percent(level: float) -> str:
     """Return a probability in percent."""
     return f"{100 * level:.12g} %"

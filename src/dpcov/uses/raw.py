@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dpcov.answer import Answer
 from dpcov.centring import CONSTANT, SCALE_SQUARED
 from dpcov.errors import ReleaseError
-from dpcov.estimate import APART, denoised, noisy_moment
+from dpcov.estimate import APART, denoised, noisy_moment, scale_given_back
 from dpcov.estimate_framed import is_framed
 from dpcov.privacy.matrix import WishartDifference
 from dpcov.privacy.noise import DiscreteLaplace, NoiseLaw
@@ -184,11 +184,8 @@ def _scale(release: Release, moment: Answer) -> tuple[float, float]:
     chosen, overlap = release.answer("radius"), release.answer("overlap")
     if release.mechanism != "rescaled" or overlap is None or chosen is None:
         return 1.0, 0.0
-    noisy = noisy_moment(moment, release.d, release.n)[0]
-    raw = dataclasses.replace(release, postprocess="none").encoded_covariance
-    largest = np.unravel_index(np.abs(noisy).argmax(), noisy.shape)
-    scale = float(raw[largest] / noisy[largest] / release.clip_radius / release.clip_radius) if noisy[largest] else 1.0
     values = denoised(moment, release.d, release.n, chosen)[0]
+    scale = scale_given_back(release, values)
     inner, outer = overlap.radii
     deviation = math.sqrt(overlap.noise.spread().diagonal_variance) * 2.0**-overlap.unit_bits * (outer / inner) ** 2 / release.n
     return scale, deviation * float(values[-1]) / float(values @ values) / scale

@@ -6,7 +6,7 @@ import numbers
 from collections.abc import Sequence
 
 from dpcov.errors import ParameterError, shown
-from dpcov.schema import Categorical, Schema
+from dpcov.schema import Schema
 
 MOST_NAMES = 8  # in a message
 
@@ -14,10 +14,9 @@ MOST_NAMES = 8  # in a message
 def column_places(schema: Schema) -> dict[str, slice]:
     """Return where the features of each used column stand: a column with levels has several."""
     found, start = {}, 0
-    for name, column in schema.used.items():
-        stop = start + (len(column.levels) if isinstance(column, Categorical) else 1)
-        found[name] = slice(start, stop)
-        start = stop
+    for name, width in zip(schema.used, schema.widths(), strict=True):
+        found[name] = slice(start, start + width)
+        start += width
     return found
 
 
