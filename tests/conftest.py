@@ -17,7 +17,7 @@ def files(root: Path) -> set[str]:
     found = set()
     for folder, folders, names in os.walk(root):
         folders[:] = [name for name in folders if name not in CACHES]
-        found |= {os.path.relpath(os.path.join(folder, name), root) for name in names if name != ".coverage"}
+        found |= {str((Path(folder) / name).relative_to(root)) for name in names if name != ".coverage"}
     return found
 
 

@@ -33,6 +33,7 @@ LAYERS = [
     {"api", "api_ridge"},
     {"estimators", "audit", "comparison"},
     {"cli"},
+    {"__main__"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 

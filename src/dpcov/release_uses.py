@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from dpcov.confidence import ConfidenceBall, ConfidenceEllipsoids
     from dpcov.release import Release
+    from dpcov.uses.description import Description
     from dpcov.uses.intervals import Intervals
     from dpcov.uses.pca import PrincipalComponents
     from dpcov.uses.ridge import RidgeModel
@@ -82,10 +83,24 @@ class Uses:
         return ridge(self._release, target, alpha=alpha, features=features)
 
     def correlation(self) -> Floats:
-        """Return the correlation matrix: of an uncentred release, cosines about 0."""
-        from dpcov.uses.correlation import correlation
+        """Return the correlation matrix, entry by entry: finite, between −1 and 1; of an uncentred release, cosines about 0.
 
-        return correlation(self._release)
+        Entries that are clear of noise come from the raw matrix, others from the denoised one: `describe` tells which, and has
+        their standard errors. As each is an estimate of its own, the matrix need not be positive semidefinite.
+        """
+        from dpcov.errors import ReleaseError
+
+        found = self.describe().correlation
+        if found is None:
+            kind = self._release.kind
+            raise ReleaseError(f"release must hold a covariance, got one of kind {kind!r}. Hint: dpcov.covariance.")
+        return found.values.copy()
+
+    def describe(self) -> Description:
+        """Return means, deviations and correlations, each with its standard error and whether it is clear of noise."""
+        from dpcov.uses.description import describe
+
+        return describe(self._release)
 
     def interval(self, level: float = 0.95) -> Intervals:
         """Return intervals for entries, means and eigenvalues, from the public law of the noise, around the raw estimates."""

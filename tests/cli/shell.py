@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,6 +18,8 @@ import pytest
 from pyarrow import csv
 
 from dpcov.cli import main
+from dpcov.cli.text import NOISE, rounded
+from dpcov.release import Release
 
 PROGRAM = (sys.executable, "-W", "error", "-c", "import sys; from dpcov.cli import main; main(sys.argv[1:])")
 SECRET, NUMBER = "SECRET", 424242
@@ -68,6 +71,17 @@ def write_people(folder: Path, rows: int = 2000) -> None:
     csv.write_csv(people(rows), folder / "people.csv")
     pq.write_table(people(rows), folder / "people.parquet")
     (folder / "people.toml").write_text(SCHEMA, encoding="utf-8")
+
+
+def assert_told(out: str, release: Release) -> None:
+    """Every mean and deviation stands in a table with its standard error; what is not clear of noise stands there as noise."""
+    found = release.describe()
+    for reading in (found.mean, found.deviation):
+        if reading is None:
+            continue
+        for value, error, clear in zip(reading.values, reading.standard_error, reading.clear, strict=True):
+            number, size = rounded(value, error)
+            assert f"{number if clear else NOISE} │ {size} │" in re.sub(" +", " ", out)
 
 
 def assert_refused(result: Result, code: int) -> None:

@@ -16,7 +16,7 @@ import pytest
 import dpcov
 from dpcov import metrics
 from dpcov.privacy.budget import pays_for
-from tests.cli.shell import NUMBER, SECRET, assert_refused, call, run
+from tests.cli.shell import NUMBER, SECRET, assert_refused, assert_told, call, run
 
 NAMES, PLACE = ["height", "width", "depth"], np.array([100.0, -200.0, 300.0])
 ROOT = np.array([[1.0, 0.0, 0.0], [1.0, 2.0, 0.0], [0.0, -1.0, 3.0]])
@@ -123,8 +123,7 @@ def test_show_prints_draws_and_tells_machines() -> None:
     release, shown = dpcov.load("out.json"), call("show", "out.json", "--plot", "out.png")
     assert (shown.code, shown.err) == (0, "")
     assert Path("out.png").read_bytes().startswith(PNG)
-    for number in (*release.mean, *np.sqrt(np.diag(release.covariance))):
-        assert f"{number:.4g}" in shown.out
+    assert_told(shown.out, release)
     assert "rows clipped in public coordinates, round by round" in shown.out
     assert "Clipped further" not in shown.out
     assert "Eigenvalues (correlation)" in shown.out

@@ -35,6 +35,10 @@ def test_the_largest_pairs_are_of_different_columns() -> None:
     release = made()["centred.json"]
     facts = json.loads(call("correlation", "centred.json", "--json").out)
     assert facts["correlation"] == release.correlation().tolist()
+    found = release.describe()
+    assert found.correlation is not None
+    assert facts["standard_error"] == found.correlation.standard_error.tolist()
+    assert facts["clear_of_noise"] == found.correlation.clear.tolist()
     assert (facts["feature_names"], facts["of"]) == (list(FEATURES), "correlation")
     values = [abs(pair["correlation"]) for pair in facts["largest"]]
     assert values == sorted(values, reverse=True)
@@ -43,22 +47,38 @@ def test_the_largest_pairs_are_of_different_columns() -> None:
     assert 0 < facts["largest"][0]["standard_error"] < 0.05
     columns = [[name.partition("=")[0] for name in pair["features"]] for pair in facts["largest"]]
     assert all(first != second for first, second in columns)
-    assert len(columns) == 7 * 6 // 2 - 1 - 3  # all pairs but those within sex and job
+    assert facts["pairs"] == 7 * 6 // 2 - 1 - 3  # all but those within sex and job
+    assert 3 <= len(columns) == len(found.pairs()) < facts["pairs"]
+    assert all(abs(pair["correlation"]) > 3 * pair["standard_error"] for pair in facts["largest"])
 
 
 def test_what_people_read_of_correlations() -> None:
     told = call("correlation", "centred.json", "--top", "3")
     assert (told.code, told.err) == (0, "")
     matrix = made()["centred.json"].correlation()
-    assert f"{matrix[0, 6]:+.2f}" in told.out
-    assert "and 14 more pairs" in told.out
-    assert "Noise: the standard error" in told.out
-    assert "more pairs" not in call("correlation", "centred.json").out
+    assert f"{matrix[0, 6]:.2f}" in told.out
+    assert "Means: 7 of 7 clear of noise. Deviations: 2 of 2. Correlations: 14 of 17." in told.out
+    assert "A missing cell counts in a column of numbers as the midpoint of its bounds, in one of levels" in told.out
+    assert "and 11 more pairs clear of noise" in told.out
+    assert "more pair" not in call("correlation", "centred.json").out
+
+
+def test_where_nothing_is_clear_no_pair_is_listed() -> None:
+    rows = np.random.default_rng(0).normal(size=(178, 6))
+    dpcov.covariance(rows, dpcov.PureDP("0.1"), row_norm=3, center=True, mechanism="wishart", seed=0).save("drowned.json")
+    told = call("correlation", "drowned.json", "--plot", "drowned.png")
+    assert "No correlation is clear of noise, so none is listed." in told.out
+    assert "│" not in told.out
+    facts = json.loads(call("correlation", "drowned.json", "--json").out)
+    assert (facts["pairs"], facts["largest"]) == (15, [])
+    shown = call("show", "drowned.json").out
+    assert "Means: 0 of 6 clear of noise. Deviations: 0 of 6. Correlations: 0 of 15." in shown
+    assert shown.count("≈ noise │") == 12
 
 
 def test_a_release_without_a_mean_has_cosines() -> None:
     told = call("correlation", "about0.json")
-    assert "largest cosines between columns" in told.out
+    assert "cosines between columns that are clear of noise" in told.out
     assert "--center at the release gives correlations" in told.out
     assert json.loads(call("correlation", "about0.json", "--json").out)["of"] == "cosine"
 
@@ -67,8 +87,7 @@ def test_a_release_without_a_mean_has_cosines() -> None:
 def test_releases_without_intervals_have_correlations(file: str) -> None:
     told = call("correlation", file)
     assert (told.code, told.err) == (0, "")
-    assert "Noise:" not in told.out
-    assert json.loads(call("correlation", file, "--json").out)["largest"][0]["standard_error"] is None
+    assert json.loads(call("correlation", file, "--json").out)["largest"][0]["standard_error"] > 0
 
 
 def test_a_single_column_has_no_pairs() -> None:

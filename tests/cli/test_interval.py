@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from dpcov.cli.text import finite, span
+from dpcov.cli.text import finite, rounded, span
 from tests.cli.known_rows import size
 from tests.cli.linear_rows import (
     NOT_COVARIANCES,
@@ -53,8 +53,11 @@ def test_what_people_read_of_intervals() -> None:
     assert (told.code, told.err) == (0, "")
     found = made()["centred.json"].interval(0.95)
     assert found.mean is not None
-    for number in (*found.mean.estimate, *found.entries.estimate.diagonal()):
-        assert f"{number:.4g}" in told.out
+    numbers = [0, 6]  # the variance of a level follows from its share
+    variances = zip(found.entries.estimate.diagonal()[numbers], found.entries.standard_error.diagonal()[numbers], strict=True)
+    for number in (*zip(found.mean.estimate, found.mean.standard_error, strict=True), *variances):
+        assert rounded(*number)[0] in told.out
+    assert "The variance of a level follows from its share p: p(1 − p)." in told.out
     assert span(found.mean.lower[0], found.mean.upper[0]) in told.out
     assert f"About: {found.about}." in told.out
     assert "95 % interval" in told.out

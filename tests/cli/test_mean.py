@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import dpcov
-from tests.cli.shell import NUMBER, SECRET, assert_refused, call, run
+from tests.cli.shell import NUMBER, SECRET, assert_refused, assert_told, call, run
 
 NAMES, SCALES = ["height", "width", "depth"], np.array([1.0, 2.0, 3.0])
 ROWS = np.random.default_rng(41).normal(size=(4000, 3)) * SCALES + [10.0, 20.0, -30.0]
@@ -78,7 +78,7 @@ def test_a_release_is_written_and_shown(words: list[str]) -> None:
     shown = call("show", "mean.json")
     assert (shown.code, shown.err) == (0, "")
     assert repr(release) in shown.out
-    assert all(f"{number:.4g}" in shown.out for number in release.mean)
+    assert_told(shown.out, release)
     assert "rows clipped in public coordinates, round by round" in shown.out
     assert not any(absent in shown.out for absent in ("Eigenvalues", "standard deviation"))
 

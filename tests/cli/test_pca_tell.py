@@ -129,7 +129,9 @@ def test_all_lists_every_loading_and_every_component() -> None:
     assert "PC20 " in short.out
     assert "PC21 " not in short.out
     assert "more components" not in full.out
-    assert all(f"{number:.4g}" in full.out for number in dpcov.load("wide.json").components.flat)
+    found = dpcov.load("wide.json").pca()
+    assert all(f"{number:.4g}" in full.out for number in found.components[: found.standing_out].flat)
+    assert full.out.count("≈ noise") == found.k - found.standing_out
 
 
 def test_components_of_coinpress_are_told() -> None:

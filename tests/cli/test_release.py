@@ -83,7 +83,13 @@ def test_json_is_one_object_with_the_facts() -> None:
     assert facts["privacy"] == {"notion": "zCDP", "rho": "1/2"}
     assert facts["statement"] == release.statement()
     assert facts["mean"] == release.mean.tolist()
-    assert facts["standard_deviation"] == np.sqrt(np.diag(release.covariance)).tolist()
+    found = release.describe()
+    assert found.mean is not None
+    assert found.deviation is not None
+    assert facts["standard_deviation"] == found.deviation.values.tolist()
+    assert facts["standard_error"]["mean"] == found.mean.standard_error.tolist()
+    assert facts["clear_of_noise"]["standard_deviation"] == found.deviation.clear.tolist()
+    assert facts["clear_of_noise"]["correlations"] == {"clear": len(found.pairs()), "pairs": 3}
     assert facts["feature_names"] == list(release.feature_names)
     assert (facts["n"], facts["d"], facts["seeded"], facts["neighbors"]) == (2000, 4, False, "replace")
     assert facts["expected_error"] == release.expected_error

@@ -82,12 +82,27 @@ def test_what_people_read_of_a_model() -> None:
     assert (told.code, told.err) == (0, "")
     model = made()["centred.json"].ridge("hours")
     assert f"Model: hours from 6 features of 3 columns; alpha {model.alpha:.3g}, chosen by auto; intercept" in told.out
-    assert all(f"{number:.4g}" in told.out for number in (model.intercept, *model.coefficients))
+    intervals = model.interval(0.95).coefficients
+    clear = np.abs(intervals.estimate) > 3 * intervals.standard_error
+    assert 0 < clear.sum() < 6
+    assert all((f"{number:.4g}" in told.out) == told_so for number, told_so in zip(model.coefficients, clear, strict=True))
+    assert f"... and {6 - clear.sum()} that may be noise (--all lists them)" in told.out
+    everything = call(*HOURS, "--all").out
+    assert everything.count("≈ noise │") == 2 * (6 - clear.sum())  # the coefficient, and over its range
+    assert f"{model.intercept:.4g}" in told.out
     assert made()["centred.json"].statement() in told.out
-    for word in ("over its range", "95 % interval", "Explained: ", "Lemma 1: ", "Intervals: around"):
+    for word in (
+        "over its range",
+        "95 % interval",
+        "Explained: ",
+        "Lemma 1: ",
+        "Intervals: for what ridge with alpha",
+        "penalised",
+    ):
         assert word in told.out
     assert "alpha 0:" not in told.out
     assert "No intercept" not in told.out
+    assert "nearer to the truth" not in told.out
 
 
 def test_the_model_is_true_and_its_parts_agree() -> None:
@@ -102,16 +117,21 @@ def test_the_model_is_true_and_its_parts_agree() -> None:
 
 
 def test_intervals_that_say_nothing_are_for_machines_only() -> None:
-    rows = np.random.default_rng(0).normal(size=(200, 5))
-    dpcov.covariance(rows, dpcov.ZCDP("0.01"), row_norm=3, mechanism="gaussian", seed=0).save("noisy.json")
+    rows = np.random.default_rng(0).normal(size=(400, 5)) * 0.3 + np.random.default_rng(1).normal(size=(400, 1))
+    dpcov.covariance(rows, dpcov.ZCDP("0.1"), row_norm=3, mechanism="gaussian", seed=0).save("noisy.json")
     told = call("ridge", "noisy.json", "--target", "x0", "--alpha", "0.001")
     assert "Intervals: too wide to help" in told.out
     assert "95 % interval" not in told.out
+    assert "│" not in told.out  # and no coefficient, as none is clear of noise
     assert facts("ridge", "noisy.json", "--target", "x0", "--alpha", "0.001")["interval"] is not None
 
 
 def test_a_model_that_predicts_nothing_says_so() -> None:
-    assert "Explained: next to nothing" in call(*HOURS, "--alpha", "1e6").out
+    told = call(*HOURS, "--alpha", "1e6").out
+    assert "Nothing can be seen: by the release alone these features explain less than 0.5 % of hours" in told
+    assert "│" not in told  # no table of 1e-13
+    assert facts(*HOURS, "--alpha", "1e6")["nothing_seen"]
+    assert "│ age" in call(*HOURS, "--alpha", "1e6", "--all").out
 
 
 def test_alpha_0_is_explained() -> None:
@@ -161,9 +181,10 @@ def test_an_uncentred_release_has_no_intercept_and_another_measure() -> None:
 
 
 def test_long_lists_are_cut_unless_all_is_asked_for() -> None:
-    rows = np.random.default_rng(0).normal(size=(300, 30))
-    dpcov.covariance(rows, dpcov.ZCDP(1), row_norm=6, mechanism="gaussian", seed=0).save("wide.json")
-    words = ("ridge", "wide.json", "--target", "x0", "--alpha", "1")
+    rows = np.random.default_rng(0).normal(size=(5000, 30))
+    rows[:, 0] = rows[:, 1:].mean(axis=1)
+    dpcov.covariance(rows, dpcov.ZCDP(100), row_norm=6, mechanism="gaussian", seed=0).save("wide.json")
+    words = ("ridge", "wide.json", "--target", "x0", "--alpha", "0.1")
     assert "and 9 more features" in call(*words).out
     full = call(*words, "--all")
     assert "more features" not in full.out
@@ -187,7 +208,10 @@ def test_one_released_regression_is_told_shown_and_drawn() -> None:
         told = call(*words)
         assert (told.code, told.err) == (0, "")
         assert "Model: hours from 6 features of 3 columns; alpha 0.01; no intercept." in told.out
-        assert all(f"{number:.4g}" in told.out for number in model.coefficients)
+        intervals = model.interval(0.95).coefficients
+        clear = np.abs(intervals.estimate) > 3 * intervals.standard_error
+        assert clear.sum() > 0
+        assert all(f"{number:.4g}" in told.out for number in model.coefficients[clear])
         assert "Eigenvalues" not in told.out
         found = facts(*words)
         assert found["coefficients"] == model.coefficients.tolist()
@@ -204,7 +228,8 @@ def test_one_released_regression_has_no_components() -> None:
 def test_names_are_printed_safely() -> None:
     import pandas as pd
 
-    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 3)), columns=["\x1b[31m\n", "[red]x[/red]", "$x_{日"])
+    rows = np.random.default_rng(0).normal(size=(3000, 3)) + np.random.default_rng(1).normal(size=(3000, 1))
+    frame = pd.DataFrame(rows, columns=["\x1b[31m\n", "[red]x[/red]", "$x_{日"])
     dpcov.covariance(frame, dpcov.ZCDP(1), row_norm=2, mechanism="gaussian", seed=0).save("odd.json")
     for command in (["ridge", "odd.json", "--target", "$x_{日", "--plot", "odd.png"], ["correlation", "odd.json"]):
         told = call(*command)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dpcov
-from tests.cli.shell import assert_refused, call, run
+from tests.cli.shell import assert_refused, assert_told, call, run
 
 PNG = b"\x89PNG"
 
@@ -44,9 +44,10 @@ def test_a_centred_release_shows_means_and_deviations() -> None:
     release = made(3, center=True, schema=True)
     shown = call("show", "r.json")
     assert (shown.code, shown.err) == (0, "")
-    for number in (*release.mean, *np.sqrt(np.diag(release.covariance))):
-        assert f"{number:.4g}" in shown.out
+    assert_told(shown.out, release)
+    assert "Means: 3 of 3 clear of noise. Deviations: 3 of 3. Correlations: " in shown.out
     assert "standard deviation" in shown.out
+    assert "A missing cell counts as the midpoint of its bounds." in shown.out
     assert "Eigenvalues (correlation)" in shown.out
     facts = json.loads(call("show", "r.json", "--json").out)
     assert facts["covariance"] == release.covariance.tolist()
@@ -54,11 +55,12 @@ def test_a_centred_release_shows_means_and_deviations() -> None:
     assert sum(facts["eigenvalues"]["values"]) == pytest.approx(3)
 
 
-@pytest.mark.parametrize(("schema", "of"), [(False, "second moment"), (True, "second moment, scaled to a diagonal of 1")])
+@pytest.mark.parametrize(("schema", "of"), [(False, "second moment"), (True, "cosines about 0")])
 def test_an_uncentred_release_shows_root_mean_squares(schema: bool, of: str) -> None:
     release = made(3, center=False, schema=schema)
     shown = call("show", "r.json")
-    assert f"{np.sqrt(release.second_moment[0, 0]):.4g}" in shown.out
+    assert_told(shown.out, release)
+    assert ("A missing cell counts as 0." in shown.out) == schema
     assert "root mean square" in shown.out
     assert f"Eigenvalues ({of})" in shown.out
     facts = json.loads(call("show", "r.json", "--json").out)
@@ -74,9 +76,10 @@ def test_long_tables_are_cut_unless_all_is_asked_for() -> None:
     assert "and 10 more features" in short.out
     assert "x39" in short.out
     assert "x40" not in short.out
-    assert "(50 in all)" in short.out
+    assert "in all); the other" in short.out
     assert "x49" in full.out
     assert "more features" not in full.out
+    assert "in all)" not in full.out
 
 
 @pytest.mark.parametrize("d", [1, 2, 13, 108, 160])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 import dpcov
 from dpcov.errors import ReleaseError
 from dpcov.schema import Categorical, Numeric, Schema
-from dpcov.uses.correlation import correlation, scaled
+from dpcov.uses.correlation import scaled
 from dpcov.uses.selection import column_places
 from tests.laws.test_schema import arrow_type, cell_of, tabular
 
@@ -84,13 +84,13 @@ def test_any_release_has_correlations(data: st.DataObject) -> None:
     budget = dpcov.PureDP(data.draw(st.sampled_from(["0.01", "1", "1000000"])))
     for postprocess in ("shrink", "none"):
         release = dpcov.covariance(table, budget, schema=schema, center=center, postprocess=postprocess, seed=7)
-        assert_correlations(correlation(release), release.d)
+        assert_correlations(release.correlation(), release.d)
 
 
 def test_without_noise_they_are_those_of_the_rows() -> None:
     table = mixed_table(4000)
     release = dpcov.covariance(table, EXACT, schema=MIXED, center=True, seed=0)
-    assert correlation(release) == pytest.approx(np.corrcoef(one_hot(table).T), abs=1e-3)  # the noise of a light column
+    assert release.correlation() == pytest.approx(np.corrcoef(one_hot(table).T), abs=1e-3)  # the noise of a light column
 
 
 def test_those_of_an_uncentred_release_are_cosines() -> None:
@@ -98,8 +98,8 @@ def test_those_of_an_uncentred_release_are_cosines() -> None:
     release = dpcov.covariance(rows, EXACT, row_norm=5, seed=0)
     moment = rows.T @ rows
     lengths = np.sqrt(moment.diagonal())
-    assert correlation(release) == pytest.approx(moment / np.outer(lengths, lengths), abs=1e-4)
-    assert correlation(release)[0, 1] < -0.8
+    assert release.correlation() == pytest.approx(moment / np.outer(lengths, lengths), abs=1e-4)
+    assert release.correlation()[0, 1] < -0.8
 
 
 @pytest.mark.parametrize("size", [1e-60, 1.0, 1e130])
@@ -111,13 +111,13 @@ def test_units_do_not_matter(size: float) -> None:
     table = pa.table({"a": first * size, "b": second})
     schema = Schema({"a": Numeric(-size, size), "b": Numeric(-1, 1)})
     release = dpcov.covariance(table, EXACT, schema=schema, center=True, seed=0)
-    assert correlation(release)[0, 1] == pytest.approx(np.corrcoef(first, second)[0, 1], abs=1e-4)
+    assert release.correlation()[0, 1] == pytest.approx(np.corrcoef(first, second)[0, 1], abs=1e-4)
 
 
 def test_levels_of_a_column_follow_from_their_shares() -> None:
     """However noisy the matrix: a cell has one level at most."""
     release = dpcov.covariance(mixed_table(2000), dpcov.PureDP("0.5"), schema=MIXED, center=True, seed=0)
-    found, p = correlation(release), np.clip(release.mean, 0, 1)
+    found, p = release.correlation(), np.clip(release.mean, 0, 1)
     assert (p[1:5] < 1).all()
     for place in range(2, 5):
         expected = -np.sqrt(p[1] * p[place] / ((1 - p[1]) * (1 - p[place])))
@@ -134,7 +134,7 @@ def test_shares_sharpen_correlations() -> None:
     for seed in range(20):
         release = dpcov.covariance(table, dpcov.PureDP(1), schema=MIXED, center=True, seed=seed)
         plain = scaled(release.encoded_covariance, release.encoded_covariance.diagonal())
-        errors.append([np.mean((found - truth)[cross] ** 2) for found in (correlation(release), plain)])
+        errors.append([np.mean((found - truth)[cross] ** 2) for found in (release.correlation(), plain)])
     ours, plain_error = np.sqrt(np.mean(errors, axis=0))
     assert ours < plain_error
 
@@ -143,12 +143,11 @@ def test_a_column_without_variance_is_correlated_with_nothing() -> None:
     table = pa.table({"a": [1.0] * 500, "b": np.linspace(0, 1, 500), "c": ["x"] * 500})
     schema = Schema({"a": Numeric(0, 2), "b": Numeric(0, 1), "c": Categorical(["x", "y"])})
     release = dpcov.covariance(table, EXACT, schema=schema, center=True, seed=0)
-    found = correlation(release)
+    found = release.correlation()
     assert_correlations(found, 4)
     assert np.abs(found[1, [0, 2, 3]]).max() < 0.1
-    assert (
-        correlation(dpcov.covariance(np.zeros((9, 2)), EXACT, row_norm=1, postprocess="none", seed=1)).diagonal() == 1
-    ).all()
+    nothing = dpcov.covariance(np.zeros((9, 2)), EXACT, row_norm=1, postprocess="none", seed=1)
+    assert (nothing.correlation().diagonal() == 1).all()
 
 
 def test_means_and_components_are_refused() -> None:
@@ -158,9 +157,9 @@ def test_means_and_components_are_refused() -> None:
         dpcov.pca(rows, dpcov.PureDP(1), k=1, row_norm=1, seed=0),
     ):
         with pytest.raises(ReleaseError, match=r"release must hold a covariance, got .*\. Hint: "):
-            correlation(release)
+            release.correlation()
 
 
 def test_the_raw_matrix_serves_too() -> None:
     release = dpcov.covariance(mixed_table(500), dpcov.PureDP("0.1"), schema=MIXED, center=True, seed=0)
-    assert_correlations(correlation(dataclasses.replace(release, postprocess="none")), 8)
+    assert_correlations(dataclasses.replace(release, postprocess="none").correlation(), 8)

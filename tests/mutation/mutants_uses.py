@@ -12,6 +12,7 @@ PLAIN = LAWS + "test_without_a_schema_units_are_the_users"
 INTERVALS, COEFFICIENTS, LIMITS = "uses/intervals.py", "uses/coefficient_intervals.py", "tests/laws/test_intervals.py::"
 DERIVATIVES = LIMITS + "test_errors_are_those_of_derivatives"
 MEAN = RULE + "TestNoiseLevel::test_the_noise_of_the_mean_counts"
+DESCRIPTION, DESCRIBED = "uses/description.py", "tests/laws/test_description.py::"
 EQUAL = RULE + "test_the_residual_is_what_noise_explains"
 
 USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
@@ -146,6 +147,30 @@ USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "eigenvalues that keep what noise adds": (
         [(INTERVALS, "values - np.where(apart, shift, 0.0)", "values")],
         (LIMITS + "test_eigenvalues_are_corrected_by_derivatives[False]",),
+    ),
+    "noise that is called clear": (
+        [(DESCRIPTION, "CLEAR = 3.0", "CLEAR = 1.0")],
+        (DESCRIBED + "test_independent_columns_are_seldom_called_correlated[wishart-budget1]",),
+    ),
+    "a level's deviation that is its share": (
+        [(DESCRIPTION, "raw[levels], noise[levels] = p * (1 - p),", "raw[levels], noise[levels] = p,")],
+        (DESCRIBED + "test_levels_have_shares_and_the_deviation_of_their_shares[shrink]",),
+    ),
+    "errors that do not know of clipping": (
+        [(DESCRIPTION, "return min(1.0, (int(chosen.integers[2]) + off) / release.n)", "return 0.0")],
+        (DESCRIBED + "test_a_radius_that_few_rows_cannot_find_makes_nothing_clear",),
+    ),
+    "means that are clear of 0 and not of their bounds": (
+        [(DESCRIPTION, "return np.minimum(means - low, high - means)", "return np.abs(means)")],
+        (DESCRIBED + "test_a_mean_is_clear_where_it_is_inside_the_bounds",),
+    ),
+    "errors of means in the units of their frame": (
+        [(DESCRIPTION, " * np.linalg.norm(frame.unwhitener, axis=1)", "")],
+        (DESCRIBED + "test_means_by_themselves_have_errors[replace-clipped]",),
+    ),
+    "errors of drawn directions without their unit": (
+        [("uses/noise_level.py", "is not None))) * self.unit\n", "is not None)))\n")],
+        (DESCRIBED + "test_errors_are_as_large_as_they_say[eigenvectors-True-replace]",),
     ),
     "levels that noise alone makes vary": (
         [("uses/correlation.py", "variances[block] = np.maximum(variances[block], known)", "pass")],

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpcov.cli.components import all_held
 from dpcov.cli.estimates import is_centred
-from dpcov.cli.pictures import COLOURS, png
+from dpcov.cli.pictures import COLOURS, DROWNED, png
 from dpcov.cli.text import printable, shortened
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ def _scree(axis: Any, held: PrincipalComponents, chosen: int, bars: int, what: s
     from matplotlib.ticker import FixedLocator, MaxNLocator, PercentFormatter
 
     places = np.arange(1, bars + 1)
-    colours = [COLOURS[0] if place <= chosen else PALE for place in places]
+    clear = held.standing_out
+    colours = [DROWNED if place > clear else COLOURS[0] if place <= chosen else PALE for place in places]
     axis.bar(places, held.explained[:bars], color=colours, width=0.72)
     axis.set_xlabel("component")
     axis.set_ylabel(f"explained {what}", color=COLOURS[0])
@@ -66,13 +67,16 @@ def _scree(axis: Any, held: PrincipalComponents, chosen: int, bars: int, what: s
     axis.set_xlim(0.3, max(bars, 2) + 0.7)
     axis.set_ylim(0, 1.08 * max(float(held.explained.max()), 1e-300))
     ratio = axis.twinx()
-    running = np.cumsum(held.ratio)[:bars]
-    ratio.plot(places, running, color=COLOURS[1], marker="o", markersize=4 if bars <= 20 else 2.5, linewidth=1.2)
+    running = np.cumsum(held.ratio)[: min(bars, clear)]
+    ratio.plot(
+        places[: len(running)], running, color=COLOURS[1], marker="o", markersize=4 if bars <= 20 else 2.5, linewidth=1.2
+    )
     ratio.set_ylim(0, 1.08)
     ratio.set_yticks(np.linspace(0, 1, 6))
     ratio.yaxis.set_major_formatter(PercentFormatter(1.0))
     ratio.set_ylabel("cumulative ratio", color=COLOURS[1])
-    parts = [f"the first {bars} of {held.k}"] * (held.k > bars) + [f"dark: {chosen} chosen"] * (chosen < bars)
+    parts = [f"the first {bars} of {held.k}"] * (held.k > bars) + [f"dark: {chosen} chosen"] * (chosen < min(bars, clear))
+    parts += ["grey: noise"] * (clear < bars)
     axis.set_title(f"explained {what}" + (f" ({', '.join(parts)})" if parts else ""), fontsize=10)
     for side in (axis, ratio):
         side.tick_params(labelsize=8)
@@ -80,14 +84,26 @@ def _scree(axis: Any, held: PrincipalComponents, chosen: int, bars: int, what: s
 
 
 def _heat_map(figure: Any, axis: Any, found: PrincipalComponents, shown: NDArray[np.int64], k: int) -> None:
-    matrix = found.components[:k, shown].T
-    largest = max(float(np.abs(matrix).max()), 1e-300)
-    image = axis.imshow(matrix, cmap="RdBu_r", vmin=-largest, vmax=largest, aspect="auto", interpolation="nearest")
+    from matplotlib import colormaps
+
+    matrix = found.components[:k, shown].T.copy()
+    matrix[:, found.standing_out :] = np.nan
+    largest = max(float(np.nanmax(np.abs(matrix), initial=0.0)), 1e-300)
+    image = axis.imshow(
+        matrix,
+        cmap=colormaps["RdBu_r"].with_extremes(bad=DROWNED),
+        vmin=-largest,
+        vmax=largest,
+        aspect="auto",
+        interpolation="nearest",
+    )
     names = [shortened(printable(found.feature_names[j])) for j in shown]
     axis.set_xticks(range(k), [f"PC{i + 1}" for i in range(k)], fontsize=8)
     axis.set_yticks(range(len(shown)), names, fontsize=8, parse_math=False)  # a name may hold a $
     axis.tick_params(length=0)
     for (i, j), value in np.ndenumerate(matrix):
+        if np.isnan(value):
+            continue
         colour = "white" if abs(value) > 0.6 * largest else "black"
         axis.text(j, i, f"{value:z.2f}", ha="center", va="center", fontsize=7, color=colour)
     for edge in axis.spines.values():

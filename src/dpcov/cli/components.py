@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.cli.text import printable, shortened
+from dpcov.cli.text import NOISE, features_table, printable, shortened
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
     from dpcov.release import Release
@@ -30,6 +31,7 @@ def record(found: PrincipalComponents) -> dict[str, Any]:
         "ratio": found.ratio.tolist(),
         "cumulative": np.cumsum(found.ratio).tolist(),
         "total": found.total,
+        "standing_out": found.standing_out,
         "components": found.components.tolist(),
         "offsets": found.offsets.tolist(),
         "scales": found.scales.tolist(),
@@ -49,9 +51,22 @@ def components_table(found: PrincipalComponents, limit: int | None = MOST_COMPON
     table.add_column("largest loadings", overflow="fold")
     running = np.cumsum(found.ratio)
     for place in range(found.k - hidden):
+        if place >= found.standing_out:
+            table.add_row(f"PC{place + 1}", NOISE, "", "", "", style="dim")
+            continue
         shares = (f"{100 * part:.1f} %" for part in (found.ratio[place], running[place]))
         table.add_row(f"PC{place + 1}", f"{found.explained[place]:.3g}", *shares, _loadings_line(found, place))
     return table
+
+
+def print_components(out: Console, release: Release, limit: int | None, *, loadings_too: bool = True) -> None:
+    """Print the components that a release was made for, and what those that stand out are made of."""
+    found = release.pca()
+    out.print(components_table(found, None if limit is None else MOST_COMPONENTS))
+    out.print("\n".join(notes(release, found)), soft_wrap=True)
+    if loadings_too and found.standing_out:
+        many = f" (the first {MOST_COLUMNS} components)" * (found.standing_out > MOST_COLUMNS)
+        out.print(features_table(release.feature_names, loadings(found), f"loadings{many}", limit))
 
 
 def _loadings_line(found: PrincipalComponents, place: int) -> str:
@@ -63,8 +78,8 @@ def _loadings_line(found: PrincipalComponents, place: int) -> str:
 
 
 def loadings(found: PrincipalComponents, first: int = 0) -> dict[str, Floats]:
-    """Return the loadings of a few components by heading, a number for each feature."""
-    return {f"PC{i + 1}": found.components[i] for i in range(first, min(first + MOST_COLUMNS, found.k))}
+    """Return the loadings of a few components that stand out by heading, a number for each feature."""
+    return {f"PC{i + 1}": found.components[i] for i in range(first, min(first + MOST_COLUMNS, found.standing_out))}
 
 
 def all_held(release: Release) -> PrincipalComponents:

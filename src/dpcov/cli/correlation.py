@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,8 +13,8 @@ from dpcov.cli.options import json_option
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from dpcov.cli.pairs import Pair
     from dpcov.release import Release
+    from dpcov.uses.description import Description
 
 EXAMPLE = """\b
 Example:
@@ -28,86 +28,101 @@ Example:
 @click.option("--plot", metavar="PNG", type=click.Path(), help="Also draw the matrix.")
 @json_option
 def correlation(file: str, top: int, plot: str | None, as_json: bool) -> None:
-    """Print the largest correlations in a RELEASE, between features of different columns.
+    """Print the correlations in a RELEASE that are clear of noise, between features of different columns, by strength.
 
     Nothing is spent, and no data are read. Of a release without --center they are cosines about 0.
     """
     from dpcov.cli.files import checked_picture, write_picture
     from dpcov.cli.kinds import check_covariance
-    from dpcov.cli.pairs import largest_pairs
     from dpcov.release_file import load
 
     release = load(file)
     check_covariance(release, "correlations")
     picture = None if plot is None else checked_picture(plot, (file,))
-    matrix = release.correlation()
-    pairs, count = largest_pairs(release, matrix, top)
+    found = release.describe()
     if picture is not None:
         from dpcov.cli.correlation_picture import correlation_picture
 
-        write_picture(picture, correlation_picture(release, matrix))
+        write_picture(picture, correlation_picture(release, found))
     if as_json:
-        click.echo(_json_text(release, file, matrix, pairs))
+        click.echo(_json_text(release, file, found, top))
         return
-    _print(release, pairs, count)
+    _print(release, found, top)
     if plot is not None:
         click.echo(f"Written to {shlex.quote(plot)}.")
 
 
-def _json_text(release: Release, file: str, matrix: Any, pairs: list[Pair]) -> str:
+def _json_text(release: Release, file: str, found: Description, top: int) -> str:
     from dpcov.cli.estimates import is_centred, promise
     from dpcov.cli.text import finite
 
+    assert found.correlation is not None
+    matrix, errors = found.correlation.values, found.correlation.standard_error
     facts = {
         "file": file,
         **promise(release),
         "of": "correlation" if is_centred(release) else "cosine",
         "feature_names": list(release.feature_names),
         "correlation": matrix.tolist(),
+        "standard_error": finite(errors),
+        "clear_of_noise": found.correlation.clear.tolist(),
+        "pairs": len(found.pairs(clear=False)),
         "largest": [
-            {"features": [pair.first, pair.second], "correlation": pair.value, "standard_error": finite(pair.noise)}
-            for pair in pairs
+            {
+                "features": [release.feature_names[place] for place in pair],
+                "correlation": float(matrix[pair]),
+                "standard_error": finite(errors[pair]),
+            }
+            for pair in found.pairs()[:top]
         ],
     }
     return json.dumps(facts, allow_nan=False)
 
 
-def _print(release: Release, pairs: list[Pair], count: int) -> None:
+def _print(release: Release, found: Description, top: int) -> None:
     """Print pairs for people."""
     from dpcov.cli.estimates import is_centred
+    from dpcov.cli.readings import head_line, missing_line
     from dpcov.cli.text import console, print_promise
 
+    centred, clear = is_centred(release), found.pairs()
+    what = "correlation" if centred else "cosine"
     out = console()
     print_promise(out, release)
-    told = any(pair.noise == pair.noise for pair in pairs)  # NaN where the release does not tell
-    out.print(_table(pairs, count, "correlation" if is_centred(release) else "cosine", noise=told))
-    if not pairs:
-        out.print("There are no two columns, or nothing was found of them.")
+    out.print(head_line(found, centred=centred), style="bold", soft_wrap=True)
     said = []
-    if told:
+    if clear:
+        out.print(_table(found, clear, top, what))
+        said.append("±: the standard error that the noise gives. Pairs within 3 of them are not listed: they may be noise.")
+    elif found.pairs(clear=False):
         said.append(
-            "Noise: the standard error of the raw covariance, scaled alike. A correlation below three times as much cannot be "
-            "told from noise; denoising may have made it smaller."
+            f"No {what} is clear of noise, so none is listed. More rows, a larger budget, fewer columns or narrower bounds "
+            "would show more."
         )
-    if not is_centred(release):
+    else:
+        said.append("There are no two columns.")
+    if release.schema is not None:
+        said.append(missing_line(found, midpoints=release.about_midpoints))
+    if not centred:
         said.append("Rows were not centred: these are cosines about 0. --center at the release gives correlations.")
-    if said:
-        out.print("\n".join(said), soft_wrap=True)
+    out.print("\n".join(said), soft_wrap=True)
 
 
-def _table(pairs: list[Pair], count: int, what: str, *, noise: bool) -> Table:
+def _table(found: Description, pairs: list[tuple[int, int]], top: int, what: str) -> Table:
     from rich.table import Table
 
-    from dpcov.cli.text import printable
+    from dpcov.cli.text import printable, reading_cells
 
-    hidden = count - len(pairs)
-    caption = f"... and {hidden} more pair{'s' * (hidden > 1)}" if hidden else None
-    table = Table(title=f"largest {what}s between columns", title_justify="left", caption=caption, caption_justify="left")
-    table.add_column("feature", overflow="fold")
-    table.add_column("feature", overflow="fold")
-    for heading in (what, *["noise"] * noise):
+    assert found.correlation is not None
+    hidden = max(0, len(pairs) - top)
+    caption = f"... and {hidden} more pair{'s' * (hidden > 1)} clear of noise" if hidden else None
+    title = f"{what}s between columns that are clear of noise"
+    table = Table(title=title, title_justify="left", caption=caption, caption_justify="left")
+    for _ in range(2):
+        table.add_column("feature", overflow="fold")
+    for heading in (what, "±"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for pair in pairs:
-        size = [f"{pair.noise:.2f}" if pair.noise == pair.noise else "?"] * noise
-        table.add_row(printable(pair.first), printable(pair.second), f"{pair.value:+z.2f}", *size)
+    for pair in pairs[:top]:
+        names = (printable(found.feature_names[place]) for place in pair)
+        table.add_row(*names, *reading_cells(found.correlation, pair))
     return table

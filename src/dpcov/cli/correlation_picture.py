@@ -5,31 +5,28 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dpcov.cli.estimates import is_centred
+from dpcov.cli.estimates import what_correlates
 from dpcov.cli.pictures import heat_map, png
 from dpcov.cli.text import printable, shortened
 from dpcov.release import Release
+from dpcov.uses.description import Description
 from dpcov.uses.selection import column_of_feature
-
-Floats = NDArray[np.float64]
 
 MOST_NAMES = 40  # of features; beyond, columns are named instead
 SMALLEST = 5.5  # points: names that would need less are left out
 
 
-def correlation_picture(release: Release, matrix: Floats) -> bytes:
-    """Return a PNG: blue to red around white at 0, with thin lines between columns."""
+def correlation_picture(release: Release, found: Description) -> bytes:
+    """Return a PNG: blue to red around white at 0, grey where it may be noise, with thin lines between columns."""
     from matplotlib.figure import Figure
 
+    assert found.correlation is not None
     d = release.d
     side = min(max(0.3 * d, 3.0), 9.0)
     figure = Figure(figsize=(side + 2.8, side + 2.0), dpi=150, layout="constrained")
     figure.suptitle(repr(release)[1:-1], parse_math=False, fontsize=9, wrap=True)
     axis = figure.subplots()
-    shown = heat_map(axis, "correlation" if is_centred(release) else "cosines about 0", matrix, 72 * side / d)
+    shown = heat_map(axis, what_correlates(release), found.correlation, 72 * side / d)
     blocks = _blocks(release)
     _separate(axis, blocks, d)
     _name(axis, release, blocks, 72 * side / d)

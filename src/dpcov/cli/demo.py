@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -71,29 +71,38 @@ def _checked_targets(output: str) -> tuple[Path, Path]:
 def _drawn(rows: NDArray[np.float64], release: Release) -> bytes:
     import numpy as np
 
-    from dpcov.cli.estimates import correlation, eigenvalues, scaled
     from dpcov.cli.pictures import picture
+    from dpcov.uses.description import spectrum
 
-    matrices = {"truth (not private)": scaled(np.cov(rows.T)), f"private, rho = {RHO}": correlation(release)[1]}
-    spectra = {heading: eigenvalues(matrix) for heading, matrix in matrices.items()}
+    found, exact, private = release.describe(), "truth (not private)", f"private, rho = {RHO}"
+    truth = np.asarray(np.corrcoef(rows.T))
+    assert found.correlation is not None
+    matrices: dict[str, Any] = {exact: truth, private: found.correlation}
+    spectra: dict[str, Any] = {exact: np.linalg.eigvalsh(truth)[::-1], private: spectrum(release, found)}
     return picture("Correlation of 178 wines", release.feature_names, matrices, spectra, "correlation")
 
 
 def _print(rows: NDArray[np.float64], release: Release, output: str, picture: str) -> None:
-    from dpcov.cli.estimates import error_line, roots
-    from dpcov.cli.text import console, features_table, spends_table
+    from dpcov.cli.estimates import error_line
+    from dpcov.cli.readings import head_line
+    from dpcov.cli.text import NOISE, console, features_table, spends_table
 
+    found = release.describe()
+    assert found.mean is not None
+    assert found.deviation is not None
     columns = {
         "mean, truth": rows.mean(axis=0),
-        "private": release.mean,
+        "private": found.mean,
         "deviation, truth": rows.std(axis=0),
-        "private ": roots(release)[1],  # headings must differ
+        "private ": found.deviation,  # headings must differ
     }
     out = console()
+    out.print(head_line(found, centred=True), style="bold")
     out.print(features_table(release.feature_names, columns, "mean and standard deviation, in the columns' units", None))
     out.print(spends_table(release))
     out.print(f"Privacy: {release.statement()}", soft_wrap=True)
     out.print(error_line(release), soft_wrap=True)
+    out.print(f"±: the standard error that the noise gives; {NOISE}: within 3 of them, so it cannot be told from noise.")
     out.print("178 rows are few: means come out well, correlations roughly. The noise falls as 1/n.")
     file = shlex.quote(output)
     out.print(f"Written to {file} and {shlex.quote(picture)}. Next:", soft_wrap=True)

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.cli.components import loadings, record
+from dpcov.cli.components import record
+from dpcov.cli.readings import DEVIATION, description_record
 from dpcov.estimate_framed import is_framed
 from dpcov.release import Release
 
 Floats = NDArray[np.float64]
 
-NOTHING = 1e-12
-"""A variance of the encoded rows (norm 1) below this is the rounding of an estimate that is 0."""
+MANY = 0.5  # of the rows: where so many may be clipped, means are of shortened rows
 
 
 def is_centred(release: Release) -> bool:
@@ -24,61 +24,17 @@ def is_centred(release: Release) -> bool:
 
 def roots(release: Release) -> tuple[str, Floats]:
     """Return standard deviations where the release is centred, else root mean squares, in the user's units."""
-    heading = "standard deviation" if is_centred(release) else "root mean square"
-    return heading, np.sqrt(np.maximum(np.diag(release.covariance), 0.0))
+    return DEVIATION[is_centred(release)], np.sqrt(np.maximum(np.diag(release.covariance), 0.0))
 
 
-def columns(release: Release) -> dict[str, Floats]:
-    """Return what is estimated of each feature, by heading: the mean, the root of the covariance's diagonal, or both.
-
-    Of components: the mean, where there is one, and the loadings of the first few.
-    """
-    means = {"mean": release.mean} if release.center or release.kind == "mean" else {}
-    if release.kind == "pca":
-        return {**means, **loadings(release.pca())}
-    return means if release.kind == "mean" else {**means, **dict([roots(release)])}
+def what_correlates(release: Release) -> str:
+    """Name what `Release.correlation` is: cosines about 0 where the release has no mean."""
+    return "correlation" if is_centred(release) else "cosines about 0"
 
 
-def scaled(matrix: Floats, units: Floats | float = 1.0) -> Floats:
-    """Divide a covariance by the roots of its diagonal: a correlation; NaN where the diagonal is nothing.
-
-    ``units`` says how large one encoded unit is, so that "nothing" means the same for every feature.
-    """
-    encoded = matrix / units / np.reshape(units, (-1, 1))
-    diagonal = np.diag(encoded)
-    root = np.sqrt(np.where(diagonal > NOTHING, diagonal, np.nan))
-    return np.asarray(encoded / root / root[:, None])
-
-
-def correlation(release: Release) -> tuple[str, Floats]:
-    """Return the correlation, or the second moment scaled likewise where the release has no mean."""
-    heading = "correlation" if is_centred(release) else "second moment, scaled to a diagonal of 1"
-    return heading, scaled(release.covariance, _units(release))
-
-
-def spectrum(release: Release) -> tuple[str, Floats]:
-    """Return eigenvalues, the largest first: of the correlation, or of a second moment whose columns share a unit."""
-    if not is_centred(release) and release.schema is None:
-        values: Floats = np.linalg.eigvalsh(release.covariance)[::-1].astype(np.float64)
-        values[np.abs(values) < NOTHING * np.max(_units(release)) ** 2] = 0.0
-        return "second moment", values
-    heading, matrix = correlation(release)
-    return heading, eigenvalues(matrix)
-
-
-def _units(release: Release) -> Floats | float:
-    """Return how large one encoded unit is: a row's norm, a column's bounds, or, of whitened rows, their own size."""
-    if is_framed(release):
-        return np.asarray(np.maximum(np.sqrt(np.maximum(np.diag(release.covariance), 0.0)), 1e-150))
-    return release.row_norm if release.schema is None else release.schema.scales(release.center)
-
-
-def eigenvalues(correlations: Floats) -> Floats:
-    """Return the eigenvalues of a correlation, the largest first, of the features that have one."""
-    known = ~np.isnan(np.diag(correlations))
-    values: Floats = np.linalg.eigvalsh(correlations[np.ix_(known, known)])[::-1].astype(np.float64)
-    values[np.abs(values) < 1e-9] = 0.0  # rounding of the decomposition
-    return values
+def spectrum_of(release: Release) -> str:
+    """Name the matrix whose eigenvalues are shown: a second moment's own only where its columns share a unit."""
+    return "second moment" if not is_centred(release) and release.schema is None else what_correlates(release)
 
 
 def promise(release: Release) -> dict[str, Any]:
@@ -112,8 +68,8 @@ def _estimates(release: Release) -> dict[str, Any]:
 
         return model_record(told(release, release.ridge(), LEVEL))
     if release.kind == "pca":
-        return {**({"mean": release.mean.tolist()} if release.center else {}), **record(release.pca())}
-    return {heading.replace(" ", "_"): numbers.tolist() for heading, numbers in columns(release).items()}
+        return {**description_record(release.describe(), centred=is_centred(release)), **record(release.pca())}
+    return description_record(release.describe(), centred=is_centred(release))
 
 
 def confidence_line(release: Release) -> str | None:
@@ -163,10 +119,17 @@ def known_error(release: Release) -> float | None:
 
 
 def clip_line(release: Release) -> str:
-    """Say where rows were clipped further."""
+    """Say where rows were clipped further, and how many may have been longer."""
+    from dpcov.uses.description import clipped_share
+
     found = "found privately" if release.answer("radius") or release.answer("threshold") else "as asked"
     unit = "" if release.schema is None else " of the encoded rows"
-    return f"Clipped further: at norm {release.clip_radius:.3g}{unit}, {found}."
+    share, longer = clipped_share(release), ""
+    if share >= MANY:
+        longer = " So few rows cannot tell where: most of them may have been shortened, by an unknown factor."
+    elif share > 0:
+        longer = f" About {100 * share:.2g} % of the rows were longer, at most."
+    return f"Clipped further: at norm {release.clip_radius:.3g}{unit}, {found}.{longer}"
 
 
 def zero_line(release: Release) -> str | None:

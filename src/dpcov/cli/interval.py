@@ -86,11 +86,14 @@ def _json_text(release: Release, file: str, found: Intervals, lists: list[Listed
 
 def _print(release: Release, found: Intervals, lists: list[Listed], everything: bool) -> None:
     """Print intervals for people."""
+    from dpcov.cli.estimates import clip_line
     from dpcov.cli.interval_lists import interval_table
     from dpcov.cli.text import console, print_promise
 
     out = console()
     print_promise(out, release)
+    if release.clip_radius < release.row_norm:
+        out.print(clip_line(release), soft_wrap=True)
     for one in lists:
         out.print(interval_table(one, found.level, None if everything else MOST))
         if one.note:

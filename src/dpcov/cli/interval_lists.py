@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.cli.estimates import is_centred
-from dpcov.cli.text import percent, printable, span
+from dpcov.cli.text import percent, printable, rounded, span
 from dpcov.uses.intervals import Interval, Intervals
 
 if TYPE_CHECKING:
@@ -51,9 +51,13 @@ def listed(release: Release, found: Intervals, of: str | None) -> list[Listed]:
     lists = []
     if found.mean is not None and of in (None, "mean"):
         lists.append(Listed("mean", "means", found.mean, names, (every,), "", low, ranges))
-    if of in (None, "variances"):
+    numbers = every if found.mean is None else np.flatnonzero(~release.describe().is_level)
+    if of in (None, "variances") and len(numbers):
         what = "variances" if is_centred(release) else "second moments"
-        lists.append(Listed(what.replace(" ", "_"), what, _diagonal(found.entries), names, (every,), "", 0.0, ranges**2))
+        known = "" if len(numbers) == release.d else "The variance of a level follows from its share p: p(1 − p)."
+        names = {"feature": [release.feature_names[j] for j in numbers]}
+        one = Listed(what.replace(" ", "_"), what, _diagonal(found.entries), names, (numbers,), known, 0.0, ranges**2)
+        lists.append(one)
     return lists
 
 
@@ -109,7 +113,7 @@ def interval_table(one: Listed, level: float, limit: int | None) -> Table:
     found = one.interval
     for row in range(count - hidden):
         place = tuple(axis[row] for axis in one.places)
-        numbers = (f"{found.estimate[place]:.4g}", f"{found.standard_error[place]:.3g}")
+        numbers = rounded(float(found.estimate[place]), float(found.standard_error[place]))
         names = (printable(column[row]) for column in one.names.values())
         table.add_row(*names, *numbers, span(found.lower[place], found.upper[place]))
     return table

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.cli.pictures import COLOURS, bare, png
+from dpcov.cli.pictures import COLOURS, DROWNED, bare, png
 from dpcov.cli.text import percent, printable, shortened
 
 if TYPE_CHECKING:
@@ -30,7 +30,9 @@ def model_picture(found: ToldModel) -> bytes:
     figure = Figure(figsize=(7.6, max(2.8, 0.26 * len(shown) + 1.9)), dpi=150, layout="constrained")
     figure.suptitle(repr(found.release)[1:-1], parse_math=False, fontsize=9, wrap=True)
     axis = figure.subplots()
-    axis.barh(places, found.effects[shown], color=PALE, height=0.7, label="coefficients")
+    clear = np.ones(len(found.effects), dtype=np.bool_) if found.clear is None else found.clear
+    colours = [PALE if clear[j] and not found.nothing else DROWNED for j in shown]
+    axis.barh(places, found.effects[shown], color=colours, height=0.7, label="coefficients (grey: may be noise)")
     if found.useful is not None:
         _error_bars(axis, found, found.useful, shown, places)
     bare(axis)
@@ -42,7 +44,8 @@ def model_picture(found: ToldModel) -> bytes:
     target = shortened(printable(model.target))
     axis.set_xlabel(f"change of {target}, {_per(found)}", fontsize=9, parse_math=False)
     hidden = f" ({len(shown)} of {len(model.feature_names)} features)" if len(shown) < len(model.feature_names) else ""
-    axis.set_title(f"{target}, alpha {model.alpha:.3g}{hidden}", fontsize=10, parse_math=False)
+    nothing = "\nnothing can be seen: less than 0.5 % is explained" * found.nothing
+    axis.set_title(f"{target}, alpha {model.alpha:.3g}{hidden}{nothing}", fontsize=10, parse_math=False)
     axis.tick_params(axis="x", labelsize=8)
     return png(figure)
 

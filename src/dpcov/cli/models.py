@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from dpcov.cli.estimates import is_centred, roots
 from dpcov.cli.kinds import reason
-from dpcov.cli.text import finite, interval_record, percent, printable, span
+from dpcov.cli.text import NOISE, finite, interval_record, percent, printable, span
 from dpcov.errors import ReleaseError
 from dpcov.release import Release
+from dpcov.uses.description import CLEAR
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
     from dpcov.uses.coefficient_intervals import CoefficientIntervals
@@ -27,6 +29,7 @@ Floats = NDArray[np.float64]
 MOST_COEFFICIENTS = 20
 LEVEL = 0.95  # of what is said about a model where nobody asked
 NOTHING = 0.005  # of the variance explained
+DROWNED = 1e-3  # of the target's own scale: the largest effect of a model that noise has left nothing of
 TOO_WIDE = 10.0  # times the largest effect: half an interval that says nothing
 
 
@@ -34,7 +37,8 @@ TOO_WIDE = 10.0  # times the largest effect: half an interval that says nothing
 class ToldModel:
     """A model, and what can be said of it from its release alone.
 
-    ``scales`` are what a feature's coefficient is multiplied by to compare it with the others, ``per`` says what they are.
+    ``scales`` are what a feature's coefficient is multiplied by to compare it with the others, ``per`` says what they are;
+    ``target_scale`` is that of the target.
     ``intervals`` and ``bound`` are None where the release tells none; ``silent`` then says why.
     """
 
@@ -42,6 +46,7 @@ class ToldModel:
     model: RidgeModel
     level: float
     scales: Floats
+    target_scale: float
     per: str
     intervals: CoefficientIntervals | None
     bound: float | None
@@ -65,9 +70,31 @@ class ToldModel:
         return found if helps else None
 
     @property
+    def clear(self) -> NDArray[np.bool_] | None:
+        """Which coefficients are clear of noise, by three standard errors; None where intervals do not help."""
+        found = self.useful
+        return None if found is None else np.abs(found.estimate) > CLEAR * found.standard_error
+
+    @property
+    def nothing(self) -> bool:
+        """Whether nothing can be seen: next to nothing explained, and no effect that is both sizeable and clear of noise."""
+        if not self.model.explained < NOTHING:  # NaN where the release does not tell
+            return False
+        drowned = not float(np.abs(self.effects).max()) > DROWNED * self.target_scale
+        return drowned or self.clear is None or not self.clear.any()
+
+    @property
+    def readable(self) -> bool:
+        """Whether there are coefficients to read: some are clear of noise, or nobody knows how large their noise is."""
+        if self.intervals is None:
+            return not self.nothing
+        return not self.nothing and self.clear is not None and bool(self.clear.any())
+
+    @property
     def order(self) -> NDArray[np.intp]:
-        """The features, those with the largest effects first."""
-        return np.argsort(-np.abs(self.effects), kind="stable")
+        """The features, those with the largest effects first; those that are clear of noise before all others."""
+        drowned = np.zeros(len(self.effects), dtype=np.bool_) if self.clear is None else ~self.clear
+        return np.lexsort((-np.abs(self.effects), drowned))
 
 
 def told(release: Release, model: RidgeModel, level: float) -> ToldModel:
@@ -78,25 +105,21 @@ def told(release: Release, model: RidgeModel, level: float) -> ToldModel:
         intervals = model.interval(level)
     except ReleaseError as error:
         silent = reason(error)
-    per, scales = _scales(release, model)
-    return ToldModel(release, model, level, scales, per, intervals, bound, silent)
-
-
-def _places(release: Release, model: RidgeModel) -> list[int]:
     by_name = {name: place for place, name in enumerate(release.feature_names)}
-    return [by_name[name] for name in model.feature_names]
+    per, scales = _scales(release)
+    own = scales[[by_name[name] for name in model.feature_names]]
+    return ToldModel(release, model, level, own, float(scales[by_name[model.target]]), per, intervals, bound, silent)
 
 
-def _scales(release: Release, model: RidgeModel) -> tuple[str, Floats]:
+def _scales(release: Release) -> tuple[str, Floats]:
     """Return what makes coefficients comparable: the range of each feature, or its estimated spread."""
-    places = _places(release, model)
     if release.schema is not None:
         low, high = release.schema.bounds()
-        return "over its range", (high - low)[places]
+        return "over its range", high - low
     if release.kind == "ridge":
-        return "per unit", np.ones(len(places))
+        return "per unit", np.ones(release.d)
     heading, sizes = roots(release)
-    return f"per {heading}", sizes[places]
+    return f"per {heading}", sizes
 
 
 def record(found: ToldModel) -> dict[str, Any]:
@@ -117,31 +140,54 @@ def record(found: ToldModel) -> dict[str, Any]:
         "bound": None if found.bound is None else finite(found.bound),
         "interval": None if intervals is None else interval_record(intervals.coefficients),
         "intercept_interval": None if own is None else interval_record(own),
+        "clear_of_noise": None if found.clear is None else found.clear.tolist(),
+        "nothing_seen": found.nothing,
         "no_interval": found.silent or None,
     }
 
 
+def print_model(out: Console, found: ToldModel, asked: float | str | None, limit: int | None = MOST_COEFFICIENTS) -> None:
+    """Print a model: what it is, the coefficients that are clear of noise (without a limit: all), and what they are worth."""
+    out.print(model_line(found, asked), soft_wrap=True)
+    if limit is None or found.readable:
+        out.print(coefficients_table(found, limit))
+    out.print("\n".join(notes(found)), soft_wrap=True)
+
+
 def coefficients_table(found: ToldModel, limit: int | None = MOST_COEFFICIENTS) -> Table:
-    """List the largest coefficients, with their intervals where there are some."""
+    """List coefficients, with their intervals where there are some: then, unless all are wanted, only those clear of noise."""
     from rich.table import Table
+    from rich.text import Text
 
     model, order, interval = found.model, found.order, found.useful
-    hidden = 0 if limit is None else max(0, len(order) - limit)
-    caption = f"... and {hidden} more feature{'s' * (hidden > 1)}" if hidden else None
+    clear = np.ones(len(order), dtype=np.bool_) if found.clear is None else found.clear
+    listed = order if limit is None else order[: min(limit, int(clear.sum()))]
     title = f"coefficients for {printable(model.target)}"
-    table = Table(title=title, title_justify="left", caption=caption, caption_justify="left")
+    table = Table(title=title, title_justify="left", caption=_caption(found, listed), caption_justify="left")
     table.add_column("feature", overflow="fold")
     compared = found.per != "per unit"
     for heading in ("coefficient", *[found.per] * compared):
         table.add_column(heading, justify="right")
     if interval is not None:
         table.add_column(f"{percent(found.level)} interval", justify="right")
-    for j in order[: len(order) - hidden]:
-        cells = [f"{model.coefficients[j]:.4g}", *[f"{found.effects[j]:+.3g}"] * compared]
+    for j in listed:
+        numbers = [f"{model.coefficients[j]:.4g}", *[f"{found.effects[j]:+.3g}"] * compared]
+        cells = [Text(number if clear[j] else NOISE) for number in numbers]
         if interval is not None:
-            cells.append(span(interval.lower[j], interval.upper[j]))
-        table.add_row(printable(model.feature_names[j]), *cells)
+            cells.append(Text(span(interval.lower[j], interval.upper[j])))
+        table.add_row(printable(model.feature_names[j]), *cells, style=None if clear[j] else "dim")
     return table
+
+
+def _caption(found: ToldModel, listed: NDArray[np.intp]) -> str | None:
+    """Say which features are not listed."""
+    hidden = len(found.effects) - len(listed)
+    if hidden == 0:
+        return None
+    drowned = 0 if found.clear is None else min(hidden, int((~found.clear).sum()))
+    parts = [f"{hidden - drowned} more feature{'s' * (hidden - drowned > 1)}"] * (hidden > drowned)
+    parts += [f"{drowned} that may be noise (--all lists {'them' if drowned > 1 else 'it'})"] * bool(drowned)
+    return f"... and {' and '.join(parts)}"
 
 
 def model_line(found: ToldModel, asked: float | str | None) -> str:
@@ -152,19 +198,27 @@ def model_line(found: ToldModel, asked: float | str | None) -> str:
     level = schema is not None and model.target not in schema.used
     target = printable(model.target) + " (1 where it is so, else 0)" * level
     auto = ", chosen by auto" * (asked == "auto" and found.release.kind == "covariance")
+    named = f"Model: {target} from {features}; alpha {model.alpha:.3g}{auto}"
     intercept = f"intercept {model.intercept:.4g}" if found.release.center else "no intercept"
+    if found.release.center and not found.readable:
+        return f"{named}; with an intercept."  # it is as noisy as the coefficients
     if found.useful is not None and found.intervals is not None and (own := found.intervals.intercept) is not None:
         intercept += f" ({percent(found.level)} interval {span(float(own.lower), float(own.upper))})"
-    return f"Model: {target} from {features}; alpha {model.alpha:.3g}{auto}; {intercept}."
+    return f"{named}; {intercept}."
 
 
 def notes(found: ToldModel) -> list[str]:
     """Say what the numbers are worth, and what they are not."""
     release, model = found.release, found.model
+    if found.nothing:
+        return [
+            f"Nothing can be seen: by the release alone these features explain less than {100 * NOTHING:g} % of "
+            f"{printable(model.target)}, and noise drowns the coefficients. --json has them all the same."
+        ]
     said = []
-    if model.explained < NOTHING:
-        said.append("Explained: next to nothing, as noise or the penalty drowns it.")
-    elif release.kind == "covariance":
+    if not found.readable:
+        said.append("No single coefficient is clear of noise, so none is listed (--all lists them): only together they tell.")
+    if release.kind == "covariance":
         what = "variance" if is_centred(release) else "second moment"
         said.append(
             f"Explained: roughly {100 * model.explained:.0f} % of the {what}, by the release alone; `dpcov predict --score` "
@@ -195,10 +249,16 @@ def _interval_line(found: ToldModel) -> str:
         )
     if found.release.kind == "ridge":
         return "Intervals: each for itself, over the noise only, for the coefficients that the exact matrix would give."
-    each = "each for itself" if found.intervals.clear else "wide, as it does not stand clear of its noise"
+    each = "each holds for itself" if found.intervals.clear else "wide, as the matrix does not stand clear of its noise"
+    penalised = (
+        "for least squares" if found.model.alpha == 0 else f"for what ridge with alpha {found.model.alpha:.3g} would give"
+    )
+    towards = (
+        "" if found.model.alpha == 0 else " These are penalised coefficients, drawn towards 0: not those of least squares."
+    )
     return (
-        f"Intervals: around the coefficients of the raw noisy matrix with the same alpha, {each}; over the noise only. The "
-        "denoised coefficients beside them are nearer to the truth on average, and may lie outside."
+        f"Intervals: {penalised} on the exact matrix, over the noise only; {each}.{towards} They are around the raw noisy "
+        "matrix; the coefficients beside them are denoised, and may lie outside."
     )
 
 

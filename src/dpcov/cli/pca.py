@@ -172,7 +172,7 @@ def _print(
     if traces is not None:
         said.append(_chains_line(release, traces))
     out.print("\n".join(said), soft_wrap=True)
-    for first in range(0, found.k, MOST_COLUMNS) if everything else ():
+    for first in range(0, found.standing_out, MOST_COLUMNS) if everything else ():
         out.print(features_table(found.feature_names, loadings(found, first), "loadings", None))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.cli.text import printable, shortened
+from dpcov.uses.description import Reading, Spectrum
 
 Floats = NDArray[np.float64]
 
@@ -18,10 +19,17 @@ MOST_NAMES = 150  # beyond, names would be too small to read: features are numbe
 MOST_DIGITS = 10
 MOST_NUMBERS = 16  # up to here the cells have room for their numbers
 COLOURS = ("#1f3b5c", "#d1662f")
+DROWNED = "#e4e4e4"  # what cannot be told from noise
 
 
-def picture(title: str, names: Sequence[str], matrices: Mapping[str, Floats], spectra: Mapping[str, Floats], of: str) -> bytes:
-    """Return a PNG: a heat map for each matrix, side by side, above their eigenvalues."""
+def picture(
+    title: str,
+    names: Sequence[str],
+    matrices: Mapping[str, Floats | Reading],
+    spectra: Mapping[str, Floats | Spectrum],
+    of: str,
+) -> bytes:
+    """Return a PNG: a heat map for each matrix, side by side, above their eigenvalues; what may be noise is grey."""
     from matplotlib.figure import Figure
 
     d = len(names)
@@ -59,18 +67,20 @@ def bare(axis: Any) -> None:
         axis.spines[edge].set_visible(False)
 
 
-def heat_map(axis: Any, heading: str, matrix: Floats, points: float) -> Any:
-    """Draw one matrix; ``points`` is the size of a cell."""
+def heat_map(axis: Any, heading: str, matrix: Floats | Reading, points: float) -> Any:
+    """Draw one matrix, of a reading only what is clear of noise; ``points`` is the size of a cell."""
     from matplotlib import colormaps
 
-    colours = colormaps["RdBu_r"].with_extremes(bad="#d9d9d9")  # grey: no estimate
-    shown = axis.imshow(np.clip(matrix, -1, 1), cmap=colours, vmin=-1, vmax=1, interpolation="nearest")
-    axis.set_title(heading, fontsize=10)
-    if len(matrix) <= MOST_NUMBERS:
-        for (i, j), value in np.ndenumerate(matrix):
+    values = np.where(matrix.clear, matrix.values, np.nan) if isinstance(matrix, Reading) else matrix
+    drowned = bool(np.isnan(values).any())
+    colours = colormaps["RdBu_r"].with_extremes(bad=DROWNED)
+    shown = axis.imshow(np.clip(values, -1, 1), cmap=colours, vmin=-1, vmax=1, interpolation="nearest")
+    axis.set_title(heading + "\n(grey: cannot be told from noise)" * drowned, fontsize=10)
+    if len(values) <= MOST_NUMBERS:
+        for (i, j), value in np.ndenumerate(values):
             if np.isfinite(value):
                 colour = "white" if abs(value) > 0.6 else "black"
-                text = f"{value:z.2f}" if len(matrix) <= MOST_DIGITS else f"{value:z.1f}"
+                text = f"{value:z.2f}" if len(values) <= MOST_DIGITS else f"{value:z.1f}"
                 axis.text(j, i, text, ha="center", va="center", fontsize=min(0.33 * points, 9), color=colour)
     return shown
 
@@ -84,19 +94,25 @@ def _label(axis: Any, names: Sequence[str], *, size: float, rows: bool) -> None:
     axis.set_yticks(range(len(names)), short if rows else [""] * len(names), fontsize=size, parse_math=False)
 
 
-def _spectrum(axis: Any, spectra: Mapping[str, Floats], of: str) -> None:
+def _spectrum(axis: Any, spectra: Mapping[str, Floats | Spectrum], of: str) -> None:
+    """Draw eigenvalues; the band is where noise alone would put them, and hollow those that are not clear of it."""
     from matplotlib.ticker import MaxNLocator
 
-    for (label, values), colour, marker in zip(spectra.items(), COLOURS, "os", strict=False):
-        places = np.arange(1, len(values) + 1)
-        axis.plot(
-            places, values, color=colour, marker=marker, markersize=4 if len(values) <= 40 else 2, linewidth=1, label=label
-        )
+    for (label, drawn), colour, marker in zip(spectra.items(), COLOURS, "os", strict=False):
+        values = drawn.values if isinstance(drawn, Spectrum) else drawn
+        places, size = np.arange(1, len(values) + 1), 4 if len(values) <= 40 else 2
+        if isinstance(drawn, Spectrum):
+            band = (drawn.about - drawn.edge, drawn.about + drawn.edge)
+            if np.isfinite(drawn.edge) and len(values):
+                axis.axhspan(*band, color=DROWNED, zorder=0, label="noise alone")
+            axis.plot(places[~drawn.clear], values[~drawn.clear], marker, color="#9a9a9a", markersize=size, fillstyle="none")
+            values = np.where(drawn.clear, values, np.nan)  # a line must not lead through noise
+        axis.plot(places, values, color=colour, marker=marker, markersize=size, linewidth=1, label=label)
     axis.set_title(f"eigenvalues of the {of}", fontsize=10)
     axis.axhline(0, color="#999999", linewidth=0.6)
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.tick_params(labelsize=8)
     for edge in ("top", "right"):
         axis.spines[edge].set_visible(False)
-    if len(spectra) > 1:
+    if axis.get_legend_handles_labels()[0]:
         axis.legend(frameon=False, fontsize=9)

@@ -168,26 +168,24 @@ def save(made: Release, target: Path, force: bool) -> None:
 
 def print_summary(made: Release, output: str | None) -> None:
     """Print what was promised, what came out, and what to do next."""
-    from dpcov.cli.components import components_table, notes
-    from dpcov.cli.estimates import clip_line, columns, error_line, zero_line
-    from dpcov.cli.text import console, features_table
+    from dpcov.cli.components import print_components
+    from dpcov.cli.estimates import clip_line, error_line, zero_line
+    from dpcov.cli.readings import print_description
+    from dpcov.cli.text import console
 
     out = console()
     out.print(f"Privacy: {made.statement()}", soft_wrap=True)
     auto = " (chosen by auto)" if made.requested == "auto" else ""
     out.print(f"Mechanism: {made.mechanism}{auto}, postprocess {made.postprocess}.")
     if made.clip_radius < made.row_norm:
-        out.print(clip_line(made))
+        out.print(clip_line(made), soft_wrap=True)
     if error := error_line(made):
         out.print(error, soft_wrap=True)
     if zero := zero_line(made):
         out.print(zero)
     if made.kind == "pca":
-        found = made.pca()
-        out.print(components_table(found))
-        out.print("\n".join(notes(made, found)), soft_wrap=True)
-    else:
-        out.print(features_table(made.feature_names, columns(made), "private estimates", MOST_FEATURES))
+        print_components(out, made, MOST_FEATURES, loadings_too=False)
+    print_description(out, made, made.describe(), "private estimates", MOST_FEATURES)
     if output is None:
         out.print("Not saved: --output FILE keeps what was paid for.")
         return

@@ -71,11 +71,9 @@ def _json_text(found: ToldModel, file: str) -> str:
 
 def _print(found: ToldModel, alpha: float | str, everything: bool) -> None:
     """Print a model for people."""
-    from dpcov.cli.models import MOST_COEFFICIENTS, coefficients_table, model_line, notes
+    from dpcov.cli.models import MOST_COEFFICIENTS, print_model
     from dpcov.cli.text import console, print_promise
 
     out = console()
     print_promise(out, found.release)
-    out.print(model_line(found, alpha), soft_wrap=True)
-    out.print(coefficients_table(found, None if everything else MOST_COEFFICIENTS))
-    out.print("\n".join(notes(found)), soft_wrap=True)
+    print_model(out, found, alpha, None if everything else MOST_COEFFICIENTS)

@@ -49,7 +49,7 @@ def print_release(release: Release, limit: int | None) -> None:
     clip = _clip_line(release)
     out.print(f"Numbers: {clip}, on a {release.grid_bits}-bit grid; {numerics or 'no'} noise.")
     if release.clip_radius < release.row_norm:
-        out.print(clip_line(release))
+        out.print(clip_line(release), soft_wrap=True)
     if release.options:
         out.print("Options: " + ", ".join(f"{name}={value}" for name, value in release.options.items()) + ".", soft_wrap=True)
     if error := error_line(release):
@@ -58,48 +58,36 @@ def print_release(release: Release, limit: int | None) -> None:
         out.print(zero)
     out.print(spends_table(release))
     if release.kind == "ridge":
-        _print_model(out, release, limit)
+        from dpcov.cli.models import LEVEL, print_model, told
+
+        print_model(out, told(release, release.ridge(), LEVEL), None, limit)
     else:
         _print_estimates(out, release, limit)
 
 
-def _print_model(out: Console, release: Release, limit: int | None) -> None:
-    """Print the one model that a release of coefficients holds."""
-    from dpcov.cli.models import LEVEL, coefficients_table, model_line, notes, told
-
-    found = told(release, release.ridge(), LEVEL)
-    out.print(model_line(found, None), soft_wrap=True)
-    out.print(coefficients_table(found, limit))
-    out.print("\n".join(notes(found)), soft_wrap=True)
-
-
 def _print_estimates(out: Console, release: Release, limit: int | None) -> None:
     """Print a mean, a covariance with its spectrum, or components."""
-    from dpcov.cli.components import MOST_COLUMNS, MOST_COMPONENTS, components_table, notes
-    from dpcov.cli.estimates import columns, confidence_line, spectrum
-    from dpcov.cli.text import features_table
+    from dpcov.cli.components import print_components
+    from dpcov.cli.estimates import confidence_line, spectrum_of
+    from dpcov.cli.readings import print_description, spectrum_line
+    from dpcov.uses.description import spectrum
 
     if release.kind == "pca":
-        found = release.pca()
-        out.print(components_table(found, None if limit is None else MOST_COMPONENTS))
-        out.print("\n".join(notes(release, found)), soft_wrap=True)
-        title = f"loadings (the first {MOST_COLUMNS} components)" if found.k > MOST_COLUMNS else "loadings"
-    else:
-        title = f"estimate ({release.mechanism}, postprocess {release.postprocess})"
-    out.print(features_table(release.feature_names, columns(release), title, limit))
+        print_components(out, release, limit)
+    found = release.describe()
+    print_description(out, release, found, f"estimate ({release.mechanism}, postprocess {release.postprocess})", limit)
     if region := confidence_line(release):
         out.print(region, soft_wrap=True)
-    if release.kind != "covariance":
-        return
-    of, values = spectrum(release)
-    shown = ", ".join(f"{value:.3g}" for value in (values if limit is None else values[:MOST_EIGENVALUES]))
-    more = "" if limit is None or len(values) <= MOST_EIGENVALUES else f", ... ({len(values)} in all)"
-    out.print(f"Eigenvalues ({of}): {shown or 'none'}{more}", soft_wrap=True)
+    if release.kind == "covariance":
+        shown = None if limit is None else MOST_EIGENVALUES
+        out.print(spectrum_line(spectrum_of(release), spectrum(release, found), shown), soft_wrap=True)
 
 
 def json_text(release: Release, file: str) -> str:
     """Return a release's facts and estimates for machines."""
-    from dpcov.cli.estimates import facts, is_centred, spectrum
+    from dpcov.cli.estimates import facts, is_centred, spectrum_of
+    from dpcov.cli.readings import spectrum_record
+    from dpcov.uses.description import spectrum
 
     record = {
         "file": file,
@@ -107,9 +95,8 @@ def json_text(release: Release, file: str) -> str:
         "spent": [{"asked": s.asked, "noise": s.noise, "budget": s.budget.to_json()} for s in release.spent],
     }
     if release.kind == "covariance":
-        of, values = spectrum(release)
         record["covariance" if is_centred(release) else "second_moment"] = release.covariance.tolist()
-        record["eigenvalues"] = {"of": of, "values": values.tolist()}
+        record["eigenvalues"] = spectrum_record(spectrum_of(release), spectrum(release, release.describe()))
     return json.dumps(record, allow_nan=False)
 
 
@@ -125,9 +112,10 @@ def _clip_line(release: Release) -> str:
 def draw(release: Release, target: str, file: str) -> None:
     """Write a picture of the estimate in a file."""
     from dpcov.cli.component_pictures import components_picture
-    from dpcov.cli.estimates import correlation, spectrum
+    from dpcov.cli.estimates import spectrum_of, what_correlates
     from dpcov.cli.files import checked_picture, write_picture
     from dpcov.cli.pictures import picture
+    from dpcov.uses.description import spectrum
 
     if release.kind == "mean":
         from dpcov.errors import ParameterError
@@ -144,7 +132,7 @@ def draw(release: Release, target: str, file: str) -> None:
         drawn = model_picture(told(release, release.ridge(), LEVEL))
         write_picture(path, drawn)
         return
-    heading, matrix = correlation(release)
-    of, values = spectrum(release)
-    drawn = picture(repr(release)[1:-1], release.feature_names, {heading: matrix}, {of: values}, of)
-    write_picture(path, drawn)
+    found, of = release.describe(), spectrum_of(release)
+    assert found.correlation is not None
+    matrices, spectra = {what_correlates(release): found.correlation}, {of: spectrum(release, found)}
+    write_picture(path, picture(repr(release)[1:-1], release.feature_names, matrices, spectra, of))

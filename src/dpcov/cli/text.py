@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from dpcov.release import Release
+    from dpcov.uses.description import Reading
     from dpcov.uses.intervals import Interval
 
 WIDTH = 100  # of help texts always; of tables where stdout is no terminal
 LONGEST_NAME = 22  # of a feature, in pictures and lists
+NOISE = "≈ noise"  # in place of a number that cannot be told from it
+UNKNOWN = "?"  # in place of a standard error that the release does not tell
+MOST_DIGITS = 6  # of a number whose noise is tiny
 
 
 def console() -> Console:
@@ -49,19 +55,52 @@ def spends_table(release: Release, title: str = "spent") -> Table:
     return table
 
 
-def features_table(names: Sequence[str], columns: Mapping[str, NDArray[np.float64]], title: str, limit: int | None) -> Table:
-    """List numbers for each feature, the first ``limit`` of them; the caption says how many more there are."""
+def features_table(
+    names: Sequence[str], columns: Mapping[str, NDArray[np.float64] | Reading], title: str, limit: int | None
+) -> Table:
+    """List numbers for each feature, the first ``limit`` of them; readings with their standard errors beside them."""
     from rich.table import Table
+
+    from dpcov.uses.description import Reading
 
     hidden = 0 if limit is None else max(0, len(names) - limit)
     caption = f"... and {hidden} more features" if hidden else None
     table = Table(title=title, title_justify="left", caption=caption, caption_justify="left")
     table.add_column("feature", overflow="fold")
-    for heading in columns:
+    cells: list[Sequence[str | Text]] = []
+    for heading, numbers in columns.items():
         table.add_column(heading, justify="right")
-    for name, *numbers in list(zip(names, *columns.values(), strict=True))[: len(names) - hidden]:
-        table.add_row(printable(name), *(f"{number:.4g}" for number in numbers))
+        if isinstance(numbers, Reading):
+            table.add_column("±", justify="right", no_wrap=True)
+            cells += zip(*(reading_cells(numbers, place) for place in range(len(names))), strict=True)
+        else:
+            cells.append([f"{number:.4g}" for number in numbers])
+    for name, *row in list(zip(names, *cells, strict=True))[: len(names) - hidden]:
+        table.add_row(printable(name), *row)
     return table
+
+
+def reading_cells(numbers: Reading, place: int | tuple[int, ...]) -> tuple[Text, Text]:
+    """Return a number and its standard error as text; what is not clear of noise is no number, and grey."""
+    from rich.text import Text
+
+    value, error = rounded(float(numbers.values[place]), float(numbers.standard_error[place]))
+    if not numbers.clear[place] and error != UNKNOWN:
+        return Text(NOISE, style="dim"), Text(error, style="dim")
+    return Text(value), Text(error)
+
+
+def rounded(value: float, error: float) -> tuple[str, str]:
+    """Return a number with no more digits than its standard error allows, and the error with two."""
+    if not math.isfinite(error):
+        return f"{value:.4g}", UNKNOWN if math.isnan(error) else "∞"
+    if error == 0:
+        return f"{value:.4g}", "0"
+    size = math.floor(math.log10(max(abs(value), error)))
+    decimals = min(1 - math.floor(math.log10(error)), MOST_DIGITS - size)  # that the error shows
+    if -4 < size < 7:
+        return tuple(f"{round(part, decimals):z.{max(decimals, 0)}f}" for part in (value, error))  # type: ignore[return-value]
+    return f"{value:.{max(size + decimals, 0)}e}", f"{error:.1e}"
 
 
 def print_promise(out: Console, release: Release) -> None:
@@ -77,8 +116,6 @@ def percent(level: float) -> str:
 
 def span(lower: float, upper: float) -> str:
     """Return an interval as text; both ends have as many decimals as give its width three digits."""
-    import math
-
     width, largest = upper - lower, max(abs(lower), abs(upper))
     if not 0 < width < math.inf or not 1e-3 <= largest < 1e6:
         return f"{lower:.3g} to {upper:.3g}"

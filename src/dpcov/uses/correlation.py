@@ -1,4 +1,4 @@
-r"""Correlations from a release: its covariance, divided by standard deviations that no noise can shrink too far.
+r"""Correlations from a release's denoised covariance, divided by standard deviations that no noise can shrink too far.
 
 The variance of a level with share p is p(1 − p), and the covariance of two levels l, m of a column is −p_l·p_m, whatever the
 rows: a cell has one level at most. Shares are known better than variances, so they serve where there are some. Of a noisy
@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import ReleaseError
 from dpcov.release import Release
 from dpcov.schema import Categorical
 from dpcov.uses.selection import column_places
@@ -19,14 +18,12 @@ from dpcov.uses.selection import column_places
 Floats = NDArray[np.float64]
 
 
-def correlation(release: Release) -> Floats:
+def denoised_correlation(release: Release) -> Floats:
     """Return the (d, d) matrix of correlations: symmetric, finite, between −1 and 1, 1 on its diagonal.
 
     Where nothing of a column's variance was found, its correlations are 0. For a release that is not centred they are cosines
     about 0: of the second moment. Each entry is an estimate of its own, so the matrix need not be positive semidefinite.
     """
-    if release.kind != "covariance":
-        raise ReleaseError(f"release must hold a covariance, got one of kind {release.kind!r}. Hint: dpcov.covariance.")
     covariance = release.encoded_covariance
     if release.schema is None or not release.center:
         return scaled(covariance, covariance.diagonal())

@@ -44,6 +44,10 @@ class NoiseLevel(Protocol):
         """Return the covariance of [Eu]_x/scale."""
         ...
 
+    def entry_variances(self) -> Floats:
+        """Return the variance of each entry of E."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class Eigenbasis:
@@ -70,6 +74,18 @@ class Eigenbasis:
         rows, factor = self._rows(chosen), self.unit / scale * self.unit
         features = np.delete(rows, own, axis=0)
         return np.asarray((features * (self.variances @ (direction @ rows) ** 2 * factor**2)) @ features.T)
+
+    def entry_variances(self) -> Floats:
+        """R N Rᵀ, R the rows of all features."""
+        rows = self._rows(range(len(self.basis) - (self.mean is not None))) * self.unit
+        between = self.variances - np.diag(self.variances.diagonal())
+        found = _entry_variances(rows, rows, self.variances)
+        np.fill_diagonal(found, found.diagonal() + _entry_variances(rows, rows, between).diagonal())
+        return found
+
+    def mean_variances(self) -> Floats:
+        """Return the variance of each entry of a centred release's mean: the first row of the lifted matrix is (a·b/r)·m."""
+        return np.asarray(_entry_variances(self.basis[:1], self.basis[1:], self.variances)[0] * (self.unit / CONSTANT) ** 2)
 
     def _rows(self, chosen: Sequence[int]) -> Floats:
         rows = np.asarray(self.basis[np.asarray(chosen) + (self.mean is not None)])
@@ -99,6 +115,17 @@ class Coordinates:
         inner, features = direction @ part, np.delete(part, own, axis=0)
         moved = features @ inner
         return np.asarray(self.variance * (float(inner @ inner) * (features @ features.T) + np.outer(moved, moved)))
+
+    def entry_variances(self) -> Floats:
+        """v·(‖bᵢ‖²·‖bⱼ‖² + (bᵢ·bⱼ)²), bᵢ the rows of B."""
+        products = self.back @ self.back.T
+        squares = products.diagonal()
+        return np.asarray(self.variance * (np.outer(squares, squares) + products**2))
+
+
+def _entry_variances(rows: Floats, others: Floats, variances: Floats) -> Floats:
+    """Return the variance of each entry of A N Bᵀ for independent entries of N, without products of different signs."""
+    return np.asarray(rows**2 @ variances @ (others**2).T)
 
 
 def noise_level(release: Release) -> NoiseLevel:

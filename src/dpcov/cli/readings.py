@@ -1,0 +1,120 @@
+"""What a release says of its columns, as text and JSON: no number without its standard error, no noise as a number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpcov.cli.text import NOISE, features_table, finite, rounded
+from dpcov.estimate_framed import is_framed
+from dpcov.uses.description import CLEAR, Description, Reading, Spectrum, clipped_share
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dpcov.release import Release
+
+DEVIATION = {True: "standard deviation", False: "root mean square"}
+"""What the roots of the diagonal are, by whether the release is centred."""
+
+
+def readings(found: Description, *, centred: bool) -> dict[str, Reading]:
+    """Return what is read of each feature, by heading."""
+    both = {"mean": found.mean, DEVIATION[centred]: found.deviation}
+    return {heading: reading for heading, reading in both.items() if reading is not None}
+
+
+def head_line(found: Description, *, centred: bool) -> str:
+    """Count what is clear of noise: the first thing to know of a release."""
+    said = []
+    if found.mean is not None:
+        said.append(_counted("Means", found.mean, slice(None)))
+    if found.deviation is not None and not found.is_level.all():  # those of levels follow from their shares
+        said.append(_counted("Deviations" if centred else "Root mean squares", found.deviation, ~found.is_level))
+    if found.correlation is not None and (pairs := len(found.pairs(clear=False))):
+        said.append(f"{'Correlations' if centred else 'Cosines'}: {len(found.pairs())} of {pairs}")
+    if said and found.mean is not None and not found.mean.known:
+        return f"{said[0]}."
+    return f"{said[0]} clear of noise. {''.join(f'{part}. ' for part in said[1:])}".strip() if said else ""
+
+
+def _counted(what: str, reading: Reading, wanted: Any) -> str:
+    if not reading.known:
+        return f"{what}: private quantiles, whose error depends on the data and is not known"
+    clear = reading.clear[wanted]
+    return f"{what}: {int(clear.sum())} of {len(clear)}"
+
+
+def print_description(out: Console, release: Release, found: Description, title: str, limit: int | None) -> None:
+    """Print what is clear of noise, then each feature's numbers, and what they mean; nothing where a release has none."""
+    from dpcov.cli.estimates import is_centred
+
+    columns = readings(found, centred=is_centred(release))
+    if not columns:
+        return
+    out.print(head_line(found, centred=is_centred(release)), style="bold", soft_wrap=True)
+    out.print(features_table(release.feature_names, columns, title, limit))
+    out.print("\n".join(_notes(release, found, list(columns.values()))), soft_wrap=True)
+
+
+def _notes(release: Release, found: Description, shown: list[Reading]) -> list[str]:
+    """Say what ± is, what stands for noise, and what a missing cell counts as."""
+    clipping = " and of clipping" * (clipped_share(release) > 0)
+    said = [f"±: one standard error, of the noise{clipping}; which people happened to be in the table is not in it."]
+    if is_framed(release) and release.kind == "covariance":
+        said.append("Rows are taken to be roughly normal: others, such as rare levels, are clipped, which is not in it either.")
+    if any(reading.known and not reading.clear.all() for reading in shown):
+        said.append(f"{NOISE}: within {CLEAR:g} standard errors of what no signal at all would show.")
+    if release.schema is not None:
+        said.append(missing_line(found, midpoints=release.about_midpoints))
+    return said
+
+
+def missing_line(found: Description, *, midpoints: bool) -> str:
+    """Say what a missing cell counts as in these numbers."""
+    parts = [f"as {'the midpoint of its bounds' if midpoints else '0'}"] * (not found.is_level.all())
+    parts += ["as none of its levels"] * bool(found.is_level.any())
+    columns = ("in a column of numbers ", "in one of levels ") if len(parts) == 2 else ("",)
+    return "A missing cell counts " + ", ".join(f"{where}{what}" for where, what in zip(columns, parts, strict=True)) + "."
+
+
+def spectrum_line(of: str, found: Spectrum, limit: int | None) -> str:
+    """List the eigenvalues that are clear of noise, and say where the others lie."""
+    about = "" if found.about == 0 else f"{found.about:g} "
+    within = f"{about}± {found.edge:.2g}"
+    if found.features == 0:
+        return f"Eigenvalues ({of}): none, as no deviation is clear of noise."
+    clear = [" ± ".join(rounded(*pair)) for pair in zip(found.values[found.clear], found.errors[found.clear], strict=True)]
+    if not clear:
+        return f"Eigenvalues ({of}): none is clear of noise, which alone would put them within {within}."
+    hidden = 0 if limit is None else max(0, len(clear) - limit)
+    listed = ", ".join(clear[: len(clear) - hidden]) + f", ... ({len(clear)} in all)" * bool(hidden)
+    rest = len(found.values) - len(clear)
+    return (
+        f"Eigenvalues ({of}): {listed}" + f"; the other {rest} cannot be told from noise (within {within})" * bool(rest) + "."
+    )
+
+
+def description_record(found: Description, *, centred: bool) -> dict[str, Any]:
+    """Return what is read of each feature for machines: numbers, their standard errors, and which are clear of noise."""
+    named = {heading.replace(" ", "_"): reading for heading, reading in readings(found, centred=centred).items()}
+    if not named:
+        return {}
+    clear: dict[str, Any] = {name: reading.clear.tolist() for name, reading in named.items()}
+    if found.correlation is not None:
+        clear["correlations"] = {"clear": len(found.pairs()), "pairs": len(found.pairs(clear=False))}
+    return {
+        **{name: reading.values.tolist() for name, reading in named.items()},
+        "standard_error": {name: finite(reading.standard_error) for name, reading in named.items()},
+        "clear_of_noise": clear,
+    }
+
+
+def spectrum_record(of: str, found: Spectrum) -> dict[str, Any]:
+    """Return eigenvalues for machines."""
+    return {
+        "of": of,
+        "values": found.values.tolist(),
+        "standard_error": finite(found.errors),
+        "clear_of_noise": found.clear.tolist(),
+        "noise": {"about": found.about, "edge": finite(found.edge)},
+    }

@@ -1,0 +1,320 @@
+r"""What people read of a release: means, deviations and correlations, each with the standard error that its noise gives it.
+
+A number is *clear of noise* where it is further than three standard errors away from what noise alone would show (for noise
+with longer tails: further than it goes as rarely): a deviation or a correlation from 0, a mean from the nearest public bound
+(without a schema: from 0). A correlation is clear only where both of its deviations are: else nobody knows what it was divided
+by.
+
+Deviations and correlations that are clear come from the *raw* noisy matrix, as only its errors are known: denoising draws them
+towards 0, by more than their standard errors where there are many columns. They must be clear by both, as the largest of many
+raw numbers are large by chance. Those that are not clear are the denoised ones.
+
+Standard errors are of the noise. Those of noisy matrices and sums are exact; those of directions, and of values that were asked
+apart, hold to first order. Where rows were clipped at a privately chosen radius, a third of what that may have taken from means
+and covariances is added: with few rows the choice itself is noise, and all rows may have been shortened to next to nothing. A
+common factor cancels in correlations. Which rows happened to be drawn from a population is not in them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.estimate import APART
+from dpcov.estimate_framed import frame_of, is_framed, last_answer, noise_deviation
+from dpcov.privacy.choice import Exponential
+from dpcov.release import Release
+from dpcov.schema import Categorical
+from dpcov.uses.correlation import denoised_correlation
+from dpcov.uses.intervals import Interval
+from dpcov.uses.noise_level import Eigenbasis, noise_level
+from dpcov.uses.selection import column_of_feature, column_places
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+CLEAR = 3.0  # standard errors: normal noise exceeds them once in 370 numbers,
+MANY_RADII = 1000  # that a private choice is among, at least, the likelier ones counted more than once
+RARELY = math.erf(CLEAR / math.sqrt(2))  # and stays within them with this probability
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """Numbers with the standard errors that noise gives them.
+
+    Attributes
+    ----------
+    values : array
+        The estimates.
+    standard_error : array
+        Infinite where noise drowns everything, NaN where the release does not tell.
+    clear : array of bool
+        Whether a number can be told from noise.
+    """
+
+    values: Floats
+    standard_error: Floats
+    clear: Flags
+
+    def __post_init__(self) -> None:
+        for array in (self.values, self.standard_error, self.clear):
+            array.flags.writeable = False
+
+    @property
+    def known(self) -> bool:
+        """Whether the size of the noise is known at all."""
+        return not bool(np.isnan(self.standard_error).any())
+
+
+@dataclass(frozen=True, eq=False)
+class Description:
+    """What a release says of its columns, and how certain that is: see `Release.describe`.
+
+    Attributes
+    ----------
+    feature_names : tuple of str
+        What the numbers belong to.
+    columns : tuple of str
+        The column of each feature: the levels of one share it.
+    is_level : array of bool
+        Which features are levels: their means are shares, and their deviations follow from them.
+    mean, deviation, correlation : Reading or None
+        In the data's units; None where the release holds none. Of a release that is not centred, ``deviation`` are root mean
+        squares and ``correlation`` cosines about 0.
+    """
+
+    feature_names: tuple[str, ...]
+    columns: tuple[str, ...]
+    is_level: Flags
+    mean: Reading | None
+    deviation: Reading | None
+    correlation: Reading | None
+
+    def pairs(self, *, clear: bool = True) -> list[tuple[int, int]]:
+        """Return the pairs of features of different columns, by the size of their correlation; only clear ones unless told."""
+        if self.correlation is None:
+            return []
+        _, numbers = np.unique(np.array(self.columns), return_inverse=True)
+        rows, others = np.triu_indices(len(self.columns), 1)
+        wanted = numbers[rows] != numbers[others]
+        if clear:
+            wanted &= self.correlation.clear[rows, others]
+        rows, others = rows[wanted], others[wanted]
+        order = np.argsort(-np.abs(self.correlation.values[rows, others]), kind="stable")
+        return list(zip(rows[order].tolist(), others[order].tolist(), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """Eigenvalues, the largest first, their standard errors, and the edge of what noise alone would make, ``about`` its middle.
+
+    ``features`` counts the features that they are of: those whose deviation is known.
+    """
+
+    values: Floats
+    errors: Floats
+    clear: Flags
+    about: float
+    edge: float
+    features: int
+
+
+def describe(release: Release) -> Description:
+    """Return means, deviations and correlations with their standard errors: see `Release.describe`."""
+    names = release.feature_names
+    levels = np.zeros(release.d, dtype=np.bool_)
+    if release.schema is not None:
+        for name, place in column_places(release.schema).items():
+            levels[place] = isinstance(release.schema.used[name], Categorical)
+    columns = tuple(column_of_feature(release.schema, names))
+    mean = _mean(release, levels) if release.kind != "ridge" and (release.center or release.kind == "mean") else None
+    if release.kind != "covariance":
+        return Description(names, columns, levels, mean, None, None)
+    entries, shorter = _entries(release), release.row_norm / release.clip_radius
+    lost = clipped_share(release) * (shorter**2 - 1)
+    clipped = entries.clipped(entries.values, lost)
+    # What clipping takes from a variance leaves it positive: noise alone decides whether there is one, unless most is lost.
+    reach = entries.reach if lost <= 1 else np.full_like(entries.reach, np.inf)
+    deviation = _deviation(release, levels, _Raw(clipped.values, clipped.standard_error, reach), mean)
+    correlation = _correlation(release, columns, levels, entries, mean, deviation)
+    return Description(names, columns, levels, mean, deviation, correlation)
+
+
+def spectrum(release: Release, found: Description) -> Spectrum:
+    """Return the eigenvalues of the correlations; of an uncentred second moment, whose columns share a unit, its own.
+
+    Noise with standard errors s moves eigenvalues by about 2·max √Σ sᵢⱼ², and the one along v by 3 standard errors at most.
+    """
+    assert found.deviation is not None
+    assert found.correlation is not None
+    if release.about_midpoints or release.schema is not None:
+        known = np.flatnonzero(found.deviation.clear)
+        matrix, about = found.correlation.values[np.ix_(known, known)], 1.0
+        errors = found.correlation.standard_error[np.ix_(known, known)]
+    else:
+        known, about = np.arange(release.d), 0.0
+        matrix, errors = release.covariance, _entries(release).standard_error
+    if len(known) == 0:
+        return Spectrum(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.bool_), about, 0.0, 0)
+    size = max(float(np.abs(matrix).max()), np.finfo(np.float64).tiny)
+    with np.errstate(all="ignore"):  # extreme units
+        values, vectors = np.linalg.eigh(matrix / size)
+        squares = (errors / size) ** 2
+        edge = 2 * math.sqrt(float(squares.sum(axis=1).max()))
+        own = np.sqrt(2 * np.einsum("ik,ij,jk->k", vectors**2, squares, vectors**2, optimize=True))
+        clear = np.abs(values - about / size) > np.maximum(edge, CLEAR * own)
+    return Spectrum(values[::-1] * size, own[::-1] * size, clear[::-1], about, edge * size, len(known))
+
+
+@dataclass(frozen=True, eq=False)
+class _Raw:
+    """Raw estimates (where there are none: the estimates), their standard errors, and how far noise reaches."""
+
+    values: Floats
+    standard_error: Floats
+    reach: Floats
+
+    def clipped(self, sizes: Floats, lost: float) -> _Raw:
+        """Return them with the part ``lost`` of their sizes, at most, that clipping may have taken."""
+        if lost == 0:
+            return self
+        with np.errstate(all="ignore"):
+            taken = lost * (np.abs(sizes) + self.reach)
+            return _Raw(self.values, np.hypot(self.standard_error, taken / CLEAR), self.reach + taken)
+
+
+def clipped_share(release: Release) -> float:
+    """Return about which share of the rows, at most, is longer than a privately chosen radius; 0 where none was chosen so.
+
+    The exponential mechanism is typically off by ln(radii)/rate rows, and e times as rarely by 1/rate rows more.
+    """
+    chosen = release.answer("radius")
+    if chosen is None or not isinstance(chosen.noise, Exponential) or release.answer("overlap") is not None:
+        return 0.0
+    off = math.log(MANY_RADII) / float(chosen.noise.rate)
+    return min(1.0, (int(chosen.integers[2]) + off) / release.n)
+
+
+def _mean(release: Release, levels: Flags) -> Reading:
+    """Return means: inside the bounds by more than their noise reaches where they are clear."""
+    values = np.where(levels, np.clip(release.mean, 0.0, 1.0), release.mean)
+    if _is_additive(release):
+        found = release.interval(RARELY).mean
+        assert found is not None
+        raw = _of_interval(found)
+    elif is_framed(release):
+        known = not any(answer.statistic == "quantile" for answer in release.answers)
+        raw = _of_errors(values, _framed_mean_errors(release) if known else np.full(release.d, np.nan))
+    else:
+        level = noise_level(release)
+        assert isinstance(level, Eigenbasis)  # what is not framed has one
+        with np.errstate(all="ignore"):
+            raw = _of_errors(values, np.sqrt(level.mean_variances()) * release.units)
+    shorter = release.row_norm / release.clip_radius  # a clipped row was at most so many times as long
+    raw = raw.clipped(values - release.offsets, clipped_share(release) * (shorter - 1))
+    away = np.minimum(_inside(release, values), _inside(release, raw.values))
+    return Reading(values, raw.standard_error, away > raw.reach)
+
+
+def _of_interval(found: Interval) -> _Raw:
+    with np.errstate(all="ignore"):
+        return _Raw(found.estimate, found.standard_error, (found.upper - found.lower) / 2)
+
+
+def _of_errors(values: Floats, errors: Floats) -> _Raw:
+    return _Raw(values, errors, CLEAR * errors)
+
+
+def _inside(release: Release, means: Floats) -> Floats:
+    """Return how far means are inside the public bounds; without a schema, how far from 0."""
+    if release.schema is None:
+        return np.abs(means)
+    low, high = release.schema.bounds()
+    return np.minimum(means - low, high - means)
+
+
+def _framed_mean_errors(release: Release) -> Floats:
+    """Return the noise of the last sum in the data's units, with that of a noisy count."""
+    answer = last_answer(release, "sum")
+    frame, count = frame_of(answer), release.answer("count")
+    with np.errstate(all="ignore"):
+        noise = noise_deviation(answer, release.n) * np.linalg.norm(frame.unwhitener, axis=1)
+        relative = 0.0 if count is None else math.sqrt(count.noise.spread().diagonal_variance) / release.n
+        moved = (release.mean - release.offsets) / release.units - frame.centre
+        return np.asarray(np.hypot(noise, relative * moved) * release.units)
+
+
+def _is_additive(release: Release) -> bool:
+    """Whether the estimate is a noisy matrix whose every entry has noise of a known size."""
+    moment = release.answer("second moment")
+    return moment is not None and moment.frame is None and not any(a.statistic in APART for a in release.answers)
+
+
+def _entries(release: Release) -> _Raw:
+    """Return the raw covariance with its noise."""
+    if _is_additive(release):
+        return _of_interval(release.interval(RARELY).entries)
+    if not any(answer.statistic in ("second moment", "directions") for answer in release.answers):
+        return _of_errors(release.covariance, np.full((release.d, release.d), np.inf))  # nothing was asked
+    with np.errstate(all="ignore"):
+        errors = np.sqrt(noise_level(release).entry_variances()) * np.outer(release.units, release.units)
+        return _of_errors(release.covariance, np.hypot(errors, _scale_error(release) * release.covariance))
+
+
+def _scale_error(release: Release) -> float:
+    """Return the relative standard error of the scale by which `given_back` multiplies: a quotient of two noisy traces."""
+    wide = release.answers[-1]
+    if wide.statistic != "trace":
+        return 0.0
+    moment = last_answer(release, "second moment")
+    traces = float(wide.values[0]), float(np.sum(moment.values[: release.d]))
+    noise = noise_deviation(wide, 1), noise_deviation(moment, 1) * math.sqrt(release.d)
+    return math.hypot(*(size / trace for size, trace in zip(noise, traces, strict=True))) if min(traces) > 0 else math.inf
+
+
+def _deviation(release: Release, levels: Flags, entries: _Raw, mean: Reading | None) -> Reading:
+    """Return roots of variances; those of levels are √(p(1 − p)), and known as well as p is."""
+    raw, noise, reach = (part.diagonal().copy() for part in (entries.values, entries.standard_error, entries.reach))
+    if mean is not None and levels.any():
+        p, error = mean.values[levels], mean.standard_error[levels]
+        raw[levels], noise[levels] = p * (1 - p), np.sqrt((1 - 2 * p) ** 2 * error**2 + 2 * error**4)  # to second order
+        reach[levels] = CLEAR * noise[levels]
+    with np.errstate(all="ignore"):
+        denoised = np.where(levels & (mean is not None), raw, np.maximum(release.covariance.diagonal(), 0.0))
+        clear = np.minimum(raw, denoised) > reach
+        variances = np.where(clear, raw, denoised)
+        roots = np.sqrt(variances)
+        errors = np.sqrt(variances + noise) - roots  # the upper end: a variance near 0 has no tangent
+    return Reading(roots, errors, clear)
+
+
+def _correlation(
+    release: Release, columns: tuple[str, ...], levels: Flags, entries: _Raw, mean: Reading | None, deviation: Reading
+) -> Reading:
+    """Return correlations, with the noise of what they were divided by."""
+    denoised, roots = denoised_correlation(release), deviation.values
+    both = np.logical_and.outer(deviation.clear, deviation.clear)
+    with np.errstate(all="ignore"):
+        values, noise, reach = (
+            part / np.maximum.outer(roots, roots) / np.minimum.outer(roots, roots)  # in this order: units may be extreme
+            for part in (entries.values, entries.standard_error, entries.reach)
+        )
+        values = np.clip(values, -1.0, 1.0)
+        relative = np.where(levels, (1 + deviation.standard_error / roots) ** 2 - 1, noise.diagonal())  # errors of variances
+        noise = np.sqrt(noise**2 + values**2 / 4 * np.add.outer(relative**2, relative**2))
+        clear = both & (np.minimum(np.abs(values), np.abs(denoised)) > np.maximum(reach, CLEAR * noise))
+        if mean is not None and levels.any():  # levels of one column: −√(p·q/((1 − p)(1 − q))), by their shares alone
+            same = np.equal.outer(np.array(columns), np.array(columns)) & levels
+            odds = mean.standard_error / (mean.values * (1 - mean.values))
+            values = np.where(same, denoised, values)
+            noise = np.where(same, np.abs(values) / 2 * np.hypot.outer(odds, odds), noise)
+            clear = np.where(same, both & (np.abs(values) > CLEAR * noise), clear)
+    noise = np.where(np.isnan(noise), np.inf, np.maximum(noise, noise.T))  # sums in another order differ in the last digit
+    clear &= clear.T
+    values = np.where(clear, values, denoised)
+    for matrix, own in ((values, 1.0), (noise, 0.0), (clear, deviation.clear)):
+        np.fill_diagonal(matrix, own)
+    return Reading(values, noise, clear)
