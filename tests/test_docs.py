@@ -8,7 +8,10 @@ import doctest
 import importlib
 import inspect
 import io
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,7 +27,7 @@ names = [str(page.relative_to(ROOT)) for page in PAGES]
 
 
 def blocks(page: Path, language: str) -> list[str]:
-    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    fenced = re.findall(r"^```([\w ]*)\n(.*?)^```$", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     return [text for found, text in fenced if found == language]
 
 
@@ -44,6 +47,23 @@ def test_the_readme_shows_what_its_code_prints(tmp_path: Path, monkeypatch: pyte
         exec(blocks(readme, "python")[0], {})
     shown = blocks(readme, "")[-1].replace("...", "").split()
     assert shown == printed.getvalue().split()[: len(shown)]
+
+
+def test_the_readmes_shell_block_runs_as_it_stands(tmp_path: Path) -> None:
+    """As a newcomer pastes it: an empty folder, a shell that stops at the first error, `dpcov` on the path, no warning."""
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    environment |= {"PYTHONWARNINGS": "error", "MPLCONFIGDIR": str(tmp_path / "matplotlib")}
+    (block,) = blocks(ROOT / "README.md", "sh")
+    run = subprocess.run(["sh", "-e", "-c", block], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert "clear of noise" in run.stdout
+    made = {"people.csv", "people.toml", "people.json", "people.png", "correlation.png", "synthetic.csv", "predicted.csv"}
+    assert made <= {path.name for path in tmp_path.iterdir()}
+
+
+def test_the_module_is_the_command() -> None:
+    run = subprocess.run([sys.executable, "-m", "dpcov", "--version"], capture_output=True, text=True, check=True)
+    assert run.stdout == f"dpcov, version {dpcov.__version__}\n"
 
 
 @pytest.mark.parametrize("page", sorted(ROOT.glob("docs/mechanisms/*.md")), ids=lambda page: page.stem)

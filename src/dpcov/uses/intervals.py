@@ -1,8 +1,8 @@
 r"""Intervals from the public law of the noise: for each entry of a covariance, for the mean, for eigenvalues.
 
 They are about the rows as they were clipped and encoded, and hold over the noise only: neither what clipping took nor which
-rows happened to be drawn is in them. Their centres are *raw* estimates, not the denoised ones: those are nearer to the truth on
-average, but by how much no interval can say. docs/intervals.md derives them and says how often they held.
+rows happened to be drawn is in them. Their centres are *raw* estimates, not the denoised ones: how far those are off for the
+matrix at hand, no interval can say. docs/intervals.md derives them and says how often they held.
 
 =============  =======================================================================================
 code           mathematics
