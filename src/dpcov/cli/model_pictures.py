@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcov.cli.models import notes
 from dpcov.cli.pictures import COLOURS, DROWNED, bare, png
 from dpcov.cli.text import percent, printable, shortened
 
@@ -25,13 +26,15 @@ def model_picture(found: ToldModel) -> bytes:
     from matplotlib.figure import Figure
 
     model = found.model
+    if found.nothing:
+        return _nothing(found)
     shown = found.order[:MOST_FEATURES]
     places = np.arange(len(shown))
     figure = Figure(figsize=(7.6, max(2.8, 0.26 * len(shown) + 1.9)), dpi=150, layout="constrained")
     figure.suptitle(repr(found.release)[1:-1], parse_math=False, fontsize=9, wrap=True)
     axis = figure.subplots()
     clear = np.ones(len(found.effects), dtype=np.bool_) if found.clear is None else found.clear
-    colours = [PALE if clear[j] and not found.nothing else DROWNED for j in shown]
+    colours = [PALE if clear[j] else DROWNED for j in shown]
     axis.barh(places, found.effects[shown], color=colours, height=0.7, label="coefficients (grey: may be noise)")
     if found.useful is not None:
         _error_bars(axis, found, found.useful, shown, places)
@@ -44,9 +47,21 @@ def model_picture(found: ToldModel) -> bytes:
     target = shortened(printable(model.target))
     axis.set_xlabel(f"change of {target}, {_per(found)}", fontsize=9, parse_math=False)
     hidden = f" ({len(shown)} of {len(model.feature_names)} features)" if len(shown) < len(model.feature_names) else ""
-    nothing = "\nnothing can be seen: less than 0.5 % is explained" * found.nothing
-    axis.set_title(f"{target}, alpha {model.alpha:.3g}{hidden}{nothing}", fontsize=10, parse_math=False)
+    axis.set_title(f"{target}, alpha {model.alpha:.3g}{hidden}", fontsize=10, parse_math=False)
     axis.tick_params(axis="x", labelsize=8)
+    return png(figure)
+
+
+def _nothing(found: ToldModel) -> bytes:
+    """Return a PNG that says so: bars of noise would look like a model."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.6, 2.8), dpi=150, layout="constrained")
+    figure.suptitle(repr(found.release)[1:-1], parse_math=False, fontsize=9, wrap=True)
+    axis = figure.subplots()
+    axis.axis("off")
+    words = f"Nothing can be seen of {shortened(printable(found.model.target))}:\n{notes(found)[0].partition(': ')[2]}"
+    axis.text(0.5, 0.5, words.partition(" --json")[0], ha="center", va="center", wrap=True, fontsize=10, parse_math=False)
     return png(figure)
 
 
