@@ -155,4 +155,32 @@ USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         [("uses/synthetic.py", "SHIFTS = 20", "SHIFTS = 0")],
         ("tests/laws/test_synthetic.py::test_impossible_conditional_means_do_not_move_shares",),
     ),
+    "noise that is stretched by a guess": (
+        [
+            (
+                LEVEL,
+                "stretch = clipping_scale(release, moment)",
+                "stretch = max(float(denoised[-1] / values[-1]), 1.0) if clipping_scale(release, moment) > 1 else 1.0",
+            )
+        ],
+        (RULE + "test_the_noise_is_stretched_as_the_estimate_was",),
+    ),
+    "a cache that keeps releases": (
+        [
+            (
+                "release_uses.py",
+                "    @cached_property\n    def noise_level(",
+                "    @property\n    @__import__('functools').lru_cache\n    def noise_level(",
+            )
+        ],
+        (RULE + "test_what_was_computed_goes_with_its_release[gaussian]",),
+    ),
+    "a cache that keeps answers": (
+        [("estimate.py", "]]] = WeakKeyDictionary()", "]]] = {}  # type: ignore[assignment]")],
+        (RULE + "test_what_was_computed_goes_with_its_release[rescaled]",),
+    ),
+    "a decomposition for each target": (
+        [(PENALTY, "system = release.decomposition if len(chosen) == release.d else", "system =")],
+        (RULE + "test_targets_share_their_decompositions",),
+    ),
 }
