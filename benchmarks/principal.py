@@ -3,7 +3,8 @@
 ``scaling``: variance captured against the number of rows (Figures 3 and 4). ``limits``: other budgets, loose bounds, data that
 suit the automatic choice badly (benchmarks/principal_limits.py). ``targets``: what was wanted, judged by the tables that these
 two left in the results. ``speed``: CPU seconds, and the ratio to X.T @ X plus eigh. ``epsilon`` and ``chains``: Figures 5 and 2
-(benchmarks/principal_figures.py). ``pictures DIR`` draws the figures from the results.
+(benchmarks/principal_figures.py). ``variances``: how far off what is said of the variance along components is
+(benchmarks/principal_variances.py). ``pictures DIR`` draws the figures from the results.
 
 Data sets are read from copies in ``--data DIR``; ``--only NAME`` takes one of them. Run number s has its own rows and seed=s.
 """
@@ -23,7 +24,7 @@ import scipy.linalg  # noqa: F401 - brings a BLAS of its own, which must be load
 from threadpoolctl import threadpool_limits
 
 import dpcov
-from benchmarks import principal_figures, principal_limits
+from benchmarks import principal_figures, principal_limits, principal_variances
 from benchmarks.coinpress_runs import table
 from benchmarks.common import Mean, run, write
 from benchmarks.principal_data import SETS, Floats, at_hand, second_moment, subset
@@ -133,6 +134,7 @@ def main() -> None:
         "epsilon": principal_figures.epsilon,
         "chains": partial(principal_figures.chains, names, options.data),
         "limits": partial(principal_limits.limits, names, options.data),
+        "variances": partial(principal_variances.variances, names, options.data),
         "targets": targets,
         "speed": partial(speed, names, options.data),
     }

@@ -11,8 +11,8 @@ Estimates are of the encoded rows in units of the radius at which they were clip
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,9 @@ UNLUCKY = 0.5  # of the rows that should be outside: a smaller trace says that t
 
 APART = ("diagonal in a basis", "spectrum")
 """The answers that can stand beside the noisy matrix of `separate`."""
+
+_DENOISED: WeakKeyDictionary[Answer, dict[tuple[int, int, int], tuple[Floats, Floats]]] = WeakKeyDictionary()
+"""What `denoised` returned: a mechanism asks for it, then the estimate and the intervals; kept as long as the answer is."""
 
 
 class Released(Protocol):
@@ -90,14 +93,21 @@ def noisy_moment(moment: Answer, width: int, n: int) -> tuple[Floats, Spread]:
     return unpack(moment.values, width) / n, moment.noise.spread().scaled(2.0**-moment.unit_bits / n)
 
 
-@lru_cache(maxsize=1)  # a mechanism denoises its answer to ask for the scale, and the estimate does it again
 def denoised(moment: Answer, width: int, n: int, chosen: Answer) -> tuple[Floats, Floats]:
     """Return the denoised eigenvalues, ascending, and the eigenvectors of a noisy second moment of rows clipped as chosen.
 
     Each of the rows outside the radius adds 1 to the trace. Where the noisy trace is not even half of their number, the choice
     was unlucky: the radius is far too large and the matrix holds noise only.
     """
-    rows = int(chosen.integers[2]) / (SINGLE_REACH**2 if width == 1 else 1.0)
+    outside = int(chosen.integers[2])
+    kept = _DENOISED.setdefault(moment, {})
+    if (width, n, outside) not in kept:
+        kept[width, n, outside] = _denoised(moment, width, n, outside)
+    return kept[width, n, outside]
+
+
+def _denoised(moment: Answer, width: int, n: int, outside: int) -> tuple[Floats, Floats]:
+    rows = outside / (SINGLE_REACH**2 if width == 1 else 1.0)
     if float(moment.values[:width].sum()) < UNLUCKY * rows:
         nothing, none = np.zeros(width), np.zeros((width, 0))
         nothing.flags.writeable = none.flags.writeable = False
@@ -147,10 +157,18 @@ def _rescaled(release: Released, moment: Answer | None) -> Floats:
     chosen = release.answer("radius")
     assert chosen is not None
     eigenvalues, vectors = denoised(moment, release.d, release.n, chosen)
-    scale = scale_given_back(release, eigenvalues)
+    scale = clipping_scale(release, moment)
     if release.postprocess == "none":
         return noisy_moment(moment, release.d, release.n)[0] * scale
     return from_spectrum(eigenvalues * scale, vectors) if eigenvalues[-1] > 0 else np.zeros((release.d, release.d))
+
+
+def clipping_scale(release: Released, moment: Answer) -> float:
+    """Return by how much the estimate stretches the matrix of clipped rows: that of `rescaled`; 1 for all others."""
+    chosen = release.answer("radius")
+    if release.mechanism != "rescaled" or chosen is None:
+        return 1.0
+    return scale_given_back(release, denoised(moment, release.d, release.n, chosen)[0])
 
 
 def scale_given_back(release: Released, eigenvalues: Floats) -> float:

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from dpcov.release import Release
     from dpcov.uses.description import Description
     from dpcov.uses.intervals import Intervals
+    from dpcov.uses.noise_level import NoiseLevel
     from dpcov.uses.pca import PrincipalComponents
+    from dpcov.uses.penalty import Decomposed
     from dpcov.uses.ridge import RidgeModel
 
 Floats = NDArray[np.float64]
@@ -81,6 +83,21 @@ class Uses:
         from dpcov.uses.ridge import ridge
 
         return ridge(self._release, target, alpha=alpha, features=features)
+
+    @cached_property
+    def noise_level(self) -> NoiseLevel:
+        """How much noise is left in the covariance, for the penalty "auto"."""
+        from dpcov.uses.noise_level import noise_level
+
+        with np.errstate(all="ignore"):
+            return noise_level(self._release)
+
+    @cached_property
+    def decomposition(self) -> Decomposed:
+        """The decomposition of the covariance, which all targets that are predicted from all others share."""
+        from dpcov.uses.penalty import decomposed
+
+        return decomposed(self._release, tuple(range(self._release.d)))
 
     def correlation(self) -> Floats:
         """Return the correlation matrix, entry by entry: finite, between −1 and 1; of an uncentred release, cosines about 0.

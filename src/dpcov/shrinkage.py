@@ -91,8 +91,12 @@ def cautious_spectrum(noisy: Floats, noise: Spread, bound: float) -> Floats:
 
 def bulk_size(noisy: Floats, noise: Spread) -> int:
     """Count the eigenvalues that pure noise could have."""
-    d = len(noisy)
-    return int(np.searchsorted(noisy, edge(d, noise) * (1 + EDGE_MARGIN * d ** (-2 / 3)), side="right"))
+    return int(np.searchsorted(noisy, noise_limit(len(noisy), noise), side="right"))
+
+
+def noise_limit(d: int, noise: Spread) -> float:
+    """Return what no eigenvalue of pure noise exceeds, but for one matrix in a few hundred."""
+    return edge(d, noise) * (1 + EDGE_MARGIN * math.pow(d, -2 / 3))
 
 
 def edge(d: int, noise: Spread) -> float:

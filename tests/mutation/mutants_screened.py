@@ -9,6 +9,7 @@ LAWS, SCRIPTED = "tests/laws/test_columns.py::", "tests/scripted/test_screened.p
 REFUSED, AUDIT = "tests/refusals/test_screened.py::", "tests/audit/test_screened.py::"
 REACHED, WORST = LAWS + "test_the_bounds_are_reached", AUDIT + "TestReplay::test_no_answer_costs_more_than_its_charge"
 L1 = "return Fraction({REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.grid.reach)"
+EXPLAINED = SCRIPTED + "TestExplained::"
 COMES_BACK = SCRIPTED + "test_a_rotated_subspace_comes_back_in_its_columns"
 
 SCREENED_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
@@ -115,5 +116,31 @@ SCREENED_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
             )
         ],
         (REFUSED + "test_forged_files_are_refused[all_of_another_radius]",),
+    ),
+    "components in the order of what was asked apart": (
+        [
+            (
+                "uses/pca.py",
+                "        told = _of_block(release, block, asked, (release.clip_radius / radius) ** 2)\n",
+                "        rows = rows[np.argsort(-told[:-1])]\n"
+                "        told = _of_block(release, block, asked, (release.clip_radius / radius) ** 2)\n",
+            )
+        ],
+        (EXPLAINED + "test_components_are_in_the_order_of_the_block",),
+    ),
+    "variances as they were asked apart": (
+        [("uses/pca.py", "(CLEAR * deviation / excess) ** 2) if excess > CLEAR * deviation else 0.0", "0.0)")],
+        (
+            EXPLAINED + "test_noise_in_what_is_asked_apart_changes_nothing",
+            EXPLAINED + "test_strong_directions_are_not_exchanged_where_the_bound_is_loose",
+        ),
+    ),
+    "what clipping took is lost": (
+        [("uses/pca.py", "if excess > CLEAR * deviation else 0.0", "if False else 0.0")],
+        (EXPLAINED + "test_what_clipping_clearly_took_is_given_back",),
+    ),
+    "a block in the units of the other radius": (
+        [("uses/pca.py", "noise, 1.0)[::-1] * unit", "noise, 1.0)[::-1]")],
+        (EXPLAINED + "test_they_are_in_the_units_of_the_block",),
     ),
 }

@@ -241,8 +241,18 @@ SUBSPACES: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (REFUSALS + "test_a_forged_file_is_refused[no sweeps]",),
     ),
     "components in the order of drawing": (
-        [("uses/pca.py", 'order = np.argsort(-values[:-1], kind="stable")', "order = np.arange(len(values) - 1)")],
+        [("uses/pca.py", 'order = np.argsort(-told[:-1], kind="stable")', "order = np.arange(len(told) - 1)")],
         (SCRIPTED + "TestDraws::test_directions_are_sorted_by_what_lies_along_them",),
+    ),
+    "directions in the order of their noisy variances": (
+        [
+            (
+                "uses/pca.py",
+                "    elif subspace is not None:\n",
+                "    elif (subspace := subspace or release.answer('directions')) is not None:\n",
+            )
+        ],
+        (SCRIPTED + "TestDraws::test_directions_drawn_one_by_one_keep_their_order[replace]",),
     ),
     "components of either sign": (
         [("uses/pca.py", "components * np.where(largest < 0, -1.0, 1.0)", "components * 1.0")],

@@ -13,6 +13,7 @@ INTERVALS, COEFFICIENTS, LIMITS = "uses/intervals.py", "uses/coefficient_interva
 DERIVATIVES = LIMITS + "test_errors_are_those_of_derivatives"
 MEAN = RULE + "TestNoiseLevel::test_the_noise_of_the_mean_counts"
 DESCRIPTION, DESCRIBED = "uses/description.py", "tests/laws/test_description.py::"
+STANDING, CLEAR = "uses/standing_out.py", "tests/laws/test_standing_out.py::TestOfCovariances::"
 EQUAL = RULE + "test_the_residual_is_what_noise_explains"
 
 USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
@@ -179,5 +180,58 @@ USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "synthetic shares that projection moves": (
         [("uses/synthetic.py", "SHIFTS = 20", "SHIFTS = 0")],
         ("tests/laws/test_synthetic.py::test_impossible_conditional_means_do_not_move_shares",),
+    ),
+    "noise that is stretched by a guess": (
+        [
+            (
+                LEVEL,
+                "stretch = clipping_scale(release, moment)",
+                "stretch = max(float(denoised[-1] / values[-1]), 1.0) if clipping_scale(release, moment) > 1 else 1.0",
+            )
+        ],
+        (RULE + "test_the_noise_is_stretched_as_the_estimate_was",),
+    ),
+    "a cache that keeps releases": (
+        [
+            (
+                "release_uses.py",
+                "    @cached_property\n    def noise_level(",
+                "    @property\n    @__import__('functools').lru_cache\n    def noise_level(",
+            )
+        ],
+        (RULE + "test_what_was_computed_goes_with_its_release[gaussian]",),
+    ),
+    "a cache that keeps answers": (
+        [("estimate.py", "]]] = WeakKeyDictionary()", "]]] = {}  # type: ignore[assignment]")],
+        (RULE + "test_what_was_computed_goes_with_its_release[rescaled]",),
+    ),
+    "a decomposition for each target": (
+        [(PENALTY, "system = release.decomposition if len(chosen) == release.d else", "system =")],
+        (RULE + "test_targets_share_their_decompositions",),
+    ),
+    "every eigenvalue of a centred release stands out": (
+        [
+            (
+                STANDING,
+                "return _in_matrix(components, raw.covariance, noise, raw.mean, math.sqrt(raw.along))",
+                "return _in_matrix(components, raw.covariance, noise.scaled(0.0 if release.center else 1.0))",
+            )
+        ],
+        (CLEAR + "test_what_is_strong_does[0.0-wishart-pure-True]", CLEAR + "test_what_is_strong_does[0.1-gaussian-rho-True]"),
+    ),
+    "values asked apart without their noise": (
+        [(STANDING, "np.fill_diagonal(variances, deviation**2)", "np.fill_diagonal(variances, 0.0)")],
+        (
+            CLEAR + "test_noise_alone_does_not_stand_out[separate-pure-False]",
+            CLEAR + "test_noise_alone_does_not_stand_out[eigenvectors-rho-True]",
+        ),
+    ),
+    "an edge that forgets the noise of the mean": (
+        [(STANDING, "limit *= (beyond + 1 / beyond) / 2", "limit *= 1.0")],
+        ("tests/laws/test_standing_out.py::test_the_noise_of_a_long_mean_moves_the_edge",),
+    ),
+    "public coordinates without their noise": (
+        [(STANDING, "Spread(deviation**2, deviation**2 / 2), mean, of_mean", "Spread(0.0, 0.0), mean, of_mean")],
+        (CLEAR + "test_noise_alone_does_not_stand_out[coinpress-rho-False]",),
     ),
 }

@@ -190,6 +190,21 @@ class TestDraws:
         assert np.allclose(release.explained, 4 * VALUES[[0, 2, 4]] / N, rtol=0, atol=1e-4)
         assert release.pca(1).components.tobytes() == release.components[:1].tobytes()
 
+    def test_directions_drawn_one_by_one_keep_their_order(self, neighbors: str) -> None:
+        """Of two whose noisy variances are the wrong way round the first drawn stays the first, and both have their mean."""
+
+        class Noisy(Scripted):
+            def _read(self, statistic: Any) -> Any:
+                found = super()._read(statistic)
+                return found[[1, 0, 2, 3]] if statistic.name == "explained" else found
+
+        count: list[Any] = [N] if neighbors == "add-remove" else []
+        curator = Noisy([*count, truth()], n=N, d=D, budget=PURE, neighbors=neighbors, row_norm=2.0)
+        release = MECHANISMS["pca"]["eigenvectors"](curator, PURE, k=3)
+        assert np.allclose(np.abs(np.einsum("ij,ij->i", release.components, rotation().T[:3])), 1, rtol=0, atol=1e-5)
+        mean = VALUES[:2].mean()
+        assert np.allclose(release.explained, 4 * np.array([mean, mean, VALUES[2]]) / N, rtol=0, atol=1e-4)
+
     def test_parts_of_the_variance(self, neighbors: str) -> None:
         release = run("eigenvectors", PURE, 3, neighbors)
         for part, k in ((0.4, 1), (0.6, 2), (0.8, 3), (0.99, 3)):  # 0.516, 0.774 and 0.903 of it; then no more are held

@@ -30,7 +30,7 @@ from dpcov.release import Release
 from dpcov.schema import Categorical
 from dpcov.uses.correlation import denoised_correlation
 from dpcov.uses.intervals import Interval
-from dpcov.uses.noise_level import Eigenbasis, noise_level
+from dpcov.uses.noise_level import Eigenbasis
 from dpcov.uses.selection import column_of_feature, column_places
 
 Floats = NDArray[np.float64]
@@ -209,7 +209,7 @@ def _mean(release: Release, levels: Flags) -> Reading:
         known = not any(answer.statistic == "quantile" for answer in release.answers)
         raw = _of_errors(values, _framed_mean_errors(release) if known else np.full(release.d, np.nan))
     else:
-        level = noise_level(release)
+        level = release.noise_level
         assert isinstance(level, Eigenbasis)  # what is not framed has one
         with np.errstate(all="ignore"):
             raw = _of_errors(values, np.sqrt(level.mean_variances()) * release.units)
@@ -260,7 +260,7 @@ def _entries(release: Release) -> _Raw:
     if not any(answer.statistic in ("second moment", "directions") for answer in release.answers):
         return _of_errors(release.covariance, np.full((release.d, release.d), np.inf))  # nothing was asked
     with np.errstate(all="ignore"):
-        errors = np.sqrt(noise_level(release).entry_variances()) * np.outer(release.units, release.units)
+        errors = np.sqrt(release.noise_level.entry_variances()) * np.outer(release.units, release.units)
         return _of_errors(release.covariance, np.hypot(errors, _scale_error(release) * release.covariance))
 
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from dpcov.answer import Answer
 from dpcov.centring import CONSTANT, SCALE_SQUARED, with_public_corner
-from dpcov.estimate import noisy_moment
+from dpcov.estimate import clipping_scale, noisy_moment
 from dpcov.estimate_framed import frame_of, given_back, is_framed, last_answer, noise_deviation
 from dpcov.privacy.drawn import Bingham
 from dpcov.release import Release
@@ -152,18 +152,11 @@ def _of_matrix(release: Release, moment: Answer, estimate: Floats) -> tuple[Floa
     noisy, noise = noisy_moment(moment, len(estimate), release.n)
     values, basis = np.linalg.eigh(with_public_corner(noisy) if release.center else noisy)
     denoised = np.einsum("ij,ij->j", basis, estimate @ basis)
-    stretch = _stretch(release, values, denoised)
+    stretch = clipping_scale(release, moment)  # `rescaled` has multiplied its matrix, and the noise with it
     slope = _slopes(values * stretch, denoised)
     variances = noise.off_diagonal_variance * stretch**2 * slope**2
     np.fill_diagonal(variances, noise.diagonal_variance * stretch**2 * slope.diagonal() ** 2)
     return basis, denoised, variances
-
-
-def _stretch(release: Release, values: Floats, denoised: Floats) -> float:
-    """Return by how much `rescaled` has multiplied its matrix; noise is multiplied with it."""
-    if release.mechanism != "rescaled" or values[-1] <= 0:
-        return 1.0
-    return max(float(denoised[-1] / values[-1]), 1.0)
 
 
 def _slopes(noisy: Floats, denoised: Floats) -> Floats:

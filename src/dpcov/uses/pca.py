@@ -10,16 +10,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpcov.answer import Answer
 from dpcov.errors import ParameterError, ReleaseError, shown
-from dpcov.estimate import block_vectors, noisy_moment
-from dpcov.linalg import orthonormal_rows, project_simplex
+from dpcov.estimate import APART, block_vectors, noisy_moment
+from dpcov.estimate_framed import noise_deviation
+from dpcov.linalg import monotone, orthonormal_rows, project_simplex
 from dpcov.release import Release
-from dpcov.shrinkage import bulk_size
+from dpcov.shrinkage import shrink_spectrum
+from dpcov.uses.standing_out import standing_out
 
 Floats = NDArray[np.float64]
 
 NOTHING = 1e-12  # of the total: the rounding of an estimate that is 0
-DRAWN = ("subspace", "directions")
-"""The answers that are directions already, the first the most important."""
+CLEAR = 3.0  # standard deviations: what was asked apart counts from there; 2 was worse, 4 alike (docs/mechanisms/screened.md)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +39,8 @@ class PrincipalComponents:
     total : float
         Estimated variance in all directions together.
     standing_out : int
-        How many of them stand out of the noise on the matrix that they were found in; of drawn ones, along how many something
-        was found.
+        How many of the first stand out of the noise: along how many the exact second moment (centred: covariance) can be told
+        from 0, given the law of the noise alone. Rows that vary alike in all directions stand out in all, with little noise.
     feature_names : tuple of str
         What the d entries of a component belong to.
     offsets, scales : arrays of shape (d,)
@@ -84,8 +85,10 @@ def principal_components(release: Release, k: int | float | None = None) -> Prin
     if k is None and release.kind == "pca":
         return asked_components(release)
     asked = release.answer("explained")
-    values, vectors, total, standing_out = _from_matrix(release) if asked is None else _from_asked(release, asked)
-    count = _count(k, values, total, standing_out, len(release.feature_names))
+    with np.errstate(all="ignore"):  # extreme units and budgets overflow harmlessly inside
+        values, vectors, total = _from_matrix(release) if asked is None else _from_asked(release, asked)
+    clear = min(standing_out(release, vectors), int((values > NOTHING * total).sum()))
+    count = _count(k, values, total, clear, len(release.feature_names))
     components = vectors[:count]
     largest = np.take_along_axis(components, np.abs(components).argmax(axis=1)[:, None], axis=1)
     components = components * np.where(largest < 0, -1.0, 1.0)
@@ -93,8 +96,7 @@ def principal_components(release: Release, k: int | float | None = None) -> Prin
     for array in (components, explained):
         array.flags.writeable = False
     offsets = release.mean if release.center else release.offsets
-    clear = min(standing_out, int((explained > NOTHING * total).sum()))
-    return PrincipalComponents(components, explained, total, clear, release.feature_names, offsets, release.units)
+    return PrincipalComponents(components, explained, total, min(clear, count), release.feature_names, offsets, release.units)
 
 
 def asked_components(release: Release) -> PrincipalComponents:
@@ -105,24 +107,52 @@ def asked_components(release: Release) -> PrincipalComponents:
     return principal_components(release, k)
 
 
-def _from_asked(release: Release, asked: Answer) -> tuple[Floats, Floats, float, int]:
-    """Return what was asked along directions that were drawn, or found in a block, the largest first."""
+def _from_asked(release: Release, asked: Answer) -> tuple[Floats, Floats, float]:
+    """Return what lies along directions that were drawn, or found in a block; no row has more than the squared radius in all.
+
+    The eigenvectors of a block are in its own order, and directions that were drawn one after the other in theirs: both are
+    better known than the variances, which are made to descend. A subspace that was drawn at once has no order but theirs.
+    """
     block, radius = release.answer("block"), asked.radii[0] if asked.radii else release.row_norm
-    if block is None:
-        drawn = next(answer for name in DRAWN if (answer := release.answer(name)) is not None)
-        rows = orthonormal_rows(drawn.values.reshape(-1, release.d))
-    else:
-        rows = block_vectors(block, release.d)[: len(asked.values) - 1]
-    standing_out = len(rows)
+    subspace, told = release.answer("subspace"), asked.values / release.n
     if block is not None:
-        noisy, noise = noisy_moment(block, len(block.columns), release.n)
-        standing_out = len(noisy) - bulk_size(np.linalg.eigvalsh(noisy).astype(np.float64), noise)
-    values = project_simplex(asked.values / release.n, 1.0) * radius * radius  # no row has more than the squared radius in all
-    order = np.argsort(-values[:-1], kind="stable")
-    return values[:-1][order], rows[order], float(values.sum()), standing_out
+        rows = block_vectors(block, release.d)[: len(told) - 1]
+        told = _of_block(release, block, asked, (release.clip_radius / radius) ** 2)
+    elif subspace is not None:
+        order = np.argsort(-told[:-1], kind="stable")
+        rows, told = orthonormal_rows(subspace.values.reshape(-1, release.d))[order], np.append(told[order], told[-1])
+    else:
+        rows = orthonormal_rows(release.directions)
+        told = np.append(monotone(told[:-1], increasing=False), told[-1])
+    values = project_simplex(told, 1.0) * radius * radius
+    return values[:-1], rows, float(values.sum())
 
 
-def _from_matrix(release: Release) -> tuple[Floats, Floats, float, int]:
+def _of_block(release: Release, block: Answer, asked: Answer, unit: float) -> Floats:
+    """Return the variance along the eigenvectors of a block and beside them, as a part of the squared radius that was asked.
+
+    ``unit`` is the block's squared radius, as such a part. The block had nearly all of the budget, and its noise is in units
+    of the smaller radius: its denoised eigenvalues are far better numbers than those that were asked apart, of rows clipped
+    farther out (docs/mechanisms/screened.md). These say what clipping took, where they say it clearly: along the components
+    one factor for all, beside them a number.
+    """
+    noisy, noise = noisy_moment(block, len(block.columns), release.n)
+    held = shrink_spectrum(np.linalg.eigvalsh(noisy).astype(np.float64), noise, 1.0)[::-1] * unit
+    told, deviation = asked.values / release.n, noise_deviation(asked, release.n)
+    along, squares = held[: len(told) - 1], release.answer("squares")
+    trace = float(held.sum()) if squares is None else max(float(held.sum()), float(squares.values.sum()) / release.n * unit)
+    beside, size = trace - float(along.sum()), float(np.linalg.norm(along))
+    if size > 0:
+        along = along * (1 + _clear(float((told[:-1] - along) @ along) / size, deviation) / size)  # least squares
+    return np.append(along, beside + _clear(float(told[-1]) - beside, deviation))
+
+
+def _clear(excess: float, deviation: float) -> float:
+    """Return what is left of a number seen through noise, 0 below some standard deviations: the positive part of Stein's."""
+    return excess * (1 - (CLEAR * deviation / excess) ** 2) if excess > CLEAR * deviation else 0.0
+
+
+def _from_matrix(release: Release) -> tuple[Floats, Floats, float]:
     """Return the eigenvalues of the estimate, descending, and its eigenvectors in rows; those of the raw matrix where it is.
 
     Denoising keeps the eigenvectors of an additive release and their order; but where it finds nothing, only the raw matrix
@@ -130,25 +160,20 @@ def _from_matrix(release: Release) -> tuple[Floats, Floats, float, int]:
     """
     matrix = release.encoded_covariance
     moment = release.answer("second moment")
-    raw = (
-        moment is not None and moment.frame is None and not release.center and release.mechanism not in ("separate", "adaptive")
-    )
-    if raw and moment is not None:
-        noisy, noise = noisy_moment(moment, release.d, release.n)
-        spectrum, vectors = np.linalg.eigh(noisy)
-        values = np.maximum(np.einsum("ij,ij->j", vectors, matrix @ vectors), 0.0)
-        standing_out = release.d - bulk_size(spectrum, noise)
+    apart = any(answer.statistic in APART for answer in release.answers)
+    if moment is not None and moment.frame is None and not release.center and not apart:
+        vectors = np.linalg.eigh(noisy_moment(moment, release.d, release.n)[0])[1]
+        values = np.einsum("ij,ij->j", vectors, matrix @ vectors)
     else:
         values, vectors = np.linalg.eigh(matrix)
-        values = np.maximum(values, 0.0)
-        standing_out = int((values > 0).sum())
-    return values[::-1], vectors.T[::-1], float(values.sum()), standing_out
+    values = np.maximum(values, 0.0)[::-1]
+    return values, vectors.T[::-1], float(values.sum())
 
 
-def _count(k: int | float | None, values: Floats, total: float, standing_out: int, d: int) -> int:
+def _count(k: int | float | None, values: Floats, total: float, clear: int, d: int) -> int:
     """Return how many components are wanted."""
     if k is None:
-        return max(1, standing_out)
+        return max(1, clear)
     if isinstance(k, float) and 0 < k < 1:
         reached = np.flatnonzero(np.cumsum(values) >= k * total)
         return int(reached[0]) + 1 if len(reached) else len(values)

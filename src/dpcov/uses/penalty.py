@@ -14,13 +14,12 @@ and w = 0 where c itself is no larger than its noise. With C₊ = Q diag(q) Qᵀ
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.release import Release
-from dpcov.uses.noise_level import Eigenbasis, NoiseLevel, noise_level
+from dpcov.uses.noise_level import Eigenbasis, NoiseLevel
 
 Floats = NDArray[np.float64]
 
@@ -52,10 +51,10 @@ class Decomposed:
 def automatic_penalty(release: Release, place: int, places: tuple[int, ...]) -> float:
     """Return the penalty for predicting one feature from others."""
     chosen = tuple(sorted((*places, place)))
-    system = _decomposed(release, chosen)
+    system = release.decomposition if len(chosen) == release.d else decomposed(release, chosen)
     if system.largest <= 0:
         return release.clip_radius * release.clip_radius  # nothing was found: any penalty gives zeros
-    return system.largest * _penalty(system, _level(release), chosen, chosen.index(place))
+    return system.largest * _penalty(system, release.noise_level, chosen, chosen.index(place))
 
 
 def explained_share(release: Release, place: int, places: tuple[int, ...], alpha: float, coefficients: Floats) -> float:
@@ -75,7 +74,7 @@ def explained_share(release: Release, place: int, places: tuple[int, ...], alpha
     with np.errstate(all="ignore"):
         system, aim = covariance[np.ix_(ordered, ordered)] / whole, covariance[ordered, place] / whole
         gained = 2 * float(weights @ aim) - float(weights @ system @ weights)
-        noise = _level(release).residual(np.insert(-weights, own, 1.0), chosen, own, whole)
+        noise = release.noise_level.residual(np.insert(-weights, own, 1.0), chosen, own, whole)
         values, vectors = np.linalg.eigh(system)
         lifted = np.maximum(values, 0.0) + alpha / whole
         along = np.einsum("ij,ij->j", vectors, noise @ vectors)
@@ -107,15 +106,9 @@ def _penalty(system: Decomposed, level: NoiseLevel, chosen: tuple[int, ...], own
     return float(alphas[beyond - 1] * 2.0 ** (low / (low - high)))
 
 
-@lru_cache(maxsize=4)
-def _level(release: Release) -> NoiseLevel:
-    with np.errstate(all="ignore"):
-        return noise_level(release)
-
-
-@lru_cache(maxsize=4)  # targets that are predicted from all others share it
-def _decomposed(release: Release, chosen: tuple[int, ...]) -> Decomposed:
-    level, whole = _level(release), len(chosen) == release.d
+def decomposed(release: Release, chosen: tuple[int, ...]) -> Decomposed:
+    """Return the decomposition over the chosen features, in the order of the columns; of all of them: `Uses.decomposition`."""
+    level, whole = release.noise_level, len(chosen) == release.d
     if whole and not release.center and isinstance(level, Eigenbasis):  # the estimate was made of them
         return _positive(level.values * level.unit * level.unit, level.basis)
     matrix = release.encoded_covariance
