@@ -98,8 +98,8 @@ def notes(release: Release, found: PrincipalComponents) -> list[str]:
 
     what = "variance" if is_centred(release) else "second moment"
     unit = "in the data's units, squared" if release.schema is None else "of encoded columns, which the schema's bounds scale"
-    said = [f"Total {what}: {found.total:.3g}, {unit}; estimates, as all of this."]
     clear = found.standing_out
+    said = [f"Total {what}: {found.total:.3g}, {unit}; estimates, as all of this."] * (clear > 0)
     if clear < found.k:
         which = f"PC{clear + 1}" + (f" to PC{found.k}" if clear + 1 < found.k else "")
         said.append(f"Nothing stands out along {which}: what was answered cannot be told from noise.")
