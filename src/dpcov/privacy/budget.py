@@ -25,7 +25,6 @@ Exact = int | float | str | Fraction | Decimal
 ROUNDING = 1e-11
 """Relative slack of the conversions, in the safe direction: four orders above their float64 error."""
 
-
 LARGEST = Fraction(10) ** 300
 MAX_BITS = 3000
 """An amount's numerator and denominator have at most about 900 digits: files and floats can hold what was computed."""
