@@ -109,6 +109,8 @@ def expected_clipped(release: Release, moment: SecondMoment) -> list[Measure | C
     """List what a mechanism of `CLIPPED` asks, given that later questions depend on earlier answers."""
     if release.postprocess not in POSTPROCESSES[release.mechanism]:
         refuse("consistent", "a postprocess that its mechanism does not have")
+    if release.mechanism == "rescaled" and release.center:
+        refuse("consistent", "centred rows of a mechanism that has none")
     names = [answer.statistic for answer in release.answers]
     count = [Count()] if release.neighbors != REPLACE else []
     if release.mechanism == "rescaled" and SecondMoment.name not in names:

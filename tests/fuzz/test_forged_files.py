@@ -117,6 +117,16 @@ def test_a_scale_of_nothing() -> None:
     assert np.isfinite(widths.upper - widths.lower).all()
 
 
+def test_rows_of_rescaled_are_not_centred() -> None:
+    """Not even where nothing was asked about them: the estimate of nothing had a row and a column less than its units."""
+    tree, _ = start("rescaled", "pure", "overlap")
+    tree |= {"answers": [], "spent": [], "neighbors": "replace"}
+    assert not parse(forged.sealed(tree)).second_moment.any()
+    tree["encoding"]["center"] = True
+    with pytest.raises(ReleaseError, match="centred rows of a mechanism that has none"):
+        parse(forged.sealed(tree))
+
+
 @pytest.mark.parametrize("tail", ["9" * 400, "1/" + "9" * 900])
 def test_a_tail_beyond_floats(tail: str) -> None:
     """It is compared with what it must be before it is compared with delta, as a float."""

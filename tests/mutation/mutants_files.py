@@ -91,6 +91,10 @@ FILES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         ],
         (FORGED + "test_a_tail_beyond_floats",),
     ),
+    "centred rows of rescaled": (
+        [(CLIPPED, 'if release.mechanism == "rescaled" and release.center:', "if False:")],
+        (FORGED + "test_rows_of_rescaled_are_not_centred",),
+    ),
     "an interval around a scale of nothing": (
         [("uses/raw.py", "    if values[-1] <= 0:", "    if False:")],
         (FORGED + "test_a_scale_of_nothing",),
