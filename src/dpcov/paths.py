@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 import os
+import stat
+import tempfile
+import threading
 from pathlib import Path
 
 from dpcov.errors import EngineError, ParameterError, shown
 
 IN_MEMORY = "what was to be written is still in memory; save it elsewhere"
 
-_serial = itertools.count()
+_asking = threading.Lock()
 
 
 def checked_path(path: object) -> Path:
@@ -30,14 +32,23 @@ def checked_path(path: object) -> Path:
 
 
 def write_whole(target: Path, content: str | bytes, *, name: str = "path", hint: str = IN_MEMORY) -> None:
-    """Write to a temporary file in the same folder, then rename: never half a file."""
-    partial = target.parent / f".dpcov-{os.getpid()}-{next(_serial)}.partial"  # shared with no other writer
+    """Write to a temporary file in the same folder, then rename: never half a file.
+
+    Others may be able to write to the folder, and plant a link where a file is to be opened. So the temporary file is a new one
+    (O_EXCL), under a name that nobody can foresee, for its owner alone; and a link in place of the target is replaced, not
+    followed. In the end the file has the permissions of the one that it replaces, or, where there was none, those that the
+    umask leaves: what this library writes is made to be passed on.
+    """
     try:
+        number, temporary = tempfile.mkstemp(prefix=".dpcov-", suffix=".partial", dir=target.parent)
+        partial = Path(temporary)
         try:
-            with partial.open("wb") as file:
+            with os.fdopen(number, "wb") as file:
                 file.write(content.encode() if isinstance(content, str) else content)
                 file.flush()
                 os.fsync(file.fileno())
+                if hasattr(os, "fchmod"):  # of the open file: its name may have become a link to another
+                    os.fchmod(file.fileno(), _permissions(target))
             partial.replace(target)
         finally:
             partial.unlink(missing_ok=True)
@@ -45,3 +56,17 @@ def write_whole(target: Path, content: str | bytes, *, name: str = "path", hint:
         raise EngineError(
             f"{name} must be a file that can be written, got {str(target)!r} ({error.strerror}). Hint: {hint}."
         ) from None
+
+
+def _permissions(target: Path) -> int:
+    """Return those of the file that is there, not of what a link leads to; or those of a new one."""
+    try:
+        found = target.lstat().st_mode
+    except FileNotFoundError:
+        found = 0
+    if stat.S_ISREG(found):
+        return found & 0o777
+    with _asking:  # the umask can be read only by setting it: to the strictest, in case a file is created meanwhile
+        umask = os.umask(0o077)
+        os.umask(umask)
+    return 0o666 & ~umask

@@ -9,14 +9,14 @@ from dpcov.options import NUMBERS, OPTIONS
 from dpcov.privacy.budget import ApproxDP, Budget, pays_for
 from dpcov.release import Release
 from dpcov.release_clipped import CLIPPED, Choice, asked_radius, clipped_moment, expected_clipped
-from dpcov.release_drawn import DRAWN, Drawn, Expected, expected_components, expected_directions
-from dpcov.release_framed import FRAMED, expected_framed
+from dpcov.release_drawn import DRAWN, Drawn, Expected, check_mod_sulq, expected_components, expected_directions
+from dpcov.release_framed import FRAMED, check_proved, expected_framed
 from dpcov.release_solved import expected_solution
 from dpcov.schema import is_broken
 from dpcov.statistics.annulus import radii_of
 from dpcov.statistics.calibrated import LAWS, calibrated, check_tail
 from dpcov.statistics.columns import Block
-from dpcov.statistics.grid import Grid
+from dpcov.statistics.grid import MAX_FEATURES, Grid
 from dpcov.statistics.measure import Measure
 from dpcov.statistics.moments import MAX_ROWS, REPLACE, Count, SecondMoment, corner_count
 from dpcov.strict_json import refuse
@@ -24,20 +24,26 @@ from dpcov.strict_json import refuse
 ALIASES = (("projection", "gaussian"),)
 """What may be requested under another name."""
 
+QUESTIONS = (Choice, Drawn)
+"""What is asked without a noise that is added."""
+
+MOST_BITS = 2**19
+"""Of the denominators of all spends together: a hundred rounds of the longest budgets have 300 000."""
+
 NOISE_OF_LAW = {kind.law: noise for noise, kind in LAWS.items()}
 
 
 def check_consistent(release: Release) -> None:
-    """Refuse a release that no curator can have made."""
-    if not 1 <= release.n < 2**63 or (release.neighbors == REPLACE and release.n > MAX_ROWS) or not release.feature_names:
-        refuse("consistent", "an n or a list of columns that no release has")
+    """Refuse a release that no curator can have made: sizes first, so that a small file cannot ask for much time or memory."""
+    if not 1 <= release.n < 2**63 or (release.neighbors == REPLACE and release.n > MAX_ROWS):
+        refuse("consistent", "an n that no release has")
+    if not 1 <= release.d <= MAX_FEATURES - release.about_midpoints:
+        refuse("consistent", "a list of columns that no release has")
     if len(set(release.feature_names)) < release.d or any(is_broken(name) for name in release.feature_names):
         refuse("consistent", "a column name that stands twice or is no text")
     if release.requested not in ("auto", release.mechanism) and (release.requested, release.mechanism) not in ALIASES:
         refuse("consistent", "another mechanism than the requested one")
     _check_options(release)
-    if release.spent and not pays_for(release.privacy, [spend.budget for spend in release.spent]):
-        refuse("consistent", "spends that exceed the promise")
     if release.schema is not None and (release.row_norm != 1.0 or release.feature_names != release.schema.feature_names):
         refuse("consistent", "columns that are not those of its schema")
     framed = release.mechanism in FRAMED.get(release.kind, {})
@@ -60,7 +66,10 @@ def check_consistent(release: Release) -> None:
         expected = _expected_moment(release, moment)
     names = [measure.name for measure in expected]
     if [answer.statistic for answer in release.answers] != names or [spend.asked for spend in release.spent] != names:
-        refuse(f"consistent: it answers {names}", "other answers or spends")
+        refuse(f"consistent: it answers {names[:20]}", "other answers or spends")
+    for measure, answer in zip(expected, release.answers, strict=True):
+        _check_size(measure, answer)
+    _check_paid(release)
     if release.mechanism in NOISE_OF_LAW.values():
         answered = release.answer(SecondMoment.name)
         if answered is None or NOISE_OF_LAW.get(answered.noise.law) != release.mechanism:
@@ -70,7 +79,7 @@ def check_consistent(release: Release) -> None:
     for measure, answer, spend in zip(expected, release.answers, release.spent, strict=True):
         if answer.columns != (measure.columns if isinstance(measure, Block) else ()):
             refuse("consistent", f"a {measure.name} of other columns")
-        if isinstance(measure, Choice | Drawn):
+        if isinstance(measure, QUESTIONS):
             measure.check(answer, spend)
         else:
             _check_answer(measure, answer, spend, release.neighbors, release.privacy)
@@ -78,6 +87,26 @@ def check_consistent(release: Release) -> None:
                 refuse("consistent", f"a {measure.name} of other rows")
     if release.neighbors != REPLACE and release.n != _noisy_n(release, grid):
         refuse("consistent", "an n that is not the noisy count")
+    if framed:
+        check_proved(release)
+    elif release.mechanism == "mod-sulq":
+        check_mod_sulq(release)
+
+
+def _check_size(measure: Measure | Choice | Drawn, answer: Answer) -> None:
+    """Refuse an answer with more or fewer numbers than its question has, or in other units."""
+    size = measure.size if isinstance(measure, QUESTIONS) else sum(part.size for part in measure.parts)
+    if len(answer.integers) != size or answer.unit_bits != measure.unit_bits:
+        refuse("consistent", f"a {measure.name} that does not fit the columns and the grid")
+
+
+def _check_paid(release: Release) -> None:
+    """Refuse spends that exceed the promise, or whose exact sum would take forever."""
+    amounts = {amount for spend in release.spent for amount in spend.budget.amounts()}
+    if sum(amount.denominator.bit_length() for amount in amounts) > MOST_BITS:
+        refuse("consistent", "spends in too many digits")
+    if release.spent and not pays_for(release.privacy, [spend.budget for spend in release.spent]):
+        refuse("consistent", "spends that exceed the promise")
 
 
 def _check_options(release: Release) -> None:
@@ -106,14 +135,11 @@ def _noisy_n(release: Release, grid: Grid) -> int:
 
 
 def _check_answer(statistic: Measure, answer: Answer, spend: Spend, neighbors: str, promise: Budget) -> None:
-    if len(answer.integers) != sum(part.size for part in statistic.parts) or answer.unit_bits != statistic.unit_bits:
-        refuse("consistent", f"a {statistic.name} that does not fit the columns and the grid")
     if spend.noise != answer.noise.law or answer.noise.law not in NOISE_OF_LAW:
         refuse("consistent", "a noise that was not paid for")
     if not np.array_equal(answer.noise.settle(answer.integers), answer.integers):
         refuse("consistent", "integers that are not on the lattice of their noise")
-    least = calibrated(statistic, spend.budget, neighbors, NOISE_OF_LAW[answer.noise.law])
+    if not answer.noise.is_at_least(calibrated(statistic, spend.budget, neighbors, NOISE_OF_LAW[answer.noise.law])):
+        refuse("consistent", "less noise than the promise needs")
     if isinstance(promise, ApproxDP):
         check_tail(answer.noise, promise)
-    if not answer.noise.is_at_least(least):
-        refuse("consistent", "less noise than the promise needs")

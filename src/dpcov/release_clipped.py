@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-
-import numpy as np
+from typing import ClassVar
 
 from dpcov.answer import Answer, Spend
 from dpcov.errors import ParameterError
@@ -15,13 +14,13 @@ from dpcov.privacy.calibrate import exponential_rate, sparse_vector_epsilon
 from dpcov.privacy.choice import Exponential, SparseVector
 from dpcov.release import Release
 from dpcov.statistics.annulus import Annulus
-from dpcov.statistics.choices import Bias, Quantile, Radius
+from dpcov.statistics.choices import LARGEST, Bias, Quantile, Radius
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.measure import Measure
 from dpcov.statistics.moments import REPLACE, Count, SecondMoment
 from dpcov.statistics.norms import Trace
-from dpcov.statistics.overlap import Overlap
-from dpcov.statistics.spectral import Diagonal, Spectrum
+from dpcov.statistics.overlap import AnyOverlap
+from dpcov.statistics.spectral import AlongBasis, Diagonal, Spectrum
 from dpcov.strict_json import refuse
 
 POSTPROCESSES = {
@@ -43,13 +42,13 @@ class Choice:
     name: str
     law: str
     step: int
+    size: ClassVar[int] = 3
+    unit_bits: ClassVar[int] = 0
 
     def check(self, answer: Answer, spend: Spend) -> None:
         """Refuse a place that is none, or more precision than was paid for."""
-        if len(answer.integers) != 3 or answer.unit_bits != 0 or answer.radii:
-            refuse("consistent", f"a {self.name} that is none")
-        place, per_octave, rows = answer.integers.tolist()
-        if not 1 <= per_octave <= FINEST or not 0 <= place <= DEEPEST * per_octave or rows < 0:
+        octaves(answer)
+        if answer.radii:
             refuse("consistent", f"a {self.name} that is none")
         self.check_paid(answer, spend)
 
@@ -73,6 +72,16 @@ SEARCHED = Choice(Radius.name, SparseVector.law, Radius.step)
 BALANCED = Choice(Bias.name, SparseVector.law, Bias.step)
 
 
+def octaves(answer: Answer) -> float:
+    """Return how many octaves below row_norm a radius lies, k/q, or refuse a place that is none: it becomes an exponent."""
+    if len(answer.integers) != Choice.size:
+        refuse("consistent", f"a {answer.statistic} that is none")
+    place, per_octave, rows = answer.integers.tolist()
+    if not 1 <= per_octave <= FINEST or not 0 <= place <= DEEPEST * per_octave or not 0 <= rows <= LARGEST:
+        refuse("consistent", f"a {answer.statistic} that is none")
+    return float(place / per_octave)
+
+
 def asked_radius(release: Release) -> list[Choice]:
     """List the choice of a radius, where clipping is private."""
     return [CHOSEN] if release.options.get("clip") == "private" else []
@@ -83,8 +92,8 @@ def clipped_moment(release: Release, moment: SecondMoment, name: str = SecondMom
     place = release.answer(Bias.name) or release.answer(Quantile.name)
     clip = release.options.get("clip")
     radius = _whole(moment).row_norm
-    if place is not None and len(place.integers) == 3 and place.integers[1] > 0:
-        radius *= float(np.exp2(-place.integers[0] / place.integers[1]))
+    if place is not None:
+        radius *= 2.0 ** -octaves(place)
         if release.mechanism == "rescaled" and moment.d == 1:
             radius = min(SINGLE_REACH * radius, _whole(moment).row_norm)
     elif isinstance(clip, float):
@@ -100,6 +109,8 @@ def expected_clipped(release: Release, moment: SecondMoment) -> list[Measure | C
     """List what a mechanism of `CLIPPED` asks, given that later questions depend on earlier answers."""
     if release.postprocess not in POSTPROCESSES[release.mechanism]:
         refuse("consistent", "a postprocess that its mechanism does not have")
+    if release.mechanism == "rescaled" and release.center:
+        refuse("consistent", "centred rows of a mechanism that has none")
     names = [answer.statistic for answer in release.answers]
     count = [Count()] if release.neighbors != REPLACE else []
     if release.mechanism == "rescaled" and SecondMoment.name not in names:
@@ -114,27 +125,25 @@ def expected_clipped(release: Release, moment: SecondMoment) -> list[Measure | C
         if within.name in names and not {Diagonal.name, Spectrum.name} & set(names):
             return [*start, within, *([] if release.center else count)]
     paper = release.options.get("constants") == "paper"
-    basis = np.eye(moment.d)
-    return [*start, within, Spectrum(within, moment.d) if paper else Diagonal(within, moment.d, basis), *count]
+    return [*start, within, Spectrum(within, moment.d) if paper else AlongBasis(within, moment.d, Diagonal.name), *count]
 
 
 def _given_back(release: Release, moment: SecondMoment) -> list[Measure]:
     """List what was asked about the rows between two radii: one number, or nothing."""
-    answer = release.answer(Overlap.name)
+    answer = release.answer(AnyOverlap.name)
     if answer is None:
         return []
     inner = release.answer(SecondMoment.name)
     if len(answer.radii) != 2 or inner is None or answer.radii[:1] != (inner.radii or (_whole(moment).row_norm,)):
         refuse("consistent", "a scale of rows with another radius")
-    removed = of_radii(moment, answer.radii)
-    return [Overlap(removed, np.eye(moment.d), np.zeros(moment.d))]
+    return [AnyOverlap(of_radii(moment, answer.radii))]
 
 
 def _radius_of_trace(release: Release, moment: SecondMoment) -> Grid:
     answer, place = release.answer(Trace.name), release.answer(Radius.name)
     grid = of_radii(moment, () if answer is None else answer.radii).grid
-    halvings = 0.0 if place is None or len(place.integers) != 3 else float(place.integers[0])
-    if not isinstance(grid, Grid) or not math.isclose(grid.row_norm, _whole(moment).row_norm * 2.0**-halvings, rel_tol=1e-12):
+    radius = _whole(moment).row_norm * 2.0 ** (0.0 if place is None else -octaves(place))
+    if not isinstance(grid, Grid) or not math.isclose(grid.row_norm, radius, rel_tol=1e-12):
         refuse("consistent", "a trace of other rows")
     return grid
 

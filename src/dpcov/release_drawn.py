@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from dpcov.release_clipped import CHOSEN, Choice, asked_radius, clipped_moment, 
 from dpcov.statistics.columns import Block, Squares, block_of
 from dpcov.statistics.measure import Measure
 from dpcov.statistics.moments import REPLACE, Count, SecondMoment
-from dpcov.statistics.spectral import Explained, Quotients, Spectrum, Values
+from dpcov.statistics.spectral import AlongBasis, Explained, Quotients, Spectrum, Values
 from dpcov.strict_json import refuse
 
 REACH = (math.sqrt(6) * (1 - 1e-9), 8.0)
@@ -60,13 +61,17 @@ class Drawn:
     orthogonal: bool = True
     free_last: bool = True
     uniform: bool = False
+    unit_bits: ClassVar[int] = DIRECTION_BITS
+
+    @property
+    def size(self) -> int:
+        """How many integers there are."""
+        return self.count * self.d
 
     def check(self, answer: Answer, spend: Spend) -> None:
         """Refuse what is no set of directions, or costs more than was paid."""
         if answer.radii or answer.frame is not None:
             refuse("consistent", "directions of other rows")
-        if answer.unit_bits != DIRECTION_BITS or len(answer.integers) != self.count * self.d:
-            refuse("consistent", "directions that do not fit the columns")
         rows = answer.values.reshape(self.count, self.d)
         if not np.all(np.abs(np.linalg.norm(rows, axis=1) - 1) <= 2.0**-DIRECTION_BITS * self.d):
             refuse("consistent", "directions that are no unit vectors")
@@ -122,8 +127,6 @@ def expected_components(release: Release, moment: SecondMoment) -> Expected:
     if release.requested == "auto" and release.mechanism not in ("screened", "gaussian", "wishart"):
         refuse("consistent", "a mechanism that auto does not choose")
     if release.mechanism in MATRICES:
-        if release.mechanism == "mod-sulq":
-            _check_mod_sulq(release)
         if release.postprocess != MATRICES[release.mechanism]:
             refuse("consistent", "a postprocess that its mechanism does not have")
         counted = [] if release.center else count  # the corner of a centred matrix is the count
@@ -138,10 +141,10 @@ def expected_components(release: Release, moment: SecondMoment) -> Expected:
     if release.options.get("approximate", False) is not chain:
         refuse("consistent", "a chain that says it is none, or none that says it is one")
     drawn = Drawn("subspace" if chain or uniform else "directions", k, moment.d, release.neighbors, uniform=uniform)
-    return [*count, drawn, Explained(moment, k + 1, np.eye(moment.d)[:, :k])]
+    return [*count, drawn, AlongBasis(moment, k + 1, Explained.name)]
 
 
-def _check_mod_sulq(release: Release) -> None:
+def check_mod_sulq(release: Release) -> None:
     """Refuse less noise than equation (5) has, or another kind."""
     answer, promise = release.answer(SecondMoment.name), release.privacy
     law = None if answer is None else answer.noise
@@ -168,7 +171,7 @@ def _expected_block(release: Release, moment: SecondMoment, k: int) -> Expected:
     squares = [Squares(within)] if release.options["screen"] and pure and are_many(release.d, k) else []
     if not squares and len(block.columns) < release.d:
         refuse("consistent", "columns that were chosen without a question")
-    return [CHOSEN, *squares, block_of(within, block.columns), Explained(around, k + 1, np.eye(moment.d)[:, :k])]
+    return [CHOSEN, *squares, block_of(within, block.columns), AlongBasis(around, k + 1, Explained.name)]
 
 
 def _whole_number(release: Release, name: str, least: int, most: int) -> int:

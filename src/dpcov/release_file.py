@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dpcov.answer import Answer, Spend
-from dpcov.errors import EngineError, ParameterError, SchemaError
+from dpcov.errors import EngineError, ParameterError, SchemaError, shown
 from dpcov.frame_file import frame_record, read_frame
 from dpcov.options import Option
 from dpcov.paths import checked_path, write_whole
@@ -84,7 +84,7 @@ def parse(text: str) -> Release:
         refuse(f"a JSON object with format {FORMAT!r}", "something else")
     version = record.get("format_version")
     if type(version) is not int or version < 1:
-        refuse("a file with a format_version", repr(version))
+        refuse("a file with a format_version", shown(version))
     if version > FORMAT_VERSION:
         refuse(f"of format version {FORMAT_VERSION} or older", f"{version}", hint="install a newer dpcov")
     if record.pop("checksum", None) != _checksum(record):
@@ -93,7 +93,7 @@ def parse(text: str) -> Release:
     try:
         return _from_record(record)
     except (ParameterError, SchemaError) as error:
-        refuse("well formed", str(error))
+        refuse("well formed", str(error)[:300])  # it may name a column, as long as the file likes
 
 
 def _bring_up_to_date(record: dict[str, Any], version: int) -> None:

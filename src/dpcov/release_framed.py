@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from typing import ClassVar
 
 from dpcov.answer import Answer, Spend
 from dpcov.errors import ParameterError
@@ -21,7 +22,7 @@ from dpcov.strict_json import refuse
 
 FRAMED: dict[str, dict[str, str]] = {
     "mean": {
-        "coinpress": r"S{t}|((R?S|R)*RS)",
+        "coinpress": r"S{t}|[RS]*RS",
         "clipped": "S",
         "coordinatewise": "S",
         "karwa-vadhan": "BS",
@@ -47,9 +48,11 @@ FINISHED = ("project", "clip", "none")
 class RankChoice(Choice):
     """A quantile of a column that was chosen: its bin, how many there are, the column, and the rows below."""
 
+    size: ClassVar[int] = 4
+
     def check(self, answer: Answer, spend: Spend) -> None:
         """Refuse a bin that is none, or more precision than was paid for."""
-        if len(answer.integers) != 4 or answer.unit_bits != 0 or answer.radii or answer.frame is None:
+        if answer.radii or answer.frame is None:
             refuse("consistent", "a quantile that is none")
         place, bins, column, rows = answer.integers.tolist()
         d = len(answer.frame.centre)
@@ -65,10 +68,13 @@ def expected_framed(release: Release) -> list[Measure | Choice]:
     """List what each answer says it is about, and refuse what the mechanism does not ask."""
     _check_options(release)
     _check_order(release)
-    expected: list[Measure | Choice] = [_expected(answer, release) for answer in release.answers]
+    return [_expected(answer, release) for answer in release.answers]
+
+
+def check_proved(release: Release) -> None:
+    """Refuse rounds that are not those of the proof that the release claims; sizes and noises of its answers are checked."""
     if _is_proved(release):
         (check_proved_mean if release.kind == "mean" else check_proved_covariance)(release)
-    return expected
 
 
 def _check_options(release: Release) -> None:

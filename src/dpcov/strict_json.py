@@ -9,7 +9,7 @@ from collections.abc import Collection
 from fractions import Fraction
 from typing import Any, NoReturn, TypeVar
 
-from dpcov.errors import ReleaseError
+from dpcov.errors import ReleaseError, shown
 
 T = TypeVar("T")
 
@@ -44,13 +44,13 @@ class Fields:
         """Return the field, which must be one of the choices."""
         value = self.take(key, str)
         if value not in choices:
-            refuse(f"known to this version: {self._name}.{key} is one of {sorted(choices)}", repr(value))
+            refuse(f"known to this version: {self._name}.{key} is one of {sorted(choices)}", shown(value))
         return value
 
     def end(self) -> None:
         """Refuse fields that nobody took."""
         if self._left:
-            refuse(f"known to this version: {self._name} has no field", repr(sorted(self._left)[0]))
+            refuse(f"known to this version: {self._name} has no field", shown(sorted(self._left)[0]))
 
 
 def each(values: list[Any], kind: type[T], name: str) -> list[T]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
@@ -78,11 +79,11 @@ class TestSave:
 
     def test_a_folder_that_may_not_be_written(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         # Simulated, because a test that runs as root may write everywhere.
-        def denied(self: Path, *_: object, **__: object) -> NoReturn:
-            raise PermissionError(errno.EACCES, "Permission denied", str(self))
+        def denied(*_: object, **__: object) -> NoReturn:
+            raise PermissionError(errno.EACCES, "Permission denied")
 
         with monkeypatch.context() as patched:
-            patched.setattr(Path, "open", denied)
+            patched.setattr(tempfile, "mkstemp", denied)
             with pytest.raises(EngineError, match=MESSAGE):
                 example().save(tmp_path / "release.json")
         assert names(tmp_path) == []

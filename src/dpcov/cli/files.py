@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 
@@ -27,10 +28,9 @@ def checked_target(
             raise ParameterError(f"output must be another file than the inputs, got {output!r}. Hint: choose a new name.")
         if not force:
             raise ParameterError(f"output must not exist yet, got {output!r}: {kept}. Hint: {hint}.")
-    probe = target.parent / f".dpcov-{os.getpid()}.probe"
     try:
-        probe.touch(exist_ok=False)
-        probe.unlink()
+        with tempfile.NamedTemporaryFile(prefix=".dpcov-", suffix=".probe", dir=target.parent):
+            pass
     except OSError as error:
         raise EngineError(
             f"output must be in a folder that can be written, got {output!r} ({error.strerror}). Hint: create the folder first."

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -23,7 +24,6 @@ Exact = int | float | str | Fraction | Decimal
 
 ROUNDING = 1e-11
 """Relative slack of the conversions, in the safe direction: four orders above their float64 error."""
-
 
 LARGEST = Fraction(10) ** 300
 MAX_BITS = 3000
@@ -183,7 +183,8 @@ def compose(*budgets: Budget) -> Budget:
 
 
 def _totals(budgets: Sequence[Budget]) -> list[Fraction]:
-    return [sum(amounts, start=Fraction(0)) for amounts in zip(*(budget.amounts() for budget in budgets), strict=True)]
+    columns = zip(*(budget.amounts() for budget in budgets), strict=True)
+    return [sum((amount * count for amount, count in Counter(column).items()), start=Fraction(0)) for column in columns]
 
 
 def pays_for(promise: Budget, charges: Sequence[Budget]) -> bool:

@@ -25,13 +25,33 @@ WEIGHT_BITS = 20
 LIMB = 21  # three of them hold an entry of the moment; a limb times an entry of Q, added over 2¹⁵ columns, stays below 2⁶³
 
 
+@dataclass(frozen=True)
+class AnyOverlap(OfMoment):
+    """⟨E, Q⟩ as a file tells it, without Q: the noise that it needs depends on the number of columns alone."""
+
+    name = "overlap"
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """One number."""
+        return (Part("overlap", 1, 1),)
+
+    def sensitivity_squared(self, neighbors: str) -> int:
+        """Square the other one, rounded up."""
+        return math.ceil(self.sensitivity_l1(neighbors) ** 2)
+
+    def sensitivity_l1(self, neighbors: str) -> Fraction:  # noqa: ARG002 - the same in both relations
+        """2¹⁶·R², what rounding Q adds, and one step for rounding down."""
+        reach = self.reach * Fraction(2**VALUE_BITS)
+        return reach * (1 + Fraction(self.d, 2 ** (WEIGHT_BITS - 1))) + 1
+
+
 @dataclass(frozen=True, eq=False)
-class Overlap(OfMoment):
+class Overlap(AnyOverlap):
     """⟨E, V diag(w) Vᵀ⟩ for the second moment E, orthonormal columns V and weights w in [0, 1]."""
 
     basis: Floats
     along: Floats
-    name = "overlap"
 
     def __post_init__(self) -> None:
         along = np.array(self.along, dtype=np.float64)
@@ -40,11 +60,6 @@ class Overlap(OfMoment):
         along.flags.writeable = False
         object.__setattr__(self, "along", along)
         object.__setattr__(self, "basis", checked_basis(self.basis, self.moment.d, self.moment.d))
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """One number."""
-        return (Part("overlap", 1, 1),)
 
     def of_moment(self, total: Integers) -> Integers:
         """Multiply entry by entry, in exact integers."""
@@ -55,15 +70,6 @@ class Overlap(OfMoment):
         sums = [sum(np.einsum("ij,ij->i", limb, public).tolist()) for limb in limbs]
         exact = sum(part << (i * LIMB) for i, part in enumerate(sums))
         return np.array([exact >> (WEIGHT_BITS + self.moment.unit_bits - VALUE_BITS)], dtype=np.int64)
-
-    def sensitivity_squared(self, neighbors: str) -> int:
-        """Square the other one, rounded up."""
-        return math.ceil(self.sensitivity_l1(neighbors) ** 2)
-
-    def sensitivity_l1(self, neighbors: str) -> Fraction:  # noqa: ARG002 - the same in both relations
-        """2¹⁶·R², what rounding Q adds, and one step for rounding down."""
-        reach = self.reach * Fraction(2**VALUE_BITS)
-        return reach * (1 + Fraction(self.d, 2 ** (WEIGHT_BITS - 1))) + 1
 
     def __eq__(self, other: object) -> bool:
         return (

@@ -75,6 +75,13 @@ class Values(OfMoment):
 
 
 @dataclass(frozen=True)
+class AlongBasis(Values):
+    """The numbers of a `Diagonal` or an `Explained` as a file tells them: their noise does not depend on the basis."""
+
+    name: str
+
+
+@dataclass(frozen=True)
 class Quotients(Values):
     """``count`` numbers uᵀSu for unit vectors that need not be orthogonal: each may move by 1."""
 

@@ -185,6 +185,8 @@ def _scale(release: Release, moment: Answer) -> tuple[float, float]:
     if release.mechanism != "rescaled" or overlap is None or chosen is None:
         return 1.0, 0.0
     values = denoised(moment, release.d, release.n, chosen)[0]
+    if values[-1] <= 0:  # no mechanism asks for the scale of nothing; a file may
+        return 1.0, 0.0
     scale = scale_given_back(release, values)
     inner, outer = overlap.radii
     deviation = math.sqrt(overlap.noise.spread().diagonal_variance) * 2.0**-overlap.unit_bits * (outer / inner) ** 2 / release.n
