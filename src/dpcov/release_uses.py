@@ -115,6 +115,10 @@ class Uses:
 
     def describe(self) -> Description:
         """Return means, deviations and correlations, each with its standard error and whether it is clear of noise."""
+        return self._description
+
+    @cached_property
+    def _description(self) -> Description:
         from dpcov.uses.description import describe
 
         return describe(self._release)

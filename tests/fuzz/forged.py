@@ -39,10 +39,12 @@ import numpy as np
 import pyarrow as pa
 
 import dpcov
+from dpcov.cli.show import json_text
 from dpcov.errors import DpcovError, ReleaseError
 from dpcov.mechanisms import MECHANISMS, options_of
 from dpcov.privacy.budget import Budget
 from dpcov.release_file import _checksum, parse, text_of
+from dpcov.uses.description import spectrum
 
 SEED = 20_240_607
 SECONDS = 2.0  # of processor time, for reading one file and for all its uses
@@ -329,6 +331,11 @@ def _model(release: dpcov.Release) -> Any:
     return release.ridge(None if release.kind == "ridge" else 0)
 
 
+def _described(release: dpcov.Release) -> object:
+    found = release.describe()
+    return found.pairs(), None if found.correlation is None else spectrum(release, found)
+
+
 USES: dict[str, Callable[[dpcov.Release], object]] = {
     "repr": repr,
     "text": lambda release: parse(text_of(release)),
@@ -344,9 +351,11 @@ USES: dict[str, Callable[[dpcov.Release], object]] = {
     "bound": lambda release: _model(release).bound(),
     "coefficients": lambda release: repr(_model(release).interval()),
     "correlation": lambda release: release.correlation(),
+    "description": _described,
     "entries": lambda release: release.interval().entries,
     "means": lambda release: release.interval().mean,
     "eigenvalues": lambda release: release.interval(0.5).eigenvalues,
+    "shown": lambda release: json_text(release, "forged.json"),
     "sample": lambda release: release.sample(3, seed=1),
     "confidence": lambda release: release.confidence,
 }

@@ -133,8 +133,7 @@ def describe(release: Release) -> Description:
     mean = _mean(release, levels) if release.kind != "ridge" and (release.center or release.kind == "mean") else None
     if release.kind != "covariance":
         return Description(names, columns, levels, mean, None, None)
-    entries, shorter = _entries(release), release.row_norm / release.clip_radius
-    lost = clipped_share(release) * (shorter**2 - 1)
+    entries, lost = _entries(release), _lost(release, squared=True)
     clipped = entries.clipped(entries.values, lost)
     # What clipping takes from a variance leaves it positive: noise alone decides whether there is one, unless most is lost.
     reach = entries.reach if lost <= 1 else np.full_like(entries.reach, np.inf)
@@ -198,6 +197,12 @@ def clipped_share(release: Release) -> float:
     return min(1.0, (int(chosen.integers[2]) + off) / release.n)
 
 
+def _lost(release: Release, *, squared: bool = False) -> float:
+    """Return the largest part of a mean, or of a second moment, that clipping may have taken."""
+    share, longer = clipped_share(release), release.row_norm / release.clip_radius  # a row was at most so many times as long
+    return share * ((longer * longer if squared else longer) - 1) if share > 0 else 0.0
+
+
 def _mean(release: Release, levels: Flags) -> Reading:
     """Return means: inside the bounds by more than their noise reaches where they are clear."""
     values = np.where(levels, np.clip(release.mean, 0.0, 1.0), release.mean)
@@ -213,8 +218,7 @@ def _mean(release: Release, levels: Flags) -> Reading:
         assert isinstance(level, Eigenbasis)  # what is not framed has one
         with np.errstate(all="ignore"):
             raw = _of_errors(values, np.sqrt(level.mean_variances()) * release.units)
-    shorter = release.row_norm / release.clip_radius  # a clipped row was at most so many times as long
-    raw = raw.clipped(values - release.offsets, clipped_share(release) * (shorter - 1))
+    raw = raw.clipped(values - release.offsets, _lost(release))
     away = np.minimum(_inside(release, values), _inside(release, raw.values))
     return Reading(values, raw.standard_error, away > raw.reach)
 
