@@ -22,8 +22,9 @@ from dpcov.mechanisms.additive import question
 from dpcov.mechanisms.auto import auto, predicted_errors
 from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, pays_for
 from dpcov.privacy.calibrate import analytic_gaussian_sigma
-from dpcov.privacy.matrix import FrobeniusNoise, WishartDifference
+from dpcov.privacy.matrix import FrobeniusNoise, WishartDifference, calibrate_frobenius, calibrate_wishart
 from dpcov.privacy.noise import DiscreteGaussian, DiscreteLaplace
+from dpcov.statistics import calibrated as calibrated_module
 from dpcov.statistics.calibrated import DISCRETE_GAP, calibrated
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.measure import Statistic
@@ -444,3 +445,52 @@ def test_a_noise_beyond_int64_is_refused_without_floats(noise: str, epsilon: str
 def test_a_delta_beyond_any_noise_is_refused() -> None:
     with pytest.raises(ParameterError, match="delta must not be so small"):
         calibrated(SecondMoment(Grid(1.0), 3), ApproxDP("1e-300", "1e-300"), "replace", "gaussian")
+
+
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_delta_is_lowered_by_what_discrete_noise_differs(d: int, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """(1 + e^ε)·0.021·Σ 1/σᵢ²: entries above the diagonal have half the variance, so the sum is d²/σ², not d(d+1)/(2σ²)."""
+    budget, seen = ApproxDP(1, "1e-6"), []
+
+    def sigma(sensitivity: float, asked: ApproxDP) -> float:
+        seen.append(asked.delta)
+        return analytic_gaussian_sigma(sensitivity, asked)
+
+    monkeypatch.setattr(calibrated_module, "analytic_gaussian_sigma", sigma)
+    moment = SecondMoment(GRID, d)
+    calibrated(moment, budget, neighbors, "gaussian")
+    variance = analytic_gaussian_sigma(1.0, budget) ** 2 * moment.sensitivity_squared(neighbors)
+    gap = (1 + math.e) * DISCRETE_GAP * d**2 / variance
+    assert float(budget.delta - seen[-1]) == pytest.approx(1.01 * gap, rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
+def test_the_frobenius_sensitivity_is_rounded_up(neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """√2·2³² is no fraction: one that is a little below would promise a little too much."""
+    seen: list[Fraction] = []
+
+    def spied(d: int, sensitivity: Fraction, epsilon: Fraction, least: Fraction) -> FrobeniusNoise:
+        seen.append(sensitivity)
+        return calibrate_frobenius(d, sensitivity, epsilon, least)
+
+    monkeypatch.setattr(calibrated_module, "calibrate_frobenius", spied)
+    for d in DIMENSIONS:
+        moment = SecondMoment(GRID, d)
+        calibrated(moment, PureDP(1), neighbors, "frobenius")
+        assert moment.sensitivity_squared(neighbors) <= seen[-1] ** 2 <= moment.sensitivity_squared(neighbors) + 1
+
+
+@pytest.mark.parametrize("d", [1, 2, 13, 100, 784])
+def test_tails_cover_their_event(d: int) -> None:
+    """A row of Wishart's normals beyond its bound: e⁻⁸⁰ for each of 2d rows; a radius of Frobenius': once. And unseen bits."""
+    epsilon, entries = Fraction(10), triangle_size(d)
+    wishart = calibrate_wishart(d, 2 * 4**16, epsilon, Fraction(0))
+    frobenius = calibrate_frobenius(d, Fraction(2**33), epsilon, Fraction(0))
+    with mpmath.workdps(60):
+        event, unseen = mpmath.exp(-80), mpmath.mpf(2) ** -135
+        for law, least in (
+            (wishart, 2 * d * event + 2 * d * (d + 1) * unseen),
+            (frobenius, event + 2 * entries * unseen),
+        ):
+            assert least <= mpmath.mpf(law.tail.numerator) / law.tail.denominator <= 2.01 * least

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tests.mutation.mutants_coinpress import COINPRESS
 from tests.mutation.mutants_frames import PLANTED
+from tests.mutation.mutants_review import REVIEW_MUTANTS
 from tests.mutation.mutants_ridge import RIDGE_MUTANTS
 from tests.mutation.mutants_screened import SCREENED_MUTANTS
 from tests.mutation.mutants_subspaces import SUBSPACES
@@ -509,4 +510,4 @@ MUTANTS = {
 }
 
 MUTANTS |= {name: mutant(*edits, by=by) for name, (edits, by) in (PLANTED | COINPRESS | SCREENED_MUTANTS | SUBSPACES).items()}
-MUTANTS |= {name: mutant(*edits, by=by) for name, (edits, by) in (RIDGE_MUTANTS | USES_MUTANTS).items()}
+MUTANTS |= {name: mutant(*edits, by=by) for name, (edits, by) in (RIDGE_MUTANTS | USES_MUTANTS | REVIEW_MUTANTS).items()}
