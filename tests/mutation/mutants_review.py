@@ -134,4 +134,8 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         ],
         (CALIBRATED + "test_the_frobenius_sensitivity_is_rounded_up",),
     ),
+    "floats that decide too close to a boundary": (
+        [("privacy/discrete.py", "DOUBT = 2.0**-34", "DOUBT = 2.0**-41")],
+        ("tests/distribution/test_discrete.py::test_a_poor_logarithm_changes_no_draw",),
+    ),
 }
