@@ -137,9 +137,10 @@ class Curator(Drawer):
         return self._chosen(question, self._search(question, counts, law), law, budget)
 
     def release(self, kind: str, mechanism: str, *, postprocess: str, **options: Option) -> Release:
-        """Put everything answered so far into one record."""
+        """Put everything answered so far into one record, and let go of the exact sums."""
         if not all(peel.closed for peel in self._peels):
             raise ParameterError("peels must be closed before the release, got an open one. Hint: peel.close().")
+        self._let_go()
         return Release(
             kind=kind,
             privacy=self.budget,

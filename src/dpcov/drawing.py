@@ -113,6 +113,10 @@ class Drawer(Reader):
         self._record(Spend(SUBSPACE, law.law, budget), answer)
         return answer
 
+    def _let_go(self) -> None:
+        super()._let_go()
+        self._peels.clear()
+
     def _calibrate(
         self, statistic: Measure, budget: Budget, noise: str, at_least: Fraction | None, known: tuple[type, ...] = ANSWERED
     ) -> NoiseLaw:

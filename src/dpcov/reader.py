@@ -108,6 +108,10 @@ class Reader(Account):
         if derive:
             self._refuse_wrapped()
 
+    def _let_go(self) -> None:
+        """Drop what is held: exact sums should not outlive the questions."""
+        self._held.clear()
+
     def clipped_pair(self, inner: float, outer: float) -> ClippedPair:
         """Return the statistics of rows clipped at ``inner``, and of what that takes from those at ``outer``."""
         return ClippedPair(Annulus(self.grid.clipped(inner), self.grid.clipped(outer)), self.d)

@@ -8,6 +8,7 @@ NUMBERS, RECORDED = "tests/audit/test_numbers.py::", "tests/distribution/test_re
 FEW = "tests/audit/test_few_rows.py::test_few_rows_ask_and_release_nothing_else"
 PRIVATE = "tests/test_architecture.py::test_a_mechanism_reaches_into_nothing_private"
 CURATOR, CALIBRATED = "tests/scripted/test_curator.py::", "tests/calibration/test_calibrated.py::"
+LET_GO = "tests/scripted/test_let_go.py::"
 SYMQ, ADAPTIVE, RESCALED = "mechanisms/means/symq.py", "mechanisms/adaptive.py", "mechanisms/rescaled.py"
 
 REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
@@ -137,5 +138,17 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "floats that decide too close to a boundary": (
         [("privacy/discrete.py", "DOUBT = 2.0**-34", "DOUBT = 2.0**-41")],
         ("tests/distribution/test_discrete.py::test_a_poor_logarithm_changes_no_draw",),
+    ),
+    "a peel that keeps its curator": (
+        [("peeling.py", "        del self._answer, self._sample, self._record\n", "")],
+        (LET_GO + "test_a_curator_and_a_peel_that_are_kept_hold_nothing",),
+    ),
+    "a curator that keeps exact sums": (
+        [("curator.py", "        self._let_go()\n", "")],
+        (LET_GO + "test_a_curator_and_a_peel_that_are_kept_hold_nothing",),
+    ),
+    "a peel that keeps the exact matrix": (
+        [("peeling.py", "        self._matrix = self._guess = np.zeros(0)\n", "")],
+        (LET_GO + "test_a_curator_and_a_peel_that_are_kept_hold_nothing",),
     ),
 }
