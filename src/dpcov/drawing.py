@@ -64,11 +64,14 @@ class Drawer(Reader):
         ``values`` for all values together and ``directions`` for all draws together: docs/mechanisms/eigenvectors.md.
         """
         check_measure(measure, self.second_moment(), PEELED)
+        measure = measure.among(self.most_rows)
         if type(directions) not in (PureDP, ZCDP):
             raise ParameterError(
                 f"directions must be a PureDP or ZCDP, got {shown(directions)}. Hint: ApproxDP has an epsilon."
             )
         law = None if values is None else self._calibrate(measure, values, noise, None, PEELED)
+        if law is not None:
+            measure.check_noise(law)
         charges = [directions] if values is None else [values, directions]
         self._refuse_beyond(*charges)
         self._check_rows()

@@ -73,6 +73,12 @@ class Reader(Account):
         return self.neighbors != REPLACE or self._source.known_n is not None
 
     @property
+    def most_rows(self) -> int:
+        """The most rows that there can be, as far as is public: n under replace where it is known, else 2³⁰."""
+        n = self._source.known_n
+        return MAX_ROWS if self.neighbors != REPLACE or n is None else n
+
+    @property
     def described(self) -> bool:
         """Whether a schema says what the columns mean; values are then clipped to its bounds."""
         return self._source.schema is not None

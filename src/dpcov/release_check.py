@@ -19,6 +19,7 @@ from dpcov.statistics.columns import Block
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.measure import Measure
 from dpcov.statistics.moments import MAX_ROWS, REPLACE, Count, SecondMoment, corner_count
+from dpcov.statistics.spectral import Values
 from dpcov.strict_json import refuse
 
 ALIASES = (("projection", "gaussian"),)
@@ -73,6 +74,8 @@ def check_consistent(release: Release) -> None:
         if isinstance(measure, Choice | Drawn):
             measure.check(answer, spend)
         else:
+            if isinstance(measure, Values) and release.neighbors == REPLACE:
+                measure = measure.among(release.n)
             _check_answer(measure, answer, spend, release.neighbors, release.privacy)
             if answer.radii != (() if framed else radii_of(getattr(measure, "grid", grid), grid)):
                 refuse("consistent", f"a {measure.name} of other rows")

@@ -390,20 +390,18 @@ def test_a_poor_logarithm_changes_no_draw(scale: Fraction, ulps: int, monkeypatc
 
     def poor(words: discrete.Words) -> discrete.Floats:
         exact = good(words)
-        return exact + ulps * np.spacing(exact)
+        return np.asarray(exact + ulps * np.spacing(exact))
 
     monkeypatch.setattr(discrete, "_minus_log", poor)
     gammas = [m / scale for m in (1, 2, 3, 10, int(scale), int(5 * scale), int(13 * scale))]
     none, spoilt = np.zeros(1, dtype=np.int64), 0
     for width in (2.0**-41, 2.0**-39, 2.0**-37, 2.0**-36):
-        for gamma, word in zip(np.repeat(gammas, 5), boundary_words(gammas, width), strict=True):  # type: ignore[arg-type]
+        for gamma, word in zip([g for g in gammas for _ in range(5)], boundary_words(gammas, width), strict=True):
             words = np.array([word], dtype=np.uint64)
             with mpmath.workdps(60):
                 uniform = Fraction((word << 64) + 2**63, 2**128)
-                inverse, below = (
-                    true_inverse(uniform, scale),
-                    mpmath.mpf(uniform.numerator) / uniform.denominator < true_exp(gamma),
-                )
+                inverse = true_inverse(uniform, scale)
+                below = mpmath.mpf(uniform.numerator) / uniform.denominator < true_exp(gamma)
             assert discrete._invert(words, scale, Words([2**63], seed=204))[0] == inverse
             accepted = discrete.compare(
                 words, np.array([float(gamma)]), none, none, lambda *_, g=gamma: g, Words([2**63], seed=204)

@@ -313,7 +313,7 @@ MUTANTS = {
     "quotients with the sensitivity of a diagonal": mutant(
         (
             "statistics/spectral.py",
-            "return Fraction(self.count * ONE_VALUE)",
+            "return Fraction(self.count * (2**VALUE_BITS + self.lost[0]))",
             "return super().sensitivity_l1(neighbors)",
         ),
         by="tests/laws/test_spectral.py::TestSensitivities::test_they_are_tight",

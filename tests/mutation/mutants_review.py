@@ -8,6 +8,7 @@ NUMBERS, RECORDED = "tests/audit/test_numbers.py::", "tests/distribution/test_re
 FEW = "tests/audit/test_few_rows.py::test_few_rows_ask_and_release_nothing_else"
 PRIVATE = "tests/test_architecture.py::test_a_mechanism_reaches_into_nothing_private"
 CURATOR, CALIBRATED = "tests/scripted/test_curator.py::", "tests/calibration/test_calibrated.py::"
+STEPS = "tests/calibration/test_float_steps.py::"
 LET_GO = "tests/scripted/test_let_go.py::"
 SYMQ, ADAPTIVE, RESCALED = "mechanisms/means/symq.py", "mechanisms/adaptive.py", "mechanisms/rescaled.py"
 
@@ -150,5 +151,32 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "a peel that keeps the exact matrix": (
         [("peeling.py", "        self._matrix = self._guess = np.zeros(0)\n", "")],
         (LET_GO + "test_a_curator_and_a_peel_that_are_kept_hold_nothing",),
+    ),
+    "float64 errs for one of two neighbours": (
+        [("statistics/derived.py", "Fraction(4 * work * max", "Fraction(2 * work * max")],
+        (STEPS + "TestFormula::test_an_error_of_both_neighbours_is_in_it",),
+    ),
+    "what float64 loses of the exact n": (
+        [("reader.py", "MAX_ROWS if self.neighbors != REPLACE or n is None else n", "MAX_ROWS if n is None else n")],
+        (
+            STEPS + "TestCurator::test_rows_that_are_public",
+            STEPS + "TestCurator::test_noise_is_that_of_the_public_number[1-add-remove-3]",
+        ),
+    ),
+    "a mechanism says of how many rows": (
+        [("curator.py", "statistic.among(self.most_rows) if isinstance(statistic, Values) else statistic", "statistic")],
+        (STEPS + "TestCurator::test_noise_is_that_of_the_public_number[1-add-remove-3]",),
+    ),
+    "what is left of the trace as if it were one number": (
+        [("statistics/spectral.py", "steps_lost(self.count * (self.d + 2), self.rows) - each", "0")],
+        (STEPS + "TestFormula::test_what_is_left_of_the_trace",),
+    ),
+    "noise beyond what float64 can subtract": (
+        [("mechanisms/spectral.py", "measure.check_noise(calibrated(", "(calibrated(")],
+        (STEPS + "TestNoiseThatIsSubtracted::test_small_budgets_are_refused_before_anything_is_read",),
+    ),
+    "a peel with noise beyond what float64 can subtract": (
+        [("drawing.py", "            measure.check_noise(law)\n", "            pass\n")],
+        (STEPS + "TestNoiseThatIsSubtracted::test_a_curator_refuses_it_too",),
     ),
 }
