@@ -129,7 +129,7 @@ class Drawer(Reader):
             raise ParameterError(f"at_least must be a Fraction, got {shown(at_least)}. Hint: exact numbers only.")
         law = calibrated(statistic, budget, self.neighbors, noise, at_least)
         if isinstance(self.budget, ApproxDP):
-            check_tail(law, self.budget)
+            check_tail([*(answer.noise for answer in self._answers), law], self.budget)
         return law
 
     def _draw(self, statistic: Measure, law: NoiseLaw) -> NDArray[np.int64]:

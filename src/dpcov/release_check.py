@@ -6,7 +6,7 @@ import numpy as np
 
 from dpcov.answer import Answer, Spend
 from dpcov.options import NUMBERS, OPTIONS
-from dpcov.privacy.budget import ApproxDP, Budget, pays_for
+from dpcov.privacy.budget import ApproxDP, pays_for
 from dpcov.release import Release
 from dpcov.release_clipped import CLIPPED, Choice, asked_radius, clipped_moment, expected_clipped
 from dpcov.release_drawn import DRAWN, Drawn, Expected, expected_components, expected_directions
@@ -76,9 +76,11 @@ def check_consistent(release: Release) -> None:
         else:
             if isinstance(measure, Values) and release.neighbors == REPLACE:
                 measure = measure.among(release.n)
-            _check_answer(measure, answer, spend, release.neighbors, release.privacy)
+            _check_answer(measure, answer, spend, release.neighbors)
             if answer.radii != (() if framed else radii_of(getattr(measure, "grid", grid), grid)):
                 refuse("consistent", f"a {measure.name} of other rows")
+    if isinstance(release.privacy, ApproxDP):
+        check_tail([answer.noise for answer in release.answers], release.privacy)
     if release.neighbors != REPLACE and release.n != _noisy_n(release, grid):
         refuse("consistent", "an n that is not the noisy count")
 
@@ -108,7 +110,7 @@ def _noisy_n(release: Release, grid: Grid) -> int:
     return 0 if answered is None else corner_count(int(answered.integers[0]), grid)
 
 
-def _check_answer(statistic: Measure, answer: Answer, spend: Spend, neighbors: str, promise: Budget) -> None:
+def _check_answer(statistic: Measure, answer: Answer, spend: Spend, neighbors: str) -> None:
     if len(answer.integers) != sum(part.size for part in statistic.parts) or answer.unit_bits != statistic.unit_bits:
         refuse("consistent", f"a {statistic.name} that does not fit the columns and the grid")
     if spend.noise != answer.noise.law or answer.noise.law not in NOISE_OF_LAW:
@@ -116,7 +118,5 @@ def _check_answer(statistic: Measure, answer: Answer, spend: Spend, neighbors: s
     if not np.array_equal(answer.noise.settle(answer.integers), answer.integers):
         refuse("consistent", "integers that are not on the lattice of their noise")
     least = calibrated(statistic, spend.budget, neighbors, NOISE_OF_LAW[answer.noise.law])
-    if isinstance(promise, ApproxDP):
-        check_tail(answer.noise, promise)
     if not answer.noise.is_at_least(least):
         refuse("consistent", "less noise than the promise needs")

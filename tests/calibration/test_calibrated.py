@@ -16,16 +16,20 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from dpcov.curator import Curator
 from dpcov.errors import ParameterError
 from dpcov.linalg import pack, triangle_size, unpack
 from dpcov.mechanisms.additive import question
 from dpcov.mechanisms.auto import auto, predicted_errors
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, pays_for
+from dpcov.privacy.bits import SeededBits
+from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, decimal_text, pays_for
 from dpcov.privacy.calibrate import analytic_gaussian_sigma
 from dpcov.privacy.matrix import FrobeniusNoise, WishartDifference, calibrate_frobenius, calibrate_wishart
 from dpcov.privacy.noise import DiscreteGaussian, DiscreteLaplace
+from dpcov.promise import promise
+from dpcov.sources.array import ArraySource
 from dpcov.statistics import calibrated as calibrated_module
-from dpcov.statistics.calibrated import DISCRETE_GAP, calibrated
+from dpcov.statistics.calibrated import DISCRETE_GAP, calibrated, check_tail
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.measure import Statistic
 from dpcov.statistics.moments import NEIGHBORS, Count, SecondMoment, Sum
@@ -479,6 +483,51 @@ def test_the_frobenius_sensitivity_is_rounded_up(neighbors: str, monkeypatch: py
         moment = SecondMoment(GRID, d)
         calibrated(moment, PureDP(1), neighbors, "frobenius")
         assert moment.sensitivity_squared(neighbors) <= seen[-1] ** 2 <= moment.sensitivity_squared(neighbors) + 1
+
+
+class TestStatedDelta:
+    """What a release of pure noise that is rounded promises: (ε, (1 + e^ε)·Σ tails)-DP, never less."""
+
+    @pytest.mark.parametrize("tails", [1, 2, 3])
+    @pytest.mark.parametrize("epsilon", ["1e-9", "0.3", "1", "20", "50", "60"])
+    @pytest.mark.parametrize("d", [1, 3, 100])
+    def test_it_covers_all_tails(self, d: int, epsilon: str, tails: int) -> None:
+        """And is the smallest power of two that does: to 60 digits."""
+        law = calibrate_wishart(d, 2 * 4**16, Fraction(1), Fraction(0))
+        text = promise(PureDP(epsilon), [law] * tails)
+        assert text.startswith(f"({decimal_text(Fraction(epsilon))}, delta)-DP with delta = 2**-")
+        with mpmath.workdps(60):
+            needed = (1 + mpmath.exp(mpmath.mpf(epsilon))) * tails * law.tail.numerator / law.tail.denominator
+            stated = mpmath.mpf(2) ** -int(text.partition("2**-")[2])
+            assert needed <= stated < 2 * needed * (1 + mpmath.mpf("1e-8"))
+
+    def test_known_values(self) -> None:
+        """At d = 3: 2⁻¹¹⁰ at ε = 1, 2⁻⁸³ at 20, 2⁻³⁹ at 50, and at 100 no δ below 1 is left."""
+        law = calibrate_wishart(3, 2 * 4**16, Fraction(1), Fraction(0))
+        assert law.tail == Fraction(1, 2**112)
+        assert [promise(PureDP(e), [law]) for e in (1, 20, 50)] == [
+            f"({e}, delta)-DP with delta = 2**-{k}" for e, k in ((1, 110), (20, 83), (50, 39))
+        ]
+        assert promise(PureDP(100), [law, law]) == "within a probability of 2**-110 of a release that is 100-DP"
+        assert promise(ApproxDP(1, "1e-6"), [law]) == "(1, 1e-06)-DP"
+
+    def test_a_promise_takes_the_sum_of_tails(self) -> None:
+        """Two answers with rounded noise fit into a δ that either would fit alone, only where both do."""
+        law = calibrate_wishart(3, 2 * 4**16, Fraction(1), Fraction(0))
+        once = Fraction((1 + math.e) * float(law.tail))
+        for laws, delta in (([law], once * 101 / 100), ([law, law], once * 201 / 100)):
+            check_tail(laws, ApproxDP(1, delta))
+        for laws, delta in (([law], once * 99 / 100), ([law, law], once * 199 / 100)):
+            with pytest.raises(ParameterError, match="tail"):
+                check_tail(laws, ApproxDP(1, delta))
+
+    def test_a_curator_takes_the_sum_too(self) -> None:
+        law = calibrate_wishart(2, 2 * 4**16, Fraction(1, 2), Fraction(0))
+        budget = ApproxDP(1, Fraction((1 + math.e) * float(law.tail)) * 3 / 2)
+        curator = Curator(ArraySource(np.zeros((4, 2))), GRID, budget, "replace", SeededBits(0))
+        curator.noisy(curator.second_moment(), PureDP("0.5"), noise="wishart")
+        with pytest.raises(ParameterError, match="tail"):
+            curator.noisy(curator.second_moment(), PureDP("0.5"), noise="wishart")
 
 
 @pytest.mark.parametrize("d", [1, 2, 13, 100, 784])

@@ -179,4 +179,30 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         [("drawing.py", "            measure.check_noise(law)\n", "            pass\n")],
         (STEPS + "TestNoiseThatIsSubtracted::test_a_curator_refuses_it_too",),
     ),
+    "a delta that is a quarter of what is proved": (
+        [("promise.py", "/ math.log(2) - 1e-9)", "/ math.log(2) - 1e-9) + 2")],
+        (CALIBRATED + "TestStatedDelta::test_it_covers_all_tails", CALIBRATED + "TestStatedDelta::test_known_values"),
+    ),
+    "a delta without its factor": (
+        [("promise.py", "bits - (epsilon + math.log1p(math.exp(-epsilon))) / math.log(2) - 1e-9", "bits - 1e-9")],
+        (CALIBRATED + "TestStatedDelta::test_it_covers_all_tails",),
+    ),
+    "the tail of the last answer only": (
+        [
+            (
+                "drawing.py",
+                "check_tail([*(answer.noise for answer in self._answers), law], self.budget)",
+                "check_tail([law], self.budget)",
+            )
+        ],
+        (CALIBRATED + "TestStatedDelta::test_a_curator_takes_the_sum_too",),
+    ),
+    "a chain for floats as for real numbers": (
+        [("promise.py", "isinstance(law, Bingham | MatrixBingham)", "isinstance(law, Bingham)")],
+        ("tests/refusals/test_subspace.py::test_round_trip[ppca-2-replace]",),
+    ),
+    "twice as many rows as pairs": (
+        [("release.py", 'f"row of the {self.n} pairs" if', 'f"of the {2 * self.n} rows" if')],
+        ("tests/cli/test_pairs.py::test_pairs_are_told_by_their_number_and_without_a_mean",),
+    ),
 }
