@@ -205,4 +205,12 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         [("release.py", 'f"row of the {self.n} pairs" if', 'f"of the {2 * self.n} rows" if')],
         ("tests/cli/test_pairs.py::test_pairs_are_told_by_their_number_and_without_a_mean",),
     ),
+    "proposals until one is accepted": (
+        [("privacy/choice.py", "count = PROPOSALS if bits.seeded else max(enough, PROPOSALS)", "count = PROPOSALS")],
+        ("tests/distribution/test_choice.py::test_the_number_of_proposals_is_public",),
+    ),
+    "norms without their highest digits": (
+        [("statistics/lengths.py", "for place in range(3)]", "for place in (0, 1, 1)]")],
+        ("tests/laws/test_norms.py::TestBins::test_exact_integers_count_as_fractions_do",),
+    ),
 }
