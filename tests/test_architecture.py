@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[1] / "src" / "dpcov"
+SPEC = find_spec("dpcov")
+assert SPEC is not None
+assert SPEC.origin is not None
+PACKAGE = Path(SPEC.origin).parent  # not imported, so that a copy with a planted bug is what is looked at
 
 # A module may import those on lines above its own, and its own package.
 LAYERS = [
@@ -122,3 +126,16 @@ def test_the_kernel_is_silent(path: Path) -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_files_stay_short(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 250, "split it: nobody should scroll for a minute"
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in FILES if layer(p) == "mechanisms"], ids=lambda path: str(path.relative_to(PACKAGE))
+)
+def test_a_mechanism_reaches_into_nothing_private(path: Path) -> None:
+    """A curator holds the rows in a private attribute: whoever reads one could read them, or the private number of them."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_") and node.attr not in {"__name__", "__getitem__"}:
+            assert isinstance(node.value, ast.Name), f"line {node.lineno}: {node.attr}"
+            assert node.value.id == "self", f"line {node.lineno}: {node.value.id}.{node.attr}"
+        elif isinstance(node, ast.Name):
+            assert node.id not in {"getattr", "vars", "eval", "exec"}, f"line {node.lineno}: {node.id}"

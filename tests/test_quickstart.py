@@ -80,7 +80,7 @@ def made_up(n: int) -> pd.DataFrame:
 def test_the_page_runs_on_made_up_rows(checkout: Path) -> None:
     made_up(3000).to_csv(checkout / "adult.csv", index=False)
     printed = run_page(checkout)
-    assert "1-DP" in printed
+    assert "(1, delta)-DP with delta = 2**-" in printed
     assert "PureDP(epsilon=2.5)" in printed
     for picture in ("adult-release", "adult-pca", "income", "adult-correlation"):
         assert (checkout / f"{picture}.png").is_file()

@@ -52,20 +52,22 @@ def audit_covariance(
     deltas: Sequence[float] = (1e-5, 1e-2, 0.1, 0.3),
     trials: int = 10_000,
     alpha: float = 1e-6,
-    seed: int = 0,
+    seed: int | None = None,
     mechanism: str | None = None,
     **arguments: Any,
 ) -> list[Finding]:
     """Release ``trials`` times from each of two neighbours and bound ε from below at each δ.
 
-    A correct library is accused at one δ with probability at most ``alpha``. The default mechanism is `wishart` under pure DP,
-    else `gaussian`. ``arguments`` go to `dpcov.covariance`; ``row_norm`` is 1, so rows should have norm at most 1.
+    A correct library is accused at one δ with probability at most ``alpha``. The randomness is the operating system's, as in a
+    release; a ``seed`` makes the audit repeatable, of seeded releases. The default mechanism is `wishart` under pure DP, else
+    `gaussian`. ``arguments`` go to `dpcov.covariance`; ``row_norm`` is 1, so rows should have norm at most 1.
     """
     name = mechanism or ("wishart" if isinstance(budget, PureDP) else "gaussian")
     centres = [data.T @ data for data in (first, second)]
 
     def score(data: NDArray[np.float64], trial: int) -> float:
-        release = covariance(data, budget, seed=trial, mechanism=name, postprocess="none", row_norm=1, **arguments)
+        drawn = None if seed is None else 2 * trials * seed + trial
+        release = covariance(data, budget, seed=drawn, mechanism=name, postprocess="none", row_norm=1, **arguments)
         answer = release.answer("second moment")
         if answer is None:  # too few rows for the budget: nothing was learnt
             return 0.0
@@ -73,8 +75,7 @@ def audit_covariance(
         distance = DISTANCES[answer.noise.law]
         return distance(raw - centres[1]) - distance(raw - centres[0])
 
-    seeds = range(2 * trials * seed, 2 * trials * (seed + 1))
-    scores = [np.array([score(data, s) for s in seeds[k::2]]) for k, data in enumerate((first, second))]
+    scores = [np.array([score(data, trial) for trial in range(k, 2 * trials, 2)]) for k, data in enumerate((first, second))]
     return [
         Finding(delta, promised_epsilon(budget, delta), epsilon_lower_bound(scores[0], scores[1], delta, alpha))
         for delta in deltas

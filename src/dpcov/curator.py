@@ -33,7 +33,7 @@ from dpcov.statistics.columns import columns_of
 from dpcov.statistics.measure import Measure
 from dpcov.statistics.moments import Count, SecondMoment, corner_count
 from dpcov.statistics.norms import Norms
-from dpcov.statistics.spectral import Diagonal, Spectrum
+from dpcov.statistics.spectral import Diagonal, Spectrum, Values
 
 
 class Curator(Drawer):
@@ -85,6 +85,7 @@ class Curator(Drawer):
         -------
         ``budget``, for the curator's neighbours: the noise's page in docs/mechanisms/.
         """
+        statistic = statistic.among(self.most_rows) if isinstance(statistic, Values) else statistic
         law = self._calibrate(statistic, budget, noise, at_least)
         self._refuse_beyond(budget)
         self._check_rows()
@@ -137,9 +138,10 @@ class Curator(Drawer):
         return self._chosen(question, self._search(question, counts, law), law, budget)
 
     def release(self, kind: str, mechanism: str, *, postprocess: str, **options: Option) -> Release:
-        """Put everything answered so far into one record."""
+        """Put everything answered so far into one record, and let go of the exact sums."""
         if not all(peel.closed for peel in self._peels):
             raise ParameterError("peels must be closed before the release, got an open one. Hint: peel.close().")
+        self._let_go()
         return Release(
             kind=kind,
             privacy=self.budget,

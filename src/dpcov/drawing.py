@@ -64,11 +64,14 @@ class Drawer(Reader):
         ``values`` for all values together and ``directions`` for all draws together: docs/mechanisms/eigenvectors.md.
         """
         check_measure(measure, self.second_moment(), PEELED)
+        measure = measure.among(self.most_rows)
         if type(directions) not in (PureDP, ZCDP):
             raise ParameterError(
                 f"directions must be a PureDP or ZCDP, got {shown(directions)}. Hint: ApproxDP has an epsilon."
             )
         law = None if values is None else self._calibrate(measure, values, noise, None, PEELED)
+        if law is not None:
+            measure.check_noise(law)
         charges = [directions] if values is None else [values, directions]
         self._refuse_beyond(*charges)
         self._check_rows()
@@ -113,6 +116,10 @@ class Drawer(Reader):
         self._record(Spend(SUBSPACE, law.law, budget), answer)
         return answer
 
+    def _let_go(self) -> None:
+        super()._let_go()
+        self._peels.clear()
+
     def _calibrate(
         self, statistic: Measure, budget: Budget, noise: str, at_least: Fraction | None, known: tuple[type, ...] = ANSWERED
     ) -> NoiseLaw:
@@ -122,7 +129,7 @@ class Drawer(Reader):
             raise ParameterError(f"at_least must be a Fraction, got {shown(at_least)}. Hint: exact numbers only.")
         law = calibrated(statistic, budget, self.neighbors, noise, at_least)
         if isinstance(self.budget, ApproxDP):
-            check_tail(law, self.budget)
+            check_tail([*(answer.noise for answer in self._answers), law], self.budget)
         return law
 
     def _draw(self, statistic: Measure, law: NoiseLaw) -> NDArray[np.int64]:

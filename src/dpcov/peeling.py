@@ -155,6 +155,9 @@ class Peel:
         if self._value_law is not None and self._value_budget is not None:
             values = Answer(self._measure.name, np.array(self._values, dtype=np.int64), VALUE_BITS, self._value_law)
             self._record(Spend(self._measure.name, self._value_law.law, self._value_budget), values)
+        # The matrix must not outlive the draws, and the curator is in these: a cycle that only a full collection would free.
+        self._matrix = self._guess = np.zeros(0)
+        del self._answer, self._sample, self._record
         return directions
 
     def _directions(self) -> Floats:

@@ -73,6 +73,12 @@ class Reader(Account):
         return self.neighbors != REPLACE or self._source.known_n is not None
 
     @property
+    def most_rows(self) -> int:
+        """The most rows that there can be, as far as is public: n under replace where it is known, else 2³⁰."""
+        n = self._source.known_n
+        return MAX_ROWS if self.neighbors != REPLACE or n is None else n
+
+    @property
     def described(self) -> bool:
         """Whether a schema says what the columns mean; values are then clipped to its bounds."""
         return self._source.schema is not None
@@ -107,6 +113,10 @@ class Reader(Account):
             self._held[wanted] = self._total(wanted)
         if derive:
             self._refuse_wrapped()
+
+    def _let_go(self) -> None:
+        """Drop what is held: exact sums should not outlive the questions."""
+        self._held.clear()
 
     def clipped_pair(self, inner: float, outer: float) -> ClippedPair:
         """Return the statistics of rows clipped at ``inner``, and of what that takes from those at ``outer``."""

@@ -186,7 +186,7 @@ class Release(Uses):
         promised = promise(self.privacy, [answer.noise for answer in self.answers])
         own = "radius, origin" if self.kind == "mean" else "bounds of the covariance" if is_framed(self) else "row_norm"
         public = own if self.schema is None else "bounds, levels, weights"
-        rows = 2 * self.n if self.options.get("centring") == "pairs" else self.n
+        rows = f"row of the {self.n} pairs" if self.options.get("centring") == "pairs" else f"of the {self.n} rows"
         return statement(promised, self.neighbors, rows, self.seeded, public)
 
     def save(self, path: str | os.PathLike[str]) -> None:

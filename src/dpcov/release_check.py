@@ -6,7 +6,7 @@ import numpy as np
 
 from dpcov.answer import Answer, Spend
 from dpcov.options import NUMBERS, OPTIONS
-from dpcov.privacy.budget import ApproxDP, Budget, pays_for
+from dpcov.privacy.budget import ApproxDP, pays_for
 from dpcov.release import Release
 from dpcov.release_clipped import CLIPPED, Choice, asked_radius, clipped_moment, expected_clipped
 from dpcov.release_drawn import DRAWN, Drawn, Expected, check_mod_sulq, expected_components, expected_directions
@@ -19,6 +19,7 @@ from dpcov.statistics.columns import Block
 from dpcov.statistics.grid import MAX_FEATURES, Grid
 from dpcov.statistics.measure import Measure
 from dpcov.statistics.moments import MAX_ROWS, REPLACE, Count, SecondMoment, corner_count
+from dpcov.statistics.spectral import Values
 from dpcov.strict_json import refuse
 
 ALIASES = (("projection", "gaussian"),)
@@ -82,9 +83,13 @@ def check_consistent(release: Release) -> None:
         if isinstance(measure, QUESTIONS):
             measure.check(answer, spend)
         else:
-            _check_answer(measure, answer, spend, release.neighbors, release.privacy)
+            if isinstance(measure, Values) and release.neighbors == REPLACE:
+                measure = measure.among(release.n)
+            _check_answer(measure, answer, spend, release.neighbors)
             if answer.radii != (() if framed else radii_of(getattr(measure, "grid", grid), grid)):
                 refuse("consistent", f"a {measure.name} of other rows")
+    if isinstance(release.privacy, ApproxDP):
+        check_tail([answer.noise for answer in release.answers], release.privacy)
     if release.neighbors != REPLACE and release.n != _noisy_n(release, grid):
         refuse("consistent", "an n that is not the noisy count")
     if framed:
@@ -134,12 +139,10 @@ def _noisy_n(release: Release, grid: Grid) -> int:
     return 0 if answered is None else corner_count(int(answered.integers[0]), grid)
 
 
-def _check_answer(statistic: Measure, answer: Answer, spend: Spend, neighbors: str, promise: Budget) -> None:
+def _check_answer(statistic: Measure, answer: Answer, spend: Spend, neighbors: str) -> None:
     if spend.noise != answer.noise.law or answer.noise.law not in NOISE_OF_LAW:
         refuse("consistent", "a noise that was not paid for")
     if not np.array_equal(answer.noise.settle(answer.integers), answer.integers):
         refuse("consistent", "integers that are not on the lattice of their noise")
     if not answer.noise.is_at_least(calibrated(statistic, spend.budget, neighbors, NOISE_OF_LAW[answer.noise.law])):
         refuse("consistent", "less noise than the promise needs")
-    if isinstance(promise, ApproxDP):
-        check_tail(answer.noise, promise)

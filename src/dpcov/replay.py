@@ -1,7 +1,7 @@
 """Exact audit: run a mechanism, replay its answers on a neighbour, and price every answer.
 
 It needs no statistics. It records a run on one data set, replays the same noisy answers on a neighbour, insists on the same
-questions, and computes what each answer really cost from the two exact sums and the law of the noise.
+questions and on the same file, and computes what each answer really cost from the two exact sums and the law of the noise.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from dpcov.privacy.budget import Budget
 from dpcov.privacy.choice import Exponential, SparseVector
 from dpcov.recording import Measured, PrivacyViolationError, RecordingCurator, ReplayingCurator
 from dpcov.release import Release
+from dpcov.release_file import text_of
 from dpcov.replay_cost import allowed, answer_cost, directions_cost, pick_cost
 from dpcov.sources.base import Source
 from dpcov.statistics.grid import Grid
@@ -60,16 +61,19 @@ def replay(
     Raises
     ------
     PrivacyViolationError
-        The mechanism asked something else although it saw the same answers: it must have looked at the data.
+        The mechanism asked something else, or released something else, although it saw the same answers: it must have
+        looked at the data.
     """
     recording = RecordingCurator(first, grid, budget, neighbors, SystemBits())
-    mechanism(recording, budget, **options)
+    released = mechanism(recording, budget, **options)
     replaying = ReplayingCurator(recording, second, grid, budget, neighbors, SystemBits())
-    mechanism(replaying, budget, **options)
+    again = mechanism(replaying, budget, **options)
     curators = (recording, replaying)
     asked = [(len(c.measured), len(c.drawn), len(c.spanned), len(c.values), len(c.picked), c.peeled, c.spent) for c in curators]
     if asked[0] != asked[1]:
         raise PrivacyViolationError("the same answers must lead to the same questions, got fewer")
+    if text_of(released) != text_of(again):
+        raise PrivacyViolationError("the same answers must make the same file, got another one")
     pairs = iter(zip(recording.measured, replaying.measured, strict=True))
     picks = iter(zip(recording.picked, replaying.picked, strict=True))
     steps = []

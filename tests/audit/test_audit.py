@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcov import ZCDP
+from dpcov import ZCDP, audit, covariance
 from dpcov.audit import audit_covariance, epsilon_lower_bound
 from dpcov.curator import Curator
 from dpcov.mechanisms.gaussian import gaussian
@@ -85,7 +85,7 @@ def test_replay_catches_a_mechanism_that_looks_at_the_data() -> None:
 def test_black_box_stays_under_the_promise(pair: str) -> None:
     """Rejects correct code with probability below 4e-6 (four values of δ, 1e-6 each)."""
     first, second = PAIRS[pair]
-    findings = audit_covariance(first, second, RHO, trials=4000)
+    findings = audit_covariance(first, second, RHO, trials=4000, seed=0)
     assert findings[0].delta == 1e-5
     assert not any(finding.violated for finding in findings), findings
 
@@ -93,8 +93,25 @@ def test_black_box_stays_under_the_promise(pair: str) -> None:
 def test_black_box_catches_halved_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     """An audit that cannot catch this is worthless. Power: the bound at δ = 0.1 is about 2.5, promised is 1.66."""
     monkeypatch.setattr(calibrated, "gaussian_variance", lambda *arguments: gaussian_variance(*arguments) / 4)
-    findings = audit_covariance(*PAIRS["e1 by e2"], RHO, trials=4000)
+    findings = audit_covariance(*PAIRS["e1 by e2"], RHO, trials=4000, seed=0)
     assert any(finding.violated for finding in findings), findings
+
+
+def test_black_box_audits_what_is_released(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By default with the system's bits: rejects correct code with probability below 4e-6; a seed is an option."""
+    seeded: list[bool] = []
+
+    def watched(*arguments: Any, **named: Any) -> Release:
+        release = covariance(*arguments, **named)
+        seeded.append(release.seeded)
+        return release
+
+    monkeypatch.setattr(audit, "covariance", watched)
+    assert not any(finding.violated for finding in audit_covariance(*PAIRS["e1 by e2"], RHO, trials=500))
+    assert seeded == [False] * 1000
+    once, again = (audit_covariance(*PAIRS["e1 by e2"], RHO, trials=20, seed=7) for _ in range(2))
+    assert once == again
+    assert all(seeded[1000:])
 
 
 def test_lower_bound_on_known_scores() -> None:
@@ -116,3 +133,18 @@ def test_replay_catches_a_mechanism_that_asks_less() -> None:
     first, second = PAIRS["e1 by e2"]
     with pytest.raises(PrivacyViolationError, match="fewer"):
         replay(peeking, ArraySource(first), ArraySource(second), grid=Grid(1.0), budget=RHO)
+
+
+@pytest.mark.parametrize("leak", ["an exact sum", "the number of rows"])
+def test_replay_catches_a_mechanism_that_writes_an_exact_number_into_its_file(leak: str) -> None:
+    """It asks the same and gets the same answers; only the file differs."""
+
+    def leaking(asked: Curator, budget: Budget) -> Release:
+        asked.noisy(asked.second_moment(), budget, noise="gaussian")
+        exact = asked._source.total(asked.second_moment())[0] if leak == "an exact sum" else asked._source.n
+        asked._noisy_n = 1
+        return asked.release("covariance", "gaussian", postprocess="none", rank=int(exact))
+
+    sources = ArraySource(PAIRS["e1 by e2"][0]), ArraySource(OTHERS)
+    with pytest.raises(PrivacyViolationError, match="file"):
+        replay(leaking, *sources, grid=Grid(1.0), budget=RHO, neighbors="add-remove")

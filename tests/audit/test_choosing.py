@@ -23,6 +23,7 @@ from dpcov.privacy.bits import SeededBits
 from dpcov.privacy.budget import ZCDP, Budget, PureDP
 from dpcov.privacy.calibrate import exponential_rate
 from dpcov.privacy.choice import Exponential, SparseVector
+from dpcov.release import Release
 from dpcov.replay import PrivacyViolationError, Step, replay
 from dpcov.sources.array import ArraySource
 from dpcov.statistics.choices import Bias, Quantile, Radius
@@ -62,8 +63,10 @@ def ask(curator: Curator, question: Question, budget: Any, query_noise: int = 1)
 
 
 def priced(question: Question, budget: Budget, one: list[float], other: list[float], neighbors: str, **options: Any) -> Step:
-    def mechanism(curator: Curator, budget: Budget) -> Any:
-        return ask(curator, question, budget, **options)
+    def mechanism(curator: Curator, budget: Budget) -> Release:
+        ask(curator, question, budget, **options)
+        curator._noisy_n = 1  # under add-remove nobody asked for it
+        return curator.release("covariance", "by hand", postprocess="none")
 
     [step] = replay(mechanism, column(one), column(other), grid=GRID, budget=budget, neighbors=neighbors)
     return step

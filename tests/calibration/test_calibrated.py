@@ -16,15 +16,20 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from dpcov.curator import Curator
 from dpcov.errors import ParameterError
 from dpcov.linalg import pack, triangle_size, unpack
 from dpcov.mechanisms.additive import question
 from dpcov.mechanisms.auto import auto, predicted_errors
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, pays_for
+from dpcov.privacy.bits import SeededBits
+from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, decimal_text, pays_for
 from dpcov.privacy.calibrate import analytic_gaussian_sigma
-from dpcov.privacy.matrix import FrobeniusNoise, WishartDifference
+from dpcov.privacy.matrix import FrobeniusNoise, WishartDifference, calibrate_frobenius, calibrate_wishart
 from dpcov.privacy.noise import DiscreteGaussian, DiscreteLaplace
-from dpcov.statistics.calibrated import DISCRETE_GAP, calibrated
+from dpcov.promise import promise
+from dpcov.sources.array import ArraySource
+from dpcov.statistics import calibrated as calibrated_module
+from dpcov.statistics.calibrated import DISCRETE_GAP, calibrated, check_tail
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.measure import Statistic
 from dpcov.statistics.moments import NEIGHBORS, Count, SecondMoment, Sum
@@ -444,3 +449,97 @@ def test_a_noise_beyond_int64_is_refused_without_floats(noise: str, epsilon: str
 def test_a_delta_beyond_any_noise_is_refused() -> None:
     with pytest.raises(ParameterError, match="delta must not be so small"):
         calibrated(SecondMoment(Grid(1.0), 3), ApproxDP("1e-300", "1e-300"), "replace", "gaussian")
+
+
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_delta_is_lowered_by_what_discrete_noise_differs(d: int, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """(1 + e^ε)·0.021·Σ 1/σᵢ²: entries above the diagonal have half the variance, so the sum is d²/σ², not d(d+1)/(2σ²)."""
+    budget, seen = ApproxDP(1, "1e-6"), []
+
+    def sigma(sensitivity: float, asked: ApproxDP) -> float:
+        seen.append(asked.delta)
+        return analytic_gaussian_sigma(sensitivity, asked)
+
+    monkeypatch.setattr(calibrated_module, "analytic_gaussian_sigma", sigma)
+    moment = SecondMoment(GRID, d)
+    calibrated(moment, budget, neighbors, "gaussian")
+    variance = analytic_gaussian_sigma(1.0, budget) ** 2 * moment.sensitivity_squared(neighbors)
+    gap = (1 + math.e) * DISCRETE_GAP * d**2 / variance
+    assert float(budget.delta - seen[-1]) == pytest.approx(1.01 * gap, rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
+def test_the_frobenius_sensitivity_is_rounded_up(neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """√2·2³² is no fraction: one that is a little below would promise a little too much."""
+    seen: list[Fraction] = []
+
+    def spied(d: int, sensitivity: Fraction, epsilon: Fraction, least: Fraction) -> FrobeniusNoise:
+        seen.append(sensitivity)
+        return calibrate_frobenius(d, sensitivity, epsilon, least)
+
+    monkeypatch.setattr(calibrated_module, "calibrate_frobenius", spied)
+    for d in DIMENSIONS:
+        moment = SecondMoment(GRID, d)
+        calibrated(moment, PureDP(1), neighbors, "frobenius")
+        assert moment.sensitivity_squared(neighbors) <= seen[-1] ** 2 <= moment.sensitivity_squared(neighbors) + 1
+
+
+class TestStatedDelta:
+    """What a release of pure noise that is rounded promises: (ε, (1 + e^ε)·Σ tails)-DP, never less."""
+
+    @pytest.mark.parametrize("tails", [1, 2, 3])
+    @pytest.mark.parametrize("epsilon", ["1e-9", "0.3", "1", "20", "50", "60"])
+    @pytest.mark.parametrize("d", [1, 3, 100])
+    def test_it_covers_all_tails(self, d: int, epsilon: str, tails: int) -> None:
+        """And is the smallest power of two that does: to 60 digits."""
+        law = calibrate_wishart(d, 2 * 4**16, Fraction(1), Fraction(0))
+        text = promise(PureDP(epsilon), [law] * tails)
+        assert text.startswith(f"({decimal_text(Fraction(epsilon))}, delta)-DP with delta = 2**-")
+        with mpmath.workdps(60):
+            needed = (1 + mpmath.exp(mpmath.mpf(epsilon))) * tails * law.tail.numerator / law.tail.denominator
+            stated = mpmath.mpf(2) ** -int(text.partition("2**-")[2])
+            assert needed <= stated < 2 * needed * (1 + mpmath.mpf("1e-8"))
+
+    def test_known_values(self) -> None:
+        """At d = 3: 2⁻¹¹⁰ at ε = 1, 2⁻⁸³ at 20, 2⁻³⁹ at 50, and at 100 no δ below 1 is left."""
+        law = calibrate_wishart(3, 2 * 4**16, Fraction(1), Fraction(0))
+        assert law.tail == Fraction(1, 2**112)
+        assert [promise(PureDP(e), [law]) for e in (1, 20, 50)] == [
+            f"({e}, delta)-DP with delta = 2**-{k}" for e, k in ((1, 110), (20, 83), (50, 39))
+        ]
+        assert promise(PureDP(100), [law, law]) == "within a probability of 2**-110 of a release that is 100-DP"
+        assert promise(ApproxDP(1, "1e-6"), [law]) == "(1, 1e-06)-DP"
+
+    def test_a_promise_takes_the_sum_of_tails(self) -> None:
+        """Two answers with rounded noise fit into a δ that either would fit alone, only where both do."""
+        law = calibrate_wishart(3, 2 * 4**16, Fraction(1), Fraction(0))
+        once = Fraction((1 + math.e) * float(law.tail))
+        for laws, delta in (([law], once * 101 / 100), ([law, law], once * 201 / 100)):
+            check_tail(laws, ApproxDP(1, delta))
+        for laws, delta in (([law], once * 99 / 100), ([law, law], once * 199 / 100)):
+            with pytest.raises(ParameterError, match="tail"):
+                check_tail(laws, ApproxDP(1, delta))
+
+    def test_a_curator_takes_the_sum_too(self) -> None:
+        law = calibrate_wishart(2, 2 * 4**16, Fraction(1, 2), Fraction(0))
+        budget = ApproxDP(1, Fraction((1 + math.e) * float(law.tail)) * 3 / 2)
+        curator = Curator(ArraySource(np.zeros((4, 2))), GRID, budget, "replace", SeededBits(0))
+        curator.noisy(curator.second_moment(), PureDP("0.5"), noise="wishart")
+        with pytest.raises(ParameterError, match="tail"):
+            curator.noisy(curator.second_moment(), PureDP("0.5"), noise="wishart")
+
+
+@pytest.mark.parametrize("d", [1, 2, 13, 100, 784])
+def test_tails_cover_their_event(d: int) -> None:
+    """A row of Wishart's normals beyond its bound: e⁻⁸⁰ for each of 2d rows; a radius of Frobenius': once. And unseen bits."""
+    epsilon, entries = Fraction(10), triangle_size(d)
+    wishart = calibrate_wishart(d, 2 * 4**16, epsilon, Fraction(0))
+    frobenius = calibrate_frobenius(d, Fraction(2**33), epsilon, Fraction(0))
+    with mpmath.workdps(60):
+        event, unseen = mpmath.exp(-80), mpmath.mpf(2) ** -135
+        for law, least in (
+            (wishart, 2 * d * event + 2 * d * (d + 1) * unseen),
+            (frobenius, event + 2 * entries * unseen),
+        ):
+            assert least <= mpmath.mpf(law.tail.numerator) / law.tail.denominator <= 2.01 * least

@@ -29,11 +29,11 @@ def test_compare_is_about_rows_and_not_about_their_differences(words: list[str])
     assert "centring must be left out of a comparison" in made.err
 
 
-def test_pairs_are_told_by_the_number_of_rows_and_without_a_mean() -> None:
+def test_pairs_are_told_by_their_number_and_without_a_mean() -> None:
     made = call("release", "m.parquet", *PAIRS, "--seed", "1", "-o", "out.json")
     assert dpcov.load("out.json").n == 4000
     for told in (made.out, dpcov.load("out.json").statement(), call("show", "out.json").out):
-        assert "replacing any one of the 8000 rows" in told
+        assert "replacing any one row of the 4000 pairs" in told
     for told in (made.out, call("show", "out.json").out):
         assert "standard deviation" in told
         assert "root mean square" not in told

@@ -82,6 +82,21 @@ def test_system_words_have_uniform_bytes() -> None:
     assert min(chi_square(np.bincount(place, minlength=256), uniform) for place in octets.T) > SIZE / 8
 
 
+def test_system_words_are_the_operating_systems(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them: words that are expanded from a few would look as random, and could be predicted from those."""
+    known = bytes(range(256)) * 2
+    asked: list[int] = []
+
+    def urandom(count: int) -> bytes:
+        asked.append(count)
+        return known[:count]
+
+    monkeypatch.setattr("dpcov.privacy.bits.os.urandom", urandom)
+    assert SystemBits().words(64).tobytes() == known
+    assert SystemBits().words(1).tobytes() == known[:8]
+    assert asked == [512, 8]
+
+
 def test_only_seeded_words_say_so() -> None:
     assert SeededBits(1).seeded
     assert not SystemBits().seeded

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcov.privacy import choice, discrete
 from dpcov.privacy.bits import Bits, SeededBits
@@ -179,6 +180,50 @@ def test_choices_equal_a_reference_in_fractions(name: str) -> None:
         while expected is None:
             expected = reference(options, [int(word) for word in same.words(2 * choice.PROPOSALS)])
         assert choose(options.scores, options.weights, options.rate, bits) == expected
+
+
+class Unseeded(SeededBits):
+    """Known words that pass for the system's: more proposals are made before the first look."""
+
+    seeded = False
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.drawn = 0
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        self.drawn += count
+        return super().words(count)
+
+
+@pytest.mark.parametrize("bins", [2, 161, 4096])
+@pytest.mark.parametrize("rate", [Fraction(1, 100), Fraction(1), Fraction(1000)])
+def test_the_number_of_proposals_is_public(bins: int, rate: Fraction) -> None:
+    """Whether all candidates are alike, one is best by far, or any: the same words are drawn, and one look is enough.
+
+    A second look has probability e⁻²⁰ for each (e⁻¹⁶ for 4096); seeds are literal.
+    """
+    best = np.full(bins, -(10**6))
+    best[bins // 2] = 0
+    weights = np.ones(bins, dtype=np.int64)
+    for scores in (np.zeros(bins, dtype=np.int64), best, -np.arange(bins)):
+        bits = Unseeded(412)
+        choose(scores, weights, rate, bits)
+        assert bits.drawn == 2 * max(256, min(20 * 2 ** bins.bit_length(), 2**17))
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_the_first_of_many_proposals_counts(name: str) -> None:
+    """One large batch against the reference in fractions, proposal by proposal."""
+    options, bits = CHOICES[name], Unseeded(413)
+    found = choose(options.scores, options.weights, options.rate, bits)
+    words = [int(word) for word in SeededBits(413).words(bits.drawn)]
+    half = len(words) // 2
+    for start in range(0, half, 64):
+        expected = reference(options, words[start : start + 64] + words[half + start : half + start + 64])
+        if expected is not None:
+            break
+    assert found == expected
 
 
 def test_a_place_beyond_the_weights_is_proposed_again() -> None:

@@ -375,11 +375,40 @@ def boundary_words(gammas: Iterable[Fraction], width: float) -> list[int]:
 def test_invert_near_its_boundaries(scale: Fraction) -> None:
     """Words inside, on the rim of and outside the filter's doubtful zone all get the true value."""
     steps = [1, 2, 3, 10, int(scale), int(5 * scale), int(13 * scale)]
-    words = boundary_words([m / scale for m in steps], 2.0**-41) + boundary_words([m / scale for m in steps], 2.0**-40)
+    words = boundary_words([m / scale for m in steps], 2.0**-34) + boundary_words([m / scale for m in steps], 2.0**-33)
     for word in words:
         found = discrete._invert(np.array([word], dtype=np.uint64), scale, Words([2**63], seed=204))[0]
         with mpmath.workdps(60):
             assert found == true_inverse(Fraction((word << 64) + 2**63, 2**128), scale)
+
+
+@pytest.mark.parametrize("ulps", [-(2**13), 2**13])
+@pytest.mark.parametrize("scale", [Fraction(33, 10), Fraction(1000), 2**16 - Fraction(1, 3)], ids=scale_id)
+def test_a_poor_logarithm_changes_no_draw(scale: Fraction, ulps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """2¹³ units in the last place off, either way: the doubtful zones are wide enough that fractions decide what it spoils."""
+    good = discrete._minus_log
+
+    def poor(words: discrete.Words) -> discrete.Floats:
+        exact = good(words)
+        return np.asarray(exact + ulps * np.spacing(exact))
+
+    monkeypatch.setattr(discrete, "_minus_log", poor)
+    gammas = [m / scale for m in (1, 2, 3, 10, int(scale), int(5 * scale), int(13 * scale))]
+    none, spoilt = np.zeros(1, dtype=np.int64), 0
+    for width in (2.0**-41, 2.0**-39, 2.0**-37, 2.0**-36):
+        for gamma, word in zip([g for g in gammas for _ in range(5)], boundary_words(gammas, width), strict=True):
+            words = np.array([word], dtype=np.uint64)
+            with mpmath.workdps(60):
+                uniform = Fraction((word << 64) + 2**63, 2**128)
+                inverse = true_inverse(uniform, scale)
+                below = mpmath.mpf(uniform.numerator) / uniform.denominator < true_exp(gamma)
+            assert discrete._invert(words, scale, Words([2**63], seed=204))[0] == inverse
+            accepted = discrete.compare(
+                words, np.array([float(gamma)]), none, none, lambda *_, g=gamma: g, Words([2**63], seed=204)
+            )
+            assert accepted[0] == below
+            spoilt += (poor(words)[0] > float(gamma)) != below
+    assert spoilt > 10  # else the logarithm was not poor enough to show anything
 
 
 def reference(scale: Fraction, exact_excess: Callable[[int, int], Fraction], words: list[int]) -> list[int]:
@@ -508,7 +537,7 @@ def trusted_words() -> NDArray[np.uint64]:
 
 
 def test_the_computed_logarithm_is_within_its_bound() -> None:
-    """For both ends of [w, w+1)·2⁻⁶⁴, at 40 digits; and numpy's part alone against the assumed 16 ulp."""
+    """For both ends of [w, w+1)·2⁻⁶⁴, at 40 digits; and numpy's part alone against 16 ulp, 512 times better than assumed."""
     words = trusted_words()
     found = discrete._minus_log(words)
     one_by_one = np.array([discrete._minus_log(words[i : i + 1])[0] for i in range(len(words))])

@@ -137,6 +137,21 @@ class TestBins:
         rows = np.array([[0.5, 2.0**-16], [0.5, np.nextafter(2.0**-16, 1)], [0.5, np.nextafter(2.0**-16, 0)]])
         assert norms(2, 1, 1).bins(rows).tolist() == [1, 0, 1]
 
+    @pytest.mark.parametrize("d", [1, 2, 50, 2**15])
+    def test_exact_integers_count_as_fractions_do(self, d: int) -> None:
+        """Bounds one unit around the square, and all digits set: a sum of limbs that wrapped or rounded would be seen."""
+        draw = np.random.default_rng(d)
+        full = np.full(d, 1 - 2.0**-53)
+        mixed = draw.normal(size=d) * 2.0 ** draw.integers(-540, 400, size=d)
+        for row in (full, -full, mixed, np.zeros(d), np.full(d, 5e-324), np.full(d, 1e308)):
+            square = sum((Fraction(x) ** 2 for x in row.tolist()), start=Fraction(0))
+            near = float(square) if square < 2**1000 else 1e308
+            limits = np.array([np.nextafter(near, 0.0), near, np.nextafter(near, np.inf)])
+            assert lengths._exactly_longer(row, limits) == sum(Fraction(limit) < square for limit in limits.tolist())
+        broken = np.append(full, [np.nan, np.inf, -np.inf])
+        limits = np.array([0.5, d - 0.5, d + 0.5])
+        assert lengths._exactly_longer(broken, limits) == 2
+
     def test_only_rows_at_a_radius_need_fractions(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Rows of norm 1/2, 1/4, … lie clearly inside; huge, empty and tiny ones are as clear."""
         seen: list[Floats] = []

@@ -85,7 +85,7 @@ class TestExplained:
     def test_they_are_tight(self, d: int, k: int, neighbors: str) -> None:
         """To two steps for each number: half of it, or 5 % less, would be passed by e1 replaced by e_d, or dropped."""
         one, moves = 2**16, {"replace": 2, "add-remove": 1}[neighbors]
-        measure = Explained(moment(d), k + 1, np.eye(d)[:, :k].copy())
+        measure = Explained(moment(d), k + 1, np.eye(d)[:, :k].copy(), rows=1000)
         assert measure.sensitivity_l1(neighbors) == moves * one + 2 * (k + 1)
         norm = math.sqrt(measure.sensitivity_squared(neighbors))
         assert norm == pytest.approx(math.sqrt(moves) * one + 2 * math.sqrt(k + 1), abs=1e-3)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tests.mutation.mutants_coinpress import COINPRESS
 from tests.mutation.mutants_files import FILES_MUTANTS
 from tests.mutation.mutants_frames import PLANTED
+from tests.mutation.mutants_review import REVIEW_MUTANTS
 from tests.mutation.mutants_ridge import RIDGE_MUTANTS
 from tests.mutation.mutants_screened import SCREENED_MUTANTS
 from tests.mutation.mutants_subspaces import SUBSPACES
@@ -313,7 +314,7 @@ MUTANTS = {
     "quotients with the sensitivity of a diagonal": mutant(
         (
             "statistics/spectral.py",
-            "return Fraction(self.count * ONE_VALUE)",
+            "return Fraction(self.count * (2**VALUE_BITS + self.lost[0]))",
             "return super().sensitivity_l1(neighbors)",
         ),
         by="tests/laws/test_spectral.py::TestSensitivities::test_they_are_tight",
@@ -510,4 +511,6 @@ MUTANTS = {
 }
 
 MUTANTS |= {name: mutant(*edits, by=by) for name, (edits, by) in (PLANTED | COINPRESS | SCREENED_MUTANTS | SUBSPACES).items()}
-MUTANTS |= {name: mutant(*edits, by=by) for name, (edits, by) in (RIDGE_MUTANTS | USES_MUTANTS | FILES_MUTANTS).items()}
+MUTANTS |= {
+    name: mutant(*edits, by=by) for name, (edits, by) in (RIDGE_MUTANTS | USES_MUTANTS | FILES_MUTANTS | REVIEW_MUTANTS).items()
+}

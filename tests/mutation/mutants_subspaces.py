@@ -152,8 +152,8 @@ SUBSPACES: dict[str, tuple[Edits, tuple[str, ...]]] = {
         [
             (
                 "statistics/spectral.py",
-                "return moved * self.reach + STEPS_LOST * self.count",
-                "return moved * self.reach / 2 + STEPS_LOST * self.count",
+                "return moved * self.reach + each * self.count + more",
+                "return moved * self.reach / 2 + each * self.count + more",
             )
         ],
         (

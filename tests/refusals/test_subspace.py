@@ -283,6 +283,8 @@ def test_round_trip(tmp_path: Path, name: str, k: int, neighbors: str) -> None:
                 assert back.statement() == release.statement()
             approximate = name == "ppca" and k > 1
             assert ("approximate: private at stationarity only" in release.statement()) == approximate
+            # of chains too, and not of directions that have nothing to do with the rows
+            assert ("for real numbers" in release.statement()) == (name in ("ppca", "eigenvectors"))
             assert release.seeded
 
 

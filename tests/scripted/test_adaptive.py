@@ -135,6 +135,7 @@ class TestPath:
 def closed_form(d: int, last: PureDP | ZCDP, neighbors: str) -> Noises:
     """Return the root mean squares of MATHS 3 and 4, in units of rows of norm 1: the whole noise, and its two halves."""
     two = 2 if neighbors == "replace" else 1
+    steps = 2 if neighbors == "replace" else 1 + math.ceil(4 * (d + 2) / 2**7)  # lost in float64: of 2³⁰ rows under add-remove
     if isinstance(last, ZCDP):
         moment = last.rho * (1 if neighbors == "replace" else Fraction(2 * d + 1, 2 * d + 2))
         half = float(last.rho / 2)
@@ -143,7 +144,9 @@ def closed_form(d: int, last: PureDP | ZCDP, neighbors: str) -> Noises:
     moment = last.epsilon * (1 if neighbors == "replace" else 1 - Fraction(4, 5 * d + 8))
     half = float(last.epsilon / 2)
     operator = 3.3302 * (d + 1) * two / (2 * half)
-    return Noises((d + 1) * math.sqrt(2 * d) * two / 2 / float(moment), operator, math.sqrt(2 * d) * two / half)
+    return Noises(
+        (d + 1) * math.sqrt(2 * d) * two / 2 / float(moment), operator, math.sqrt(2 * d) * (two + d * steps / 2**16) / half
+    )
 
 
 class TestNoises:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import threading
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -11,10 +13,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from dpcov import account
 from dpcov.curator import Curator
 from dpcov.errors import BudgetError, EngineError, ParameterError
 from dpcov.privacy.bits import Bits, SeededBits
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, pays_for
 from dpcov.privacy.noise import NoiseLaw
 from dpcov.sources.array import ArraySource
 from dpcov.sources.base import Source
@@ -235,6 +238,46 @@ def test_threads_cannot_spend_the_same_share(threads: int, share: Fraction, winn
     assert outcomes.count(BudgetError) == threads - winners
     assert len(asked.spent) == winners
     assert asked.drawn == ["sum"] * winners  # whoever was refused drew nothing
+
+
+def test_a_charge_and_its_verdict_are_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each verdict waits for another thread's: with a lock around both steps no second one comes, and the wait ends."""
+    verdicts = threading.Barrier(2, timeout=0.5)
+
+    def waiting(promise: Budget, charges: list[Budget]) -> bool:
+        verdict = pays_for(promise, charges)
+        with contextlib.suppress(threading.BrokenBarrierError):
+            verdicts.wait()
+        return verdict
+
+    monkeypatch.setattr(account, "pays_for", waiting)
+    shared, refused = account.Account(ONE), []
+
+    def charge() -> None:
+        try:
+            shared._charge(ZCDP("0.6"))
+        except BudgetError as error:
+            refused.append(error)
+
+    running = [threading.Thread(target=charge) for _ in range(2)]
+    for thread in running:
+        thread.start()
+    for thread in running:
+        thread.join()
+    assert len(refused) == 1
+    assert shared._charged == [ZCDP("0.6")]
+
+
+def test_n_is_taken_from_this_curators_own_answer() -> None:
+    """Another's corner was paid for elsewhere, or not at all."""
+    grid = Grid(1.0, center=True)
+    asked, other = (Curator(ArraySource(np.zeros((9, 1))), grid, ONE, "add-remove", SeededBits(k)) for k in range(2))
+    own, foreign = (each.noisy(each.second_moment(), ONE, noise="gaussian") for each in (asked, other))
+    for answer in (foreign, dataclasses.replace(own, integers=own.integers * 2)):
+        with pytest.raises(ParameterError, match="moment must be this curator's answer"):
+            asked.take_n(answer)
+    asked.take_n(own)
+    assert asked.n >= 1
 
 
 class TestStatisticsThatDoNotFit:

@@ -64,7 +64,8 @@ def noises_of(curator: Curator, budget: PureDP | ZCDP, beta: float, paper: bool)
     half_budget = budget.share(MATRIX_SHARE)
     noise, at_least = matrix_noise(curator, half_budget, paper)
     spread = calibrated(moment, half_budget, curator.neighbors, noise, at_least).spread().scaled(2.0**-moment.unit_bits)
-    values = calibrated(Values(moment, d), budget.share(1 - MATRIX_SHARE), curator.neighbors, noise_for(budget))
-    deviation = math.sqrt(values.spread().diagonal_variance) * 2.0 ** -Values(moment, d).unit_bits
+    along = Values(moment, d, rows=curator.most_rows)
+    values = calibrated(along, budget.share(1 - MATRIX_SHARE), curator.neighbors, noise_for(budget))
+    deviation = math.sqrt(values.spread().diagonal_variance) * 2.0**-along.unit_bits
     whole = raw_error(law, moment.unit_bits, moment.d, moment.grid.center)
     return Noises(whole, edge(d, spread), math.sqrt(d) * deviation, EASED_RMS if paper else 1.0)

@@ -48,7 +48,7 @@ def question(noise: str, budget: Budget, moment: SecondMoment, neighbors: str) -
         share = count_share(served, moment.d)
         asked = Question(noise, served.share(1 - share), served.share(share))
     if isinstance(budget, ApproxDP):
-        check_tail(asked.law(moment, neighbors), budget)
+        check_tail([asked.law(moment, neighbors)], budget)
     return asked
 
 
@@ -121,7 +121,7 @@ def check_affordable(curator: Curator, asked: Question, promise: Budget, at_leas
     """Refuse a question whose budget is too small for its noise, before anything is spent."""
     law = calibrated(curator.second_moment(), asked.moment_budget, curator.neighbors, asked.noise, at_least)
     if isinstance(promise, ApproxDP):
-        check_tail(law, promise)
+        check_tail([law], promise)
     if asked.count_budget is not None:
         calibrated(Count(), asked.count_budget, curator.neighbors, noise_for(asked.count_budget))
 

@@ -100,7 +100,7 @@ def _law(curator: Curator, kind: str, budget: PureDP | ZCDP, promise: Budget) ->
     try:
         law = calibrated(curator.second_moment(), budget, curator.neighbors, kind)
         if isinstance(promise, ApproxDP):
-            check_tail(law, promise)
+            check_tail([law], promise)
     except ParameterError:
         return None
     return law

@@ -51,7 +51,7 @@ def without_count(curator: Curator, budget: PureDP | ZCDP, measure: Values, valu
     """Pay for n where it is private, and return what is left; a budget too small for the values is refused first."""
     share = count_share(budget, curator.d)
     left = budget if curator.neighbors == REPLACE else budget.share(1 - share)
-    calibrated(measure, left.share(value_share), curator.neighbors, noise_for(budget))
+    measure.check_noise(calibrated(measure, left.share(value_share), curator.neighbors, noise_for(budget)))
     check_room(budget)
     curator.hold()
     if curator.neighbors != REPLACE:

@@ -9,6 +9,7 @@ Proofs: docs/mechanisms/rescaled.md and docs/mechanisms/adaptive.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,7 +25,9 @@ from dpcov.privacy.noise import NoiseLaw, Spread
 
 Integers = NDArray[np.int64]
 
-PROPOSALS = 256  # at a time
+PROPOSALS = 256  # at a time, for a seed: its stream goes on after the batch with the first accepted one
+SURE = 20  # but for probability e⁻²⁰ the first look finds a candidate that is accepted, whatever the scores are
+MOST_PROPOSALS = 2**17  # about 20 ms; where more would be needed, as for more than 4096 bins, another look is likelier
 MAX_RATE = Fraction(2**10)
 """A larger rate decides nothing that this one leaves open; with scores below 2³¹ the exponents stay exact enough in float64."""
 
@@ -33,19 +36,24 @@ def choose(scores: Integers, weights: Integers, rate: Fraction, bits: Bits) -> i
     """Draw k with probability ∝ weights[k]·exp(rate·scores[k]), exactly: propose by weight, accept by score.
 
     A proposal is accepted with probability exp(−rate·(best − score)), decided as in `privacy.discrete`. The first accepted
-    one counts; all of a batch are looked at.
+    one counts; all of a batch are looked at. How many are made before the first look is public, and enough: else the time would
+    tell how many candidates are nearly as good as the best.
     """
     gaps = int(scores.max()) - scores
     ends = np.cumsum(weights)
-    shift = np.uint64(64 - int(ends[-1]).bit_length())
+    width = int(ends[-1]).bit_length()
+    shift = np.uint64(64 - width)
+    # A candidate of the best score is proposed with probability weight/2ʷⁱᵈᵗʰ, and then accepted.
+    enough = min(math.ceil(SURE * 2**width / int(weights.min())), MOST_PROPOSALS)
+    count = PROPOSALS if bits.seeded else max(enough, PROPOSALS)
     while True:
-        words = bits.words(2 * PROPOSALS)
-        place = (words[:PROPOSALS] >> shift).astype(np.int64)
+        words = bits.words(2 * count)
+        place = (words[:count] >> shift).astype(np.int64)
         proposed = np.minimum(np.searchsorted(ends, place, side="right"), len(scores) - 1)
         gap = gaps[proposed]
         with np.errstate(all="ignore"):
             gamma = np.multiply(gap, float(rate), dtype=np.float64)  # two roundings: relative error 2⁻⁵¹
-            accepted = compare(words[PROPOSALS:], gamma, gap, gap, lambda gap, _: gap * rate, bits)
+            accepted = compare(words[count:], gamma, gap, gap, lambda gap, _: gap * rate, bits)
         accepted &= place < ends[-1]
         if accepted.any():
             return int(proposed[np.argmax(accepted)])

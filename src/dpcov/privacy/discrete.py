@@ -20,15 +20,16 @@ source                                 bound                           at most
 =====================================  ==============================  =========
 unseen bits of U                       log(1 + 1/w)                    2⁻⁴⁴
 float(w), correctly rounded            −log(1 − 2⁻⁵³)                  2⁻⁵²
-``np.log`` (documented: 4 ulp;         16 ulp of 13.9                  2⁻⁴⁵
-assumed: 16, tested)
+``np.log`` (documented: 4 ulp;         2¹³ ulp of 13.9                 2⁻³⁶
+assumed: 8192)
 =====================================  ==============================  =========
 
-so |Ê − E| ≤ 2⁻⁴² = ``LOG_ERROR`` with room to spare, and E ≤ 20·log 2 + 2⁻⁴² < 14. Words below 2⁴⁴ come once in
-2²⁰ draws and always go to the exact path.
+so |Ê − E| ≤ 2⁻³⁵ = ``LOG_ERROR`` with room to spare, and E ≤ 20·log 2 + 2⁻³⁵ < 14. Words below 2⁴⁴ come once in
+2²⁰ draws and always go to the exact path. So much room costs an exact decision in 10⁵ draws at most, and then hardly anything
+is assumed of the logarithm on the machine that draws.
 
-*Invert* multiplies by b ≤ 2¹⁶, which adds at most 14·b·2⁻⁵¹: the value is off by at most b·2⁻⁴¹. *Compare* needs γ to
-within 2⁻⁴⁷ + γ·2⁻⁴⁸, shown beside each γ, so it decides where |Ê − γ| > 2⁻⁴¹·(1 + γ).
+*Invert* multiplies by b ≤ 2¹⁶, which adds at most 14·b·2⁻⁵¹: the value is off by at most b·2⁻³⁴. *Compare* needs γ to
+within 2⁻⁴⁷ + γ·2⁻⁴⁸, shown beside each γ, so it decides where |Ê − γ| > 2⁻³⁴·(1 + γ).
 """
 
 from __future__ import annotations
@@ -51,7 +52,10 @@ MAX_SCALE = Fraction(2**56)
 """Largest scale: a draw leaves [−2⁶², 2⁶²] with probability exp(−64), and int64 with exp(−128): it holds every draw."""
 
 TRUSTED_WORD = np.uint64(2**44)
-LOG_ERROR = 2.0**-42
+LOG_ERROR = 2.0**-35
+DOUBT = 2.0**-34
+"""Where floats do not decide: this far around a boundary of −log U, relative to the scale or to 1 + γ."""
+
 COARSE_BITS = 16
 BATCH = 2**14  # proposals at a time: the working arrays then stay in cache
 
@@ -126,7 +130,7 @@ def _invert(words: Words, scale: Fraction, bits: Bits) -> Integers:
     """Return ⌊−scale·log U⌋ for the uniforms that start with ``words``; scale ≤ 2¹⁶."""
     position = _minus_log(words) * float(scale)
     below = np.floor(position)
-    slack = float(scale) * 2.0**-41
+    slack = float(scale) * DOUBT
     fraction = position - below
     unsure = (words < TRUSTED_WORD) | (fraction > 1 - slack) | ((fraction < slack) & (below > 0))
     values = below.astype(np.int64)
@@ -141,7 +145,7 @@ def compare(
     """Return U < exp(−γ) for the uniforms that start with ``words``."""
     margin = _minus_log(words) - gamma
     accepted = margin > 0
-    unsure = (words < TRUSTED_WORD) | (np.abs(margin) <= 2.0**-41 * (1 + gamma))
+    unsure = (words < TRUSTED_WORD) | (np.abs(margin) <= DOUBT * (1 + gamma))
     for index in np.flatnonzero(unsure):
         uniform = _LazyUniform(int(words[index]), bits)
         accepted[index] = uniform.below_exp(exact(int(magnitude[index]), int(low[index])))

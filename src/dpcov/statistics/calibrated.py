@@ -6,6 +6,7 @@ Everything here is a function of public numbers. A paper's looser constants ente
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 from dpcov.errors import ParameterError
@@ -72,10 +73,13 @@ def noise_for(budget: Budget) -> str:
     return LAPLACE if isinstance(budget, PureDP) else GAUSSIAN
 
 
-def check_tail(law: NoiseLaw, promise: ApproxDP) -> None:
-    """Refuse rounded noise whose tail does not fit into δ: it counts (1 + e^ε) times, docs/guarantee.md."""
-    epsilon = promise.epsilon
-    if isinstance(law, RoundedLaw) and (epsilon > 700 or (1 + math.exp(epsilon)) * law.tail > promise.delta):
+def check_tail(laws: Sequence[NoiseLaw], promise: ApproxDP) -> None:
+    """Refuse rounded noise, of all answers together, whose tails do not fit into δ: they count (1 + e^ε) times.
+
+    docs/guarantee.md, "Rounded noise".
+    """
+    tail = sum((law.tail for law in laws if isinstance(law, RoundedLaw)), start=Fraction(0))
+    if tail and (promise.epsilon > 700 or (1 + math.exp(promise.epsilon)) * tail > promise.delta):
         raise ParameterError(
             f"delta must exceed the tail of rounded noise, got {promise!r}. Hint: mechanism='laplace' is exact."
         )

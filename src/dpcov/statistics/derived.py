@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -17,6 +18,8 @@ from dpcov.statistics.moments import SecondMoment
 Floats = NDArray[np.float64]
 
 VALUE_BITS = 16  # derived numbers are answered in steps of 2⁻¹⁶·R²
+SPARE_ROWS = 2**11
+"""For each column, at least: the room that so many rows leave in `steps_lost` holds what a basis orthonormal to 1e-12 adds."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,14 @@ class OfMoment:
     def reach(self) -> Fraction:
         """How far one row reaches, in squared units: 1, or less in an annulus."""
         return Fraction(self.grid.reach, self.grid.one**2)
+
+
+def steps_lost(work: int, rows: int) -> int:
+    """Return how many steps two neighbours' computed numbers can be further apart than the exact ones.
+
+    One by rounding. In float64 each errs by at most 2·work·rows·2⁻⁵³, where ``rows`` bounds |b|ᵀ|S||b| ≤ tr S; both do.
+    """
+    return 1 + math.ceil(Fraction(4 * work * max(rows, SPARE_ROWS * work), 2 ** (53 - VALUE_BITS)))
 
 
 def checked_basis(basis: object, d: int, count: int) -> Floats:

@@ -9,35 +9,40 @@ L1 of either           Weyl and trace; trace          2 (d=1: 1)     1
 L2 of either           Hoffman-Wielandt; Frobenius    √2 (d=1: 1)    1
 =====================  =============================  =============  ==========
 
-Two steps for each number are in the sensitivities: one for rounding, one set aside for float64 (docs/guarantee.md).
+What rounding and float64 add to each number is in the sensitivities (docs/guarantee.md, "Numbers from float64"): two steps,
+and more only where rows times columns exceed 2³⁵.
 """
 
 from __future__ import annotations
 
+import copy
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from dpcov.errors import ParameterError
 from dpcov.linalg import sqrt_up, unpack
+from dpcov.privacy.noise import NoiseLaw
 from dpcov.privacy.sphere import eigenvalues
 from dpcov.statistics.annulus import Annulus
 from dpcov.statistics.bins import Bins
 from dpcov.statistics.columns import Block, Squares
-from dpcov.statistics.derived import VALUE_BITS, Floats, OfMoment, checked_basis
+from dpcov.statistics.derived import VALUE_BITS, Floats, OfMoment, checked_basis, steps_lost
 from dpcov.statistics.frames import FRAMED, Ball, Box, Ellipsoid
 from dpcov.statistics.grid import Grid
 from dpcov.statistics.measure import Integers, Measure, Part
-from dpcov.statistics.moments import ADD_REMOVE, REPLACE, STATISTICS, SecondMoment, Sum
+from dpcov.statistics.moments import ADD_REMOVE, MAX_ROWS, REPLACE, STATISTICS, SecondMoment, Sum
 from dpcov.statistics.norms import Norms, Trace
 from dpcov.statistics.overlap import Overlap
 from dpcov.statistics.solution import Solution
 
-STEPS_LOST = 2  # per number: one by rounding, one for float64
-ONE_VALUE: int = 2**VALUE_BITS + STEPS_LOST  # how far one number uᵀSu can move
+NOISE_ROWS = 2**29
+"""How much noise all values along subtracted directions may have together, in rows: half of the largest table's sum."""
+
+TAIL = 45.0  # exceeding that has probability e⁻⁴⁵, below 2⁻⁶⁴
 
 
 def to_floats(total: Integers, moment: SecondMoment) -> Floats:
@@ -52,9 +57,13 @@ def to_steps(values: Floats) -> Integers:
 
 @dataclass(frozen=True)
 class Values(OfMoment):
-    """``count`` numbers that are the diagonal of the second moment in some orthonormal basis, or its eigenvalues."""
+    """``count`` numbers that are the diagonal of the second moment in some orthonormal basis, or its eigenvalues.
+
+    ``rows`` is a public bound on the number of rows; a curator sets its own.
+    """
 
     count: int
+    rows: int = field(default=MAX_ROWS, kw_only=True)
     name = "diagonal"
 
     @property
@@ -62,16 +71,32 @@ class Values(OfMoment):
         """One run of numbers."""
         return (Part("values", 1, self.count),)
 
+    def among(self, rows: int) -> Self:
+        """Return the same numbers of so many rows."""
+        sized = copy.copy(self)
+        object.__setattr__(sized, "rows", rows)
+        return sized
+
+    @property
+    def lost(self) -> tuple[int, int]:
+        """The steps by which each number may be further apart, and by how many more the last one."""
+        return steps_lost(self.d + 2, self.rows), 0
+
+    def check_noise(self, law: NoiseLaw) -> None:
+        """Refuse noise that would spoil the numbers to come: none does where directions are projected out."""
+
     def sensitivity_squared(self, neighbors: str) -> int:
         """(√(2·4¹⁶) + 2√count)², rounded up."""
         squared = {REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * 4**VALUE_BITS
-        norm = sqrt_up(Fraction(squared)) * self.reach + STEPS_LOST * sqrt_up(Fraction(self.count))
+        each, more = self.lost
+        norm = sqrt_up(Fraction(squared)) * self.reach + each * sqrt_up(Fraction(self.count)) + more
         return math.ceil(norm**2)
 
     def sensitivity_l1(self, neighbors: str) -> Fraction:
         """2·2¹⁶ + 2·count."""
         moved = Fraction({REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * 2**VALUE_BITS)
-        return moved * self.reach + STEPS_LOST * self.count
+        each, more = self.lost
+        return moved * self.reach + each * self.count + more
 
 
 @dataclass(frozen=True)
@@ -80,20 +105,48 @@ class AlongBasis(Values):
 
     name: str
 
+    @property
+    def lost(self) -> tuple[int, int]:
+        """As of what it stands for."""
+        return _lost_with_rest(self) if self.name == Explained.name else super().lost
+
+
+def _lost_with_rest(measure: Values) -> tuple[int, int]:
+    """Return the steps by which numbers may be further apart; what is left of the trace has the errors of all, and its own."""
+    each = steps_lost(measure.d + 2, measure.rows)
+    return each, steps_lost(measure.count * (measure.d + 2), measure.rows) - each
+
 
 @dataclass(frozen=True)
 class Quotients(Values):
-    """``count`` numbers uᵀSu for unit vectors that need not be orthogonal: each may move by 1."""
+    """``count`` numbers uᵀCu for unit vectors that need not be orthogonal, where C is S less what was answered before.
+
+    Each may move by 1. C is no longer than S and all noise together; subtracting each answer rounds its entries three times.
+    """
 
     name = "quotients"
 
+    @property
+    def lost(self) -> tuple[int, int]:
+        """As many as of more rows, and by more operations."""
+        return steps_lost(self.d + 2 + 2 * self.count, self.rows + NOISE_ROWS), 0
+
+    def check_noise(self, law: NoiseLaw) -> None:
+        """Refuse so much noise that, once subtracted, float64 would lose more of the rows than ``lost`` allows for."""
+        deviation = math.sqrt(law.spread().diagonal_variance) * 2.0**-VALUE_BITS
+        if (self.count + math.sqrt(2 * self.count * TAIL) + TAIL) * deviation > NOISE_ROWS:
+            raise ParameterError(
+                f"budget must leave noise that float64 can subtract, got one where a value has {deviation:.2g} rows of it. "
+                f"Hint: spend more, or mechanism='eigenvectors', which subtracts none."
+            )
+
     def sensitivity_squared(self, neighbors: str) -> int:  # noqa: ARG002 - 1 in either relation
         """count·(2¹⁶ + 2)²."""
-        return self.count * ONE_VALUE**2
+        return self.count * int(2**VALUE_BITS + self.lost[0]) ** 2
 
     def sensitivity_l1(self, neighbors: str) -> Fraction:  # noqa: ARG002
         """count·(2¹⁶ + 2)."""
-        return Fraction(self.count * ONE_VALUE)
+        return Fraction(self.count * (2**VALUE_BITS + self.lost[0]))
 
 
 @dataclass(frozen=True)
@@ -143,6 +196,11 @@ class Explained(Diagonal):
         if type(self.count) is not int or self.count < 2:
             raise ParameterError("count must be 2 or more, got another. Hint: one for each direction, and one for the rest.")
         object.__setattr__(self, "basis", checked_basis(self.basis, self.moment.d, self.count - 1))
+
+    @property
+    def lost(self) -> tuple[int, int]:
+        """What is left of the trace loses more."""
+        return _lost_with_rest(self)
 
     def of_moment(self, total: Integers) -> Integers:
         """Multiply by the basis from both sides, and take the result from the trace."""
