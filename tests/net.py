@@ -1,6 +1,6 @@
 """The net under a renovation: what every mechanism estimates from literal seeds, recorded once and compared at every step.
 
-``python -m tests.net record`` writes tests/net.json, ``python -m tests.net compare`` says what differs from it. Each estimate is
+``python -m tests.net record`` writes tests/net.json, ``python -m tests.net compare`` says what differs from it. An estimate is
 recorded by a weighted sum, which must agree to 1e-12 of its size: noise draws, formulas and units all stay as they were.
 It is no test: in its last digits an eigendecomposition is the machine's own.
 """
@@ -90,7 +90,7 @@ def case(
         return lambda: dpcov.pca(data, budget, 2, **common)
     if target == "ridge":
         return lambda: dpcov.ridge(data, budget, "x0" if schema else 0, **common)
-    function = {"covariance": dpcov.covariance, "mean": dpcov.mean}[target]
+    function: Callable[..., dpcov.Release] = dpcov.covariance if target == "covariance" else dpcov.mean
     return lambda: function(data, budget, **common)
 
 
@@ -156,7 +156,7 @@ def sums(values: Any) -> list[float]:
 def differs(old: Any, new: Any) -> bool:
     """Whether two records are not the same."""
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new) == 3 and isinstance(old[0], float):
-        return old[2] != new[2] or abs(old[0] - new[0]) > TOLERANCE * old[1]
+        return bool(old[2] != new[2] or abs(old[0] - new[0]) > TOLERANCE * old[1])
     return bool(old != new)
 
 

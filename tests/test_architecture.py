@@ -125,7 +125,7 @@ def test_the_kernel_is_silent(path: Path) -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_files_stay_short(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 250, "split it: nobody should scroll for a minute"
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400, "two subjects may meet in it: split it there"
 
 
 @pytest.mark.parametrize(
