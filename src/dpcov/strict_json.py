@@ -16,6 +16,8 @@ T = TypeVar("T")
 
 def read_object(text: str) -> dict[str, Any]:
     """Parse one JSON object without repeated keys or NaN."""
+    if not text.lstrip().startswith("{"):
+        refuse("what `dpcov release` or Release.save wrote", "another file", "give the release, not the data or the schema")
     try:
         record = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=_integer, parse_float=_real)
     except json.JSONDecodeError as error:

@@ -153,3 +153,11 @@ def test_what_cannot_be_predicted_is_refused(case: str) -> None:
     Path("new.xlsx").write_bytes(b"")
     arguments, code, reason = REFUSED[case]
     assert_refusal(["predict", *arguments], code, reason)
+
+
+def test_a_model_of_nothing_is_said_to_predict_a_constant() -> None:
+    told = call("predict", "centred.json", "--target", "hours", "new.csv", "--alpha", "1e6", "-o", "flat.csv")
+    assert told.code == 0
+    assert told.err.startswith("dpcov: nothing can be seen: the noise of the release is too large")
+    assert told.err.endswith("The predictions are all but a constant.\n")
+    assert call("predict", "centred.json", "--target", "hours", "new.csv", "--alpha", "1e6", "-o", "q.csv", "--quiet").err == ""

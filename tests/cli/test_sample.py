@@ -15,7 +15,11 @@ from tests.cli.shell import call
 
 pytestmark = pytest.mark.usefixtures("releases")
 
-NOTE = "dpcov: synthetic rows, made from the release alone: they have about its means and covariances, and nothing else.\n"
+NOTE = (
+    "dpcov: synthetic rows, made from the release alone: they have about its means and covariances, and nothing else. "
+    "Means: 7 of 7 clear of noise. Deviations: 2 of 2. Correlations: 14 of 17. What is not clear of noise in the release is "
+    "noise in these rows, too.\n"
+)
 REFUSED = {
     "no rows": (["centred.json", "-n", "0"], 2, "--rows"),
     "half a row": (["centred.json", "-n", "1.5"], 2, "--rows"),

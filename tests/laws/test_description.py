@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 import dpcov
 from dpcov.cli.text import rounded
-from dpcov.uses.description import CLEAR, clipped_share, spectrum
+from dpcov.uses.clipping import clipped_share
+from dpcov.uses.description import CLEAR, spectrum
 from tests.laws.test_correlation import MIXED, mixed_table, one_hot
 from tests.laws.test_schema import arrow_type, cell_of, tabular
 

@@ -158,7 +158,7 @@ USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (DESCRIBED + "test_levels_have_shares_and_the_deviation_of_their_shares[shrink]",),
     ),
     "errors that do not know of clipping": (
-        [(DESCRIPTION, "return min(1.0, (int(chosen.integers[2]) + off) / release.n)", "return 0.0")],
+        [("uses/clipping.py", "return min(1.0, (int(chosen.integers[2]) + off) / release.n)", "return 0.0")],
         (DESCRIBED + "test_a_radius_that_few_rows_cannot_find_makes_nothing_clear",),
     ),
     "means that are clear of 0 and not of their bounds": (

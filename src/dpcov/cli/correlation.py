@@ -83,7 +83,7 @@ def _print(release: Release, found: Description, top: int) -> None:
     """Print pairs for people."""
     from dpcov.cli.estimates import is_centred
     from dpcov.cli.readings import head_line, missing_line
-    from dpcov.cli.text import console, print_promise
+    from dpcov.cli.text import MORE, console, print_promise
 
     centred, clear = is_centred(release), found.pairs()
     what = "correlation" if centred else "cosine"
@@ -95,10 +95,7 @@ def _print(release: Release, found: Description, top: int) -> None:
         out.print(_table(found, clear, top, what))
         said.append("±: the standard error that the noise gives. Pairs within 3 of them are not listed: they may be noise.")
     elif found.pairs(clear=False):
-        said.append(
-            f"No {what} is clear of noise, so none is listed. More rows, a larger budget, fewer columns or narrower bounds "
-            "would show more."
-        )
+        said.append(f"No {what} is clear of noise, so none is listed. {MORE}")
     else:
         said.append("There are no two columns.")
     if release.schema is not None:

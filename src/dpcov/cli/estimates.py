@@ -120,7 +120,7 @@ def known_error(release: Release) -> float | None:
 
 def clip_line(release: Release) -> str:
     """Say where rows were clipped further, and how many may have been longer."""
-    from dpcov.uses.description import clipped_share
+    from dpcov.uses.clipping import clipped_share
 
     found = "found privately" if release.answer("radius") or release.answer("threshold") else "as asked"
     unit = "" if release.schema is None else " of the encoded rows"

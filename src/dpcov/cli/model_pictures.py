@@ -35,7 +35,7 @@ def model_picture(found: ToldModel) -> bytes:
     axis = figure.subplots()
     clear = np.ones(len(found.effects), dtype=np.bool_) if found.clear is None else found.clear
     colours = [PALE if clear[j] else DROWNED for j in shown]
-    axis.barh(places, found.effects[shown], color=colours, height=0.7, label="coefficients (grey: may be noise)")
+    axis.barh(places, (found.shown * found.scales)[shown], color=colours, height=0.7, label="coefficients (grey: may be noise)")
     if found.useful is not None:
         _error_bars(axis, found, found.useful, shown, places)
     bare(axis)
@@ -60,8 +60,8 @@ def _nothing(found: ToldModel) -> bytes:
     figure.suptitle(repr(found.release)[1:-1], parse_math=False, fontsize=9, wrap=True)
     axis = figure.subplots()
     axis.axis("off")
-    words = f"Nothing can be seen of {shortened(printable(found.model.target))}:\n{notes(found)[0].partition(': ')[2]}"
-    axis.text(0.5, 0.5, words.partition(" --json")[0], ha="center", va="center", wrap=True, fontsize=10, parse_math=False)
+    words = notes(found)[0].partition(" --json")[0].replace(": ", ":\n", 1)
+    axis.text(0.5, 0.5, words, ha="center", va="center", wrap=True, fontsize=10, parse_math=False)
     return png(figure)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +10,10 @@ from numpy.typing import NDArray
 
 from dpcov.cli.estimates import is_centred, roots
 from dpcov.cli.kinds import reason
-from dpcov.cli.text import NOISE, finite, interval_record, percent, printable, span
+from dpcov.cli.text import NOISE, finite, interval_record, percent, printable, rounded, span
 from dpcov.errors import ReleaseError
 from dpcov.release import Release
-from dpcov.uses.description import CLEAR
+from dpcov.uses.description import RARELY
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -59,6 +58,11 @@ class ToldModel:
             return np.asarray(self.model.coefficients * self.scales)
 
     @property
+    def shown(self) -> Floats:
+        """The coefficients that people read: the centres of their intervals; the model's own where intervals do not help."""
+        return self.model.coefficients if self.useful is None else self.useful.estimate
+
+    @property
     def useful(self) -> Interval | None:
         """The intervals, where one of them at least is comparable with the largest effect; None: all are too wide to help."""
         if self.intervals is None:
@@ -71,9 +75,17 @@ class ToldModel:
 
     @property
     def clear(self) -> NDArray[np.bool_] | None:
-        """Which coefficients are clear of noise, by three standard errors; None where intervals do not help."""
+        """Which coefficients are clear of noise; None where intervals do not help.
+
+        By three standard errors for one feature, and for many by as much as none of them exceeds by chance as rarely.
+        """
+        from scipy.special import ndtri
+
         found = self.useful
-        return None if found is None else np.abs(found.estimate) > CLEAR * found.standard_error
+        if found is None:
+            return None
+        limit = float(ndtri(1 - (1 - RARELY) / 2 / len(self.effects)))
+        return np.abs(found.estimate) > limit * found.standard_error
 
     @property
     def nothing(self) -> bool:
@@ -160,7 +172,8 @@ def coefficients_table(found: ToldModel, limit: int | None = MOST_COEFFICIENTS) 
     from rich.text import Text
 
     model, order, interval = found.model, found.order, found.useful
-    clear = np.ones(len(order), dtype=np.bool_) if found.clear is None else found.clear
+    known = np.full(len(order), found.intervals is None)  # without intervals nobody can say what is noise
+    clear = known if found.clear is None else found.clear & (not found.nothing)
     listed = order if limit is None else order[: min(limit, int(clear.sum()))]
     title = f"coefficients for {printable(model.target)}"
     table = Table(title=title, title_justify="left", caption=_caption(found, listed), caption_justify="left")
@@ -171,12 +184,19 @@ def coefficients_table(found: ToldModel, limit: int | None = MOST_COEFFICIENTS) 
     if interval is not None:
         table.add_column(f"{percent(found.level)} interval", justify="right")
     for j in listed:
-        numbers = [f"{model.coefficients[j]:.4g}", *[f"{found.effects[j]:+.3g}"] * compared]
+        numbers = [coefficient(found, j), *[f"{found.shown[j] * found.scales[j]:+.3g}"] * compared]
         cells = [Text(number if clear[j] else NOISE) for number in numbers]
         if interval is not None:
             cells.append(Text(span(interval.lower[j], interval.upper[j])))
         table.add_row(printable(model.feature_names[j]), *cells, style=None if clear[j] else "dim")
     return table
+
+
+def coefficient(found: ToldModel, place: int) -> str:
+    """Return a coefficient with as many digits as its standard error allows."""
+    if found.useful is None:
+        return f"{found.shown[place]:.4g}"
+    return rounded(float(found.shown[place]), float(found.useful.standard_error[place]))[0]
 
 
 def _caption(found: ToldModel, listed: NDArray[np.intp]) -> str | None:
@@ -203,7 +223,8 @@ def model_line(found: ToldModel, asked: float | str | None) -> str:
     if found.release.center and not found.readable:
         return f"{named}; with an intercept."  # it is as noisy as the coefficients
     if found.useful is not None and found.intervals is not None and (own := found.intervals.intercept) is not None:
-        intercept += f" ({percent(found.level)} interval {span(float(own.lower), float(own.upper))})"
+        number = rounded(float(own.estimate), float(own.standard_error))[0]
+        intercept = f"intercept {number} ({percent(found.level)} interval {span(float(own.lower), float(own.upper))})"
     return f"{named}; {intercept}."
 
 
@@ -212,21 +233,24 @@ def notes(found: ToldModel) -> list[str]:
     release, model = found.release, found.model
     if found.nothing:
         return [
-            f"Nothing can be seen: by the release alone these features explain less than {100 * NOTHING:g} % of "
-            f"{printable(model.target)}, and noise drowns the coefficients. --json has them all the same."
+            f"Nothing can be seen: the noise of the release is too large to tell how {printable(model.target)} depends on "
+            "these features. --json has the coefficients all the same."
         ]
     said = []
     if not found.readable:
-        said.append("No single coefficient is clear of noise, so none is listed (--all lists them): only together they tell.")
-    if release.kind == "covariance":
+        together = ": only together they tell" * (len(found.effects) > 1)
+        said.append(f"No single coefficient is clear of noise, so none is listed (--all lists them){together}.")
+    if release.kind == "covariance" and not _knows_target(found):
+        said.append(f"Explained: not known, as noise drowns the variance of {printable(model.target)} itself.")
+    elif release.kind == "covariance":
         what = "variance" if is_centred(release) else "second moment"
         said.append(
             f"Explained: roughly {100 * model.explained:.0f} % of the {what}, by the release alone; `dpcov predict --score` "
             "tells on new rows."
         )
-    if found.bound is not None:
+    if found.bound is not None and found.bound <= float(np.linalg.norm(model.encoded_coefficients)):
         said.append(_bound_line(found))
-    said.append(_interval_line(found))
+    said += _interval_lines(found)
     if model.alpha == 0:
         said.append(
             "alpha 0: the noisy matrix is trusted as if it were exact; where it is singular, the smallest coefficients are "
@@ -238,17 +262,20 @@ def notes(found: ToldModel) -> list[str]:
     return said
 
 
-def _interval_line(found: ToldModel) -> str:
+def _knows_target(found: ToldModel) -> bool:
+    """Whether the variance of the target, of which a model explains a part, is clear of noise."""
+    deviation = found.release.describe().deviation
+    return deviation is not None and bool(deviation.clear[found.release.feature_names.index(found.model.target)])
+
+
+def _interval_lines(found: ToldModel) -> list[str]:
     """Say what the intervals are around, or why there are none."""
     if found.intervals is None:
-        return f"No intervals: {found.silent}."
-    if found.useful is None:
-        return (
-            "Intervals: too wide to help, as the matrix does not stand clear of its noise; --json has them. Fewer --features "
-            "or a larger --alpha narrow them."
-        )
+        return [f"No intervals: {found.silent}."]
+    if found.useful is None or not found.readable:
+        return ["Intervals: too wide to help; --json has them. Fewer --features or a larger --alpha narrow them."]
     if found.release.kind == "ridge":
-        return "Intervals: each for itself, over the noise only, for the coefficients that the exact matrix would give."
+        return ["Intervals: each for itself, over the noise only, for the coefficients that the exact matrix would give."]
     each = "each holds for itself" if found.intervals.clear else "wide, as the matrix does not stand clear of its noise"
     penalised = (
         "for least squares" if found.model.alpha == 0 else f"for what ridge with alpha {found.model.alpha:.3g} would give"
@@ -256,21 +283,18 @@ def _interval_line(found: ToldModel) -> str:
     towards = (
         "" if found.model.alpha == 0 else " These are penalised coefficients, drawn towards 0: not those of least squares."
     )
-    return (
-        f"Intervals: {penalised} on the exact matrix, over the noise only; {each}.{towards} They are around the raw noisy "
-        "matrix; the coefficients beside them are denoised, and may lie outside."
-    )
+    return [
+        f"Intervals: {penalised} on the exact matrix, over the noise only; {each}.{towards}",
+        "Coefficients are of the raw noisy matrix, as only its errors are known; `dpcov predict` uses denoised ones (--json).",
+    ]
 
 
 def _bound_line(found: ToldModel) -> str:
-    """Say Lemma 1's bound beside the size of what it bounds."""
+    """Say the bound of Lemma 1 (docs/ridge.md) beside the size of what it bounds."""
     size = float(np.linalg.norm(found.model.encoded_coefficients))
     assert found.bound is not None
-    if math.isinf(found.bound):
-        return "Lemma 1: no bound; without a penalty, noise may outweigh the smallest eigenvalue."
     encoded = "encoded " * (found.release.schema is not None)
-    useless = "; it says little, being larger" * (found.bound > size)
     return (
-        f"Lemma 1: with probability {percent(found.level)} over the noise, the {encoded}coefficients, of norm {size:.3g}, are "
-        f"within {found.bound:.3g} of those of the exact matrix{useless}."
+        f"Bound: with probability {percent(found.level)} over the noise, all {encoded}coefficients together, of norm "
+        f"{size:.3g}, are within {found.bound:.3g} of those of the exact matrix."
     )

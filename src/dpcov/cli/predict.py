@@ -61,6 +61,8 @@ def predict(
     place = None if output is None else checked_table(output, (".csv",), "predictions.csv", force=force, inputs=(file, data))
     release = load(file)
     model = fitted(release, target, alpha, features)
+    if not quiet:
+        _warn(release, model)
     with progress_bar(quiet, chain="predicting") as progress:
         found = model.predict(data, progress=progress)
     scored = _scored(release, model, found, data) if score else None
@@ -77,6 +79,16 @@ def predict(
         click.echo(json.dumps(_record(model, found, scored, file, data, output), allow_nan=False))
     elif not quiet or scored is not None:
         _print(model, found, scored, None if quiet else output)
+
+
+def _warn(release: Release, model: RidgeModel) -> None:
+    """Say so where the model is all but the mean."""
+    from dpcov.cli.models import LEVEL, notes, told
+
+    found = told(release, model, LEVEL)
+    if found.nothing:
+        said = notes(found)[0].partition(" --json")[0]
+        click.echo(f"dpcov: {said[0].lower()}{said[1:]} The predictions are all but a constant.", err=True)
 
 
 def _scored(release: Release, model: RidgeModel, found: Floats, data: str) -> Score:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpcov.cli.text import NOISE, features_table, finite, rounded
 from dpcov.estimate_framed import is_framed
-from dpcov.uses.description import CLEAR, Description, Reading, Spectrum, clipped_share
+from dpcov.uses.clipping import clipped_share
+from dpcov.uses.description import CLEAR, Description, Reading, Spectrum
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -77,8 +78,9 @@ def missing_line(found: Description, *, midpoints: bool) -> str:
     return "A missing cell counts " + ", ".join(f"{where}{what}" for where, what in zip(columns, parts, strict=True)) + "."
 
 
-def spectrum_line(of: str, found: Spectrum, limit: int | None) -> str:
+def spectrum_line(of: str, found: Spectrum, d: int, limit: int | None) -> str:
     """List the eigenvalues that are clear of noise, and say where the others lie."""
+    of += f" of the {found.features} features with a clear deviation" * (0 < found.features < d)
     about = "" if found.about == 0 else f"{found.about:g} "
     within = f"{about}± {found.edge:.2g}"
     if found.features == 0:

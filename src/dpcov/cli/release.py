@@ -171,7 +171,7 @@ def print_summary(made: Release, output: str | None) -> None:
     from dpcov.cli.components import print_components
     from dpcov.cli.estimates import clip_line, error_line, zero_line
     from dpcov.cli.readings import print_description
-    from dpcov.cli.text import console
+    from dpcov.cli.text import MORE, console
 
     out = console()
     out.print(f"Privacy: {made.statement()}", soft_wrap=True)
@@ -186,11 +186,19 @@ def print_summary(made: Release, output: str | None) -> None:
     if made.kind == "pca":
         print_components(out, made, MOST_FEATURES, loadings_too=False)
     print_description(out, made, made.describe(), "private estimates", MOST_FEATURES)
+    if hopeless(made):
+        out.print(MORE, soft_wrap=True)
     if output is None:
         out.print("Not saved: --output FILE keeps what was paid for.")
         return
     file = shlex.quote(output)
     out.print("\n  ".join([f"Written to {file}. Next:", *_next(made, file)]), soft_wrap=True)
+
+
+def hopeless(made: Release) -> bool:
+    """Whether no deviation and no correlation is clear of noise."""
+    found = made.describe()
+    return found.deviation is not None and not found.deviation.clear[~found.is_level].any() and not found.pairs()
 
 
 def _next(made: Release, file: str) -> list[str]:

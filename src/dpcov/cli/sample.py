@@ -40,7 +40,7 @@ def sample(file: str, rows: int, seed: int | None, force: bool, quiet: bool, out
     made = table_of(release, release.sample(rows, seed=seed))
     note = "synthetic rows, made from the release alone: they have about its means and covariances, and nothing else"
     if not quiet:
-        click.echo(f"dpcov: {note}.", err=True)
+        click.echo(f"dpcov: {note}. {_told(release)}", err=True)
     if place is None or output is None:
         for text in csv_text(made):
             click.echo(text, nl=False)
@@ -51,6 +51,15 @@ def sample(file: str, rows: int, seed: int | None, force: bool, quiet: bool, out
     write_whole(place, content, name="output", hint="check the folder and the disk")
     if not quiet:
         click.echo(f"{rows} synthetic row{'s' * (rows > 1)} written to {shlex.quote(output)}.")
+
+
+def _told(release: Release) -> str:
+    """Say how much of what the rows show is noise."""
+    from dpcov.cli.estimates import is_centred
+    from dpcov.cli.readings import head_line
+
+    said = head_line(release.describe(), centred=is_centred(release))
+    return f"{said} What is not clear of noise in the release is noise in these rows, too."
 
 
 def _check(release: Release) -> None:

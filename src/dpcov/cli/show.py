@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import TYPE_CHECKING
 
 import click
@@ -36,6 +37,8 @@ def show(file: str, everything: bool, plot: str | None, as_json: bool) -> None:
         click.echo(json_text(release, file))
     else:
         print_release(release, limit=None if everything else MOST_FEATURES)
+        if plot is not None:
+            click.echo(f"Written to {shlex.quote(plot)}.")
 
 
 def print_release(release: Release, limit: int | None) -> None:
@@ -80,7 +83,7 @@ def _print_estimates(out: Console, release: Release, limit: int | None) -> None:
         out.print(region, soft_wrap=True)
     if release.kind == "covariance":
         shown = None if limit is None else MOST_EIGENVALUES
-        out.print(spectrum_line(spectrum_of(release), spectrum(release, found), shown), soft_wrap=True)
+        out.print(spectrum_line(spectrum_of(release), spectrum(release, found), release.d, shown), soft_wrap=True)
 
 
 def json_text(release: Release, file: str) -> str:

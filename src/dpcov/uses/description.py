@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 
 from dpcov.estimate import APART
 from dpcov.estimate_framed import frame_of, is_framed, last_answer, noise_deviation
-from dpcov.privacy.choice import Exponential
 from dpcov.release import Release
 from dpcov.schema import Categorical
+from dpcov.uses.clipping import most_lost
 from dpcov.uses.correlation import denoised_correlation
-from dpcov.uses.intervals import Interval
+from dpcov.uses.intervals import Interval, intervals
 from dpcov.uses.noise_level import Eigenbasis
 from dpcov.uses.selection import column_of_feature, column_places
 
@@ -37,7 +37,6 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 CLEAR = 3.0  # standard errors: normal noise exceeds them once in 370 numbers,
-MANY_RADII = 1000  # that a private choice is among, at least, the likelier ones counted more than once
 RARELY = math.erf(CLEAR / math.sqrt(2))  # and stays within them with this probability
 
 
@@ -133,11 +132,11 @@ def describe(release: Release) -> Description:
     mean = _mean(release, levels) if release.kind != "ridge" and (release.center or release.kind == "mean") else None
     if release.kind != "covariance":
         return Description(names, columns, levels, mean, None, None)
-    entries, lost = _entries(release), _lost(release, squared=True)
-    clipped = entries.clipped(entries.values, lost)
+    entries, lost = _entries(release, clipping=False), most_lost(release, squared=True)
     # What clipping takes from a variance leaves it positive: noise alone decides whether there is one, unless most is lost.
     reach = entries.reach if lost <= 1 else np.full_like(entries.reach, np.inf)
-    deviation = _deviation(release, levels, _Raw(clipped.values, clipped.standard_error, reach), mean)
+    errors = entries.standard_error if lost == 0 else _entries(release).standard_error
+    deviation = _deviation(release, levels, _Raw(entries.values, errors, reach), mean)
     correlation = _correlation(release, columns, levels, entries, mean, deviation)
     return Description(names, columns, levels, mean, deviation, correlation)
 
@@ -146,6 +145,7 @@ def spectrum(release: Release, found: Description) -> Spectrum:
     """Return the eigenvalues of the correlations; of an uncentred second moment, whose columns share a unit, its own.
 
     Noise with standard errors s moves eigenvalues by about 2·max √Σ sᵢⱼ², and the one along v by 3 standard errors at most.
+    Only those that are too large for noise are called clear: a small one may be 0, or the estimate not positive semidefinite.
     """
     assert found.deviation is not None
     assert found.correlation is not None
@@ -164,7 +164,7 @@ def spectrum(release: Release, found: Description) -> Spectrum:
         squares = (errors / size) ** 2
         edge = 2 * math.sqrt(float(squares.sum(axis=1).max()))
         own = np.sqrt(2 * np.einsum("ik,ij,jk->k", vectors**2, squares, vectors**2, optimize=True))
-        clear = np.abs(values - about / size) > np.maximum(edge, CLEAR * own)
+        clear = values - about / size > np.maximum(edge, CLEAR * own)
     return Spectrum(values[::-1] * size, own[::-1] * size, clear[::-1], about, edge * size, len(known))
 
 
@@ -175,32 +175,6 @@ class _Raw:
     values: Floats
     standard_error: Floats
     reach: Floats
-
-    def clipped(self, sizes: Floats, lost: float) -> _Raw:
-        """Return them with the part ``lost`` of their sizes, at most, that clipping may have taken."""
-        if lost == 0:
-            return self
-        with np.errstate(all="ignore"):
-            taken = lost * (np.abs(sizes) + self.reach)
-            return _Raw(self.values, np.hypot(self.standard_error, taken / CLEAR), self.reach + taken)
-
-
-def clipped_share(release: Release) -> float:
-    """Return about which share of the rows, at most, is longer than a privately chosen radius; 0 where none was chosen so.
-
-    The exponential mechanism is typically off by ln(radii)/rate rows, and e times as rarely by 1/rate rows more.
-    """
-    chosen = release.answer("radius")
-    if chosen is None or not isinstance(chosen.noise, Exponential) or release.answer("overlap") is not None:
-        return 0.0
-    off = math.log(MANY_RADII) / float(chosen.noise.rate)
-    return min(1.0, (int(chosen.integers[2]) + off) / release.n)
-
-
-def _lost(release: Release, *, squared: bool = False) -> float:
-    """Return the largest part of a mean, or of a second moment, that clipping may have taken."""
-    share, longer = clipped_share(release), release.row_norm / release.clip_radius  # a row was at most so many times as long
-    return share * ((longer * longer if squared else longer) - 1) if share > 0 else 0.0
 
 
 def _mean(release: Release, levels: Flags) -> Reading:
@@ -218,7 +192,6 @@ def _mean(release: Release, levels: Flags) -> Reading:
         assert isinstance(level, Eigenbasis)  # what is not framed has one
         with np.errstate(all="ignore"):
             raw = _of_errors(values, np.sqrt(level.mean_variances()) * release.units)
-    raw = raw.clipped(values - release.offsets, _lost(release))
     away = np.minimum(_inside(release, values), _inside(release, raw.values))
     return Reading(values, raw.standard_error, away > raw.reach)
 
@@ -257,10 +230,10 @@ def _is_additive(release: Release) -> bool:
     return moment is not None and moment.frame is None and not any(a.statistic in APART for a in release.answers)
 
 
-def _entries(release: Release) -> _Raw:
-    """Return the raw covariance with its noise."""
+def _entries(release: Release, *, clipping: bool = True) -> _Raw:
+    """Return the raw covariance with its noise, and with what clipping may have taken unless told otherwise."""
     if _is_additive(release):
-        return _of_interval(release.interval(RARELY).entries)
+        return _of_interval(intervals(release, RARELY, clipping=clipping).entries)
     if not any(answer.statistic in ("second moment", "directions") for answer in release.answers):
         return _of_errors(release.covariance, np.full((release.d, release.d), np.inf))  # nothing was asked
     with np.errstate(all="ignore"):

@@ -1,8 +1,9 @@
 r"""Intervals from the public law of the noise: for each entry of a covariance, for the mean, for eigenvalues.
 
-They are about the rows as they were clipped and encoded, and hold over the noise only: neither what clipping took nor which
-rows happened to be drawn is in them. Their centres are *raw* estimates, not the denoised ones: how far those are off for the
-matrix at hand, no interval can say. docs/intervals.md derives them and says how often they held.
+They are about the rows as they were encoded, and hold over the noise; where a private choice of the radius may have clipped
+many rows, they are wider by what that may have taken. Which rows happened to be drawn is not in them. Their centres are *raw*
+estimates, not the denoised ones: how far those are off for the matrix at hand, no interval can say.
+docs/intervals.md derives them and says how often they held.
 
 =============  =======================================================================================
 code           mathematics
@@ -26,12 +27,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpcov.errors import check_real
 from dpcov.release import Release
+from dpcov.uses.clipping import most_lost
 from dpcov.uses.raw import ONE_DEVIATION, RawMoment, raw_moment
 
 Floats = NDArray[np.float64]
 
+BOUND = 3.0  # standard errors that the most which clipping may have taken counts as
 CROWDED = 0.07  # beyond it an eigenvalue's neighbours are so near that only the norm of the noise bounds its error
-ABOUT = "the rows as they were clipped and encoded; over the noise only, not over which rows were drawn, nor what clipping took"
+ABOUT = (
+    "the rows as they were encoded; over the noise, and what a privately chosen radius may have taken; not over which rows "
+    "were drawn, nor what a public radius or bounds took"
+)
 ABOUT_SCALE = (
     "the second moment of the clipped rows times the scale that gives back what clipping took, over the noise only; that "
     "clipping changes more than the scale is not in them"
@@ -82,6 +88,7 @@ class Intervals:
     about: str
     _release: Release = field(repr=False)
     _raw: RawMoment = field(repr=False)
+    _clipping: bool = field(default=True, repr=False)
 
     @cached_property
     def entries(self) -> Interval:
@@ -98,7 +105,8 @@ class Intervals:
         np.fill_diagonal(estimate, estimate.diagonal() + raw.along)
         radius = self._release.clip_radius
         units = self._release.units * radius
-        return interval(estimate, half + raw.step / 2, error, self.level, units[:, None], units[None, :])
+        found = interval(estimate, half + raw.step / 2, error, self.level, units[:, None], units[None, :])
+        return self._widened(found, 0.0, squared=True)
 
     @cached_property
     def mean(self) -> Interval | None:
@@ -110,7 +118,8 @@ class Intervals:
         half, error = raw.half_width(variance, peaked, raw.mean, self.level)
         half = half + raw.step / 2 * np.sqrt(raw.along / raw.off)
         units = self._release.units * self._release.clip_radius
-        return interval(raw.mean, half, error, self.level, units, offsets=self._release.offsets)
+        found = interval(raw.mean, half, error, self.level, units, offsets=self._release.offsets)
+        return self._widened(found, self._release.offsets)
 
     @cached_property
     def eigenvalues(self) -> Interval:
@@ -134,16 +143,29 @@ class Intervals:
         half, error = raw.half_width(variance, peaked, along - values, self.level)
         half = np.where(apart, half + raw.step / 2, raw.norms(self.level)[0] + raw.along)
         error = np.where(apart, error, raw.norms(ONE_DEVIATION)[0] + raw.along)
-        return interval(values - np.where(apart, shift, 0.0), half, error, self.level, np.full(d, radius), np.full(d, radius))
+        found = interval(values - np.where(apart, shift, 0.0), half, error, self.level, np.full(d, radius), np.full(d, radius))
+        return self._widened(found, 0.0, squared=True)
+
+    def _widened(self, found: Interval, zero: Floats | float, *, squared: bool = False) -> Interval:
+        """Add what clipping at a privately chosen radius may have taken of the distance from what is encoded as 0."""
+        lost = most_lost(self._release, squared=squared) if self._clipping else 0.0
+        if lost == 0:
+            return found
+        with np.errstate(all="ignore"):
+            half, error, size = (found.upper - found.lower) / 2, found.standard_error, np.abs(found.estimate - zero)
+            taken, error = lost * (size + half), np.hypot(error, lost * (size / BOUND + error))
+            return Interval(found.estimate.copy(), found.lower - taken, found.upper + taken, error, self.level)
 
 
-def intervals(release: Release, level: float = 0.95) -> Intervals:
+def intervals(release: Release, level: float = 0.95, *, clipping: bool = True) -> Intervals:
     """Return intervals for the entries, the mean and the eigenvalues of a release: see `Release.interval`.
 
     Parameters
     ----------
     level : float
         How often each interval holds, over the noise.
+    clipping : bool
+        Whether they hold what a privately chosen radius may have taken; a common factor cancels in correlations.
 
     Raises
     ------
@@ -151,7 +173,7 @@ def intervals(release: Release, level: float = 0.95) -> Intervals:
         Where there is no noisy second moment, or more than one answer makes the estimate.
     """
     checked, raw = checked_level(level), raw_moment(release)
-    return Intervals(checked, ABOUT if release.answer("overlap") is None else ABOUT_SCALE, release, raw)
+    return Intervals(checked, ABOUT if release.answer("overlap") is None else ABOUT_SCALE, release, raw, clipping)
 
 
 def checked_level(level: object) -> float:
