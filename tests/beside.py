@@ -92,7 +92,10 @@ def hand_on(item: pytest.Item, reports: list[dict[str, Any]]) -> None:
     hook = item.config.hook
     hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     for report in reports:
-        hook.pytest_runtest_logreport(report=hook.pytest_report_from_serializable(config=item.config, data=dict(report)))
+        told = hook.pytest_report_from_serializable(config=item.config, data=dict(report))
+        if isinstance(told.longrepr, list):  # where and why it was skipped: JSON has no tuples
+            told.longrepr = tuple(told.longrepr)
+        hook.pytest_runtest_logreport(report=told)
     hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
 
 

@@ -49,8 +49,8 @@ def truth(table: Any, center: bool) -> tuple[Floats, Floats, Floats]:
 @pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_errors_are_as_large_as_they_say(name: str, center: bool, neighbors: str) -> None:
-    """Over ten literal seeds the r.m.s. error is between .3 and 1.7 times the standard error: a variance for a deviation,
-    a forgotten 1/n or a missing unit would be far outside. (`kapralov-talwar` and drawn directions: to first order.)
+    """Over ten literal seeds the r.m.s. error is between .6 and 1.5 times the standard error: a variance for a deviation,
+    a forgotten 1/n or a missing unit would be far outside. (`kapralov-talwar`, whose rounds mend each other: .3.)
     """
     table, (budget, options) = mixed_table(3000), MECHANISMS[name]
     exact = truth(table, center)
@@ -68,7 +68,8 @@ def test_errors_are_as_large_as_they_say(name: str, center: bool, neighbors: str
                     known &= np.isfinite(right) & (np.abs(reading.values) < 1)
                 ratios[i].append(((reading.values - right) / np.where(known, reading.standard_error, 1.0))[known])
     for ratio in ratios[1 - center :]:
-        assert 0.3 < math.sqrt(np.mean(np.concatenate(ratio) ** 2)) < 1.7
+        least = 0.3 if name == "kapralov-talwar" else 0.6
+        assert least < math.sqrt(np.mean(np.concatenate(ratio) ** 2)) < 1.5
 
 
 @pytest.mark.parametrize("neighbors", ["replace", "add-remove"])

@@ -169,8 +169,8 @@ USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         [(DESCRIPTION, " * np.linalg.norm(frame.unwhitener, axis=1)", "")],
         (DESCRIBED + "test_means_by_themselves_have_errors[replace-clipped]",),
     ),
-    "errors of drawn directions without their unit": (
-        [("uses/noise_level.py", "is not None))) * self.unit\n", "is not None)))\n")],
+    "a variance for the standard error of drawn directions": (
+        [(DESCRIPTION, "np.sqrt(release.noise_level.entry_variances())", "release.noise_level.entry_variances()")],
         (DESCRIBED + "test_errors_are_as_large_as_they_say[eigenvectors-True-replace]",),
     ),
     "levels that noise alone makes vary": (
