@@ -10,7 +10,15 @@ from dpcov.curator import Curator
 from dpcov.errors import ParameterError
 from dpcov.mechanisms import checked_mechanism
 from dpcov.mechanisms.means.common import Origin
-from dpcov.prepare import about_midpoints, check_budget, checked_grid, in_encoded_units, prepared_source, public_encoding
+from dpcov.prepare import (
+    about_midpoints,
+    check_budget,
+    checked_grid,
+    in_encoded_units,
+    prepared_source,
+    public_encoding,
+    released,
+)
 from dpcov.privacy.bits import Bits, SeededBits, SystemBits
 from dpcov.privacy.budget import Budget
 from dpcov.release import Release
@@ -97,7 +105,7 @@ def covariance(
     about = about_midpoints(center, options)
     source = prepared_source(open_source(data, columns, schema, about, progress), neighbors, options)
     settings = in_encoded_units(options, source.schema, about)
-    return run(Curator(source, grid, budget, neighbors, bits), budget, postprocess=postprocess, **settings)
+    return released(run, Curator(source, grid, budget, neighbors, bits), budget, postprocess=postprocess, **settings)
 
 
 def mean(
@@ -171,7 +179,8 @@ def mean(
     bits: Bits = SystemBits() if seed is None else SeededBits(seed)
     source = open_source(data, columns, schema, True, progress)
     settings = in_encoded_units(options, source.schema, True)
-    return run(Curator(source, grid, budget, neighbors, bits), budget, postprocess=postprocess, origin=origin, **settings)
+    curator = Curator(source, grid, budget, neighbors, bits)
+    return released(run, curator, budget, postprocess=postprocess, origin=origin, **settings)
 
 
 def pca(
@@ -244,4 +253,4 @@ def pca(
     run = checked_mechanism("pca", mechanism, options)
     bits: Bits = SystemBits() if seed is None else SeededBits(seed)
     source = open_source(data, columns, schema, center, progress)
-    return run(Curator(source, grid, budget, neighbors, bits, progress), budget, k=k, **options)
+    return released(run, Curator(source, grid, budget, neighbors, bits, progress), budget, k=k, **options)

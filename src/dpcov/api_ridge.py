@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dpcov.curator import Curator
 from dpcov.errors import ParameterError
 from dpcov.mechanisms import checked_mechanism
-from dpcov.prepare import check_budget, checked_grid
+from dpcov.prepare import check_budget, checked_grid, released
 from dpcov.privacy.bits import Bits, SeededBits, SystemBits
 from dpcov.privacy.budget import Budget
 from dpcov.release import Release
@@ -85,4 +85,4 @@ def ridge(
         raise ParameterError(
             f"target must be a column of numbers, got {target!r}. Hint: dpcov.covariance(...).ridge(target) has levels, too."
         )
-    return run(Curator(source, grid, budget, REPLACE, bits), budget, target=place, alpha=alpha)
+    return released(run, Curator(source, grid, budget, REPLACE, bits), budget, target=place, alpha=alpha)

@@ -33,7 +33,7 @@ from dpcov.statistics.columns import columns_of
 from dpcov.statistics.measure import Measure
 from dpcov.statistics.moments import Count, SecondMoment, corner_count
 from dpcov.statistics.norms import Norms
-from dpcov.statistics.spectral import Diagonal, Spectrum, Values
+from dpcov.statistics.spectral import ANSWERED, Diagonal, Spectrum, Values, check_measure
 
 
 class Curator(Drawer):
@@ -85,6 +85,7 @@ class Curator(Drawer):
         -------
         ``budget``, for the curator's neighbours: the noise's page in docs/mechanisms/.
         """
+        check_measure(statistic, self.second_moment(), ANSWERED)
         statistic = statistic.among(self.most_rows) if isinstance(statistic, Values) else statistic
         law = self._calibrate(statistic, budget, noise, at_least)
         self._refuse_beyond(budget)
@@ -141,7 +142,7 @@ class Curator(Drawer):
         """Put everything answered so far into one record, and let go of the exact sums."""
         if not all(peel.closed for peel in self._peels):
             raise ParameterError("peels must be closed before the release, got an open one. Hint: peel.close().")
-        self._let_go()
+        self.forget()
         return Release(
             kind=kind,
             privacy=self.budget,

@@ -116,8 +116,11 @@ class Drawer(Reader):
         self._record(Spend(SUBSPACE, law.law, budget), answer)
         return answer
 
-    def _let_go(self) -> None:
-        super()._let_go()
+    def forget(self) -> None:
+        """Drop the exact matrices of peels, too."""
+        super().forget()
+        for peel in self._peels:
+            peel.forget()
         self._peels.clear()
 
     def _calibrate(

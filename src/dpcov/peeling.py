@@ -34,6 +34,10 @@ Sampler = Callable[[Floats, float, Floats], Floats]
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
+def _forgotten(*_: object) -> Any:
+    raise ParameterError("peel must be open, got one that is closed. Hint: draw before the release.")
+
+
 def _one_at_a_time(method: Method) -> Method:
     """Let no two threads spend the same share, or value the same direction."""
 
@@ -155,10 +159,14 @@ class Peel:
         if self._value_law is not None and self._value_budget is not None:
             values = Answer(self._measure.name, np.array(self._values, dtype=np.int64), VALUE_BITS, self._value_law)
             self._record(Spend(self._measure.name, self._value_law.law, self._value_budget), values)
-        # The matrix must not outlive the draws, and the curator is in these: a cycle that only a full collection would free.
-        self._matrix = self._guess = np.zeros(0)
-        del self._answer, self._sample, self._record
+        self.forget()
         return directions
+
+    def forget(self) -> None:
+        """Drop the matrix, which must not outlive the draws, and what leads to the curator: a cycle that is freed late."""
+        self._closed = True
+        self._matrix = self._guess = np.zeros(0)
+        self._answer = self._sample = self._record = _forgotten
 
     def _directions(self) -> Floats:
         """Undo the reflections, the last first: rows are directions in the coordinates of the data."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from dpcov.curator import Curator
 from dpcov.errors import ParameterError, shown
 from dpcov.mechanisms.means.common import checked_covariance
-from dpcov.privacy.budget import ZCDP, ApproxDP, PureDP
+from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.release import Release
 from dpcov.schema import Schema
 from dpcov.sources.base import Source
 from dpcov.sources.paired import PairedSource
@@ -25,6 +27,14 @@ def check_budget(budget: object) -> None:
     """Refuse what is no budget."""
     if type(budget) not in (PureDP, ZCDP, ApproxDP):
         raise ParameterError(f"budget must be a PureDP, ZCDP or ApproxDP, got {shown(budget)}. Hint: dpcov.ZCDP(0.1).")
+
+
+def released(mechanism: Callable[..., Release], curator: Curator, budget: Budget, **options: Any) -> Release:
+    """Run a mechanism; where it fails or is interrupted, the exact sums are dropped as they are where it succeeds."""
+    try:
+        return mechanism(curator, budget, **options)
+    finally:
+        curator.forget()
 
 
 def public_encoding(

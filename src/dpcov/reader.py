@@ -114,8 +114,8 @@ class Reader(Account):
         if derive:
             self._refuse_wrapped()
 
-    def _let_go(self) -> None:
-        """Drop what is held: exact sums should not outlive the questions."""
+    def forget(self) -> None:
+        """Drop what is held: exact sums must not outlive the questions, nor a run that failed."""
         self._held.clear()
 
     def clipped_pair(self, inner: float, outer: float) -> ClippedPair:

@@ -97,6 +97,17 @@ def test_choices_have_their_law(options: Options) -> None:
     assert not np.isin(indices, np.flatnonzero(options.scores == NEVER)).any()  # exp(−2³¹)
 
 
+@pytest.mark.parametrize("name", [name for name, options in CHOICES.items() if len(options.scores) < 20])
+def test_choices_without_a_seed_have_their_law_at_a_second_look_too(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Size 1e-6. Two or three proposals at a time: most choices need several looks, which the system's bits seldom do."""
+    monkeypatch.setattr(choice, "PROPOSALS", 2)
+    monkeypatch.setattr(choice, "MOST_PROPOSALS", 3)
+    options, bits = CHOICES[name], Unseeded(414)
+    indices = [choose(options.scores, options.weights, options.rate, bits) for _ in range(options.draws)]
+    assert bits.drawn > 2 * 3 * options.draws  # else there was no second look
+    assert options.law().p_value(np.array(indices)) > SIZE
+
+
 @pytest.mark.parametrize("options", CHOICES.values(), ids=list(CHOICES))
 def test_a_wrong_rate_would_be_caught(options: Options) -> None:
     for factor in options.wrongs:

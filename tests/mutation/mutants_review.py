@@ -141,11 +141,11 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         ("tests/distribution/test_discrete.py::test_a_poor_logarithm_changes_no_draw",),
     ),
     "a peel that keeps its curator": (
-        [("peeling.py", "        del self._answer, self._sample, self._record\n", "")],
+        [("peeling.py", "        self._answer = self._sample = self._record = _forgotten\n", "")],
         (LET_GO + "test_a_curator_and_a_peel_that_are_kept_hold_nothing",),
     ),
     "a curator that keeps exact sums": (
-        [("curator.py", "        self._let_go()\n", "")],
+        [("curator.py", "        self.forget()\n", ""), ("prepare.py", "        curator.forget()", "        pass")],
         (LET_GO + "test_a_curator_and_a_peel_that_are_kept_hold_nothing",),
     ),
     "a peel that keeps the exact matrix": (
@@ -153,7 +153,7 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (LET_GO + "test_a_curator_and_a_peel_that_are_kept_hold_nothing",),
     ),
     "float64 errs for one of two neighbours": (
-        [("statistics/derived.py", "Fraction(4 * work * max", "Fraction(2 * work * max")],
+        [("statistics/derived.py", "Fraction(4 * times * work * max", "Fraction(2 * times * work * max")],
         (STEPS + "TestFormula::test_an_error_of_both_neighbours_is_in_it",),
     ),
     "what float64 loses of the exact n": (
@@ -168,7 +168,7 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (STEPS + "TestCurator::test_noise_is_that_of_the_public_number[1-add-remove-3]",),
     ),
     "what is left of the trace as if it were one number": (
-        [("statistics/spectral.py", "steps_lost(measure.count * (measure.d + 2), measure.rows) - each", "0")],
+        [("statistics/spectral.py", "steps_lost(measure.d + 2, measure.rows, times=measure.count) - each", "0")],
         (STEPS + "TestFormula::test_what_is_left_of_the_trace",),
     ),
     "noise beyond what float64 can subtract": (
@@ -212,5 +212,27 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "norms without their highest digits": (
         [("statistics/lengths.py", "for place in range(3)]", "for place in (0, 1, 1)]")],
         ("tests/laws/test_norms.py::TestBins::test_exact_integers_count_as_fractions_do",),
+    ),
+    "the best candidate at a second look": (
+        [
+            (
+                "privacy/choice.py",
+                "            return int(proposed[np.argmax(accepted)])\n",
+                "            return int(proposed[np.argmax(accepted)])\n        return int(np.argmax(scores))\n",
+            )
+        ],
+        ("tests/distribution/test_choice.py::test_choices_without_a_seed_have_their_law_at_a_second_look_too[one dominates]",),
+    ),
+    "a file's own n for what float64 loses": (
+        [("release_check.py", "isinstance(measure, Values) and release.neighbors == REPLACE", "isinstance(measure, Values)")],
+        ("tests/refusals/test_file_sizes.py::test_a_file_cannot_lower_the_rows_that_float64_is_counted_for[1]",),
+    ),
+    "a stranger's measure that says how many rows there are": (
+        [("curator.py", "        check_measure(statistic, self.second_moment(), ANSWERED)\n", "")],
+        (STEPS + "TestCurator::test_a_measure_of_another_type_says_nothing_of_rows",),
+    ),
+    "exact sums that outlive a run that failed": (
+        [("prepare.py", "        curator.forget()", "        pass")],
+        (LET_GO + "test_exact_sums_are_gone_after_a_run_that_failed[eigenvectors]",),
     ),
 }

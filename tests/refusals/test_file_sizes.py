@@ -203,3 +203,20 @@ class TestMeasuresWithoutABasis:
 
     def test_no_curator_answers_them(self) -> None:
         assert not {AlongBasis, AnyOverlap} & set(ANSWERED)
+
+
+@pytest.mark.parametrize("n", [None, 1])
+def test_a_file_cannot_lower_the_rows_that_float64_is_counted_for(n: int | None) -> None:
+    """Under add-remove 2³⁰ of them count, whatever n its answers tell: 40 columns need three steps each, not two."""
+    rows = np.random.default_rng(0).normal(size=(50, 40)) / 10
+    release = dpcov.covariance(rows, dpcov.PureDP(1), row_norm=1, mechanism="separate", neighbors="add-remove", seed=0)
+    record = json.loads(text_of(release))
+    parse(sealed(record))
+    (asked,) = [answer for answer in record["answers"] if answer["statistic"] == Diagonal.name]
+    (paid,) = [spend for spend in record["spent"] if spend["asked"] == Diagonal.name]
+    asked["noise"]["parameters"]["scale"] = str(Fraction(2**16 + 2 * 40) / Fraction(paid["budget"]["epsilon"]))
+    if n is not None:
+        (count,) = [answer for answer in record["answers"] if answer["statistic"] == "count"]
+        count["integers"], record["n"] = [n], n
+    with pytest.raises(ReleaseError, match="less noise than the promise needs"):
+        parse(sealed(record))

@@ -102,3 +102,20 @@ def test_a_curator_and_a_peel_that_are_kept_hold_nothing(exact: list[weakref.ref
     del curator
     assert peel.closed
     assert exact[0]() is None  # nor does the peel keep the curator
+
+
+@pytest.mark.parametrize("name", ["eigenvectors", "separate"])
+def test_exact_sums_are_gone_after_a_run_that_failed(
+    name: str, exact: list[weakref.ref[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C in the middle, say: an open peel and the curator are in a cycle."""
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    where = "bingham" if name == "eigenvectors" else "Answer"
+    monkeypatch.setattr(f"dpcov.{'drawing' if name == 'eigenvectors' else 'curator'}.{where}", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        dpcov.covariance(ROWS, PureDP(1), row_norm=1.0, mechanism=name)
+    assert len(exact) >= 2
+    assert not any(reference() is not None for reference in exact[1:])  # the curator itself may stand in the traceback

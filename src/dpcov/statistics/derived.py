@@ -45,12 +45,13 @@ class OfMoment:
         return Fraction(self.grid.reach, self.grid.one**2)
 
 
-def steps_lost(work: int, rows: int) -> int:
+def steps_lost(work: int, rows: int, *, times: int = 1) -> int:
     """Return how many steps two neighbours' computed numbers can be further apart than the exact ones.
 
-    One by rounding. In float64 each errs by at most 2·work·rows·2⁻⁵³, where ``rows`` bounds |b|ᵀ|S||b| ≤ tr S; both do.
+    One by rounding. In float64 each errs by at most 2·work·rows·2⁻⁵³, where ``rows`` bounds |b|ᵀ|S||b| ≤ tr S; both do. A
+    number made of ``times`` such numbers has the errors of all.
     """
-    return 1 + math.ceil(Fraction(4 * work * max(rows, SPARE_ROWS * work), 2 ** (53 - VALUE_BITS)))
+    return 1 + math.ceil(Fraction(4 * times * work * max(rows, SPARE_ROWS * work), 2 ** (53 - VALUE_BITS)))
 
 
 def checked_basis(basis: object, d: int, count: int) -> Floats:

@@ -42,7 +42,7 @@ from dpcov.statistics.solution import Solution
 NOISE_ROWS = 2**29
 """How much noise all values along subtracted directions may have together, in rows: half of the largest table's sum."""
 
-TAIL = 45.0  # exceeding that has probability e⁻⁴⁵, below 2⁻⁶⁴
+TAIL = 80.0  # exceeding that has probability e⁻⁸⁰, below 2⁻¹¹⁵: as in `privacy.matrix`
 
 
 def to_floats(total: Integers, moment: SecondMoment) -> Floats:
@@ -114,7 +114,7 @@ class AlongBasis(Values):
 def _lost_with_rest(measure: Values) -> tuple[int, int]:
     """Return the steps by which numbers may be further apart; what is left of the trace has the errors of all, and its own."""
     each = steps_lost(measure.d + 2, measure.rows)
-    return each, steps_lost(measure.count * (measure.d + 2), measure.rows) - each
+    return each, steps_lost(measure.d + 2, measure.rows, times=measure.count) - each
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from dpcov.options import Option
 from dpcov.privacy.budget import ZCDP, Budget, PureDP
 from dpcov.release import Release
 from dpcov.statistics.calibrated import noise_for
-from dpcov.statistics.spectral import Explained, Values
+from dpcov.statistics.spectral import AlongBasis, Explained
 
 Floats = NDArray[np.float64]
 
@@ -46,7 +46,7 @@ def refuse_centred(curator: Curator, name: str) -> None:
 def prepared(curator: Curator, name: str, budget: Budget, k: int) -> PureDP | ZCDP:
     """Refuse what can be refused, hold the second moment, pay for n where it is private, and return what is left."""
     refuse_centred(curator, name)
-    measure = Values(curator.second_moment(), k + 1)
+    measure = AlongBasis(curator.second_moment(), k + 1, Explained.name)
     return without_count(curator, served(name, budget, (PureDP, ZCDP)), measure, EXPLAINED)
 
 

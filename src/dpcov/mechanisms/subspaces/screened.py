@@ -44,7 +44,7 @@ from dpcov.release_drawn import are_many
 from dpcov.statistics.calibrated import LAPLACE, WISHART, calibrated, noise_for
 from dpcov.statistics.columns import Squares, block_of
 from dpcov.statistics.moments import REPLACE
-from dpcov.statistics.spectral import Values
+from dpcov.statistics.spectral import AlongBasis, Explained
 
 Floats = NDArray[np.float64]
 
@@ -131,7 +131,7 @@ def _check_affordable(curator: Curator, noise: MatrixNoise, k: int, screens: boo
     moment, whole = curator.second_moment(), noise.budget
     check_room(whole)
     left = 1 - EXPLAINED - RADIUS_SHARES[1] - (0 if curator.neighbors == REPLACE else noise.count_share())
-    calibrated(Values(moment, k + 1), whole.share(EXPLAINED), curator.neighbors, noise_for(whole))
+    calibrated(AlongBasis(moment, k + 1, Explained.name), whole.share(EXPLAINED), curator.neighbors, noise_for(whole))
     if screens:
         left -= SQUARES_SHARES[1]
         calibrated(Squares(moment), whole.share(SQUARES_SHARES[0]), curator.neighbors, LAPLACE)
