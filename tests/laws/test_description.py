@@ -17,8 +17,7 @@ import dpcov
 from dpcov.cli.text import rounded
 from dpcov.uses.clipping import clipped_share
 from dpcov.uses.description import CLEAR, spectrum
-from tests.laws.test_correlation import MIXED, mixed_table, one_hot
-from tests.laws.test_schema import arrow_type, cell_of, tabular
+from tests.laws.test_correlation import MIXED, any_release, mixed_table, one_hot
 
 Floats = NDArray[np.float64]
 
@@ -254,12 +253,8 @@ def test_the_spectrum_of_nothing_is_empty() -> None:
 @given(data=st.data())
 @settings(derandomize=True, deadline=None, max_examples=60)
 def test_any_release_can_be_described(data: st.DataObject) -> None:
-    schema, n, center = data.draw(tabular), data.draw(st.integers(1, 4)), data.draw(st.booleans())
-    cells = {name: data.draw(st.lists(cell_of(c), min_size=n, max_size=n)) for name, c in schema.used.items()}
-    table = pa.table({name: pa.array(cells[name], arrow_type(column)) for name, column in schema.used.items()})
-    budget = dpcov.PureDP(data.draw(st.sampled_from(["0.01", "1", "1000000"])))
-    mechanism = data.draw(st.sampled_from(["auto", "wishart", "laplace", "eigenvectors", "separate", "kapralov-talwar"]))
-    release = dpcov.covariance(table, budget, schema=schema, center=center, mechanism=mechanism, seed=7)
+    names = st.sampled_from(["auto", "wishart", "laplace", "eigenvectors", "separate", "kapralov-talwar"])
+    release = any_release(data, mechanism=data.draw(names))
     for postprocess in (release.postprocess, "none"):
         told = dataclasses.replace(release, postprocess=postprocess)
         found = told.describe()
