@@ -289,9 +289,10 @@ def _correlation(
             values = np.where(same, denoised, values)
             noise = np.where(same, np.abs(values) / 2 * np.hypot.outer(odds, odds), noise)
             clear = np.where(same, both & (np.abs(values) > CLEAR * noise), clear)
-    noise = np.where(np.isnan(noise), np.inf, np.maximum(noise, noise.T))  # sums in another order differ in the last digit
+    noise = np.where(np.isnan(noise), np.inf, np.maximum(noise, noise.T))  # units in another order differ in the last digit
     clear &= clear.T
-    values = np.where(clear, values, denoised)
+    values = np.triu(np.where(clear, values, denoised))
+    values += np.triu(values, 1).T
     for matrix, own in ((values, 1.0), (noise, 0.0), (clear, deviation.clear)):
         np.fill_diagonal(matrix, own)
     return Reading(values, noise, clear)
