@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import dpcov
@@ -68,6 +69,17 @@ def test_an_uncentred_release_shows_root_mean_squares(schema: bool, of: str) -> 
     assert "mean" not in facts
     trace = 3 if schema else np.trace(release.second_moment)
     assert sum(facts["eigenvalues"]["values"]) == pytest.approx(trace)
+
+
+def test_cells_that_match_no_level_are_counted() -> None:
+    """A schema that spells levels otherwise than the table: with the right spelling nothing is said."""
+    table = pa.table({"sex": ["F", "M"] * 2500, "ward": ["a", "b", None, "a"] * 1250})
+    for levels, told in ((["F", "M"], False), (["f", "m"], True)):
+        schema = dpcov.Schema({"sex": dpcov.Categorical(levels), "ward": dpcov.Categorical(["a", "b"])})
+        dpcov.covariance(table, dpcov.ZCDP(5), schema=schema, center=True, seed=1).save("r.json")
+        shown = call("show", "r.json").out
+        assert ("% of the cells of sex are missing, or none of its levels: are these spelt right?" in shown) == told
+        assert " % of the cells of ward are missing" in shown
 
 
 def test_long_tables_are_cut_unless_all_is_asked_for() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpcov.cli.text import NOISE, features_table, finite, rounded
+import numpy as np
+
+from dpcov.cli.text import NOISE, features_table, finite, printable, rounded
 from dpcov.estimate_framed import is_framed
 from dpcov.uses.clipping import clipped_share
 from dpcov.uses.description import CLEAR, Description, Reading, Spectrum
@@ -13,6 +15,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from dpcov.release import Release
+
+MANY_CELLS = 0.05  # of a column: fewer that match no level are nothing to speak of
 
 DEVIATION = {True: "standard deviation", False: "root mean square"}
 """What the roots of the diagonal are, by whether the release is centred."""
@@ -67,6 +71,7 @@ def _notes(release: Release, found: Description, shown: list[Reading]) -> list[s
         said.append(f"{NOISE}: within {CLEAR:g} standard errors of what no signal at all would show.")
     if release.schema is not None:
         said.append(missing_line(found, midpoints=release.about_midpoints))
+        said += unmatched_lines(found)
     return said
 
 
@@ -76,6 +81,23 @@ def missing_line(found: Description, *, midpoints: bool) -> str:
     parts += ["as none of its levels"] * bool(found.is_level.any())
     columns = ("in a column of numbers ", "in one of levels ") if len(parts) == 2 else ("",)
     return "A missing cell counts " + ", ".join(f"{where}{what}" for where, what in zip(columns, parts, strict=True)) + "."
+
+
+def unmatched_lines(found: Description) -> list[str]:
+    """Name the columns whose shares clearly leave out many cells: missing ones, or levels that are spelt otherwise."""
+    if found.mean is None:
+        return []
+    said = []
+    for column in dict.fromkeys(name for name, level in zip(found.columns, found.is_level, strict=True) if level):
+        places = [place for place, name in enumerate(found.columns) if name == column]
+        left = 1 - float(found.mean.values[places].sum())
+        error = float(np.linalg.norm(found.mean.standard_error[places]))
+        if left > max(MANY_CELLS, CLEAR * error):
+            share = " ± ".join(rounded(100 * left, 100 * error))
+            said.append(
+                f"{share} % of the cells of {printable(column)} are missing, or none of its levels: are these spelt right?"
+            )
+    return said
 
 
 def spectrum_line(of: str, found: Spectrum, d: int, limit: int | None) -> str:
