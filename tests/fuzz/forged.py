@@ -47,7 +47,7 @@ from dpcov.release_file import _checksum, parse, text_of
 from dpcov.uses.description import spectrum
 
 SEED = 20_240_607
-SECONDS = 2.0  # of processor time, for reading one file and for all its uses
+SECONDS = 2.0  # of processor time, for reading one file, and for each of its uses
 MEMORY = 2**30  # bytes, beyond what the libraries and the starting files take
 
 Tree = Any
@@ -393,6 +393,7 @@ def verdict(text: str) -> tuple[str, str]:
             except ReleaseError:
                 return "refused", ""
             for use, call in USES.items():
+                signal.setitimer(signal.ITIMER_PROF, SECONDS)
                 with suppress_declared(use):
                     call(release)
             return "loaded", ""
@@ -458,7 +459,9 @@ def main() -> int:
         f"{asked.files} files from {len(starts())} valid ones: {tally.count['refused']} refused, {tally.count['loaded']} loaded"
     )
     print(f"undeclared errors: {len(tally.undeclared)}", *tally.undeclared, sep="\n  ")
-    print(f"slowest: {seconds:.2f} s (file {number}); largest: {(tally.largest - limit) / 2**20:.0f} MB beyond the start")
+    print(
+        f"slowest, with all {len(USES)} uses: {seconds:.2f} s (file {number}); largest: {(tally.largest - limit) / 2**20:.0f} MB beyond the start"
+    )
     return bool(tally.undeclared)
 
 
