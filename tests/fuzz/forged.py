@@ -459,9 +459,8 @@ def main() -> int:
         f"{asked.files} files from {len(starts())} valid ones: {tally.count['refused']} refused, {tally.count['loaded']} loaded"
     )
     print(f"undeclared errors: {len(tally.undeclared)}", *tally.undeclared, sep="\n  ")
-    print(
-        f"slowest, with all {len(USES)} uses: {seconds:.2f} s (file {number}); largest: {(tally.largest - limit) / 2**20:.0f} MB beyond the start"
-    )
+    print(f"slowest, with all {len(USES)} uses: {seconds:.2f} s (file {number})")
+    print(f"largest: {(tally.largest - limit) / 2**20:.0f} MB beyond the start")
     return bool(tally.undeclared)
 
 
