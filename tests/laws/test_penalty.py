@@ -211,8 +211,8 @@ def test_a_matrix_without_anything_has_a_finite_penalty() -> None:
     assert np.abs(weak.coefficients).max() < 1e-9
 
 
-def test_targets_share_their_decompositions(monkeypatch: pytest.MonkeyPatch) -> None:
-    release = released(mechanism="gaussian", center=True)
+def counted_decompositions(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list to which every eigendecomposition adds its size."""
     calls: list[int] = []
     decompose = np.linalg.eigh
 
@@ -221,6 +221,12 @@ def test_targets_share_their_decompositions(monkeypatch: pytest.MonkeyPatch) -> 
         return decompose(matrix)
 
     monkeypatch.setattr(np.linalg, "eigh", counted)
+    return calls
+
+
+def test_targets_share_their_decompositions(monkeypatch: pytest.MonkeyPatch) -> None:
+    release = released(mechanism="gaussian", center=True)
+    calls = counted_decompositions(monkeypatch)
     for j in range(6):
         release.ridge(j)
     assert len(calls) <= 3  # to denoise, for the noise's slopes, and of the covariance
@@ -230,14 +236,7 @@ def test_an_answer_is_denoised_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """By the mechanism that asks for the scale, the estimate, the noise level and the intervals together; once more in its own
     eigenbasis for the noise level.
     """
-    calls: list[int] = []
-    decompose = np.linalg.eigh
-
-    def counted(matrix: Floats) -> Any:
-        calls.append(len(matrix))
-        return decompose(matrix)
-
-    monkeypatch.setattr(np.linalg, "eigh", counted)
+    calls = counted_decompositions(monkeypatch)
     release = released(mechanism="rescaled", budget=dpcov.ZCDP("0.5"))
     for _ in range(3):
         release.ridge(0)

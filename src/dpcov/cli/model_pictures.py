@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.cli.models import notes
+from dpcov.cli.models import drowned_line
 from dpcov.cli.pictures import COLOURS, DROWNED, bare, png
 from dpcov.cli.text import percent, printable, shortened
 
@@ -60,7 +60,7 @@ def _nothing(found: ToldModel) -> bytes:
     figure.suptitle(repr(found.release)[1:-1], parse_math=False, fontsize=9, wrap=True)
     axis = figure.subplots()
     axis.axis("off")
-    words = notes(found)[0].partition(" --json")[0].replace(": ", ":\n", 1)
+    words = f"Nothing can be seen:\n{drowned_line(found)}."
     axis.text(0.5, 0.5, words, ha="center", va="center", wrap=True, fontsize=10, parse_math=False)
     return png(figure)
 

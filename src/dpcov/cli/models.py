@@ -232,10 +232,7 @@ def notes(found: ToldModel) -> list[str]:
     """Say what the numbers are worth, and what they are not."""
     release, model = found.release, found.model
     if found.nothing:
-        return [
-            f"Nothing can be seen: the noise of the release is too large to tell how {printable(model.target)} depends on "
-            "these features. --json has the coefficients all the same."
-        ]
+        return [f"Nothing can be seen: {drowned_line(found)}. --json has the coefficients all the same."]
     said = []
     if not found.readable:
         together = ": only together they tell" * (len(found.effects) > 1)
@@ -260,6 +257,12 @@ def notes(found: ToldModel) -> list[str]:
         lost = "knows no mean: predictions are right up to a constant" if is_centred(release) else "is not centred"
         said.append(f"No intercept: the release {lost}. --center at the release gives one.")
     return said
+
+
+def drowned_line(found: ToldModel) -> str:
+    """Say why nothing can be seen of a model."""
+    target = printable(found.model.target)
+    return f"the noise of the release is too large to tell how {target} depends on these features"
 
 
 def _knows_target(found: ToldModel) -> bool:

@@ -83,12 +83,11 @@ def predict(
 
 def _warn(release: Release, model: RidgeModel) -> None:
     """Say so where the model is all but the mean."""
-    from dpcov.cli.models import LEVEL, notes, told
+    from dpcov.cli.models import LEVEL, drowned_line, told
 
     found = told(release, model, LEVEL)
     if found.nothing:
-        said = notes(found)[0].partition(" --json")[0]
-        click.echo(f"dpcov: {said[0].lower()}{said[1:]} The predictions are all but a constant.", err=True)
+        click.echo(f"dpcov: nothing can be seen: {drowned_line(found)}. The predictions are all but a constant.", err=True)
 
 
 def _scored(release: Release, model: RidgeModel, found: Floats, data: str) -> Score:
