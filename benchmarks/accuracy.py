@@ -16,8 +16,8 @@ from threadpoolctl import threadpool_limits
 import dpcov
 from benchmarks.common import Mean, plain, write
 from benchmarks.datasets import Rows, available
-from dpcov.privacy.budget import Budget
-from dpcov.release import Release
+from dpcov.kernel.budget import Budget
+from dpcov.release.record import Release
 
 NAMES = ("wine", "airfoil01", "cancer01", "digits", "adult", "mnist")
 SMALL: list[Budget] = [dpcov.PureDP(1), dpcov.ZCDP("0.1")]

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 import dpcov
 from benchmarks.common import RESULTS, Mean, error, write
 from benchmarks.datasets import Rows, available, dong
-from dpcov.privacy.budget import Budget
+from dpcov.kernel.budget import Budget
 
 PURE: list[Budget] = [dpcov.PureDP(epsilon) for epsilon in ("0.1", "0.5", "1", "4")]
 CONCENTRATED: list[Budget] = [dpcov.ZCDP(rho) for rho in ("0.05", "0.1", "0.5")]

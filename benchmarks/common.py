@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import dpcov
 from benchmarks.datasets import Rows
-from dpcov.privacy.budget import Budget
+from dpcov.kernel.budget import Budget
 
 RESULTS = Path(__file__).parent / "results"
 

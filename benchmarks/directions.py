@@ -26,9 +26,9 @@ import dpcov
 from benchmarks.common import RESULTS, error, write
 from benchmarks.datasets import Rows, available
 from benchmarks.speed import ROWS, cpu_seconds
-from dpcov.privacy import sphere
-from dpcov.privacy.bits import Bits
-from dpcov.privacy.budget import Budget
+from dpcov.kernel.bits import Bits
+from dpcov.kernel.budget import Budget
+from dpcov.kernel.noise import sphere
 
 LIMITS = {108: 6.0, 200: 6.0, 400: 8.0, 784: 14.0}
 RUNS = {"wine": 50, "airfoil01": 50, "adult": 8}

@@ -30,7 +30,7 @@ from benchmarks.common import Mean, run, write
 from benchmarks.principal_data import SETS, Floats, at_hand, second_moment, subset
 from benchmarks.principal_runs import BEST, EPSILON, LINES, SWEEPS, captured, cells, compare, read, records_of, subspace
 from benchmarks.speed import cpu_seconds
-from dpcov.privacy.budget import Budget
+from dpcov.kernel.budget import Budget
 
 SIZES = {
     "insurance": (1000, 2000, 4000, 7000, 9822),

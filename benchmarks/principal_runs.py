@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 import dpcov
 from benchmarks.common import RESULTS, Mean
 from benchmarks.principal_data import Floats, Table, second_moment
-from dpcov.privacy.budget import Budget
+from dpcov.kernel.budget import Budget
 
 EPSILON = dpcov.PureDP("0.1")
 SWEEPS = 200

@@ -29,7 +29,7 @@ from benchmarks.common import Mean, run, write
 from benchmarks.datasets import available
 from benchmarks.ridge_runs import Floats, Truth, cell, errors, mean_over, model_error, others, show
 from benchmarks.speed import cpu_seconds
-from dpcov.privacy.budget import Budget
+from dpcov.kernel.budget import Budget
 
 NUMERIC = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")
 ADULT = (  # name, whether centred, budgets, first seed and how many, where they are not 0 and --runs

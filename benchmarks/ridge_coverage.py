@@ -19,9 +19,9 @@ from benchmarks.coinpress_runs import table
 from benchmarks.common import write
 from benchmarks.ridge_runs import Floats, Truth, others
 from dpcov.estimate import denoised
+from dpcov.kernel.budget import Budget
 from dpcov.linalg import from_spectrum
-from dpcov.privacy.budget import Budget
-from dpcov.release import Release
+from dpcov.release.record import Release
 
 ROWS, D = 2000, 6
 COMMON, OFFSET = 1.0, 0.5  # a part that all columns share, and their mean, where their own part has deviation 1

@@ -18,7 +18,7 @@ from benchmarks.common import Mean, write
 from benchmarks.datasets import available
 from benchmarks.principal_runs import panels, read
 from benchmarks.ridge_runs import Floats, Truth, errors, others
-from dpcov.privacy.budget import Budget
+from dpcov.kernel.budget import Budget
 
 DATA = ("wine", "airfoil", "wine01", "airfoil01")
 EPSILONS = ("0.1", "0.5", "1", "2", "4")

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 import dpcov
 from benchmarks.common import Mean
-from dpcov.privacy.budget import Budget
-from dpcov.release import Release
+from dpcov.kernel.budget import Budget
+from dpcov.release.record import Release
 from dpcov.uses.ridge import RidgeModel, solved
 
 Floats = NDArray[np.float64]

@@ -19,10 +19,10 @@ from threadpoolctl import threadpool_limits
 import dpcov
 from benchmarks.common import plain
 from benchmarks.datasets import DATASETS, Rows, to_unit_ball, to_unit_interval
+from dpcov.kernel.budget import Budget
+from dpcov.kernel.noise.laws import Spread
 from dpcov.linalg import project_simplex
-from dpcov.privacy.budget import Budget
-from dpcov.privacy.noise import Spread
-from dpcov.shrinkage import _denoised, edge, shrink_spectrum
+from dpcov.spectra import _denoised, edge, shrink_spectrum
 
 Floats = NDArray[np.float64]
 Rule = Callable[[Floats, Spread, float], Floats]

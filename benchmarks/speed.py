@@ -16,9 +16,9 @@ from threadpoolctl import threadpool_limits
 
 import dpcov
 from benchmarks.common import write
-from dpcov.privacy.bits import SystemBits
-from dpcov.privacy.budget import Budget
-from dpcov.privacy.discrete import discrete_gaussian, discrete_laplace
+from dpcov.kernel.bits import SystemBits
+from dpcov.kernel.budget import Budget
+from dpcov.kernel.noise.discrete import discrete_gaussian, discrete_laplace
 
 ROWS = 20_000
 AUTO = {50: 2.5, 108: 2.2, 200: 2.2, 400: 2.2, 784: 2.2}

@@ -150,14 +150,14 @@ def test_links_lead_somewhere(page: Path) -> None:
     [
         "dpcov",
         "dpcov.api",
-        "dpcov.comparison.run",
+        "dpcov.evaluate.compare",
         "dpcov.estimators.covariance",
         "dpcov.estimators.mean",
         "dpcov.estimators.pca",
-        "dpcov.metrics",
-        "dpcov.plan",
+        "dpcov.evaluate.metrics",
+        "dpcov.evaluate.plan",
         "dpcov.schema",
-        "dpcov.testing",
+        "dpcov.verify.testing",
     ],
 )
 def test_docstring_examples(module: str) -> None:

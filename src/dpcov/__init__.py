@@ -15,13 +15,13 @@ from dpcov._version import __version__
 if TYPE_CHECKING:
     from dpcov.api import covariance, mean, pca
     from dpcov.api_ridge import ridge
-    from dpcov.comparison import Comparison, compare
     from dpcov.errors import BudgetError, DpcovError, EngineError, ParameterError, ReleaseError, SchemaError
     from dpcov.estimators import PrivateCovariance, PrivateMean, PrivatePCA, PrivateRidge
+    from dpcov.evaluate import Comparison, compare
+    from dpcov.kernel.budget import ZCDP, ApproxDP, PureDP, compose
     from dpcov.mechanisms import MECHANISMS
-    from dpcov.privacy.budget import ZCDP, ApproxDP, PureDP, compose
-    from dpcov.release import Release
-    from dpcov.release_file import load
+    from dpcov.release.file import load
+    from dpcov.release.record import Release
     from dpcov.schema import Categorical, Ignored, Numeric, Schema
     from dpcov.uses.coefficient_intervals import CoefficientIntervals
     from dpcov.uses.convergence import convergence
@@ -34,9 +34,9 @@ _HOME = {
     "mean": "api",
     "pca": "api",
     "ridge": "api_ridge",
-    "compare": "comparison",
-    "Comparison": "comparison",
-    "load": "release_file",
+    "compare": "evaluate",
+    "Comparison": "evaluate",
+    "load": "release.file",
     "MECHANISMS": "mechanisms",
     "PrivateCovariance": "estimators",
     "PrivateMean": "estimators",
@@ -48,15 +48,15 @@ _HOME = {
     "Intervals": "uses.intervals",
     "CoefficientIntervals": "uses.coefficient_intervals",
     "convergence": "uses.convergence",
-    "Release": "release",
+    "Release": "release.record",
     "Schema": "schema",
     "Numeric": "schema",
     "Categorical": "schema",
     "Ignored": "schema",
-    "PureDP": "privacy.budget",
-    "ZCDP": "privacy.budget",
-    "ApproxDP": "privacy.budget",
-    "compose": "privacy.budget",
+    "PureDP": "kernel.budget",
+    "ZCDP": "kernel.budget",
+    "ApproxDP": "kernel.budget",
+    "compose": "kernel.budget",
     "DpcovError": "errors",
     "ParameterError": "errors",
     "BudgetError": "errors",
@@ -103,14 +103,21 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
 ]
 
 
-_MODULES = ("audit", "bounds", "metrics", "plan", "replay", "testing")
+_MODULES = {
+    "audit": "verify.audit",
+    "bounds": "bounds",
+    "metrics": "evaluate.metrics",
+    "plan": "evaluate.plan",
+    "replay": "verify.replay",
+    "testing": "verify.testing",
+}
 """Public modules, imported when they are first used."""
 
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used, so that ``import dpcov`` stays quick."""
     if name in _MODULES:
-        return importlib.import_module(f"dpcov.{name}")
+        return importlib.import_module(f"dpcov.{_MODULES[name]}")
     if name not in _HOME:
         raise AttributeError(f"module 'dpcov' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"dpcov.{_HOME[name]}"), name)

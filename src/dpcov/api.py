@@ -6,11 +6,15 @@ import numbers
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dpcov.curator import Curator
 from dpcov.errors import ParameterError
+from dpcov.kernel.bits import Bits, SeededBits, SystemBits
+from dpcov.kernel.budget import Budget
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.questions.moments import REPLACE
 from dpcov.mechanisms import checked_mechanism
-from dpcov.mechanisms.means.common import Origin
-from dpcov.prepare import (
+from dpcov.mechanisms.shared.means import Origin
+from dpcov.release.record import Release
+from dpcov.request import (
     about_midpoints,
     check_budget,
     checked_grid,
@@ -19,12 +23,8 @@ from dpcov.prepare import (
     public_encoding,
     released,
 )
-from dpcov.privacy.bits import Bits, SeededBits, SystemBits
-from dpcov.privacy.budget import Budget
-from dpcov.release import Release
 from dpcov.schema import Schema
 from dpcov.sources.opening import open_source
-from dpcov.statistics.moments import REPLACE
 
 
 def covariance(

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from dpcov.curator import Curator
 from dpcov.errors import ParameterError
+from dpcov.kernel.bits import Bits, SeededBits, SystemBits
+from dpcov.kernel.budget import Budget
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.questions.moments import REPLACE
 from dpcov.mechanisms import checked_mechanism
-from dpcov.prepare import check_budget, checked_grid, released
-from dpcov.privacy.bits import Bits, SeededBits, SystemBits
-from dpcov.privacy.budget import Budget
-from dpcov.release import Release
+from dpcov.release.record import Release
+from dpcov.request import check_budget, checked_grid, released
 from dpcov.schema import Categorical, Schema
 from dpcov.sources.opening import open_source
-from dpcov.statistics.moments import REPLACE
 from dpcov.uses.selection import column_of_feature, target_place
 
 

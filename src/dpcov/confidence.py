@@ -24,7 +24,7 @@ from dpcov.estimate_framed import (
     noise_deviation,
     rounded_square,
 )
-from dpcov.statistics.frames import of_frame
+from dpcov.kernel.rows.frames import of_frame
 
 Floats = NDArray[np.float64]
 

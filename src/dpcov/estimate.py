@@ -17,12 +17,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.answer import Answer
-from dpcov.centring import SCALE_SQUARED, with_public_corner
 from dpcov.errors import ReleaseError
+from dpcov.kernel.answer import Answer
+from dpcov.kernel.noise.laws import NoiseLaw, Spread
+from dpcov.kernel.rows.centring import SCALE_SQUARED, with_public_corner
 from dpcov.linalg import assembled, from_spectrum, monotone, project_simplex, unpack
-from dpcov.privacy.noise import NoiseLaw, Spread
-from dpcov.shrinkage import POSTPROCESS, cautious_spectrum
+from dpcov.spectra import POSTPROCESS, cautious_spectrum
 
 Floats = NDArray[np.float64]
 

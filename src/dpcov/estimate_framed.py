@@ -11,12 +11,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.answer import Answer
 from dpcov.errors import ReleaseError
 from dpcov.estimate import Released, noisy_moment
-from dpcov.frame import Frame
+from dpcov.kernel.answer import Answer
+from dpcov.kernel.noise.laws import NoiseLaw
+from dpcov.kernel.rows.frame import Frame
 from dpcov.linalg import from_spectrum, into_ball
-from dpcov.privacy.noise import NoiseLaw
 
 Floats = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.frame import Frame
+from dpcov.kernel.rows.frame import Frame
 from dpcov.strict_json import Fields, each, refuse
 
 LARGEST = 1e150  # as in statistics/frames.py, which it may not import

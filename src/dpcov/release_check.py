@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpcov.answer import Answer, Spend
+from dpcov.kernel.answer import Answer, Spend
+from dpcov.kernel.budget import ApproxDP, pays_for
+from dpcov.kernel.questions.calibrated import LAWS, calibrated, check_tail
+from dpcov.kernel.questions.columns import Block
+from dpcov.kernel.questions.measure import Measure
+from dpcov.kernel.questions.moments import MAX_ROWS, REPLACE, Count, SecondMoment, corner_count
+from dpcov.kernel.questions.spectral import Values
+from dpcov.kernel.rows.annulus import radii_of
+from dpcov.kernel.rows.grid import MAX_FEATURES, Grid
 from dpcov.options import NUMBERS, OPTIONS
-from dpcov.privacy.budget import ApproxDP, pays_for
-from dpcov.release import Release
+from dpcov.release.record import Release
 from dpcov.release_clipped import CLIPPED, Choice, asked_radius, clipped_moment, expected_clipped
 from dpcov.release_drawn import DRAWN, Drawn, Expected, check_mod_sulq, expected_components, expected_directions
 from dpcov.release_framed import FRAMED, check_proved, expected_framed
 from dpcov.release_solved import expected_solution
 from dpcov.schema import is_broken
-from dpcov.statistics.annulus import radii_of
-from dpcov.statistics.calibrated import LAWS, calibrated, check_tail
-from dpcov.statistics.columns import Block
-from dpcov.statistics.grid import MAX_FEATURES, Grid
-from dpcov.statistics.measure import Measure
-from dpcov.statistics.moments import MAX_ROWS, REPLACE, Count, SecondMoment, corner_count
-from dpcov.statistics.spectral import Values
 from dpcov.strict_json import refuse
 
 ALIASES = (("projection", "gaussian"),)

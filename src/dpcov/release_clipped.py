@@ -6,21 +6,21 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dpcov.answer import Answer, Spend
 from dpcov.errors import ParameterError
 from dpcov.estimate import SINGLE_REACH
-from dpcov.privacy.budget import ZCDP, PureDP
-from dpcov.privacy.calibrate import exponential_rate, sparse_vector_epsilon
-from dpcov.privacy.choice import Exponential, SparseVector
-from dpcov.release import Release
-from dpcov.statistics.annulus import Annulus
-from dpcov.statistics.choices import LARGEST, Bias, Quantile, Radius
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.measure import Measure
-from dpcov.statistics.moments import REPLACE, Count, SecondMoment
-from dpcov.statistics.norms import Trace
-from dpcov.statistics.overlap import AnyOverlap
-from dpcov.statistics.spectral import AlongBasis, Diagonal, Spectrum
+from dpcov.kernel.answer import Answer, Spend
+from dpcov.kernel.budget import ZCDP, PureDP
+from dpcov.kernel.calibrate import exponential_rate, sparse_vector_epsilon
+from dpcov.kernel.noise.choice import Exponential, SparseVector
+from dpcov.kernel.questions.choices import LARGEST, Bias, Quantile, Radius
+from dpcov.kernel.questions.measure import Measure
+from dpcov.kernel.questions.moments import REPLACE, Count, SecondMoment
+from dpcov.kernel.questions.norms import Trace
+from dpcov.kernel.questions.overlap import AnyOverlap
+from dpcov.kernel.questions.spectral import AlongBasis, Diagonal, Spectrum
+from dpcov.kernel.rows.annulus import Annulus
+from dpcov.kernel.rows.grid import Grid
+from dpcov.release.record import Release
 from dpcov.strict_json import refuse
 
 POSTPROCESSES = {

@@ -10,18 +10,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcov.answer import DIRECTION_BITS, Answer, Spend
 from dpcov.bounds import mod_sulq_beta
-from dpcov.privacy.budget import ZCDP, ApproxDP, PureDP
-from dpcov.privacy.calibrate import SPAN
-from dpcov.privacy.drawn import MOST_SWEEPS, Bingham, MatrixBingham, Uniform
-from dpcov.privacy.noise import TOLERANCE, DiscreteGaussian, NoiseLaw
-from dpcov.release import Release
+from dpcov.kernel.answer import DIRECTION_BITS, Answer, Spend
+from dpcov.kernel.budget import ZCDP, ApproxDP, PureDP
+from dpcov.kernel.calibrate import SPAN
+from dpcov.kernel.noise.drawn import MOST_SWEEPS, Bingham, MatrixBingham, Uniform
+from dpcov.kernel.noise.laws import TOLERANCE, DiscreteGaussian, NoiseLaw
+from dpcov.kernel.questions.columns import Block, Squares, block_of
+from dpcov.kernel.questions.measure import Measure
+from dpcov.kernel.questions.moments import REPLACE, Count, SecondMoment
+from dpcov.kernel.questions.spectral import AlongBasis, Explained, Quotients, Spectrum, Values
+from dpcov.release.record import Release
 from dpcov.release_clipped import CHOSEN, Choice, asked_radius, clipped_moment, of_radii
-from dpcov.statistics.columns import Block, Squares, block_of
-from dpcov.statistics.measure import Measure
-from dpcov.statistics.moments import REPLACE, Count, SecondMoment
-from dpcov.statistics.spectral import AlongBasis, Explained, Quotients, Spectrum, Values
 from dpcov.strict_json import refuse
 
 REACH = (math.sqrt(6) * (1 - 1e-9), 8.0)

@@ -6,18 +6,18 @@ import math
 import re
 from typing import ClassVar
 
-from dpcov.answer import Answer, Spend
 from dpcov.errors import ParameterError
-from dpcov.privacy.budget import PureDP
-from dpcov.release import Release
+from dpcov.kernel.answer import Answer, Spend
+from dpcov.kernel.budget import PureDP
+from dpcov.kernel.questions.bins import MOST_BINS, Bins, Rank
+from dpcov.kernel.questions.choices import LARGEST, Quantile
+from dpcov.kernel.questions.measure import Measure
+from dpcov.kernel.questions.moments import REPLACE, Count, SecondMoment, Sum
+from dpcov.kernel.questions.norms import Trace
+from dpcov.kernel.rows.frames import Box, Ellipsoid, of_frame
+from dpcov.release.record import Release
 from dpcov.release_clipped import CHOSEN, Choice
 from dpcov.release_proved import check_proved_covariance, check_proved_mean
-from dpcov.statistics.bins import MOST_BINS, Bins, Rank
-from dpcov.statistics.choices import LARGEST, Quantile
-from dpcov.statistics.frames import Box, Ellipsoid, of_frame
-from dpcov.statistics.measure import Measure
-from dpcov.statistics.moments import REPLACE, Count, SecondMoment, Sum
-from dpcov.statistics.norms import Trace
 from dpcov.strict_json import refuse
 
 FRAMED: dict[str, dict[str, str]] = {

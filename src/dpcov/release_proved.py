@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from dpcov.bounds import COVARIANCE_EVENTS, MEAN_EVENTS, covariance_bounds, gaussian_norm, mean_radius, round_beta
 from dpcov.estimate import noisy_moment
 from dpcov.estimate_framed import frame_of, noise_deviation, rounded_square
-from dpcov.frame import Frame
-from dpcov.release import Release
-from dpcov.statistics.frames import of_frame
+from dpcov.kernel.rows.frame import Frame
+from dpcov.kernel.rows.frames import of_frame
+from dpcov.release.record import Release
 from dpcov.strict_json import refuse
 
 Floats = NDArray[np.float64]

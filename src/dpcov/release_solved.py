@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dpcov.errors import ParameterError
-from dpcov.release import Release
+from dpcov.kernel.questions.measure import Measure
+from dpcov.kernel.questions.moments import REPLACE, SecondMoment
+from dpcov.kernel.questions.solution import Solution, unit_alpha
+from dpcov.release.record import Release
 from dpcov.schema import Numeric
-from dpcov.statistics.measure import Measure
-from dpcov.statistics.moments import REPLACE, SecondMoment
-from dpcov.statistics.solution import Solution, unit_alpha
 from dpcov.strict_json import refuse
 
 SOLVED = ("output-perturbation",)

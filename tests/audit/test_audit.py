@@ -11,16 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcov import ZCDP, audit, covariance
-from dpcov.audit import audit_covariance, epsilon_lower_bound
-from dpcov.curator import Curator
-from dpcov.mechanisms.gaussian import gaussian
-from dpcov.privacy.budget import Budget
-from dpcov.privacy.calibrate import gaussian_variance
-from dpcov.release import Release
-from dpcov.replay import PrivacyViolationError, replay
+from dpcov.kernel.budget import Budget
+from dpcov.kernel.calibrate import gaussian_variance
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.questions import calibrated
+from dpcov.kernel.rows.grid import Grid
+from dpcov.mechanisms.covariance.gaussian import gaussian
+from dpcov.release.record import Release
 from dpcov.sources.array import ArraySource
-from dpcov.statistics import calibrated
-from dpcov.statistics.grid import Grid
+from dpcov.verify.audit import audit_covariance, epsilon_lower_bound
+from dpcov.verify.replay import PrivacyViolationError, replay
 
 OTHERS = np.array([[0.5, 0.5], [0.3, -0.1]])
 E1, E2, ZERO = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]), np.zeros((1, 2))

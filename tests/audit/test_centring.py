@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 import dpcov
 from dpcov import PureDP
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget
+from dpcov.kernel.rows import grid as grid_module
+from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget
-from dpcov.replay import Step, replay
 from dpcov.sources.array import ArraySource
-from dpcov.statistics import grid as grid_module
-from dpcov.statistics.grid import Grid
+from dpcov.verify.replay import Step, replay
 
 Rows = NDArray[np.float64]
 OTHERS = np.array([[0.5, 0.5], [0.3, -0.1]])
@@ -108,9 +108,9 @@ def scores(rows: Rows, neighbors: str, trials: int) -> NDArray[np.float64]:
 
 def test_black_box_stays_under_the_promise_and_catches_a_quarter_of_the_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     """One row removed, ρ = ½. Size 1e-6; power: noise four times too small proves more than the promise."""
-    from dpcov.audit import epsilon_lower_bound
-    from dpcov.privacy.calibrate import gaussian_variance
-    from dpcov.statistics import calibrated
+    from dpcov.kernel.calibrate import gaussian_variance
+    from dpcov.kernel.questions import calibrated
+    from dpcov.verify.audit import epsilon_lower_bound
 
     first, second = neighbour("e1 by 0", "add-remove")
     promised = ZCDP("0.5").epsilon(0.1)

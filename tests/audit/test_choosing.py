@@ -16,19 +16,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dpcov import curator as curator_module
-from dpcov.audit import epsilon_lower_bound
-from dpcov.curator import Curator
-from dpcov.privacy.bits import SeededBits
-from dpcov.privacy.budget import ZCDP, Budget, PureDP
-from dpcov.privacy.calibrate import exponential_rate
-from dpcov.privacy.choice import Exponential, SparseVector
-from dpcov.release import Release
-from dpcov.replay import PrivacyViolationError, Step, replay
+from dpcov.kernel import curator as curator_module
+from dpcov.kernel.bits import SeededBits
+from dpcov.kernel.budget import ZCDP, Budget, PureDP
+from dpcov.kernel.calibrate import exponential_rate
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.noise.choice import Exponential, SparseVector
+from dpcov.kernel.questions.choices import Bias, Quantile, Radius
+from dpcov.kernel.questions.norms import Norms
+from dpcov.kernel.rows.grid import Grid
+from dpcov.release.record import Release
 from dpcov.sources.array import ArraySource
-from dpcov.statistics.choices import Bias, Quantile, Radius
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.norms import Norms
+from dpcov.verify.audit import epsilon_lower_bound
+from dpcov.verify.replay import PrivacyViolationError, Step, replay
 from tests.distribution.test_choice import choice_law, search_law
 
 Rows = NDArray[np.float64]

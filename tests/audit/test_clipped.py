@@ -17,17 +17,17 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from dpcov import covariance
-from dpcov.audit import Finding, audit_covariance
-from dpcov.curator import Curator
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, compose, pays_for
+from dpcov.kernel.calibrate import gaussian_variance
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.questions import calibrated
+from dpcov.kernel.questions.choices import Quantile
+from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, compose, pays_for
-from dpcov.privacy.calibrate import gaussian_variance
-from dpcov.release import Release
-from dpcov.replay import PrivacyViolationError, Step, replay
+from dpcov.release.record import Release
 from dpcov.sources.array import ArraySource
-from dpcov.statistics import calibrated
-from dpcov.statistics.choices import Quantile
-from dpcov.statistics.grid import Grid
+from dpcov.verify.audit import Finding, audit_covariance
+from dpcov.verify.replay import PrivacyViolationError, Step, replay
 
 Rows = NDArray[np.float64]
 NEIGHBORS = ["replace", "add-remove"]
@@ -146,8 +146,8 @@ class TestReplay:
 
 class TestControls:
     def test_a_doubled_rate_is_found(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from dpcov import curator
-        from dpcov.privacy.calibrate import exponential_rate
+        from dpcov.kernel import curator
+        from dpcov.kernel.calibrate import exponential_rate
 
         monkeypatch.setattr(curator, "exponential_rate", lambda budget: 2 * exponential_rate(budget))
         shares = [
@@ -156,8 +156,8 @@ class TestControls:
         assert max(shares) > 1.01
 
     def test_halved_query_noise_is_found(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from dpcov import curator
-        from dpcov.privacy.calibrate import sparse_vector_epsilon
+        from dpcov.kernel import curator
+        from dpcov.kernel.calibrate import sparse_vector_epsilon
 
         monkeypatch.setattr(curator, "sparse_vector_epsilon", lambda budget: 2 * sparse_vector_epsilon(budget))
         found = steps("adaptive", PureDP(2), *tables(2, "e1 by 0", "replace"), "replace")

@@ -17,18 +17,18 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 import dpcov
-from dpcov import peeling
-from dpcov.audit import epsilon_lower_bound
-from dpcov.curator import Curator
+from dpcov.kernel import peel as peeling
+from dpcov.kernel.bits import SeededBits
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.calibrate import bingham_concentration
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.questions.spectral import Values
+from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
-from dpcov.privacy.bits import SeededBits
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from dpcov.privacy.calibrate import bingham_concentration
-from dpcov.release import Release
-from dpcov.replay import PrivacyViolationError, Step, replay
+from dpcov.release.record import Release
 from dpcov.sources.array import ArraySource
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.spectral import Values
+from dpcov.verify.audit import epsilon_lower_bound
+from dpcov.verify.replay import PrivacyViolationError, Step, replay
 from tests.distribution.test_sphere import accepted
 
 Floats = NDArray[np.float64]

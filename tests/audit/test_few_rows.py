@@ -14,11 +14,11 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from dpcov.errors import ParameterError
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, pays_for
+from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, pays_for
-from dpcov.replay import replay
 from dpcov.sources.array import ArraySource
-from dpcov.statistics.grid import Grid
+from dpcov.verify.replay import replay
 
 PURE, RHO, APPROX = PureDP(8), ZCDP(8), ApproxDP(8, "1e-6")
 SIZES = (1, 2, 3, 4, 6, 9, 14, 21, 32, 45)

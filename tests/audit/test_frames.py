@@ -14,21 +14,21 @@ import pytest
 from numpy.typing import NDArray
 
 import dpcov
-from dpcov import curator as curator_module
-from dpcov.audit import epsilon_lower_bound, promised_epsilon
-from dpcov.curator import Curator
 from dpcov.errors import ParameterError
+from dpcov.kernel import curator as curator_module
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, pays_for
+from dpcov.kernel.calibrate import exponential_rate, gaussian_variance, laplace_scale
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.questions import calibrated
+from dpcov.kernel.questions.moments import Sum
+from dpcov.kernel.rows.frames import Ellipsoid
+from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import whitener_of
 from dpcov.mechanisms import MECHANISMS
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, pays_for
-from dpcov.privacy.calibrate import exponential_rate, gaussian_variance, laplace_scale
-from dpcov.release import Release
-from dpcov.replay import PrivacyViolationError, Step, replay
+from dpcov.release.record import Release
 from dpcov.sources.array import ArraySource
-from dpcov.statistics import calibrated
-from dpcov.statistics.frames import Ellipsoid
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import Sum
+from dpcov.verify.audit import epsilon_lower_bound, promised_epsilon
+from dpcov.verify.replay import PrivacyViolationError, Step, replay
 
 Rows = NDArray[np.float64]
 NEIGHBORS = ["replace", "add-remove"]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dpcov import PureDP
-from dpcov.audit import audit_covariance
-from dpcov.privacy.budget import ZCDP, Budget
+from dpcov.kernel.budget import ZCDP, Budget
+from dpcov.verify.audit import audit_covariance
 
 BASE = np.array([[0.5, 0.5], [0.3, -0.1]])
 PAIRS = {"e1 by e2": (np.eye(2)[:1], np.eye(2)[1:]), "e1 by 0": (np.eye(2)[:1], np.zeros((1, 2)))}

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from dpcov import ZCDP, PureDP, covariance
-from dpcov.curator import Curator
-from dpcov.privacy.bits import SeededBits, SystemBits
-from dpcov.privacy.budget import Budget
-from dpcov.privacy.discrete import discrete_gaussian
-from dpcov.privacy.noise import DiscreteGaussian
+from dpcov.kernel.bits import SeededBits, SystemBits
+from dpcov.kernel.budget import Budget
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.noise.discrete import discrete_gaussian
+from dpcov.kernel.noise.laws import DiscreteGaussian
+from dpcov.kernel.questions.moments import SecondMoment
+from dpcov.kernel.rows.grid import Grid
 from dpcov.sources.array import ArraySource
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import SecondMoment
 
 DATA = np.random.default_rng(3).uniform(-0.4, 0.4, size=(500, 4))
 

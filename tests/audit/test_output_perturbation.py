@@ -14,15 +14,15 @@ import numpy as np
 import pytest
 from scipy.stats import beta as beta_law
 
-from dpcov.curator import Curator
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.questions import calibrated
+from dpcov.kernel.questions.solution import Solution
+from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from dpcov.replay import PrivacyViolationError, Step, replay
 from dpcov.sources.array import ArraySource
-from dpcov.statistics import calibrated
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.solution import Solution
-from dpcov.testing import SeededBits
+from dpcov.verify.replay import PrivacyViolationError, Step, replay
+from dpcov.verify.testing import SeededBits
 from tests.laws.rows import Floats, fuzz
 from tests.laws.test_solution import WORST, longest_row, worst
 

@@ -16,13 +16,13 @@ import pytest
 from numpy.typing import NDArray
 
 from dpcov import PureDP
-from dpcov.audit import Finding, audit_covariance
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget
+from dpcov.kernel.questions import calibrated
+from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget
-from dpcov.replay import Step, replay
 from dpcov.sources.array import ArraySource
-from dpcov.statistics import calibrated
-from dpcov.statistics.grid import Grid
+from dpcov.verify.audit import Finding, audit_covariance
+from dpcov.verify.replay import Step, replay
 
 Rows = NDArray[np.float64]
 OTHERS = np.array([[0.5, 0.5], [0.3, -0.1]])

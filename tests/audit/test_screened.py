@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 from scipy.stats import beta as beta_law
 from threadpoolctl import threadpool_limits
 
-from dpcov.curator import Curator
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, pays_for
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.noise.matrix import calibrate_wishart
+from dpcov.kernel.questions.columns import Block, block_of
+from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, pays_for
-from dpcov.privacy.matrix import calibrate_wishart
-from dpcov.replay import PrivacyViolationError, Step, replay
 from dpcov.sources.array import ArraySource
-from dpcov.statistics.columns import Block, block_of
-from dpcov.statistics.grid import Grid
-from dpcov.testing import SeededBits
+from dpcov.verify.replay import PrivacyViolationError, Step, replay
+from dpcov.verify.testing import SeededBits
 from tests.audit.test_clipped import pairs
 
 Rows = NDArray[np.float64]
@@ -101,7 +101,7 @@ def proved_epsilon(monkeypatch: pytest.MonkeyPatch, noise: Fraction) -> float:
     def tampered(d: int, sensitivity: int, epsilon: Any, at_least: Any) -> Any:
         return calibrate_wishart(d, sensitivity, epsilon / noise, at_least)
 
-    monkeypatch.setattr("dpcov.statistics.calibrated.calibrate_wishart", tampered)
+    monkeypatch.setattr("dpcov.kernel.questions.calibrated.calibrate_wishart", tampered)
     found = []
     for extra in (1, 0):
         rows = np.vstack([np.tile(np.eye(3)[0], (30 + extra, 1)), np.tile(np.eye(3)[1], (31 - extra, 1))])

@@ -14,21 +14,21 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpcov import drawing
-from dpcov.audit import epsilon_lower_bound
-from dpcov.curator import Curator
+from dpcov.kernel import drawing
+from dpcov.kernel.bits import SeededBits
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.calibrate import bingham_concentration
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.noise.drawn import MatrixBingham, Uniform
+from dpcov.kernel.noise.sphere import decomposed, float_below
+from dpcov.kernel.questions.spectral import Explained
+from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
-from dpcov.mechanisms.subspaces.common import EXPLAINED
-from dpcov.privacy.bits import SeededBits
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from dpcov.privacy.calibrate import bingham_concentration
-from dpcov.privacy.drawn import MatrixBingham, Uniform
-from dpcov.privacy.sphere import decomposed, float_below
-from dpcov.release import Release
-from dpcov.replay import PrivacyViolationError, Step, replay
+from dpcov.mechanisms.shared.components import EXPLAINED
+from dpcov.release.record import Release
 from dpcov.sources.array import ArraySource
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.spectral import Explained
+from dpcov.verify.audit import epsilon_lower_bound
+from dpcov.verify.replay import PrivacyViolationError, Step, replay
 from tests.audit.test_directions import one_thread, pairs  # noqa: F401 - a fixture for all tests here
 from tests.distribution.test_subspace import redrawn
 

@@ -16,7 +16,7 @@ import pytest
 from dp_accounting.rdp import rdp_privacy_accountant
 
 from dpcov.errors import ParameterError
-from dpcov.privacy.budget import ROUNDING, ZCDP, ApproxDP, Budget, PureDP, _log, compose, decimal_text, read_exact
+from dpcov.kernel.budget import ROUNDING, ZCDP, ApproxDP, Budget, PureDP, _log, compose, decimal_text, read_exact
 
 RHOS = [1e-6, 1e-4, 1e-2, 0.1, 1.0, 10.0, 100.0]
 DELTAS = [1e-12, 1e-9, 1e-6, 1e-3, 0.1, 0.5]

@@ -14,8 +14,8 @@ import opendp.prelude as dp
 import pytest
 from dp_accounting.pld.privacy_loss_mechanism import GaussianPrivacyLoss
 
-from dpcov.privacy.budget import ZCDP, ApproxDP, PureDP
-from dpcov.privacy.calibrate import analytic_gaussian_sigma, gaussian_variance, laplace_scale, log_analytic_delta
+from dpcov.kernel.budget import ZCDP, ApproxDP, PureDP
+from dpcov.kernel.calibrate import analytic_gaussian_sigma, gaussian_variance, laplace_scale, log_analytic_delta
 
 EPSILONS = [1e-4, 1e-3, 1e-2, 0.1, 0.5, 1.0, 3.0, 10.0, 30.0, 100.0]
 DELTAS = [1e-12, 1e-9, 1e-6, 1e-3, 0.05, 0.3]

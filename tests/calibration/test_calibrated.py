@@ -16,24 +16,24 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from dpcov.curator import Curator
 from dpcov.errors import ParameterError
+from dpcov.kernel.bits import SeededBits
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, decimal_text, pays_for
+from dpcov.kernel.calibrate import analytic_gaussian_sigma
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.noise.laws import DiscreteGaussian, DiscreteLaplace
+from dpcov.kernel.noise.matrix import FrobeniusNoise, WishartDifference, calibrate_frobenius, calibrate_wishart
+from dpcov.kernel.questions import calibrated as calibrated_module
+from dpcov.kernel.questions.calibrated import DISCRETE_GAP, calibrated, check_tail
+from dpcov.kernel.questions.measure import Statistic
+from dpcov.kernel.questions.moments import NEIGHBORS, Count, SecondMoment, Sum
+from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import pack, triangle_size, unpack
-from dpcov.mechanisms.additive import question
-from dpcov.mechanisms.auto import auto, predicted_errors
-from dpcov.privacy.bits import SeededBits
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, decimal_text, pays_for
-from dpcov.privacy.calibrate import analytic_gaussian_sigma
-from dpcov.privacy.matrix import FrobeniusNoise, WishartDifference, calibrate_frobenius, calibrate_wishart
-from dpcov.privacy.noise import DiscreteGaussian, DiscreteLaplace
-from dpcov.promise import promise
+from dpcov.mechanisms.covariance.auto import auto, predicted_errors
+from dpcov.mechanisms.shared.additive import question
+from dpcov.release.statement import promise
 from dpcov.sources.array import ArraySource
-from dpcov.statistics import calibrated as calibrated_module
-from dpcov.statistics.calibrated import DISCRETE_GAP, calibrated, check_tail
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.measure import Statistic
-from dpcov.statistics.moments import NEIGHBORS, Count, SecondMoment, Sum
-from dpcov.testing import ScriptedCurator
+from dpcov.verify.testing import ScriptedCurator
 
 Floats = NDArray[np.float64]
 GRID = Grid(1.0)

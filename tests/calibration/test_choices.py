@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from dpcov.errors import ParameterError
-from dpcov.privacy.bits import SeededBits
-from dpcov.privacy.budget import ZCDP, PureDP
-from dpcov.privacy.calibrate import exponential_rate, sparse_vector_epsilon
-from dpcov.privacy.choice import MAX_RATE, Exponential, SparseVector
-from dpcov.privacy.discrete import MAX_SCALE, MIN_SCALE
+from dpcov.kernel.bits import SeededBits
+from dpcov.kernel.budget import ZCDP, PureDP
+from dpcov.kernel.calibrate import exponential_rate, sparse_vector_epsilon
+from dpcov.kernel.noise.choice import MAX_RATE, Exponential, SparseVector
+from dpcov.kernel.noise.discrete import MAX_SCALE, MIN_SCALE
 
 AMOUNTS = ["1e-30", "1e-9", "0.001", "0.3", "1", "2", "1/3", "7.5", "1e6", "1e100"]
 LAST_DIGITS = Fraction(1, 2**50)

@@ -7,10 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcov.mechanisms.shares import STEPS
-from dpcov.mechanisms.spectral import share_of_rest, weights_of
-from dpcov.privacy.budget import ZCDP, PureDP
-from dpcov.privacy.calibrate import bingham_concentration
+from dpcov.kernel.budget import ZCDP, PureDP
+from dpcov.kernel.calibrate import bingham_concentration
+from dpcov.mechanisms.shared.directions import share_of_rest, weights_of
+from dpcov.mechanisms.shared.shares import STEPS
 
 SPAN = {"replace": 2, "add-remove": 1}
 AMOUNTS = ["1e-30", "1e-9", "0.001", "0.3", "1", "2", "1/3", "7.5", "1e6", "1e100"]

@@ -15,21 +15,21 @@ import pytest
 from numpy.typing import NDArray
 
 import dpcov
-from dpcov.curator import Curator
 from dpcov.errors import ParameterError
+from dpcov.kernel.bits import SeededBits
+from dpcov.kernel.budget import ZCDP, PureDP
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.noise.laws import DiscreteGaussian, DiscreteLaplace
+from dpcov.kernel.questions.calibrated import calibrated
+from dpcov.kernel.questions.derived import SPARE_ROWS
+from dpcov.kernel.questions.moments import MAX_ROWS, SecondMoment
+from dpcov.kernel.questions.spectral import NOISE_ROWS, Diagonal, Explained, Quotients, Spectrum, Values
+from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import pack
 from dpcov.mechanisms import MECHANISMS
-from dpcov.privacy.bits import SeededBits
-from dpcov.privacy.budget import ZCDP, PureDP
-from dpcov.privacy.noise import DiscreteGaussian, DiscreteLaplace
-from dpcov.replay import replay
 from dpcov.sources.array import ArraySource
-from dpcov.statistics.calibrated import calibrated
-from dpcov.statistics.derived import SPARE_ROWS
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import MAX_ROWS, SecondMoment
-from dpcov.statistics.spectral import NOISE_ROWS, Diagonal, Explained, Quotients, Spectrum, Values
-from dpcov.testing import NoSource
+from dpcov.verify.replay import replay
+from dpcov.verify.testing import NoSource
 
 Floats = NDArray[np.float64]
 ONE = 2**16

@@ -15,16 +15,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcov.errors import ParameterError
+from dpcov.kernel.budget import ZCDP, PureDP
+from dpcov.kernel.noise.laws import DiscreteGaussian, DiscreteLaplace
+from dpcov.kernel.questions.bins import Bins
+from dpcov.kernel.questions.calibrated import calibrated
+from dpcov.kernel.questions.measure import Statistic
+from dpcov.kernel.questions.moments import NEIGHBORS, SecondMoment, Sum
+from dpcov.kernel.questions.norms import Norms, Trace
+from dpcov.kernel.rows.frames import Ball, Box, Ellipsoid
 from dpcov.linalg import unpack
-from dpcov.privacy.budget import ZCDP, PureDP
-from dpcov.privacy.noise import DiscreteGaussian, DiscreteLaplace
 from dpcov.sources.array import ArraySource
-from dpcov.statistics.bins import Bins
-from dpcov.statistics.calibrated import calibrated
-from dpcov.statistics.frames import Ball, Box, Ellipsoid
-from dpcov.statistics.measure import Statistic
-from dpcov.statistics.moments import NEIGHBORS, SecondMoment, Sum
-from dpcov.statistics.norms import Norms, Trace
 from tests.laws.rows import Floats, tables
 from tests.laws.test_frames import whitener
 

@@ -12,14 +12,14 @@ import mpmath
 import numpy as np
 import pytest
 
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.calibrate import analytic_gaussian_sigma
+from dpcov.kernel.noise.laws import DiscreteGaussian, DiscreteLaplace
+from dpcov.kernel.questions.moments import SecondMoment
+from dpcov.kernel.questions.solution import Solution
+from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from dpcov.privacy.calibrate import analytic_gaussian_sigma
-from dpcov.privacy.noise import DiscreteGaussian, DiscreteLaplace
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import SecondMoment
-from dpcov.statistics.solution import Solution
-from dpcov.testing import ScriptedCurator
+from dpcov.verify.testing import ScriptedCurator
 
 SMALL = 2e-3  # rounding to steps costs a thousandth of Δ at most
 CASES = [(n, d, alpha) for n in (1, 1000, 10**6) for d in (2, 3, 9, 40) for alpha in (1e-6, 1e-3, 0.1, 1.0, 1000.0)]

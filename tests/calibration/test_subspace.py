@@ -13,19 +13,19 @@ import pytest
 
 import dpcov
 from dpcov import bounds
-from dpcov.curator import Curator
 from dpcov.errors import ParameterError
-from dpcov.mechanisms.subspaces.common import EXPLAINED
-from dpcov.privacy.bits import SeededBits
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from dpcov.privacy.calibrate import analytic_gaussian_sigma, bingham_concentration
-from dpcov.privacy.drawn import Bingham, MatrixBingham, Uniform
-from dpcov.privacy.noise import DiscreteGaussian
-from dpcov.privacy.sphere import MAX_CONCENTRATION, float_below
+from dpcov.kernel.bits import SeededBits
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.calibrate import analytic_gaussian_sigma, bingham_concentration
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.noise.drawn import Bingham, MatrixBingham, Uniform
+from dpcov.kernel.noise.laws import DiscreteGaussian
+from dpcov.kernel.noise.sphere import MAX_CONCENTRATION, float_below
+from dpcov.kernel.questions.calibrated import GAUSSIAN, calibrated
+from dpcov.kernel.questions.moments import SecondMoment
+from dpcov.kernel.rows.grid import Grid
+from dpcov.mechanisms.shared.components import EXPLAINED
 from dpcov.sources.array import ArraySource
-from dpcov.statistics.calibrated import GAUSSIAN, calibrated
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import SecondMoment
 
 SPAN = {"replace": 2, "add-remove": 1}
 ROWS = np.random.default_rng((1, 5300)).normal(size=(40, 4)) / 3
@@ -174,7 +174,7 @@ class TestModSulq:
 
     def test_a_paper_that_asked_for_less_would_not_be_followed(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The floor can only add noise."""
-        module = importlib.import_module("dpcov.mechanisms.subspaces.mod_sulq")  # its function has the same name
+        module = importlib.import_module("dpcov.mechanisms.pca.mod_sulq")  # its function has the same name
         monkeypatch.setattr(module, "mod_sulq_beta", lambda *_: 1e-9)
         budget = ApproxDP(1, "1e-6")
         release = dpcov.pca(np.zeros((9, 3)), budget, 1, row_norm=1, mechanism="mod-sulq", seed=0)

@@ -72,7 +72,7 @@ def assert_only_the_release_is_opened(monkeypatch: pytest.MonkeyPatch, *words: s
 
     for door in ("opening.open_source", "opening.open_table", "files.open_file"):
         monkeypatch.setattr(f"dpcov.sources.{door}", opened)
-    monkeypatch.setattr("dpcov.curator.Curator.__init__", opened)
+    monkeypatch.setattr("dpcov.kernel.curator.Curator.__init__", opened)
     with heard() as names:
         told = call(*words)
     assert told.code == 0, told.err

@@ -19,7 +19,7 @@ from pyarrow import csv
 
 from dpcov.cli import main
 from dpcov.cli.text import NOISE, rounded
-from dpcov.release import Release
+from dpcov.release.record import Release
 
 PROGRAM = (sys.executable, "-W", "error", "-c", "import sys; from dpcov.cli import main; main(sys.argv[1:])")
 SECRET, NUMBER = "SECRET", 424242

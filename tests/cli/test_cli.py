@@ -15,8 +15,8 @@ from dpcov.cli import cli
 from dpcov.cli.options import NEIGHBORS, POSTPROCESS
 from dpcov.cli.reference import contexts, reference
 from dpcov.errors import BudgetError, DpcovError
-from dpcov.shrinkage import POSTPROCESS as ALL_POSTPROCESS
-from dpcov.statistics.moments import NEIGHBORS as ALL_NEIGHBORS
+from dpcov.kernel.questions.moments import NEIGHBORS as ALL_NEIGHBORS
+from dpcov.spectra import POSTPROCESS as ALL_POSTPROCESS
 from tests.cli.shell import SECRET, assert_refused, call, run, write_people
 
 COMMANDS = {context.command_path: context for context in contexts()}

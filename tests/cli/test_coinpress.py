@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 
 import dpcov
-from dpcov import metrics
-from dpcov.privacy.budget import pays_for
+from dpcov.evaluate import metrics
+from dpcov.kernel.budget import pays_for
 from tests.cli.shell import NUMBER, SECRET, assert_refused, assert_told, call, run
 
 NAMES, PLACE = ["height", "width", "depth"], np.array([100.0, -200.0, 300.0])

@@ -13,7 +13,7 @@ import pytest
 from sklearn.datasets import load_wine
 
 import dpcov
-from dpcov.privacy.budget import Budget
+from dpcov.kernel.budget import Budget
 from tests.cli.shell import PROGRAM, assert_refused, call, run, write_people
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -135,7 +135,7 @@ def test_a_failure_leaves_no_file(error: Any, code: int, tmp_path: Path, monkeyp
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("dpcov.comparison.run._Bench.cell", fail)
+    monkeypatch.setattr("dpcov.evaluate.compare._Bench.cell", fail)
     before = contents(tmp_path)
     ended = call("compare", "people.csv", "--rho", "1", *SCHEMED, *FEW, "-o", "compare.png", "--csv", "table.csv")
     assert (ended.code, ended.out) == (code, "")

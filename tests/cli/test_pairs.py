@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import dpcov
-from dpcov.option_text import read_mechanism, read_options
+from dpcov.mechanisms.option_text import read_mechanism, read_options
 from tests.cli.shell import assert_refused, call
 from tests.cli.test_coinpress import NAMES, PAIRS, PLACE, ROWS
 

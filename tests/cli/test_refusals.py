@@ -162,7 +162,7 @@ def test_an_output_is_needed_unless_it_is_a_dry_run() -> None:
 
 
 def test_values_of_options_are_numbers_where_they_look_so() -> None:
-    from dpcov.option_text import read_options
+    from dpcov.mechanisms.option_text import read_options
 
     read = read_options(["a=3", "b=-2.5e-3", "c=true", "d=False", "e=paper", "f=", "g=1=2", "h=nan"])
     assert read == {"a": 3, "b": -2.5e-3, "c": True, "d": False, "e": "paper", "f": "", "g": "1=2", "h": "nan"}

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpcov
-from dpcov.privacy.budget import pays_for
+from dpcov.kernel.budget import pays_for
 from tests.cli.shell import NUMBER, PROGRAM, SECRET, assert_refused, call, people, run, write_people
 
 BUDGETS = {

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpcov.errors import ParameterError
-from dpcov.privacy.bits import Bits, SeededBits, SystemBits
+from dpcov.kernel.bits import Bits, SeededBits, SystemBits
 from tests.distribution.stats import SIZE, chi_square
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork()")
@@ -91,7 +91,7 @@ def test_system_words_are_the_operating_systems(monkeypatch: pytest.MonkeyPatch)
         asked.append(count)
         return known[:count]
 
-    monkeypatch.setattr("dpcov.privacy.bits.os.urandom", urandom)
+    monkeypatch.setattr("dpcov.kernel.bits.os.urandom", urandom)
     assert SystemBits().words(64).tobytes() == known
     assert SystemBits().words(1).tobytes() == known[:8]
     assert asked == [512, 8]

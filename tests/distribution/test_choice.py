@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpcov.privacy import choice, discrete
-from dpcov.privacy.bits import Bits, SeededBits
-from dpcov.privacy.choice import SparseVector, choose, first_above
-from dpcov.privacy.discrete import discrete_laplace
-from dpcov.statistics.choices import Quantile
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.norms import Norms
+from dpcov.kernel.bits import Bits, SeededBits
+from dpcov.kernel.noise import choice, discrete
+from dpcov.kernel.noise.choice import SparseVector, choose, first_above
+from dpcov.kernel.noise.discrete import discrete_laplace
+from dpcov.kernel.questions.choices import Quantile
+from dpcov.kernel.questions.norms import Norms
+from dpcov.kernel.rows.grid import Grid
 from tests.distribution.stats import SIZE, Cells, Floats, Integers, miss
 from tests.distribution.test_discrete import Words, series_exp
 

@@ -20,9 +20,9 @@ import pytest
 from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError
-from dpcov.privacy import discrete
-from dpcov.privacy.bits import Bits, SeededBits
-from dpcov.privacy.discrete import LOG_ERROR, TRUSTED_WORD, discrete_gaussian, discrete_laplace, exp_enclosure
+from dpcov.kernel.bits import Bits, SeededBits
+from dpcov.kernel.noise import discrete
+from dpcov.kernel.noise.discrete import LOG_ERROR, TRUSTED_WORD, discrete_gaussian, discrete_laplace, exp_enclosure
 from tests.distribution.stats import (
     GAUSSIAN_QUANTILES,
     LAPLACE_QUANTILES,

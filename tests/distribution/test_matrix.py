@@ -21,20 +21,20 @@ import pytest
 from numpy.typing import NDArray
 from scipy import integrate, stats
 
-from dpcov.curator import Curator
 from dpcov.errors import ParameterError
+from dpcov.kernel.bits import SeededBits
+from dpcov.kernel.budget import PureDP
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.noise.matrix import TAIL, FrobeniusNoise, WishartDifference
+from dpcov.kernel.noise.normal import RELATIVE_ERROR
+from dpcov.kernel.questions.calibrated import calibrated
+from dpcov.kernel.questions.moments import SecondMoment
+from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import pack, triangle_size, unpack
-from dpcov.mechanisms.frobenius import frobenius
-from dpcov.mechanisms.wishart import wishart
-from dpcov.privacy.bits import SeededBits
-from dpcov.privacy.budget import PureDP
-from dpcov.privacy.matrix import TAIL, FrobeniusNoise, WishartDifference
-from dpcov.privacy.normal import RELATIVE_ERROR
+from dpcov.mechanisms.covariance.frobenius import frobenius
+from dpcov.mechanisms.covariance.wishart import wishart
 from dpcov.sources.array import ArraySource
-from dpcov.statistics.calibrated import calibrated
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import SecondMoment
-from dpcov.testing import NoSource
+from dpcov.verify.testing import NoSource
 from tests.distribution.stats import SIZE, Floats, chi_square, two_sided
 from tests.distribution.test_normal import Recorded, ideal_normals
 

@@ -15,8 +15,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpcov.privacy.bits import Bits, SeededBits
-from dpcov.privacy.normal import RELATIVE_ERROR, exponentials, normals
+from dpcov.kernel.bits import Bits, SeededBits
+from dpcov.kernel.noise.normal import RELATIVE_ERROR, exponentials, normals
 from tests.distribution.stats import SIZE, Floats, chi_square
 
 DRAWS = 400_000

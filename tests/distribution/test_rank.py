@@ -12,18 +12,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcov import curator as curator_module
-from dpcov.curator import Curator
-from dpcov.privacy.bits import SeededBits
-from dpcov.privacy.budget import ZCDP, PureDP
-from dpcov.privacy.calibrate import exponential_rate
-from dpcov.privacy.choice import Exponential
+from dpcov.kernel import curator as curator_module
+from dpcov.kernel.bits import SeededBits
+from dpcov.kernel.budget import ZCDP, PureDP
+from dpcov.kernel.calibrate import exponential_rate
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.noise.choice import Exponential
+from dpcov.kernel.questions.bins import Bins, Rank
+from dpcov.kernel.questions.choices import Quantile
+from dpcov.kernel.questions.norms import Norms
+from dpcov.kernel.rows.frames import Ball, Box
+from dpcov.kernel.rows.grid import Grid
 from dpcov.sources.array import ArraySource
-from dpcov.statistics.bins import Bins, Rank
-from dpcov.statistics.choices import Quantile
-from dpcov.statistics.frames import Ball, Box
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.norms import Norms
 from tests.distribution.stats import SIZE, Cells, Floats, Integers, miss
 
 BINS = Bins(Box((0.0, 10.0), (8.0, 8.0)), 2, 16)

@@ -13,26 +13,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcov import curator as curator_module
-from dpcov import drawing
-from dpcov.curator import Curator
+from dpcov.kernel import curator as curator_module
+from dpcov.kernel import drawing
+from dpcov.kernel.bits import SeededBits
+from dpcov.kernel.budget import ZCDP, Budget, PureDP
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.noise import choice
+from dpcov.kernel.noise.choice import Exponential, SparseVector
+from dpcov.kernel.noise.discrete import discrete_gaussian, discrete_laplace
+from dpcov.kernel.noise.drawn import Bingham, MatrixBingham, Uniform
+from dpcov.kernel.noise.laws import DiscreteGaussian, DiscreteLaplace, NoiseLaw
+from dpcov.kernel.noise.matrix import FrobeniusNoise, WishartDifference
+from dpcov.kernel.noise.normal import exponentials, normals
+from dpcov.kernel.noise.sphere import float_below
+from dpcov.kernel.questions.calibrated import LAWS
+from dpcov.kernel.questions.choices import Bias, Quantile, Radius
+from dpcov.kernel.questions.spectral import Values
+from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import pack, triangle_size
-from dpcov.privacy import choice
-from dpcov.privacy.bits import SeededBits
-from dpcov.privacy.budget import ZCDP, Budget, PureDP
-from dpcov.privacy.choice import Exponential, SparseVector
-from dpcov.privacy.discrete import discrete_gaussian, discrete_laplace
-from dpcov.privacy.drawn import Bingham, MatrixBingham, Uniform
-from dpcov.privacy.matrix import FrobeniusNoise, WishartDifference
-from dpcov.privacy.noise import DiscreteGaussian, DiscreteLaplace, NoiseLaw
-from dpcov.privacy.normal import exponentials, normals
-from dpcov.privacy.sphere import float_below
-from dpcov.release_file import KINDS
+from dpcov.release.file import KINDS
 from dpcov.sources.array import ArraySource
-from dpcov.statistics.calibrated import LAWS
-from dpcov.statistics.choices import Bias, Quantile, Radius
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.spectral import Values
 
 ROWS = np.random.default_rng(96).normal(size=(60, 3)) * 0.3
 SCALES = (Fraction(7, 3), Fraction(1, 9), Fraction(2**20), Fraction(10**11, 7))

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from scipy import integrate, optimize, stats
 from threadpoolctl import threadpool_limits
 
-from dpcov.privacy import sphere
-from dpcov.privacy.bits import Bits, SeededBits
-from dpcov.privacy.sphere import _factor, _propose, best_kappa, bingham
+from dpcov.kernel.bits import Bits, SeededBits
+from dpcov.kernel.noise import sphere
+from dpcov.kernel.noise.sphere import _factor, _propose, best_kappa, bingham
 from tests.distribution.stats import SIZE, Floats, chi_square, two_samples
 
 Z = float(stats.norm.isf(SIZE / 2))  # 4.89

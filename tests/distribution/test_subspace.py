@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
-from dpcov.privacy import subspace
-from dpcov.privacy.bits import SeededBits
-from dpcov.privacy.subspace import _Column, matrix_bingham, sweeps, uniform_subspace
+from dpcov.kernel.bits import SeededBits
+from dpcov.kernel.noise import subspace
+from dpcov.kernel.noise.subspace import _Column, matrix_bingham, sweeps, uniform_subspace
 from dpcov.uses.convergence import traces
 from tests.distribution.stats import SIZE, Floats, chi_square, two_samples
 from tests.distribution.test_sphere import CAUGHT, Z, accepted, deviations, exact_squares

@@ -41,9 +41,9 @@ import pyarrow as pa
 import dpcov
 from dpcov.cli.show import json_text
 from dpcov.errors import DpcovError, ReleaseError
+from dpcov.kernel.budget import Budget
 from dpcov.mechanisms import MECHANISMS, options_of
-from dpcov.privacy.budget import Budget
-from dpcov.release_file import _checksum, parse, text_of
+from dpcov.release.file import _checksum, parse, text_of
 from dpcov.uses.description import spectrum
 
 SEED = 20_240_607

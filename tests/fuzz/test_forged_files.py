@@ -16,7 +16,7 @@ import pytest
 import dpcov
 from dpcov.errors import ReleaseError
 from dpcov.mechanisms import MECHANISMS
-from dpcov.release_file import parse
+from dpcov.release.file import parse
 from tests.fuzz import forged
 
 SOME = 7  # one in so many starting files: odd, so that both relations are among them

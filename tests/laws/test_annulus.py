@@ -12,15 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcov.errors import ParameterError
+from dpcov.kernel.questions.clipped_pair import ClippedPair
+from dpcov.kernel.questions.measure import Integers
+from dpcov.kernel.questions.moments import NEIGHBORS, SecondMoment
+from dpcov.kernel.questions.spectral import Values
+from dpcov.kernel.rows import grid as grid_module
+from dpcov.kernel.rows.annulus import Annulus, radii_of
+from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import unpack
 from dpcov.sources.array import ArraySource
-from dpcov.statistics import grid as grid_module
-from dpcov.statistics.annulus import Annulus, radii_of
-from dpcov.statistics.clipped_pair import ClippedPair
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.measure import Integers
-from dpcov.statistics.moments import NEIGHBORS, SecondMoment
-from dpcov.statistics.spectral import Values
 from tests.laws.rows import Floats, fuzz, squared_norms, tables
 
 R = 2**16
@@ -77,7 +77,7 @@ class TestBounds:
         assert ring.reach == R**2 - ring.removed
 
     def test_a_row_that_still_breaks_the_bound_is_dropped(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("dpcov.statistics.annulus.SHRINK", 1.01)
+        monkeypatch.setattr("dpcov.kernel.rows.annulus.SHRINK", 1.01)
         assert annulus(0.5, 1.0).encode(np.array([[3.0, 4.0]])).tolist() == [[0.0, 0.0]]
 
 

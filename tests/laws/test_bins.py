@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcov.curator import Curator
 from dpcov.errors import ParameterError
-from dpcov.privacy.bits import SeededBits
-from dpcov.privacy.budget import PureDP
+from dpcov.kernel.bits import SeededBits
+from dpcov.kernel.budget import PureDP
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.questions.bins import Bins, Rank
+from dpcov.kernel.questions.choices import Quantile
+from dpcov.kernel.questions.measure import Integers
+from dpcov.kernel.questions.moments import NEIGHBORS, SecondMoment, Sum
+from dpcov.kernel.questions.norms import Norms, Trace
+from dpcov.kernel.questions.spectral import ANSWERED, check_measure
+from dpcov.kernel.rows.frames import Ball, Box, Ellipsoid
+from dpcov.kernel.rows.grid import Grid
 from dpcov.sources.array import ArraySource
-from dpcov.statistics.bins import Bins, Rank
-from dpcov.statistics.choices import Quantile
-from dpcov.statistics.frames import Ball, Box, Ellipsoid
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.measure import Integers
-from dpcov.statistics.moments import NEIGHBORS, SecondMoment, Sum
-from dpcov.statistics.norms import Norms, Trace
-from dpcov.statistics.spectral import ANSWERED, check_measure
 from tests.laws.rows import Floats, fuzz, tables
 
 EXAMPLES = settings(derandomize=True, deadline=None, max_examples=40)

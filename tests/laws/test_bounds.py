@@ -18,13 +18,13 @@ from scipy import integrate, stats
 import dpcov
 from dpcov import bounds
 from dpcov.errors import ParameterError
-from dpcov.mechanisms.eigenvectors import VALUES_SHARE
-from dpcov.privacy.bits import SeededBits
-from dpcov.privacy.budget import PureDP
-from dpcov.privacy.calibrate import bingham_concentration
-from dpcov.privacy.drawn import Bingham
-from dpcov.privacy.noise import NoiseLaw
-from dpcov.privacy.sphere import bingham
+from dpcov.kernel.bits import SeededBits
+from dpcov.kernel.budget import PureDP
+from dpcov.kernel.calibrate import bingham_concentration
+from dpcov.kernel.noise.drawn import Bingham
+from dpcov.kernel.noise.laws import NoiseLaw
+from dpcov.kernel.noise.sphere import bingham
+from dpcov.mechanisms.covariance.eigenvectors import VALUES_SHARE
 
 Floats = NDArray[np.float64]
 

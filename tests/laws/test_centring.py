@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import dpcov
-from dpcov.centring import CONSTANT, SCALE_SQUARED, mean_and_covariance, with_public_corner
+from dpcov.kernel.questions.moments import SecondMoment
+from dpcov.kernel.rows.centring import CONSTANT, SCALE_SQUARED, mean_and_covariance, with_public_corner
+from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import unpack
 from dpcov.schema import Categorical, Numeric, Schema
 from dpcov.sources.array import ArraySource
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import SecondMoment
 from tests.laws.rows import Floats, fuzz, squared_norms, tables
 
 ROW_NORMS = (1.0, 0.3, 7.0, 1e-150, 1e150)

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcov.errors import ParameterError
-from dpcov.statistics.choices import BIAS_BITS, Bias, Quantile, Radius, outside
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.measure import Integers
-from dpcov.statistics.norms import Norms
+from dpcov.kernel.questions.choices import BIAS_BITS, Bias, Quantile, Radius, outside
+from dpcov.kernel.questions.measure import Integers
+from dpcov.kernel.questions.norms import Norms
+from dpcov.kernel.rows.grid import Grid
 from tests.laws.rows import Floats
 
 EXAMPLES = settings(derandomize=True, deadline=None, max_examples=100)

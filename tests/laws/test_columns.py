@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcov.curator import Curator
 from dpcov.errors import ParameterError
+from dpcov.kernel.budget import PureDP
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.questions.columns import Block, Squares, block_of, columns_of
+from dpcov.kernel.questions.moments import NEIGHBORS, SecondMoment
+from dpcov.kernel.questions.spectral import ANSWERED, check_measure
+from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import pack, unpack
-from dpcov.privacy.budget import PureDP
-from dpcov.statistics.columns import Block, Squares, block_of, columns_of
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import NEIGHBORS, SecondMoment
-from dpcov.statistics.spectral import ANSWERED, check_measure
-from dpcov.testing import NoSource, SeededBits
+from dpcov.verify.testing import NoSource, SeededBits
 from tests.laws.rows import tables
 
 EXAMPLES = settings(derandomize=True, deadline=None, max_examples=60)

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcov.frame import Frame
-from dpcov.statistics.frames import Ball, Box, Ellipsoid
-from dpcov.statistics.grid import SHRINK
+from dpcov.kernel.rows.frame import Frame
+from dpcov.kernel.rows.frames import Ball, Box, Ellipsoid
+from dpcov.kernel.rows.grid import SHRINK
 from tests.laws.rows import Floats, fuzz, squared_norms, tables
 
 R = 2**16

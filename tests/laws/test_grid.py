@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcov.errors import ParameterError
-from dpcov.statistics import grid as grid_module
-from dpcov.statistics.grid import Grid, Longer, batched, shrunk
+from dpcov.kernel.rows import grid as grid_module
+from dpcov.kernel.rows.grid import Grid, Longer, batched, shrunk
 from tests.laws.rows import Floats, fuzz, squared_norms, tables
 
 DIMENSIONS = (1, 2, 13, 50)

@@ -115,7 +115,7 @@ def test_the_laws_have_these_tails(noise: str) -> None:
 
     A binomial test of 3000 draws at 1e-6. Normal quantiles for Laplace noise would be seen with probability 0.95.
     """
-    from dpcov.privacy.bits import SeededBits
+    from dpcov.kernel.bits import SeededBits
     from dpcov.uses.raw import raw_moment
 
     release = released(noise, center=False)
@@ -481,7 +481,7 @@ def test_intervals_are_read_only_and_nested() -> None:
 
 def test_a_thousand_columns_are_served() -> None:
     """A million entries share a few quantiles: they are not computed one by one."""
-    from dpcov.testing import ScriptedCurator
+    from dpcov.verify.testing import ScriptedCurator
 
     curator = ScriptedCurator([np.eye(1001) / 8], n=10**6, d=1000, budget=dpcov.ZCDP(1), center=True)
     release = dpcov.MECHANISMS["covariance"]["gaussian"](curator, dpcov.ZCDP(1))

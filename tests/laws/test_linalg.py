@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
+from dpcov.kernel.noise.laws import Spread
 from dpcov.linalg import from_spectrum, pack, project_simplex, triangle_size, unpack
-from dpcov.privacy.noise import Spread
-from dpcov.shrinkage import POSTPROCESS, clip, none, project
+from dpcov.spectra import POSTPROCESS, clip, none, project
 
 Floats = NDArray[np.float64]
 repeatable = settings(derandomize=True, deadline=None, max_examples=100)

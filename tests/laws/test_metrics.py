@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpcov import metrics
 from dpcov.errors import ParameterError
+from dpcov.evaluate import metrics
 
 Floats = NDArray[np.float64]
 RNG = np.random.default_rng(21)

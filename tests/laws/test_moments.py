@@ -13,14 +13,14 @@ from threadpoolctl import threadpool_limits
 
 import dpcov
 from dpcov.errors import EngineError
+from dpcov.kernel import blas
+from dpcov.kernel.blas import check_exact_blas
+from dpcov.kernel.questions.measure import Statistic
+from dpcov.kernel.questions.moments import Count, SecondMoment, Sum
+from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import pack
 from dpcov.sources.array import ArraySource
 from dpcov.sources.base import add_up
-from dpcov.statistics import blas
-from dpcov.statistics.blas import check_exact_blas
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.measure import Statistic
-from dpcov.statistics.moments import Count, SecondMoment, Sum
 from tests.laws.rows import Floats, fuzz, tables
 
 GRID = Grid(1.0)

@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcov.errors import ParameterError
+from dpcov.kernel.questions.choices import outside
+from dpcov.kernel.questions.measure import Integers, Statistic
+from dpcov.kernel.questions.moments import NEIGHBORS, SecondMoment
+from dpcov.kernel.questions.norms import Norms, Trace
+from dpcov.kernel.rows import lengths
+from dpcov.kernel.rows.grid import Grid
+from dpcov.kernel.rows.lengths import OFFSET
 from dpcov.sources.array import ArraySource
-from dpcov.statistics import lengths
-from dpcov.statistics.choices import outside
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.lengths import OFFSET
-from dpcov.statistics.measure import Integers, Statistic
-from dpcov.statistics.moments import NEIGHBORS, SecondMoment
-from dpcov.statistics.norms import Norms, Trace
 from tests.laws.rows import Floats, fuzz, squared_norms, tables
 
 R = 2**16

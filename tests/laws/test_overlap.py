@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcov.errors import ParameterError
+from dpcov.kernel.questions.measure import Integers
+from dpcov.kernel.questions.moments import NEIGHBORS, SecondMoment
+from dpcov.kernel.questions.overlap import Overlap
+from dpcov.kernel.rows.annulus import Annulus
+from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import pack
-from dpcov.statistics.annulus import Annulus
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.measure import Integers
-from dpcov.statistics.moments import NEIGHBORS, SecondMoment
-from dpcov.statistics.overlap import Overlap
 from tests.laws.rows import Floats, tables
 
 EXAMPLES = settings(derandomize=True, deadline=None, max_examples=40)

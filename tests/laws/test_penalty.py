@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import dpcov
 from dpcov.estimate import noisy_moment
-from dpcov.release import Release
+from dpcov.release.record import Release
 from dpcov.uses.noise_level import Eigenbasis, noise_level
 from dpcov.uses.penalty import CAUTION, NOTHING, automatic_penalty
 

@@ -12,9 +12,9 @@ import pytest
 
 import dpcov
 from dpcov.errors import ParameterError, ReleaseError
-from dpcov.privacy.budget import ZCDP
-from dpcov.release_file import _checksum, parse, text_of
-from dpcov.statistics.frames import Ball, Ellipsoid
+from dpcov.kernel.budget import ZCDP
+from dpcov.kernel.rows.frames import Ball, Ellipsoid
+from dpcov.release.file import _checksum, parse, text_of
 
 RUNS = 60
 MOST_MISSES = 23  # of 60 at beta = 0.1: more of them come by chance with probability 4e-9

@@ -20,7 +20,7 @@ from sklearn.linear_model import Ridge
 
 import dpcov
 from dpcov import Categorical, Numeric, Schema
-from dpcov.release import Release
+from dpcov.release.record import Release
 from dpcov.uses.ridge import solved
 
 Floats = NDArray[np.float64]

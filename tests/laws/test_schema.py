@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcov.errors import SchemaError
+from dpcov.kernel.rows.grid import Grid
 from dpcov.schema import LARGEST, SMALLEST, Categorical, Column, Ignored, Numeric, Schema
-from dpcov.schema_file import NUMERIC, TEXT, UNKNOWN, draft, from_record, parse, read, to_record
+from dpcov.schema.file import NUMERIC, TEXT, UNKNOWN, draft, from_record, parse, read, to_record
 from dpcov.sources.arrow import ArrowSource
 from dpcov.sources.opening import open_source
-from dpcov.statistics.grid import Grid
 from tests.laws.rows import SPECIAL
 
 repeatable = settings(derandomize=True, deadline=None, max_examples=100)

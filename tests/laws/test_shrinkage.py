@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
+from dpcov.kernel.budget import ZCDP
+from dpcov.kernel.noise.laws import Spread
 from dpcov.linalg import project_simplex
-from dpcov.mechanisms.gaussian import gaussian
-from dpcov.privacy.budget import ZCDP
-from dpcov.privacy.noise import Spread
-from dpcov.shrinkage import POSTPROCESS, project, shrink, shrink_spectrum
-from dpcov.testing import ScriptedCurator
+from dpcov.mechanisms.covariance.gaussian import gaussian
+from dpcov.spectra import POSTPROCESS, project, shrink, shrink_spectrum
+from dpcov.verify.testing import ScriptedCurator
 
 Floats = NDArray[np.float64]
 SILENCE = Spread(0.0, 0.0)

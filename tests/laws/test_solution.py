@@ -15,17 +15,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcov.curator import Curator
 from dpcov.errors import ParameterError
-from dpcov.privacy.budget import ZCDP
+from dpcov.kernel.budget import ZCDP
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.questions.measure import Integers
+from dpcov.kernel.questions.moments import MAX_ROWS, SecondMoment
+from dpcov.kernel.questions.solution import Solution, unit_alpha
+from dpcov.kernel.questions.spectral import ANSWERED, check_measure
+from dpcov.kernel.rows.annulus import Annulus
+from dpcov.kernel.rows.grid import Grid
 from dpcov.sources.array import ArraySource
-from dpcov.statistics.annulus import Annulus
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.measure import Integers
-from dpcov.statistics.moments import MAX_ROWS, SecondMoment
-from dpcov.statistics.solution import Solution, unit_alpha
-from dpcov.statistics.spectral import ANSWERED, check_measure
-from dpcov.testing import NoSource, SeededBits
+from dpcov.verify.testing import NoSource, SeededBits
 from tests.laws.rows import Floats, fuzz, tables
 
 EXAMPLES = settings(derandomize=True, deadline=None, max_examples=40)

@@ -13,17 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dpcov.curator import Curator
 from dpcov.errors import BudgetError, EngineError, ParameterError
-from dpcov.peeling import Peel, _projected, _reflector
-from dpcov.privacy.bits import SeededBits
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from dpcov.privacy.sphere import MAX_CONCENTRATION, best_kappa
+from dpcov.kernel.bits import SeededBits
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.noise.sphere import MAX_CONCENTRATION, best_kappa
+from dpcov.kernel.peel import Peel, _projected, _reflector
+from dpcov.kernel.questions.moments import NEIGHBORS, SecondMoment
+from dpcov.kernel.questions.spectral import Diagonal, Quotients, Spectrum, Values, to_floats, to_steps
+from dpcov.kernel.rows.grid import Grid
 from dpcov.sources.array import ArraySource
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import NEIGHBORS, SecondMoment
-from dpcov.statistics.spectral import Diagonal, Quotients, Spectrum, Values, to_floats, to_steps
-from dpcov.testing import ScriptedCurator
+from dpcov.verify.testing import ScriptedCurator
 from tests.laws.rows import tables
 
 Floats = NDArray[np.float64]

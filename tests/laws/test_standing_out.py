@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 import dpcov
+from dpcov.kernel.budget import ZCDP, Budget, PureDP
 from dpcov.mechanisms import MECHANISMS
-from dpcov.privacy.budget import ZCDP, Budget, PureDP
 
 Floats = NDArray[np.float64]
 

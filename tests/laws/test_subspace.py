@@ -12,17 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dpcov.answer import DIRECTION_BITS
-from dpcov.curator import Curator
 from dpcov.errors import BudgetError, EngineError, ParameterError
-from dpcov.privacy.bits import SeededBits
-from dpcov.privacy.budget import ZCDP, Budget, PureDP
-from dpcov.privacy.drawn import MatrixBingham, Uniform
+from dpcov.kernel.answer import DIRECTION_BITS
+from dpcov.kernel.bits import SeededBits
+from dpcov.kernel.budget import ZCDP, Budget, PureDP
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.noise.drawn import MatrixBingham, Uniform
+from dpcov.kernel.questions.moments import NEIGHBORS, SecondMoment
+from dpcov.kernel.questions.spectral import Diagonal, Explained, to_floats
+from dpcov.kernel.rows.grid import Grid
 from dpcov.sources.array import ArraySource
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import NEIGHBORS, SecondMoment
-from dpcov.statistics.spectral import Diagonal, Explained, to_floats
-from dpcov.testing import NoSource
+from dpcov.verify.testing import NoSource
 from tests.laws.rows import tables
 
 Floats = NDArray[np.float64]

@@ -35,7 +35,7 @@ def mutant(*edits: tuple[str, str, str], by: str | tuple[str, ...]) -> Mutant:
 
 MUTANTS = {
     "scale halved": mutant(
-        ("privacy/calibrate.py", "sensitivity_squared / (2 * budget.rho)", "sensitivity_squared / (8 * budget.rho)"),
+        ("kernel/calibrate.py", "sensitivity_squared / (2 * budget.rho)", "sensitivity_squared / (8 * budget.rho)"),
         by=(
             "tests/audit/test_audit.py::test_replay_never_costs_more_than_was_charged",
             "tests/audit/test_audit.py::test_black_box_stays_under_the_promise[e1 by e2]",
@@ -43,7 +43,7 @@ MUTANTS = {
     ),
     "variance 5 percent too small": mutant(
         (
-            "privacy/calibrate.py",
+            "kernel/calibrate.py",
             "sensitivity_squared / (2 * budget.rho)",
             "sensitivity_squared * 19 / (40 * budget.rho)",
         ),
@@ -54,7 +54,7 @@ MUTANTS = {
     ),
     "sensitivity wrong": mutant(
         (
-            "statistics/moments.py",
+            "kernel/questions/moments.py",
             "{REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.grid.reach**2",
             "self.grid.reach**2",
         ),
@@ -64,17 +64,17 @@ MUTANTS = {
         ),
     ),
     "clip after sum": mutant(
-        ("statistics/grid.py", "shrunk(found.rows, found.norms, self.radius_squared)", "found.rows"),
-        ("statistics/moments.py", "(z.T @ z).astype", "np.clip(z.T @ z, -len(z) * 2.0**32, len(z) * 2.0**32).astype"),
+        ("kernel/rows/grid.py", "shrunk(found.rows, found.norms, self.radius_squared)", "found.rows"),
+        ("kernel/questions/moments.py", "(z.T @ z).astype", "np.clip(z.T @ z, -len(z) * 2.0**32, len(z) * 2.0**32).astype"),
         by=(
             "tests/audit/test_audit.py::test_replay_of_wild_rows",
             "tests/laws/test_moments.py::test_sums_equal_those_of_python_integers",
         ),
     ),
     "NaN passes the clip": mutant(
-        ("statistics/grid.py", "x = np.where(np.isfinite(x), x, 0.0)", "x = np.where(np.isinf(x), 0.0, x)"),
+        ("kernel/rows/grid.py", "x = np.where(np.isfinite(x), x, 0.0)", "x = np.where(np.isinf(x), 0.0, x)"),
         (
-            "statistics/grid.py",
+            "kernel/rows/grid.py",
             "out[~(squared_norms(out) <= radius_squared)]",
             "out[squared_norms(out) > radius_squared]",
         ),
@@ -84,11 +84,11 @@ MUTANTS = {
         ),
     ),
     "infinity passes as the largest value": mutant(
-        ("statistics/grid.py", "x = np.where(np.isfinite(x), x, 0.0)", "x = np.nan_to_num(x)"),
+        ("kernel/rows/grid.py", "x = np.where(np.isfinite(x), x, 0.0)", "x = np.nan_to_num(x)"),
         by="tests/laws/test_grid.py::test_rows_that_are_not_finite_lose_only_those_entries",
     ),
     "off-diagonal variance doubled": mutant(
-        ("statistics/calibrated.py", "max(variance / part.weight, least)", "max(variance, least)"),
+        ("kernel/questions/calibrated.py", "max(variance / part.weight, least)", "max(variance, least)"),
         by=(
             "tests/audit/test_audit.py::test_the_worst_neighbours_use_the_whole_budget",
             "tests/scripted/test_gaussian.py::TestNoise::test_replace",
@@ -96,7 +96,7 @@ MUTANTS = {
     ),
     "charge after the draw": mutant(
         (
-            "curator.py",
+            "kernel/curator.py",
             "        self._charge(budget)\n        drawn = self._draw(statistic, law)\n",
             "        drawn = self._draw(statistic, law)\n        self._charge(budget)\n",
         ),
@@ -104,7 +104,7 @@ MUTANTS = {
     ),
     "charge before the read": mutant(
         (
-            "curator.py",
+            "kernel/curator.py",
             "        exact = self._read(statistic)\n        self._charge(budget)\n",
             "        self._charge(budget)\n        exact = self._read(statistic)\n",
         ),
@@ -112,80 +112,80 @@ MUTANTS = {
     ),
     "float noise": mutant(
         (
-            "privacy/noise.py",
+            "kernel/noise/laws.py",
             "discrete_gaussian(variance, size, bits) for",
             "np.rint(np.random.default_rng().normal(0, float(variance) ** 0.5, size)).astype(np.int64) for",
         ),
         by="tests/audit/test_numbers.py::test_answer_is_the_exact_sum_plus_integer_noise_from_the_bits",
     ),
     "float addition": mutant(
-        ("curator.py", "law.settle(exact + drawn)", "(exact.astype(np.float64) + drawn).astype(np.int64)"),
+        ("kernel/curator.py", "law.settle(exact + drawn)", "(exact.astype(np.float64) + drawn).astype(np.int64)"),
         by="tests/audit/test_numbers.py::test_noise_does_not_depend_on_the_data",
     ),
     "zero drawn twice": mutant(
-        ("privacy/discrete.py", "        accepted &= ~(negative & (magnitude == 0))\n", ""),
+        ("kernel/noise/discrete.py", "        accepted &= ~(negative & (magnitude == 0))\n", ""),
         by="tests/distribution/test_discrete.py::test_laplace_has_its_law",
     ),
     "acceptance without the low bits": mutant(
-        ("privacy/discrete.py", "low * inverse + distance", "distance"),
+        ("kernel/noise/discrete.py", "low * inverse + distance", "distance"),
         by="tests/distribution/test_discrete.py::test_the_computed_gamma_is_within_its_bound",
     ),
     "one draw for all entries": mutant(
-        ("statistics/spectral.py", "if type(measure) not in known or not fits:", "if False:"),
+        ("kernel/questions/spectral.py", "if type(measure) not in known or not fits:", "if False:"),
         by="tests/scripted/test_curator.py::TestStatisticsThatDoNotFit::test_another_shape_or_grid",
     ),
     "the last check is loose": mutant(
         (
-            "statistics/grid.py",
+            "kernel/rows/grid.py",
             "out[~(squared_norms(out) <= radius_squared)]",
             "out[squared_norms(out) > radius_squared * 1.1]",
         ),
         by="tests/laws/test_grid.py::test_shrink_zeroes_a_row_that_still_breaks_the_bound",
     ),
     "overspending allowed": mutant(
-        ("account.py", "if not pays_for(self.budget, charges):", "if False:"),
+        ("kernel/account.py", "if not pays_for(self.budget, charges):", "if False:"),
         by="tests/scripted/test_curator.py::TestRefusedBeforeReading::test_more_than_is_left",
     ),
     "true n under add-remove": mutant(
         (
-            "reader.py",
+            "kernel/sums.py",
             "        if self.neighbors == REPLACE:\n            return self._source.n\n",
             "        return self._source.n\n",
         ),
         by=("tests/audit/test_numbers.py::test_the_number_of_rows_is_private_under_add_remove",),
     ),
     "seed not stamped": mutant(
-        ("curator.py", "seeded=self._bits.seeded", "seeded=False"),
+        ("kernel/curator.py", "seeded=self._bits.seeded", "seeded=False"),
         by="tests/audit/test_numbers.py::test_two_releases_differ_and_only_seeded_ones_repeat",
     ),
     "rho rounded up": mutant(
-        ("privacy/budget.py", "rho * (1 - ROUNDING)", "rho * (1 + ROUNDING)"),
+        ("kernel/budget.py", "rho * (1 - ROUNDING)", "rho * (1 + ROUNDING)"),
         by="tests/calibration/test_budget.py::test_rho_errs_downwards_and_hardly",
     ),
     "one Wishart only": mutant(
-        ("privacy/matrix.py", "plus @ plus.T - minus @ minus.T", "plus @ plus.T"),
+        ("kernel/noise/matrix.py", "plus @ plus.T - minus @ minus.T", "plus @ plus.T"),
         by=(
             "tests/distribution/test_matrix.py::TestWishart::test_one_column_is_laplace",
             "tests/audit/test_pure_audit.py::test_black_box_stays_under_the_promise[wishart-replace]",
         ),
     ),
     "Wishart scale halved": mutant(
-        ("privacy/matrix.py", "        Fraction(nuclear, 2),\n", "        Fraction(nuclear, 4),\n"),
+        ("kernel/noise/matrix.py", "        Fraction(nuclear, 2),\n", "        Fraction(nuclear, 4),\n"),
         by=(
             "tests/calibration/test_calibrated.py::TestLaws::test_wishart_and_frobenius",
             "tests/audit/test_pure_audit.py::TestReplay::test_no_pair_costs_more_than_was_charged",
         ),
     ),
     "d degrees of freedom": mutant(
-        ("privacy/matrix.py", "shape = (2, self.d, self.d + 1)", "shape = (2, self.d, self.d)"),
+        ("kernel/noise/matrix.py", "shape = (2, self.d, self.d + 1)", "shape = (2, self.d, self.d)"),
         by="tests/distribution/test_matrix.py::TestWishart::test_one_column_is_laplace",
     ),
     "noise rounded alone": mutant(
-        ("curator.py", "law.settle(exact + drawn)", "exact + law.settle(drawn)"),
+        ("kernel/curator.py", "law.settle(exact + drawn)", "exact + law.settle(drawn)"),
         by="tests/distribution/test_matrix.py::TestLattice::test_the_sum_is_rounded_not_the_noise",
     ),
     "radius Gamma(D-1)": mutant(
-        ("privacy/matrix.py", "math.fsum(exponentials(count, bits))", "math.fsum(exponentials(count - 1, bits))"),
+        ("kernel/noise/matrix.py", "math.fsum(exponentials(count, bits))", "math.fsum(exponentials(count - 1, bits))"),
         by="tests/distribution/test_matrix.py::TestFrobenius::test_the_radius_is_gamma",
     ),
     "shrinkage reads n times the noise": mutant(
@@ -194,18 +194,18 @@ MUTANTS = {
     ),
     "L1 sensitivity 5 percent too small": mutant(
         (
-            "statistics/moments.py",
+            "kernel/questions/moments.py",
             "ADD_REMOVE: add_remove}[neighbors] * self",
             "ADD_REMOVE: add_remove}[neighbors] * 19 / 20 * self",
         ),
         by="tests/calibration/test_calibrated.py::TestLaws::test_laplace",
     ),
     "delta not lowered": mutant(
-        ("statistics/calibrated.py", "budget.delta - Fraction(gap * 1.01)", "budget.delta + Fraction(gap * 1.01)"),
+        ("kernel/questions/calibrated.py", "budget.delta - Fraction(gap * 1.01)", "budget.delta + Fraction(gap * 1.01)"),
         by="tests/calibration/test_calibrated.py::TestDiscreteUnderApproximateDP::test_the_true_delta_of_a_count[0.0005-0.0001]",
     ),
     "centred rows in the whole ball": mutant(
-        ("statistics/grid.py", "return self.one**2 - self.constant**2", "return self.one**2"),
+        ("kernel/rows/grid.py", "return self.one**2 - self.constant**2", "return self.one**2"),
         by=(
             "tests/audit/test_centring.py::test_one_question_never_costs_more_than_was_charged",
             "tests/laws/test_centring.py::test_any_floats_keep_the_constant_and_stay_in_the_ball",
@@ -213,21 +213,25 @@ MUTANTS = {
     ),
     "a constant that depends on the row": mutant(
         (
-            "statistics/grid.py",
+            "kernel/rows/grid.py",
             "z[:, : self.center] = self.constant",
             "z[:, : self.center] = self.constant * np.isfinite(rows[:, :1])",
         ),
         by="tests/audit/test_centring.py::test_the_corner_never_depends_on_a_row",
     ),
     "columnar norms leave a column out": mutant(
-        ("statistics/grid.py", 'np.einsum("ij,ij->i", x, x)', 'np.einsum("ij,ij->i", x[:, 1:], x[:, 1:])'),
+        ("kernel/rows/grid.py", 'np.einsum("ij,ij->i", x, x)', 'np.einsum("ij,ij->i", x[:, 1:], x[:, 1:])'),
         by=(
             "tests/laws/test_grid.py::test_scratch_rows_give_the_same_integers",
             "tests/sources/test_same_integers.py::test_without_a_schema_every_container_of_numbers_is_its_array",
         ),
     ),
     "n of centred rows from the data": mutant(
-        ("curator.py", "self._noisy_n = corner_count(int(moment.integers[0]), self.grid)", "self._noisy_n = self._source.n"),
+        (
+            "kernel/curator.py",
+            "self._noisy_n = corner_count(int(moment.integers[0]), self.grid)",
+            "self._noisy_n = self._source.n",
+        ),
         by="tests/audit/test_numbers.py::test_the_number_of_rows_is_private_under_add_remove[True]",
     ),
     "missing numbers count as zero": mutant(
@@ -235,11 +239,11 @@ MUTANTS = {
         by="tests/sources/test_noise_off.py::TestPandas::test_mean_and_covariance",
     ),
     "weights not normalised": mutant(
-        ("schema.py", "total = math.hypot(*(column.weight for column in self.used.values()))", "total = 1.0"),
+        ("schema/__init__.py", "total = math.hypot(*(column.weight for column in self.used.values()))", "total = 1.0"),
         by="tests/laws/test_schema.py::test_any_cells_become_rows_of_norm_at_most_one",
     ),
     "offset forgotten on the way back": mutant(
-        ("release.py", "mean = self.offsets + self.units * unit * encoded", "mean = self.units * unit * encoded"),
+        ("release/record.py", "mean = self.offsets + self.units * unit * encoded", "mean = self.units * unit * encoded"),
         by="tests/sources/test_noise_off.py::TestPandas::test_mean_and_covariance",
     ),
     "a blank cell deletes its row": mutant(
@@ -255,11 +259,15 @@ MUTANTS = {
         by="tests/sources/test_promises.py::test_a_broken_line_is_quoted_nowhere",
     ),
     "the acceptance's sign inverted": mutant(
-        ("privacy/sphere.py", "-(ratio - m) / 2 + m / 2 * np.log(ratio / m)", "-(ratio - m) / 2 - m / 2 * np.log(ratio / m)"),
+        (
+            "kernel/noise/sphere.py",
+            "-(ratio - m) / 2 + m / 2 * np.log(ratio / m)",
+            "-(ratio - m) / 2 - m / 2 * np.log(ratio / m)",
+        ),
         by="tests/distribution/test_sphere.py::TestCheckValues::test_mean_square",
     ),
     "exponent epsilon in place of its half": mutant(
-        ("privacy/calibrate.py", 'SPAN = {"replace": 2, "add-remove": 1}', 'SPAN = {"replace": 1, "add-remove": 1}'),
+        ("kernel/calibrate.py", 'SPAN = {"replace": 2, "add-remove": 1}', 'SPAN = {"replace": 1, "add-remove": 1}'),
         by=(
             "tests/calibration/test_directions.py::TestConcentration::test_pure",
             "tests/calibration/test_directions.py::TestConcentration::test_zcdp",
@@ -268,25 +276,29 @@ MUTANTS = {
         ),
     ),
     "bounded range as pure in zCDP": mutant(
-        ("privacy/calibrate.py", "sqrt_down(8 * budget.rho) / SPAN", "sqrt_down(16 * budget.rho) / SPAN"),
+        ("kernel/calibrate.py", "sqrt_down(8 * budget.rho) / SPAN", "sqrt_down(16 * budget.rho) / SPAN"),
         by=(
             "tests/calibration/test_directions.py::TestConcentration::test_zcdp",
             "tests/audit/test_directions.py::test_the_worst_pair_uses_the_directions_budget",
         ),
     ),
     "a reflector of the wrong sign": mutant(
-        ("peeling.py", "reflector[0] += 1.0 if vector[0] >= 0 else -1.0", "reflector[0] += -1.0 if vector[0] >= 0 else 1.0"),
+        (
+            "kernel/peel.py",
+            "reflector[0] += 1.0 if vector[0] >= 0 else -1.0",
+            "reflector[0] += -1.0 if vector[0] >= 0 else 1.0",
+        ),
         by="tests/laws/test_spectral.py::TestPeel::test_projection",
     ),
     "not deflated": mutant(
-        ("peeling.py", "matrix[1:, 1:] - np.outer(tail, half_tail) - np.outer(half_tail, tail)", "matrix[1:, 1:]"),
+        ("kernel/peel.py", "matrix[1:, 1:] - np.outer(tail, half_tail) - np.outer(half_tail, tail)", "matrix[1:, 1:]"),
         by=(
             "tests/laws/test_spectral.py::TestPeel::test_projection",
             "tests/scripted/test_eigenvectors.py::TestEigenvectors::test_noise_off_gives_the_truth",
         ),
     ),
     "not subtracted": mutant(
-        ("peeling.py", "self._matrix = self._matrix - value * np.outer(vector, vector)", "pass"),
+        ("kernel/peel.py", "self._matrix = self._matrix - value * np.outer(vector, vector)", "pass"),
         by=(
             "tests/laws/test_spectral.py::TestPeel::test_subtraction",
             "tests/scripted/test_eigenvectors.py::TestKapralovTalwar::test_noise_off_gives_the_truth",
@@ -294,7 +306,7 @@ MUTANTS = {
     ),
     "the best proposal instead of the first": mutant(
         (
-            "privacy/sphere.py",
+            "kernel/noise/sphere.py",
             "int(np.argmax(accepted))",
             'int(np.argmax(np.where(accepted, np.einsum("ij,ij->j", vectors, matrix @ vectors), -np.inf)))',
         ),
@@ -302,7 +314,7 @@ MUTANTS = {
     ),
     "values move by one only": mutant(
         (
-            "statistics/spectral.py",
+            "kernel/questions/spectral.py",
             "Fraction({REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * 2**VALUE_BITS)",
             "Fraction(2**VALUE_BITS)",
         ),
@@ -313,26 +325,26 @@ MUTANTS = {
     ),
     "quotients with the sensitivity of a diagonal": mutant(
         (
-            "statistics/spectral.py",
+            "kernel/questions/spectral.py",
             "return Fraction(self.count * (2**VALUE_BITS + self.lost[0]))",
             "return super().sensitivity_l1(neighbors)",
         ),
         by="tests/laws/test_spectral.py::TestSensitivities::test_they_are_tight",
     ),
     "shares beyond the whole": mutant(
-        ("peeling.py", "not 0 < share <= self._left", "not 0 < share <= 1"),
+        ("kernel/peel.py", "not 0 < share <= self._left", "not 0 < share <= 1"),
         by="tests/laws/test_spectral.py::TestPeel::test_shares_beyond_the_whole_are_refused",
     ),
     "a peel that is not charged": mutant(
-        ("drawing.py", "        self._charge(*charges)\n", ""),
+        ("kernel/drawing.py", "        self._charge(*charges)\n", ""),
         by="tests/laws/test_spectral.py::TestDoor::test_the_whole_peel_is_charged_at_once",
     ),
     "one draw for all eigenvalues": mutant(
-        ("statistics/spectral.py", "not isinstance(measure, Spectrum) or measure.count == moment.d", "True"),
+        ("kernel/questions/spectral.py", "not isinstance(measure, Spectrum) or measure.count == moment.d", "True"),
         by="tests/laws/test_spectral.py::TestDoor::test_questions",
     ),
     "the last value answered again": mutant(
-        ("statistics/spectral.py", " and measure.count in range(1, moment.d + 1)", ""),
+        ("kernel/questions/spectral.py", " and measure.count in range(1, moment.d + 1)", ""),
         by="tests/laws/test_spectral.py::TestDoor::test_peels",
     ),
     "concentrations of a file not added up": mutant(
@@ -340,19 +352,19 @@ MUTANTS = {
         by="tests/refusals/test_directions.py::test_a_forged_file_is_refused",
     ),
     "tau in place of its square in the noise of adaptive": mutant(
-        ("mechanisms/adaptive_noise.py", "return tau**2 * self.whole", "return tau * self.whole"),
+        ("mechanisms/covariance/adaptive_noise.py", "return tau**2 * self.whole", "return tau * self.whole"),
         by="tests/scripted/test_adaptive.py::TestNoises::test_what_the_search_weighs",
     ),
     "the square of tau in the first term of separate's noise": mutant(
-        ("mechanisms/adaptive_noise.py", "2 * tau * math.sqrt(trace", "2 * tau**2 * math.sqrt(trace"),
+        ("mechanisms/covariance/adaptive_noise.py", "2 * tau * math.sqrt(trace", "2 * tau**2 * math.sqrt(trace"),
         by="tests/scripted/test_adaptive.py::TestNoises::test_what_the_search_weighs",
     ),
     "the budget forgotten in the papers' noise": mutant(
-        ("mechanisms/adaptive_noise.py", "unit = 1 / math.sqrt(budget.rho)", "unit = 1.0"),
+        ("mechanisms/covariance/adaptive_noise.py", "unit = 1 / math.sqrt(budget.rho)", "unit = 1.0"),
         by="tests/scripted/test_adaptive.py::TestNoises::test_the_papers_bounds",
     ),
     "epsilon forgotten in the bound of the trace": mutant(
-        ("mechanisms/adaptive.py", "-math.log(2 * beta) / float(budget.epsilon)", "-math.log(2 * beta)"),
+        ("mechanisms/covariance/adaptive.py", "-math.log(2 * beta) / float(budget.epsilon)", "-math.log(2 * beta)"),
         by="tests/scripted/test_adaptive.py::TestNoises::test_what_the_search_weighs",
     ),
     "eigenvectors of an SVD": mutant(
@@ -373,33 +385,33 @@ MUTANTS = {
     ),
     "query noise halved where it is drawn": mutant(
         (
-            "privacy/choice.py",
+            "kernel/noise/choice.py",
             "discrete_laplace(law.query, len(values), bits)",
             "discrete_laplace(law.query / 2, len(values), bits)",
         ),
         by="tests/distribution/test_choice.py::test_searches_have_their_law",
     ),
     "query noise halved where it is calibrated": mutant(
-        ("curator.py", "max(query_noise * scale, MIN_SCALE)", "max(query_noise * scale / 2, MIN_SCALE)"),
+        ("kernel/curator.py", "max(query_noise * scale, MIN_SCALE)", "max(query_noise * scale / 2, MIN_SCALE)"),
         by=(
             "tests/scripted/test_adaptive.py::TestSpending::test_noise_of_the_searches",
             "tests/audit/test_clipped.py::TestReplay::test_no_pair_costs_more_than_was_charged",
         ),
     ),
     "no noise on the threshold": mutant(
-        ("privacy/choice.py", "threshold + int(discrete_laplace(law.threshold, 1, bits)[0])", "threshold"),
+        ("kernel/noise/choice.py", "threshold + int(discrete_laplace(law.threshold, 1, bits)[0])", "threshold"),
         by="tests/distribution/test_choice.py::test_searches_have_their_law",
     ),
     "rate doubled": mutant(
         (
-            "privacy/calibrate.py",
+            "kernel/calibrate.py",
             "(budget.epsilon if isinstance(budget, PureDP) else sqrt_down(8 * budget.rho)) / 2",
             "budget.epsilon if isinstance(budget, PureDP) else sqrt_down(8 * budget.rho)",
         ),
         by="tests/audit/test_clipped.py::TestReplay::test_no_pair_costs_more_than_was_charged",
     ),
     "an asymmetric score": mutant(
-        ("statistics/choices.py", "running[1:] - rows)", "2 * (running[1:] - rows))"),
+        ("kernel/questions/choices.py", "running[1:] - rows)", "2 * (running[1:] - rows))"),
         by=(
             "tests/laws/test_choices.py::TestQuantile::test_one_row_moves_each_score_by_at_most_one",
             "tests/audit/test_clipped.py::TestReplay::test_no_pair_costs_more_than_was_charged",
@@ -407,35 +419,35 @@ MUTANTS = {
     ),
     "a score that is not cut at zero": mutant(
         (
-            "statistics/choices.py",
+            "kernel/questions/choices.py",
             "np.minimum(np.minimum(rows - running[:-1], running[1:] - rows), 0)",
             "np.minimum(rows - running[:-1], running[1:] - rows)",
         ),
         by="tests/laws/test_choices.py::TestQuantile::test_a_score_is_minus_the_rows_in_the_wrong_place",
     ),
     "the annulus with tau for its square": mutant(
-        ("statistics/annulus.py", "int(self.one**2 * ratio**2)", "int(self.one**2 * ratio)"),
+        ("kernel/rows/annulus.py", "int(self.one**2 * ratio**2)", "int(self.one**2 * ratio)"),
         by="tests/laws/test_annulus.py::TestBounds::test_the_reach_is_the_difference_of_squares",
     ),
     "rows of the annulus not verified": mutant(
-        ("statistics/annulus.py", "factors, 0.0), self.reach, out=", "factors, 0.0), self.one**2, out="),
+        ("kernel/rows/annulus.py", "factors, 0.0), self.reach, out=", "factors, 0.0), self.one**2, out="),
         by="tests/laws/test_annulus.py::TestBounds::test_a_row_that_still_breaks_the_bound_is_dropped",
     ),
     "what clipping leaves counted as taken": mutant(
-        ("statistics/annulus.py", " - radius * shrinkage", ""),
+        ("kernel/rows/annulus.py", " - radius * shrinkage", ""),
         by="tests/laws/test_annulus.py::TestWhole::test_the_two_make_the_whole",
     ),
     "the overlap moves by half": mutant(
-        ("statistics/overlap.py", "return reach * (1 + Fraction", "return reach / 2 * (1 + Fraction"),
+        ("kernel/questions/overlap.py", "return reach * (1 + Fraction", "return reach / 2 * (1 + Fraction"),
         by="tests/laws/test_overlap.py::TestSensitivity::test_the_longest_rows_along_it_move_it_as_far",
     ),
     "the overlap with the noise of the whole ball": mutant(
-        ("statistics/overlap.py", "self.reach * Fraction(2**VALUE_BITS)", "Fraction(2**VALUE_BITS)"),
+        ("kernel/questions/overlap.py", "self.reach * Fraction(2**VALUE_BITS)", "Fraction(2**VALUE_BITS)"),
         by="tests/laws/test_overlap.py::TestSensitivity::test_the_longest_rows_along_it_move_it_as_far",
     ),
     "one bin moves where a row is replaced": mutant(
         (
-            "statistics/norms.py",
+            "kernel/questions/norms.py",
             "        return {REPLACE: 2, ADD_REMOVE: 1}[neighbors]\n",
             "        return {REPLACE: 1, ADD_REMOVE: 1}[neighbors]\n",
         ),
@@ -443,7 +455,7 @@ MUTANTS = {
     ),
     "charge after the choice": mutant(
         (
-            "curator.py",
+            "kernel/curator.py",
             "        self._charge(budget)\n"
             "        return self._chosen(question, self._choice(question, counts, law), law, budget)\n",
             "        index = self._choice(question, counts, law)\n        self._charge(budget)\n"
@@ -453,7 +465,7 @@ MUTANTS = {
     ),
     "charge after the search": mutant(
         (
-            "curator.py",
+            "kernel/curator.py",
             "        self._charge(budget)\n"
             "        return self._chosen(question, self._search(question, counts, law), law, budget)\n",
             "        index = self._search(question, counts, law)\n        self._charge(budget)\n"
@@ -463,23 +475,23 @@ MUTANTS = {
     ),
     "the radius at the true quantile": mutant(
         (
-            "curator.py",
+            "kernel/curator.py",
             "choose(question.scores(counts), question.weights, law.rate, self._bits)",
             "int(np.argmax(question.scores(counts)))",
         ),
         by="tests/audit/test_clipped.py::test_a_private_radius_is_drawn",
     ),
     "shares of rescaled beyond the whole": mutant(
-        ("mechanisms/rescaled.py", "whole.share(left - for_scale)", "whole.share(left)"),
+        ("mechanisms/covariance/rescaled.py", "whole.share(left - for_scale)", "whole.share(left)"),
         by=("tests/scripted/test_rescaled.py::TestSpending::test_everything",),
     ),
     "nothing set aside for the radius": mutant(
-        ("mechanisms/additive.py", "whole.share(1 - plan.share), moment", "whole, moment"),
+        ("mechanisms/shared/additive.py", "whole.share(1 - plan.share), moment", "whole, moment"),
         by="tests/scripted/test_separate.py::TestClip::test_a_private_radius_clips_there",
     ),
     "rows clipped at twice the radius of their noise": mutant(
         (
-            "statistics/grid.py",
+            "kernel/rows/grid.py",
             "batched((norms > self.radius_squared) | far)",
             "batched((norms > 4 * self.radius_squared) | far)",
         ),
@@ -489,7 +501,7 @@ MUTANTS = {
         ),
     ),
     "a public radius that is ignored": mutant(
-        ("mechanisms/additive.py", "1.0 if isinstance(where, str) else where / curator.grid.row_norm", "1.0"),
+        ("mechanisms/shared/additive.py", "1.0 if isinstance(where, str) else where / curator.grid.row_norm", "1.0"),
         by="tests/scripted/test_separate.py::TestClip::test_a_public_radius_is_a_smaller_row_norm",
     ),
     "the scale in units of the outer radius": mutant(
@@ -497,7 +509,7 @@ MUTANTS = {
         by="tests/scripted/test_rescaled.py::TestEstimate::test_the_denoised_matrix_times_its_scale",
     ),
     "a stream read for its norms": mutant(
-        ("mechanisms/clipping.py", "    if not curator.rereadable:\n", "    if False:\n"),
+        ("mechanisms/shared/clipping.py", "    if not curator.rereadable:\n", "    if False:\n"),
         by="tests/refusals/test_clipping.py::test_a_stream_has_no_private_radius",
     ),
     "a file's rate not checked": mutant(

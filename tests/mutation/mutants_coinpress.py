@@ -7,7 +7,7 @@ Edits = list[tuple[str, str, str]]
 COVARIANCE, QUESTIONS = "tests/scripted/test_coinpress.py::", "tests/scripted/test_coinpress_questions.py::"
 MEANS, UNKNOWN = "tests/scripted/test_means.py::", "tests/scripted/test_unknown_scale.py::"
 FILES = "tests/refusals/test_framed_files.py::"
-STATE, ESTIMATE, VADHAN = "mechanisms/coinpress_state.py", "estimate_framed.py", "mechanisms/means/karwa_vadhan.py"
+STATE, ESTIMATE, VADHAN = "mechanisms/coinpress/whitening.py", "estimate_framed.py", "mechanisms/mean/karwa_vadhan.py"
 CONFIDENCE = "tests/laws/test_confidence.py::TestWhatIsCalledProvedHolds::"
 REFUSED = "tests/refusals/test_means.py::"
 COUNT, TURNED = "    ask_count(curator, whole)\n", "(vectors / np.sqrt(widened)) @ vectors.T @ applied"
@@ -30,11 +30,11 @@ COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (LEFT, TRUTH),
     ),
     "a whitener undone from one side": (
-        [("frame.py", "moved = back @ matrix @ back.T", "moved = back @ matrix")],
+        [("kernel/rows/frame.py", "moved = back @ matrix @ back.T", "moved = back @ matrix")],
         (BOTH, TRUTH),
     ),
     "a whitener undone by its transpose": (
-        [("frame.py", "moved = back @ matrix @ back.T", "moved = back.T @ matrix @ back")],
+        [("kernel/rows/frame.py", "moved = back @ matrix @ back.T", "moved = back.T @ matrix @ back")],
         (BOTH, COVARIANCE + "TestWithoutNoise::test_the_truth_comes_back[5]"),
     ),
     "absolute values for a projection": (
@@ -90,7 +90,7 @@ COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (COVARIANCE + "TestCentred::test_mean_and_covariance_of_rows_far_away",),
     ),
     "a mean whose centre stays at the origin": (
-        [("mechanisms/means/coinpress.py", "if proved else moved(curator, answer, origin)", "if proved else origin")],
+        [("mechanisms/coinpress/mean.py", "if proved else moved(curator, answer, origin)", "if proved else origin")],
         (MEANS + "TestCoinpress::test_the_centre_moves_to_each_answer",),
     ),
     "Karwa and Vadhan's box around the origin": (
@@ -109,13 +109,13 @@ COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (MEANS + "TestKarwaVadhan::test_bins_and_boxes_follow_origin_and_variances",),
     ),
     "both quantiles on one side": (
-        [("mechanisms/means/symq.py", "for rows in (lower, curator.n - lower):", "for rows in (lower, lower):")],
+        [("mechanisms/mean/symq.py", "for rows in (lower, curator.n - lower):", "for rows in (lower, lower):")],
         (MEANS + "TestBaselines::test_symq",),
     ),
     "the exact n on the way to a mean": (
         [
             (
-                "mechanisms/means/common.py",
+                "mechanisms/shared/means.py",
                 "frame_of(answer).point(answer.values / curator.n)",
                 "frame_of(answer).point(answer.values / curator._source.n)",
             )
@@ -123,13 +123,13 @@ COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (UNKNOWN + "TestRounds::test_a_noisy_number_of_rows_is_the_one_that_counts",),
     ),
     "choices of a radius that are not counted": (
-        [("mechanisms/means/unknown_scale.py", "        self.left -= exact\n", "")],
+        [("mechanisms/coinpress/unknown_scale.py", "        self.left -= exact\n", "")],
         (UNKNOWN + "TestSpending::test_exactly_the_budget",),
     ),
     "a sum clipped at another radius than the chosen one": (
         [
             (
-                "mechanisms/means/unknown_scale.py",
+                "mechanisms/coinpress/unknown_scale.py",
                 "Sum(Ball(as_tuple(self.centre), clip)",
                 "Sum(Ball(as_tuple(self.centre), 2 * clip)",
             )
@@ -155,13 +155,13 @@ COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (CONFIDENCE + "test_a_mean_at_the_edge_of_its_ball",),
     ),
     "proved centres that are moved into the ball": (
-        [("mechanisms/means/coinpress.py", "frame_of(answer).point(answer.values / curator.n) if proved else moved", "moved")],
+        [("mechanisms/coinpress/mean.py", "frame_of(answer).point(answer.values / curator.n) if proved else moved", "moved")],
         (CONFIDENCE + "test_a_mean_at_the_edge_of_its_ball",),
     ),
     "a proof with a noisy n": (
         [
             (
-                "mechanisms/means/common.py",
+                "mechanisms/shared/means.py",
                 "curator.neighbors != REPLACE or isinstance(budget, PureDP)",
                 "isinstance(budget, PureDP)",
             )
@@ -174,7 +174,7 @@ COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "a proof with Laplace noise": (
         [
             (
-                "mechanisms/means/common.py",
+                "mechanisms/shared/means.py",
                 "curator.neighbors != REPLACE or isinstance(budget, PureDP)",
                 "curator.neighbors != REPLACE",
             )
@@ -185,44 +185,54 @@ COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         ),
     ),
     "a proof of too few rows": (
-        [("mechanisms/coinpress.py", "if sampling_gap(curator.n, curator.d,", "if sampling_gap(4 * curator.n, curator.d,")],
+        [
+            (
+                "mechanisms/coinpress/covariance.py",
+                "if sampling_gap(curator.n, curator.d,",
+                "if sampling_gap(4 * curator.n, curator.d,",
+            )
+        ],
         ("tests/refusals/test_proved.py::test_a_covariance_needs_rows[3-0.1]",),
     ),
     "a count charged before the checks": (
         [
-            ("mechanisms/coinpress.py", "    assert isinstance(left, ZCDP)\n", "    assert isinstance(left, ZCDP)\n" + COUNT),
-            ("mechanisms/coinpress.py", COUNT + "    state = Whitening", "    state = Whitening"),
+            (
+                "mechanisms/coinpress/covariance.py",
+                "    assert isinstance(left, ZCDP)\n",
+                "    assert isinstance(left, ZCDP)\n" + COUNT,
+            ),
+            ("mechanisms/coinpress/covariance.py", COUNT + "    state = Whitening", "    state = Whitening"),
         ],
         ("tests/refusals/test_coinpress.py::test_nor_is_a_count_spent_on_it",),
     ),
     "a count charged before the checks of a mean": (
         [
-            ("mechanisms/means/coinpress.py", "    unit = Sum(unit_ball(", COUNT + "    unit = Sum(unit_ball("),
-            ("mechanisms/means/coinpress.py", COUNT + "    noise = sum_noise", "    noise = sum_noise"),
+            ("mechanisms/coinpress/mean.py", "    unit = Sum(unit_ball(", COUNT + "    unit = Sum(unit_ball("),
+            ("mechanisms/coinpress/mean.py", COUNT + "    noise = sum_noise", "    noise = sum_noise"),
         ],
         (REFUSED + "test_nothing_is_charged_on_an_error[coinpress-{'covariance': 1.0}]",),
     ),
     "a count charged before the checks of a mean of unknown scale": (
         [
             (
-                "mechanisms/means/unknown_scale.py",
+                "mechanisms/coinpress/unknown_scale.py",
                 "    unit = Sum(unit_ball(",
                 COUNT.replace("whole", "budget") + "    unit = Sum(unit_ball(",
             ),
-            ("mechanisms/means/unknown_scale.py", COUNT.replace("whole", "budget") + "    state = ", "    state = "),
+            ("mechanisms/coinpress/unknown_scale.py", COUNT.replace("whole", "budget") + "    state = ", "    state = "),
         ],
         (REFUSED + "test_nothing_is_charged_on_an_error[coinpress-{}]",),
     ),
     "a mean's count charged before its rows are held": (
-        [("mechanisms/means/common.py", "    curator.hold(total, derive=False)", "    pass")],
+        [("mechanisms/shared/means.py", "    curator.hold(total, derive=False)", "    pass")],
         (REFUSED + "TestStreams::test_one_reading_is_enough[clipped-add-remove]",),
     ),
     "an origin left out of the second moment": (
-        [("release.py", "self.covariance + np.outer(origin, origin)", "self.covariance")],
+        [("release/record.py", "self.covariance + np.outer(origin, origin)", "self.covariance")],
         (COVARIANCE + "TestCentred::test_a_public_origin_is_part_of_the_second_moment",),
     ),
     "bounds in encoded units": (
-        [("prepare.py", "matrix / np.outer(scales, scales)", "matrix")],
+        [("request.py", "matrix / np.outer(scales, scales)", "matrix")],
         ("tests/laws/test_confidence.py::test_a_schema_is_a_matter_of_units",),
     ),
     "a file's order of questions not checked": (
@@ -238,11 +248,11 @@ COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (FILES + "test_a_forged_file_is_refused[a proof of rows clipped closer]",),
     ),
     "a proved centre moved by noise": (
-        [("mechanisms/means/coinpress.py", "        if moves:\n", "        if True:\n")],
+        [("mechanisms/coinpress/mean.py", "        if moves:\n", "        if True:\n")],
         ("tests/laws/test_proved_rounds.py::test_rounds_that_cannot_help_leave_the_centre",),
     ),
     "rounding left out of a proof's check": (
-        [("statistics/frames.py", "return super().rounding + fine *", "return super().rounding + 0 * fine *")],
+        [("kernel/rows/frames.py", "return super().rounding + fine *", "return super().rounding + 0 * fine *")],
         ("tests/laws/test_proved_rounds.py::test_rounding_is_bounded",),
     ),
     "a file's quantile not compared with its price": (

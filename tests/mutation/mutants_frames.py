@@ -12,7 +12,7 @@ PLANTED: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "a float product in place of integers": (
         [
             (
-                "statistics/frames.py",
+                "kernel/rows/frames.py",
                 PRODUCT,
                 "            y = np.rint((rows - np.array(self.centre)) @ self.whitener.T * self.one)\n",
             )
@@ -23,7 +23,7 @@ PLANTED: dict[str, tuple[Edits, tuple[str, ...]]] = {
         ),
     ),
     "a whitener transposed": (
-        [("statistics/frames.py", "z @ self._matrix.T", "z @ self._matrix")],
+        [("kernel/rows/frames.py", "z @ self._matrix.T", "z @ self._matrix")],
         (
             FRAMES + "TestEllipsoid::test_it_equals_its_four_steps_in_fractions[5-ellipsoid]",
             FRAMES + "TestEllipsoid::test_it_is_the_map_clipped_to_norm_one",
@@ -31,7 +31,7 @@ PLANTED: dict[str, tuple[Edits, tuple[str, ...]]] = {
         ),
     ),
     "the ellipsoid's clip left out": (
-        [("statistics/frames.py", "        return STEPS.encode(y, scratch=True)\n", "        return np.asarray(y)\n")],
+        [("kernel/rows/frames.py", "        return STEPS.encode(y, scratch=True)\n", "        return np.asarray(y)\n")],
         (
             FRAMES + "TestBounds::test_rows_stay_inside[2-ellipsoid]",
             CALIBRATION + "TestSensitivity::test_some_neighbours_move_as_far[replace-2-sum, ellipsoid]",
@@ -39,13 +39,13 @@ PLANTED: dict[str, tuple[Edits, tuple[str, ...]]] = {
         ),
     ),
     "the box's clip left out": (
-        [("statistics/frames.py", "np.clip(self.placed(rows), -1.0, 1.0) * self.one", "self.placed(rows) * self.one")],
+        [("kernel/rows/frames.py", "np.clip(self.placed(rows), -1.0, 1.0) * self.one", "self.placed(rows) * self.one")],
         (FRAMES + "TestBounds::test_rows_stay_inside[2-box]",),
     ),
     "the fine grid's clip left out": (
         [
             (
-                "statistics/frames.py",
+                "kernel/rows/frames.py",
                 "z = self._fine.encode(placed, scratch=True)",
                 "z = np.rint(np.where(np.isfinite(placed), placed, 0.0) * (self._fine.one / self._fine.row_norm))",
             )
@@ -53,22 +53,22 @@ PLANTED: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (FRAMES + "TestEllipsoid::test_it_equals_its_four_steps_in_fractions[5-ellipsoid]",),
     ),
     "a whitener of too many bits": (
-        [("statistics/frames.py", "WHITENER_BITS = 26", "WHITENER_BITS = 30")],
+        [("kernel/rows/frames.py", "WHITENER_BITS = 26", "WHITENER_BITS = 30")],
         (FRAMES + "TestBounds::test_products_of_integers_are_exact",),
     ),
     "a fine grid of too many bits": (
-        [("statistics/frames.py", "(EXACT_BITS - columns) // 2", "EXACT_BITS // 2")],
+        [("kernel/rows/frames.py", "(EXACT_BITS - columns) // 2", "EXACT_BITS // 2")],
         (FRAMES + "TestBounds::test_products_of_integers_are_exact[500]",),
     ),
     "the whitener that was asked for recorded": (
-        [("statistics/frames.py", '("whitener", kept)', '("whitener", wanted)')],
+        [("kernel/rows/frames.py", '("whitener", kept)', '("whitener", wanted)')],
         (
             FRAMES + "TestEllipsoid::test_it_equals_its_four_steps_in_fractions[5-ellipsoid]",
             FRAMES + "TestEllipsoid::test_the_recorded_whitener_is_near_the_one_asked_for",
         ),
     ),
     "a box as small as a ball": (
-        [("statistics/frames.py", "return len(self.centre) * self.one**2", "return self.one**2")],
+        [("kernel/rows/frames.py", "return len(self.centre) * self.one**2", "return self.one**2")],
         (
             CALIBRATION + "TestSensitivity::test_it_is_that_of_the_table[replace-2-sum, box]",
             CALIBRATION + "TestSensitivity::test_some_neighbours_move_as_far[add-remove-5-sum, box]",
@@ -78,7 +78,7 @@ PLANTED: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "sums of a box with the noise of a ball": (
         [
             (
-                "statistics/moments.py",
+                "kernel/questions/moments.py",
                 "{REPLACE: 4, ADD_REMOVE: 1}[neighbors] * self.grid.reach",
                 "{REPLACE: 4, ADD_REMOVE: 1}[neighbors] * self.grid.one**2",
             )
@@ -89,20 +89,20 @@ PLANTED: dict[str, tuple[Edits, tuple[str, ...]]] = {
         ),
     ),
     "missing entries of a box kept": (
-        [("statistics/frames.py", "np.where(np.isfinite(rows), y, 0.0)", "np.asarray(y)")],
+        [("kernel/rows/frames.py", "np.where(np.isfinite(rows), y, 0.0)", "np.asarray(y)")],
         (
             FRAMES + "TestLocality::test_missing_entries_count_as_the_centres[box]",
             BINS + "TestBins::test_bins_are_equal_and_hold_their_lower_ends",
         ),
     ),
     "a covariance led back by the transposed factor": (
-        [("frame.py", "back @ matrix @ back.T", "back.T @ matrix @ back")],
+        [("kernel/rows/frame.py", "back @ matrix @ back.T", "back.T @ matrix @ back")],
         (FRAMES + "TestFrame::test_shape_and_unwhitener_lead_back[ellipsoid]",),
     ),
     "bins of one column only": (
         [
             (
-                "statistics/bins.py",
+                "kernel/questions/bins.py",
                 "return {REPLACE: 2, ADD_REMOVE: 1}[neighbors] * self.d",
                 "return {REPLACE: 2, ADD_REMOVE: 1}[neighbors]",
             )
@@ -114,7 +114,7 @@ PLANTED: dict[str, tuple[Edits, tuple[str, ...]]] = {
         ),
     ),
     "bins of one column only, in absolute values": (
-        [("statistics/bins.py", "Fraction({REPLACE: 2, ADD_REMOVE: 1}[neighbors] * self.d)", "Fraction(2)")],
+        [("kernel/questions/bins.py", "Fraction({REPLACE: 2, ADD_REMOVE: 1}[neighbors] * self.d)", "Fraction(2)")],
         (
             BINS + "TestBins::test_the_bounds_are_attained[2]",
             AUDIT + "TestMeans::test_pairs_cost_what_was_charged_and_no_more[karwa-vadhan-pure-replace]",
@@ -123,7 +123,7 @@ PLANTED: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "a rank of the wrong sign": (
         [
             (
-                "statistics/choices.py",
+                "kernel/questions/choices.py",
                 "np.minimum(rows - running[:-1], running[1:] - rows)",
                 "np.minimum(running[:-1] - rows, rows - running[1:])",
             )
@@ -134,40 +134,46 @@ PLANTED: dict[str, tuple[Edits, tuple[str, ...]]] = {
         ),
     ),
     "a rank that counts a row twice": (
-        [("statistics/choices.py", "running[1:] - rows)", "2 * (running[1:] - rows))")],
+        [("kernel/questions/choices.py", "running[1:] - rows)", "2 * (running[1:] - rows))")],
         (
             BINS + "TestRank::test_one_row_moves_each_score_by_at_most_one",
             AUDIT + "TestMeans::test_pairs_cost_what_was_charged_and_no_more[symq-pure-replace]",
         ),
     ),
     "the rank of the first column": (
-        [("statistics/bins.py", "self.bins.count)[self.column]", "self.bins.count)[0]")],
+        [("kernel/questions/bins.py", "self.bins.count)[self.column]", "self.bins.count)[0]")],
         ("tests/distribution/test_rank.py::test_choices_have_their_law[rank, the other column]",),
     ),
     "choices at twice the rate": (
-        [("curator.py", "Exponential(min(exponential_rate(budget), MAX_RATE))", "Exponential(2 * exponential_rate(budget))")],
+        [
+            (
+                "kernel/curator.py",
+                "Exponential(min(exponential_rate(budget), MAX_RATE))",
+                "Exponential(2 * exponential_rate(budget))",
+            )
+        ],
         (
             "tests/distribution/test_rank.py::test_choices_have_their_law[rank, zCDP]",
             AUDIT + "TestMeans::test_pairs_cost_what_was_charged_and_no_more[symq-zCDP-add-remove]",
         ),
     ),
     "a prior that is ignored": (
-        [("statistics/choices.py", "        if self.prior:\n", "        if False:\n")],
+        [("kernel/questions/choices.py", "        if self.prior:\n", "        if False:\n")],
         (
             "tests/distribution/test_rank.py::test_choices_have_their_law[prior]",
             BINS + "TestPrior::test_it_is_the_weights_and_changes_no_score",
         ),
     ),
     "norms of a ball seen from 0": (
-        [("statistics/norms.py", "longer_than(self.grid.placed(rows), radii", "longer_than(rows, radii")],
+        [("kernel/questions/norms.py", "longer_than(self.grid.placed(rows), radii", "longer_than(rows, radii")],
         (BINS + "TestNorms::test_norms_are_seen_from_the_centre[2]",),
     ),
     "a trace in a box": (
-        [("statistics/spectral.py", "Trace: (Ball, Ellipsoid)", "Trace: FRAMED")],
+        [("kernel/questions/spectral.py", "Trace: (Ball, Ellipsoid)", "Trace: FRAMED")],
         (BINS + "TestDoor::test_what_is_not[trace of a box]",),
     ),
     "a frame of other columns": (
-        [("statistics/spectral.py", "measure.d == moment.d == len(grid.centre)", "measure.d == moment.d")],
+        [("kernel/questions/spectral.py", "measure.d == moment.d == len(grid.centre)", "measure.d == moment.d")],
         (BINS + "TestDoor::test_what_is_not[a longer centre]",),
     ),
     "a row that waits for no partner": (

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 Edits = list[tuple[str, str, str]]
 
-SOLUTION, MECHANISM, ESTIMATOR = "statistics/solution.py", "mechanisms/output_perturbation.py", "estimators/ridge.py"
+SOLUTION, MECHANISM, ESTIMATOR = (
+    "kernel/questions/solution.py",
+    "mechanisms/ridge/output_perturbation.py",
+    "estimators/ridge.py",
+)
 LAWS, CALIBRATION = "tests/laws/test_solution.py::", "tests/calibration/test_solution.py::"
 REFUSED, ESTIMATED = "tests/refusals/test_output_perturbation.py::", "tests/estimators/test_ridge_noise_off.py::"
 ATTAINED = LAWS + "TestNeighbours::test_the_bounds_are_attained"
@@ -55,11 +59,11 @@ RIDGE_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (LAWS + "test_penalties_of_rows_of_norm_one",),
     ),
     "coefficients of more rows than there are": (
-        [("reader.py", "statistic.rows != self._source.n", "False")],
+        [("kernel/sums.py", "statistic.rows != self._source.n", "False")],
         (REFUSED + "TestBeforeCharging::test_another_number_of_rows[6000]",),
     ),
     "coefficients of rows in an annulus": (
-        [("statistics/spectral.py", "fits = fits and type(grid) is Grid  #", "fits = fits  #")],
+        [("kernel/questions/spectral.py", "fits = fits and type(grid) is Grid  #", "fits = fits  #")],
         (LAWS + "TestRefusals::test_a_curator_answers_its_own_rows_and_this_class_only",),
     ),
     "a regression of centred rows": (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 Edits = list[tuple[str, str, str]]
 
-COLUMNS, SCREENED, SCREENING = "statistics/columns.py", "mechanisms/subspaces/screened.py", "mechanisms/subspaces/screening.py"
+COLUMNS, SCREENED, SCREENING = "kernel/questions/columns.py", "mechanisms/pca/screened.py", "mechanisms/pca/screening.py"
 LAWS, SCRIPTED = "tests/laws/test_columns.py::", "tests/scripted/test_screened.py::"
 REFUSED, AUDIT = "tests/refusals/test_screened.py::", "tests/audit/test_screened.py::"
 REACHED, WORST = LAWS + "test_the_bounds_are_reached", AUDIT + "TestReplay::test_no_answer_costs_more_than_its_charge"
@@ -36,7 +36,7 @@ SCREENED_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "a block of a wider table": (
         [
             (
-                "statistics/spectral.py",
+                "kernel/questions/spectral.py",
                 "d = measure.whole if isinstance(measure, Block) else",
                 "d = moment.d if isinstance(measure, Block) else",
             )
@@ -92,7 +92,7 @@ SCREENED_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (REFUSED + "test_a_budget_is_refused_whole_or_served_whole",),
     ),
     "no room for shares": (
-        [("mechanisms/shares.py", "    budget.share(Fraction(STEPS**2 - 1, STEPS**2))\n", "")],
+        [("mechanisms/shared/shares.py", "    budget.share(Fraction(STEPS**2 - 1, STEPS**2))\n", "")],
         (REFUSED + "test_budgets_with_many_digits_are_refused_whole",),
     ),
     "a block whose size counts as it likes": (

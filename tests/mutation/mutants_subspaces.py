@@ -15,7 +15,7 @@ CALIBRATION, REFUSALS, SCRIPTED = (
     "tests/scripted/test_subspace.py::",
 )
 AUDIT, ESTIMATOR = "tests/audit/test_subspace.py::", "tests/estimators/test_pca.py::"
-KERNEL, DRAWING, PRINCIPAL = "privacy/subspace.py", "drawing.py", "bounds/principal.py"
+KERNEL, DRAWING, PRINCIPAL = "kernel/noise/subspace.py", "kernel/drawing.py", "bounds/principal.py"
 SHARES = DISTRIBUTION + "TestColumn::test_every_direction_has_its_share"
 SWEEP = "        yield state.copy()\n        for r in range(k):\n"
 DRAWN = "        rows = np.rint(np.ldexp(self._subspace(exact, basis, k, law, sweeps).T, DIRECTION_BITS)).astype(np.int64)\n"
@@ -138,11 +138,11 @@ SUBSPACES: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (CALIBRATION + "TestConcentration::test_pure", REFUSALS + "test_round_trip[ppca-2-replace]"),
     ),
     "a chain that does not say that it is one": (
-        [("promise.py", 'if any(law.numerics == "markov chain" for law in laws):', "if False:")],
+        [("release/statement.py", 'if any(law.numerics == "markov chain" for law in laws):', "if False:")],
         (REFUSALS + "test_round_trip[ppca-2-replace]", SCRIPTED + "TestDraws::test_a_subspace_has_the_whole_for_any_k"),
     ),
     "what is explained without what is not": (
-        [("statistics/spectral.py", "np.trace(matrix) - along.sum()", "np.trace(matrix)")],
+        [("kernel/questions/spectral.py", "np.trace(matrix) - along.sum()", "np.trace(matrix)")],
         (
             LAWS + "TestExplained::test_they_are_tight",
             LAWS + "TestExplained::test_numbers",
@@ -151,7 +151,7 @@ SUBSPACES: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "values that move half as far": (
         [
             (
-                "statistics/spectral.py",
+                "kernel/questions/spectral.py",
                 "return moved * self.reach + each * self.count + more",
                 "return moved * self.reach / 2 + each * self.count + more",
             )
@@ -163,21 +163,21 @@ SUBSPACES: dict[str, tuple[Edits, tuple[str, ...]]] = {
         ),
     ),
     "as many components as columns": (
-        [("mechanisms/subspaces/common.py", "not 1 <= k < d", "not 1 <= k <= d")],
+        [("mechanisms/shared/components.py", "not 1 <= k < d", "not 1 <= k <= d")],
         (REFUSALS + "TestBeforeReading::test_k",),
     ),
     "centred rows drawn from": (
-        [("mechanisms/subspaces/common.py", "    if curator.grid.center:\n", "    if False:\n")],
+        [("mechanisms/shared/components.py", "    if curator.grid.center:\n", "    if False:\n")],
         (REFUSALS + "TestOptions::test_centred_rows",),
     ),
     "a chain without consent": (
-        [("mechanisms/subspaces/ppca.py", "if count > 1 and not approximate:", "if False:")],
+        [("mechanisms/pca/ppca.py", "if count > 1 and not approximate:", "if False:")],
         (REFUSALS + "TestOptions::test_a_chain_needs_consent",),
     ),
     "explained with the budget of the draw": (
         [
             (
-                "mechanisms/subspaces/ppca.py",
+                "mechanisms/pca/ppca.py",
                 'release_drawn(curator, "ppca", drawn, left.share(EXPLAINED)',
                 'release_drawn(curator, "ppca", drawn, directions',
             )
@@ -187,7 +187,7 @@ SUBSPACES: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "directions that leave some of their budget": (
         [
             (
-                "mechanisms/subspaces/eigenvectors.py",
+                "mechanisms/pca/eigenvectors.py",
                 "even = Fraction(STEPS // count, STEPS)",
                 "even = Fraction(STEPS // (count + 1), STEPS)",
             )
@@ -206,7 +206,7 @@ SUBSPACES: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (CALIBRATION + "TestModSulq::test_beta_is_that_of_the_paper",),
     ),
     "a standard deviation for a variance": (
-        [("mechanisms/subspaces/mod_sulq.py", "variance = Fraction(deviation) ** 2", "variance = Fraction(deviation)")],
+        [("mechanisms/pca/mod_sulq.py", "variance = Fraction(deviation) ** 2", "variance = Fraction(deviation)")],
         (CALIBRATION + "TestModSulq::test_every_entry_has_it_and_no_less_than_ours",),
     ),
     "Theorem 7 with d for d - 1": (
@@ -269,7 +269,7 @@ SUBSPACES: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "a replay that takes any concentration": (
         [
             (
-                "recording.py",
+                "verify/recording.py",
                 "(original.concentration, original.vector.shape) != (_concentration(law), shape)",
                 "original.vector.shape != shape",
             )

@@ -194,7 +194,7 @@ USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "a cache that keeps releases": (
         [
             (
-                "release_uses.py",
+                "release/uses.py",
                 "    @cached_property\n    def noise_level(",
                 "    @property\n    @__import__('functools').lru_cache\n    def noise_level(",
             )

@@ -14,13 +14,13 @@ import pyarrow as pa
 import pytest
 
 import dpcov
-from dpcov.curator import Curator
 from dpcov.errors import BudgetError, ParameterError
-from dpcov.mechanisms.coinpress import coinpress
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.rows.grid import Grid
+from dpcov.mechanisms.coinpress.covariance import coinpress
 from dpcov.sources.array import ArraySource
-from dpcov.statistics.grid import Grid
-from dpcov.testing import NoSource, SeededBits
+from dpcov.verify.testing import NoSource, SeededBits
 
 NEIGHBORS = ["replace", "add-remove"]
 BUDGETS: list[Budget] = [ZCDP("0.5"), ApproxDP(1, "1e-6")]

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 import dpcov
 from dpcov.errors import ParameterError
+from dpcov.kernel.questions.measure import Statistic
 from dpcov.sources.array import ArraySource
-from dpcov.statistics.measure import Statistic
 
 SECRET = 424242.5  # stands for the data: no message may show it
 GOOD = np.full((5, 2), SECRET)

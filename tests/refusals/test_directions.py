@@ -17,15 +17,15 @@ import numpy as np
 import pytest
 
 import dpcov
-from dpcov.curator import Curator
 from dpcov.errors import ParameterError, ReleaseError
+from dpcov.kernel.bits import SeededBits
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.noise.drawn import Bingham
+from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
-from dpcov.privacy.bits import SeededBits
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from dpcov.privacy.drawn import Bingham
-from dpcov.release_file import _checksum, _to_record, parse
-from dpcov.statistics.grid import Grid
-from dpcov.testing import NoSource
+from dpcov.release.file import _checksum, _to_record, parse
+from dpcov.verify.testing import NoSource
 
 NEIGHBORS = ["replace", "add-remove"]
 BOTH = ["eigenvectors", "kapralov-talwar"]

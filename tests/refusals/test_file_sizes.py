@@ -18,12 +18,12 @@ import pytest
 
 import dpcov
 from dpcov.errors import ReleaseError
-from dpcov.privacy.budget import Budget, pays_for
-from dpcov.release_file import parse, text_of
-from dpcov.statistics.grid import MAX_FEATURES, Grid
-from dpcov.statistics.moments import SecondMoment
-from dpcov.statistics.overlap import AnyOverlap, Overlap
-from dpcov.statistics.spectral import ANSWERED, AlongBasis, Diagonal, Explained
+from dpcov.kernel.budget import Budget, pays_for
+from dpcov.kernel.questions.moments import SecondMoment
+from dpcov.kernel.questions.overlap import AnyOverlap, Overlap
+from dpcov.kernel.questions.spectral import ANSWERED, AlongBasis, Diagonal, Explained
+from dpcov.kernel.rows.grid import MAX_FEATURES, Grid
+from dpcov.release.file import parse, text_of
 from tests.fuzz.forged import watched
 from tests.scripted.test_clipped_files import sealed
 

@@ -16,9 +16,9 @@ import pytest
 
 import dpcov
 from dpcov.errors import ParameterError, ReleaseError
-from dpcov.mechanisms.means import MEANS
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from dpcov.release_file import _checksum, parse, text_of
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.mechanisms.mean import MEANS
+from dpcov.release.file import _checksum, parse, text_of
 from dpcov.schema import Categorical, Numeric, Schema
 
 Record = dict[str, Any]

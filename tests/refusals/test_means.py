@@ -11,14 +11,14 @@ import pyarrow as pa
 import pytest
 
 import dpcov
-from dpcov.curator import Curator
 from dpcov.errors import BudgetError, ParameterError
-from dpcov.mechanisms.means import MEANS
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.rows.grid import Grid
+from dpcov.mechanisms.mean import MEANS
 from dpcov.schema import Numeric, Schema
 from dpcov.sources.array import ArraySource
-from dpcov.statistics.grid import Grid
-from dpcov.testing import NoSource, SeededBits
+from dpcov.verify.testing import NoSource, SeededBits
 from tests.refusals.test_coinpress import NO_BOUNDS, WILD
 
 NEIGHBORS = ["replace", "add-remove"]

@@ -20,16 +20,16 @@ import pytest
 
 import dpcov
 from dpcov import ZCDP, ApproxDP, Categorical, Numeric, PureDP, Schema
-from dpcov.curator import Curator
 from dpcov.errors import BudgetError, EngineError, ParameterError, ReleaseError
+from dpcov.kernel.bits import SeededBits
+from dpcov.kernel.budget import Budget
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.questions.solution import Solution
+from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
-from dpcov.privacy.bits import SeededBits
-from dpcov.privacy.budget import Budget
-from dpcov.release_file import _to_record, parse
+from dpcov.release.file import _to_record, parse
 from dpcov.sources.array import ArraySource
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.solution import Solution
-from dpcov.testing import NoSource
+from dpcov.verify.testing import NoSource
 from tests.refusals.test_release_encoding import sealed
 
 BUDGETS: list[Budget] = [PureDP(1), ZCDP("0.5"), ApproxDP(1, "1e-6")]

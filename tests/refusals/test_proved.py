@@ -11,15 +11,15 @@ import pytest
 
 import dpcov
 from dpcov.bounds import round_beta, sampling_gap
-from dpcov.curator import Curator
 from dpcov.errors import ParameterError
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from dpcov.release_file import parse, text_of
+from dpcov.release.file import parse, text_of
 from dpcov.schema import Categorical, Numeric, Schema
 from dpcov.sources.array import ArraySource
-from dpcov.statistics.grid import Grid
-from dpcov.testing import NoSource, SeededBits
+from dpcov.verify.testing import NoSource, SeededBits
 
 NEIGHBORS = ["replace", "add-remove"]
 BUDGETS: list[Budget] = [ZCDP("0.5"), PureDP(1), ApproxDP(1, "1e-6")]

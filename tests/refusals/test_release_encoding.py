@@ -16,7 +16,7 @@ import pytest
 
 import dpcov
 from dpcov.errors import ReleaseError
-from dpcov.release_file import _checksum, parse, text_of
+from dpcov.release.file import _checksum, parse, text_of
 from dpcov.schema import Categorical, Ignored, Numeric, Schema
 
 Record = dict[str, Any]

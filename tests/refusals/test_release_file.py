@@ -16,7 +16,7 @@ import pytest
 
 import dpcov
 from dpcov.errors import ReleaseError
-from dpcov.release_file import FORMAT_VERSION, _checksum, _to_record, parse
+from dpcov.release.file import FORMAT_VERSION, _checksum, _to_record, parse
 
 ROWS = np.array([[0.5, -0.25, 0.1], [0.3, 0.9, -0.7]])
 Level = tuple[str | int, ...]

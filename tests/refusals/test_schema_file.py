@@ -11,7 +11,7 @@ import pytest
 
 from dpcov.errors import DpcovError, EngineError, ParameterError, SchemaError
 from dpcov.schema import Categorical, Ignored, Numeric, Schema
-from dpcov.schema_file import parse, read
+from dpcov.schema.file import parse, read
 
 NAN, INF = float("nan"), float("inf")
 

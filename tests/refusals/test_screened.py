@@ -10,13 +10,13 @@ import pytest
 
 import dpcov
 from dpcov import ZCDP, ApproxDP, ParameterError, PureDP, ReleaseError
-from dpcov.curator import Curator
+from dpcov.kernel.budget import Budget
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
-from dpcov.privacy.budget import Budget
-from dpcov.release_file import parse, text_of
+from dpcov.release.file import parse, text_of
 from dpcov.sources.array import ArraySource
-from dpcov.statistics.grid import Grid
-from dpcov.testing import NoSource, SeededBits
+from dpcov.verify.testing import NoSource, SeededBits
 from tests.refusals.test_release_encoding import sealed
 
 BUDGETS: list[Budget] = [PureDP(1), ZCDP("0.1"), ApproxDP(1, "1e-6")]

@@ -19,15 +19,15 @@ import pytest
 
 import dpcov
 from dpcov import ZCDP, ApproxDP, PureDP
-from dpcov.curator import Curator
 from dpcov.errors import BudgetError, ParameterError, ReleaseError
+from dpcov.kernel.bits import SeededBits
+from dpcov.kernel.budget import Budget
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.noise.subspace import _Column
+from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
-from dpcov.privacy.bits import SeededBits
-from dpcov.privacy.budget import Budget
-from dpcov.privacy.subspace import _Column
-from dpcov.release_file import _checksum, _to_record, parse
-from dpcov.statistics.grid import Grid
-from dpcov.testing import NoSource
+from dpcov.release.file import _checksum, _to_record, parse
+from dpcov.verify.testing import NoSource
 
 NEIGHBORS = ["replace", "add-remove"]
 PURE, RHO, APPROX = PureDP(1), ZCDP("0.5"), ApproxDP(1, "1e-6")

@@ -16,13 +16,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpcov
-from dpcov.curator import Curator
 from dpcov.errors import DpcovError, EngineError, ParameterError, SchemaError
-from dpcov.privacy.bits import SeededBits
-from dpcov.privacy.budget import Budget
+from dpcov.kernel.bits import SeededBits
+from dpcov.kernel.budget import Budget
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.rows.grid import Grid
 from dpcov.schema import Categorical, Ignored, Numeric, Schema
 from dpcov.sources.opening import open_source
-from dpcov.statistics.grid import Grid
 
 AGE = Schema({"age": Numeric(0, 100)})
 BOTH = Schema({"age": Numeric(0, 100), "town": Categorical(["SECRET", "Basel"])})

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.curator import Curator
+from dpcov.kernel.bits import SeededBits
+from dpcov.kernel.budget import Budget
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.noise.choice import Exponential, SparseVector
+from dpcov.kernel.noise.laws import NoiseLaw
+from dpcov.kernel.questions.bins import Rank
+from dpcov.kernel.questions.choices import Bias, Quantile, Radius
+from dpcov.kernel.questions.measure import Measure
+from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import pack
-from dpcov.privacy.bits import SeededBits
-from dpcov.privacy.budget import Budget
-from dpcov.privacy.choice import Exponential, SparseVector
-from dpcov.privacy.noise import NoiseLaw
 from dpcov.sources.array import ArraySource
-from dpcov.statistics.bins import Rank
-from dpcov.statistics.choices import Bias, Quantile, Radius
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.measure import Measure
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

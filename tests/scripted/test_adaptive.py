@@ -11,12 +11,12 @@ import pytest
 
 from dpcov import Release
 from dpcov.bounds import eta, nu, omega
-from dpcov.mechanisms.adaptive import adaptive
-from dpcov.mechanisms.adaptive_noise import EASED, Noises, noises_of
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, compose
-from dpcov.privacy.choice import SparseVector
-from dpcov.statistics.choices import Bias, Radius
-from dpcov.testing import ScriptedCurator
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, compose
+from dpcov.kernel.noise.choice import SparseVector
+from dpcov.kernel.questions.choices import Bias, Radius
+from dpcov.mechanisms.covariance.adaptive import adaptive
+from dpcov.mechanisms.covariance.adaptive_noise import EASED, Noises, noises_of
+from dpcov.verify.testing import ScriptedCurator
 from tests.scripted.quiet import Integers, QuietCurator, skewed
 from tests.scripted.test_gaussian import rotated
 from tests.scripted.test_separate import of_rho

@@ -16,15 +16,15 @@ import pytest
 import dpcov
 from dpcov import PureDP, Release
 from dpcov.errors import BudgetError, ParameterError, ReleaseError
+from dpcov.evaluate.plan import plan_covariance
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, compose
+from dpcov.kernel.noise.laws import DiscreteLaplace
+from dpcov.kernel.noise.matrix import FrobeniusNoise, WishartDifference
 from dpcov.mechanisms import MECHANISMS
-from dpcov.plan import plan_covariance
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, compose
-from dpcov.privacy.matrix import FrobeniusNoise, WishartDifference
-from dpcov.privacy.noise import DiscreteLaplace
+from dpcov.release.file import _checksum, parse
 from dpcov.release_check import check_consistent
-from dpcov.release_file import _checksum, parse
-from dpcov.shrinkage import shrink
-from dpcov.testing import ScriptedCurator
+from dpcov.spectra import shrink
+from dpcov.verify.testing import ScriptedCurator
 
 NEIGHBORS = ["replace", "add-remove"]
 PURE = ["laplace", "frobenius", "wishart"]

@@ -10,24 +10,24 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpcov import reader
-from dpcov.answer import Answer
-from dpcov.curator import Curator
 from dpcov.errors import BudgetError, EngineError, ParameterError
-from dpcov.privacy.bits import SeededBits
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from dpcov.privacy.choice import MAX_RATE, Exponential, SparseVector
-from dpcov.privacy.discrete import MIN_SCALE
+from dpcov.kernel import sums as reader
+from dpcov.kernel.answer import Answer
+from dpcov.kernel.bits import SeededBits
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.noise.choice import MAX_RATE, Exponential, SparseVector
+from dpcov.kernel.noise.discrete import MIN_SCALE
+from dpcov.kernel.questions.choices import Bias, Quantile, Radius
+from dpcov.kernel.questions.clipped_pair import ClippedPair
+from dpcov.kernel.questions.measure import Statistic, Summable
+from dpcov.kernel.questions.moments import MAX_ROWS, SecondMoment
+from dpcov.kernel.questions.norms import Norms, Trace
+from dpcov.kernel.questions.overlap import Overlap
+from dpcov.kernel.rows.annulus import Annulus
+from dpcov.kernel.rows.grid import Grid
 from dpcov.sources.array import ArraySource
-from dpcov.statistics.annulus import Annulus
-from dpcov.statistics.choices import Bias, Quantile, Radius
-from dpcov.statistics.clipped_pair import ClippedPair
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.measure import Statistic, Summable
-from dpcov.statistics.moments import MAX_ROWS, SecondMoment
-from dpcov.statistics.norms import Norms, Trace
-from dpcov.statistics.overlap import Overlap
-from dpcov.testing import NoSource, ScriptedCurator
+from dpcov.verify.testing import NoSource, ScriptedCurator
 
 TWO = PureDP(2)
 ROWS = np.array([[1.0, 0.0], [0.3, 0.4], [0.3, 0.0], [0.0, 0.1]])

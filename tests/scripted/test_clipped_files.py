@@ -13,10 +13,10 @@ import pytest
 import dpcov
 from dpcov import Release
 from dpcov.errors import ReleaseError
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.mechanisms import MECHANISMS
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from dpcov.release_file import _checksum, parse, text_of
-from dpcov.testing import ScriptedCurator
+from dpcov.release.file import _checksum, parse, text_of
+from dpcov.verify.testing import ScriptedCurator
 from tests.audit.test_clipped import CASES, RUNS, SERVED
 from tests.scripted.quiet import skewed
 

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from dpcov import Release
-from dpcov.answer import Answer
-from dpcov.frame import Frame
+from dpcov.kernel.answer import Answer
+from dpcov.kernel.budget import ZCDP, Budget
+from dpcov.kernel.rows.frame import Frame
 from dpcov.linalg import unpack
-from dpcov.mechanisms.coinpress import coinpress
-from dpcov.privacy.budget import ZCDP, Budget
+from dpcov.mechanisms.coinpress.covariance import coinpress
 from dpcov.sources.array import ArraySource
 from dpcov.sources.paired import PairedSource
-from dpcov.testing import ScriptedCurator
+from dpcov.verify.testing import ScriptedCurator
 from tests.scripted.quiet import Floats, QuietCurator
 
 ROUNDS = [2, 3, 5, 10]
@@ -218,8 +218,8 @@ class TestCentred:
 
 def approaches(curator: ScriptedCurator) -> int:
     """Return how many sums come before the first round, from the public plan."""
-    from dpcov.mechanisms.coinpress_bounds import checked_bounds
-    from dpcov.mechanisms.coinpress_state import Whitening
+    from dpcov.mechanisms.coinpress.bounds import checked_bounds
+    from dpcov.mechanisms.coinpress.whitening import Whitening
 
     bounds = checked_bounds(UPPER, None, 1.0, D)
     return len(Whitening(curator, HALF, bounds, np.zeros(D), 1.0, 1, "practical", 0.1).approach)

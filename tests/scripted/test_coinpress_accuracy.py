@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import dpcov
-from dpcov.privacy.budget import ZCDP, PureDP
+from dpcov.kernel.budget import ZCDP, PureDP
 from tests.scripted.quiet import Floats
 from tests.scripted.test_coinpress import frame, mahalanobis, moments, whitener
 

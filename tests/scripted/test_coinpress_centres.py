@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from dpcov import Release
-from dpcov.answer import Answer
-from dpcov.mechanisms.coinpress import coinpress
-from dpcov.testing import ScriptedCurator
+from dpcov.kernel.answer import Answer
+from dpcov.mechanisms.coinpress.covariance import coinpress
+from dpcov.verify.testing import ScriptedCurator
 from tests.scripted.quiet import Floats, QuietCurator
 from tests.scripted.test_coinpress import HALF, ROWS, UPPER, D, frame, moments, rotated, whitened, whitener
 

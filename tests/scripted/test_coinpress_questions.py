@@ -10,10 +10,10 @@ import pytest
 
 import dpcov
 from dpcov import Release
-from dpcov.mechanisms.coinpress import coinpress
-from dpcov.mechanisms.coinpress_rounds import LAST_SHARES
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, compose
-from dpcov.testing import ScriptedCurator
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, compose
+from dpcov.mechanisms.coinpress.covariance import coinpress
+from dpcov.mechanisms.coinpress.rounds import LAST_SHARES
+from dpcov.verify.testing import ScriptedCurator
 from tests.scripted.quiet import Floats, QuietCurator
 from tests.scripted.test_coinpress import BOUND, HALF, ROUNDS, ROWS, UPPER, frame, moments, rotated, whitener
 

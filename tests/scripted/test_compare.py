@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 from pyarrow import csv as pa_csv
 
 import dpcov
-from dpcov.comparison import Cell, Comparison
-from dpcov.comparison.picture import _apart, drawn
-from dpcov.curator import Curator
 from dpcov.errors import EngineError, ParameterError, SchemaError
-from dpcov.privacy.budget import Budget
+from dpcov.evaluate import Cell, Comparison
+from dpcov.evaluate.picture import _apart, drawn
+from dpcov.kernel.budget import Budget
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.questions.measure import Summable
+from dpcov.kernel.questions.moments import Count, SecondMoment
+from dpcov.kernel.rows.grid import Grid
 from dpcov.sources.array import ArraySource
 from dpcov.sources.kept import SUMS, KeptSource
 from dpcov.sources.opening import open_source
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.measure import Summable
-from dpcov.statistics.moments import Count, SecondMoment
 
 Floats = NDArray[np.float64]
 PURE, RHO = dpcov.PureDP(1), dpcov.ZCDP(1)
@@ -301,7 +301,7 @@ class TestResult:
 
 def test_the_function_stays_a_function() -> None:
     """A module of the same name would take its place once it is imported."""
-    import dpcov.comparison
+    import dpcov.evaluate.compare
 
     assert callable(dpcov.compare)
-    assert dpcov.Comparison is dpcov.comparison.Comparison
+    assert dpcov.Comparison is dpcov.evaluate.Comparison

@@ -13,19 +13,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpcov import account
-from dpcov.curator import Curator
 from dpcov.errors import BudgetError, EngineError, ParameterError
-from dpcov.privacy.bits import Bits, SeededBits
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, pays_for
-from dpcov.privacy.noise import NoiseLaw
+from dpcov.kernel import account
+from dpcov.kernel.bits import Bits, SeededBits
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, pays_for
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.noise.laws import NoiseLaw
+from dpcov.kernel.questions.choices import Quantile, Radius
+from dpcov.kernel.questions.measure import Measure, Statistic, Summable
+from dpcov.kernel.questions.moments import Count, SecondMoment, Sum
+from dpcov.kernel.rows.grid import Grid
 from dpcov.sources.array import ArraySource
 from dpcov.sources.base import Source
-from dpcov.statistics.choices import Quantile, Radius
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.measure import Measure, Statistic, Summable
-from dpcov.statistics.moments import Count, SecondMoment, Sum
-from dpcov.testing import NoSource, ScriptedCurator
+from dpcov.verify.testing import NoSource, ScriptedCurator
 
 ONE = ZCDP(1)
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 import dpcov
 from dpcov import Release
 from dpcov.errors import BudgetError
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, compose
+from dpcov.kernel.noise.drawn import Bingham
 from dpcov.mechanisms import MECHANISMS
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, compose
-from dpcov.privacy.drawn import Bingham
-from dpcov.testing import ScriptedCurator
+from dpcov.verify.testing import ScriptedCurator
 
 Floats = NDArray[np.float64]
 NEIGHBORS = ["replace", "add-remove"]

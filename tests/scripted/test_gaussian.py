@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from dpcov import PureDP, Release
 from dpcov.errors import BudgetError, ParameterError
-from dpcov.mechanisms.gaussian import gaussian
-from dpcov.privacy.budget import ZCDP, ApproxDP, compose
-from dpcov.privacy.noise import DiscreteGaussian
-from dpcov.testing import ScriptedCurator
+from dpcov.kernel.budget import ZCDP, ApproxDP, compose
+from dpcov.kernel.noise.laws import DiscreteGaussian
+from dpcov.mechanisms.covariance.gaussian import gaussian
+from dpcov.verify.testing import ScriptedCurator
 
 Matrix = NDArray[np.float64]
 GRID = 16**16  # squared grid steps in one squared unit of the second moment

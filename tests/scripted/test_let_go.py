@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import dpcov
-from dpcov import drawing
-from dpcov.curator import Curator
-from dpcov.privacy.bits import SystemBits
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from dpcov.release import Release
+from dpcov.kernel import drawing
+from dpcov.kernel.bits import SystemBits
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.questions import spectral
+from dpcov.kernel.rows.grid import Grid
+from dpcov.release.record import Release
 from dpcov.sources.array import ArraySource
-from dpcov.statistics import spectral
-from dpcov.statistics.grid import Grid
 
 ROWS = np.random.default_rng(97).normal(size=(500, 4)) * 0.3
 RUNS: list[tuple[str, Budget, dict[str, Any]]] = [

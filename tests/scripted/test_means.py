@@ -13,12 +13,12 @@ import pytest
 
 import dpcov
 from dpcov import Release
-from dpcov.answer import Answer
-from dpcov.frame import Frame
-from dpcov.mechanisms.means import MEANS
-from dpcov.mechanisms.means.rounds import LAST_SHARES
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, compose
-from dpcov.testing import ScriptedCurator
+from dpcov.kernel.answer import Answer
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, compose
+from dpcov.kernel.rows.frame import Frame
+from dpcov.mechanisms.coinpress.mean_rounds import LAST_SHARES
+from dpcov.mechanisms.mean import MEANS
+from dpcov.verify.testing import ScriptedCurator
 from tests.scripted.quiet import Floats, QuietCurator
 from tests.scripted.test_coinpress import ROOT, ROWS, frame
 

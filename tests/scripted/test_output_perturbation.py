@@ -12,11 +12,11 @@ from sklearn.linear_model import Ridge
 
 import dpcov
 from dpcov import Categorical, Numeric, Schema
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.noise.laws import DiscreteGaussian, DiscreteLaplace
 from dpcov.mechanisms import MECHANISMS
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from dpcov.privacy.noise import DiscreteGaussian, DiscreteLaplace
-from dpcov.release import Release
-from dpcov.testing import ScriptedCurator
+from dpcov.release.record import Release
+from dpcov.verify.testing import ScriptedCurator
 from tests.scripted.quiet import Floats, QuietCurator, skewed
 
 RUN = MECHANISMS["ridge"]["output-perturbation"]

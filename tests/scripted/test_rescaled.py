@@ -12,16 +12,16 @@ import pytest
 
 import dpcov
 from dpcov import Release
-from dpcov.answer import Answer
 from dpcov.errors import ParameterError
+from dpcov.kernel.answer import Answer
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, compose, pays_for
+from dpcov.kernel.questions.overlap import Overlap
 from dpcov.linalg import unpack
-from dpcov.mechanisms.auto import auto
-from dpcov.mechanisms.rescaled import rescaled
-from dpcov.mechanisms.rescaled_noise import best_noise
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, compose, pays_for
-from dpcov.shrinkage import cautious_spectrum
-from dpcov.statistics.overlap import Overlap
-from dpcov.testing import ScriptedCurator
+from dpcov.mechanisms.covariance.auto import auto
+from dpcov.mechanisms.covariance.rescaled import rescaled
+from dpcov.mechanisms.shared.matrix_noise import best_noise
+from dpcov.spectra import cautious_spectrum
+from dpcov.verify.testing import ScriptedCurator
 from tests.scripted.quiet import QuietCurator, skewed
 from tests.scripted.test_gaussian import ROTATION_3, rotated
 

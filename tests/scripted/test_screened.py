@@ -10,11 +10,11 @@ import pytest
 from numpy.typing import NDArray
 
 import dpcov
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, compose
 from dpcov.mechanisms import MECHANISMS
-from dpcov.mechanisms.subspaces.screening import deconvolved, kept_columns
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, compose
-from dpcov.release import Release
-from dpcov.testing import ScriptedCurator
+from dpcov.mechanisms.pca.screening import deconvolved, kept_columns
+from dpcov.release.record import Release
+from dpcov.verify.testing import ScriptedCurator
 
 Floats = NDArray[np.float64]
 N, D, K = 100_000, 20, 3

@@ -10,10 +10,10 @@ import pytest
 
 import dpcov
 from dpcov import Release
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, compose
 from dpcov.mechanisms import MECHANISMS
-from dpcov.mechanisms.separate import separate
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, compose
-from dpcov.testing import ScriptedCurator
+from dpcov.mechanisms.covariance.separate import separate
+from dpcov.verify.testing import ScriptedCurator
 from tests.scripted.quiet import QuietCurator, skewed
 from tests.scripted.test_gaussian import ROTATION_3, rotated
 

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 import dpcov
 from dpcov import Categorical, Numeric, PrincipalComponents, Release, Schema
 from dpcov.errors import ParameterError, ReleaseError
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, compose
+from dpcov.kernel.noise.drawn import Bingham, MatrixBingham, Uniform
 from dpcov.linalg import unpack
 from dpcov.mechanisms import MECHANISMS
-from dpcov.mechanisms.shares import STEPS, count_share
-from dpcov.mechanisms.subspaces.common import EXPLAINED
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, compose
-from dpcov.privacy.drawn import Bingham, MatrixBingham, Uniform
-from dpcov.testing import ScriptedCurator
+from dpcov.mechanisms.shared.components import EXPLAINED
+from dpcov.mechanisms.shared.shares import STEPS, count_share
+from dpcov.verify.testing import ScriptedCurator
 
 Floats = NDArray[np.float64]
 NEIGHBORS = ["replace", "add-remove"]

@@ -11,9 +11,9 @@ import pytest
 
 import dpcov
 from dpcov import Release
-from dpcov.mechanisms.means.coinpress import coinpress
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, compose
-from dpcov.testing import ScriptedCurator
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, compose
+from dpcov.mechanisms.coinpress.mean import coinpress
+from dpcov.verify.testing import ScriptedCurator
 from tests.scripted.quiet import Floats, QuietCurator
 from tests.scripted.test_coinpress import ROOT, ROWS, frame
 

@@ -19,10 +19,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from dpcov.kernel.questions.moments import SecondMoment
+from dpcov.kernel.rows.grid import Grid
 from dpcov.schema import Categorical, Ignored, Numeric, Schema
 from dpcov.sources.opening import open_source
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import SecondMoment
 
 SCHEMA = Schema(
     {

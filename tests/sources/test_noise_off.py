@@ -12,16 +12,16 @@ import pytest
 from numpy.typing import NDArray
 
 import dpcov
-from dpcov.curator import Curator
+from dpcov.kernel.bits import SeededBits
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.noise.laws import NoiseLaw
+from dpcov.kernel.questions.measure import Measure
+from dpcov.kernel.questions.moments import corner_count
+from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
-from dpcov.privacy.bits import SeededBits
-from dpcov.privacy.noise import NoiseLaw
-from dpcov.release import Release
+from dpcov.release.record import Release
 from dpcov.schema import Categorical, Numeric, Schema
 from dpcov.sources.opening import open_source
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.measure import Measure
-from dpcov.statistics.moments import corner_count
 
 Floats = NDArray[np.float64]
 ONE = dpcov.ZCDP(1)

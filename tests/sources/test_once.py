@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import dpcov
-from dpcov.curator import Curator
+from dpcov.kernel.curator import Curator
 from dpcov.sources.arrow import ArrowSource
 
 ROWS = np.random.default_rng(8).normal(size=(300, 3)) * 0.3

@@ -16,16 +16,16 @@ import pytest
 
 import dpcov
 from dpcov.errors import ParameterError
+from dpcov.kernel.questions.bins import Bins
+from dpcov.kernel.questions.measure import Statistic
+from dpcov.kernel.questions.moments import Count, SecondMoment, Sum
+from dpcov.kernel.questions.norms import Norms, Trace
+from dpcov.kernel.rows.frames import Ball, Box, Ellipsoid
+from dpcov.kernel.rows.grid import Grid
 from dpcov.sources import base, files, tables
 from dpcov.sources.array import ArraySource
 from dpcov.sources.opening import open_source
 from dpcov.sources.paired import PairedSource
-from dpcov.statistics.bins import Bins
-from dpcov.statistics.frames import Ball, Box, Ellipsoid
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.measure import Statistic
-from dpcov.statistics.moments import Count, SecondMoment, Sum
-from dpcov.statistics.norms import Norms, Trace
 from tests.laws.rows import Floats, fuzz
 
 D = 3

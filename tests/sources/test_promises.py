@@ -12,12 +12,12 @@ import pyarrow as pa
 import pytest
 
 import dpcov
-from dpcov.curator import Curator
 from dpcov.errors import EngineError, ParameterError, SchemaError
-from dpcov.privacy.bits import SeededBits
+from dpcov.kernel.bits import SeededBits
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.questions.moments import Count
+from dpcov.kernel.rows.grid import Grid
 from dpcov.sources.array import ArraySource
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import Count
 
 ONE = dpcov.ZCDP(1)
 AGE = dpcov.Schema({"a": dpcov.Numeric(0, 10)})

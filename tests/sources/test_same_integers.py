@@ -12,11 +12,11 @@ import pytest
 from numpy.typing import NDArray
 
 import dpcov
+from dpcov.kernel.questions.moments import Count, Sum
+from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import pack
 from dpcov.sources import base, files, tables
 from dpcov.sources.opening import open_source, open_table
-from dpcov.statistics.grid import Grid
-from dpcov.statistics.moments import Count, Sum
 from tests.laws.rows import fuzz
 from tests.sources.mixed import (
     CELLS,

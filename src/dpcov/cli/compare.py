@@ -13,8 +13,8 @@ from dpcov.cli.options import complete_mechanism, json_option, neighbors_option,
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dpcov.comparison import Cell, Comparison
-    from dpcov.privacy.budget import Budget
+    from dpcov.evaluate import Cell, Comparison
+    from dpcov.kernel.budget import Budget
 
 EXAMPLE = """\b
 Example:
@@ -71,7 +71,7 @@ def compare(
     the ones to be protected and are nobody's; then spend once, with `dpcov release`.
     """
     from dpcov.cli.progress import progress_bar
-    from dpcov.comparison import compare as measured
+    from dpcov.evaluate import compare as measured
     from dpcov.schema import Schema
 
     if (row_norm is None) == (schema is None):
@@ -114,8 +114,8 @@ def _checked_outputs(
 ) -> tuple[Path | None, Path | None]:
     """Return where picture and table go, or refuse one of them before any work."""
     from dpcov.cli.files import checked_target
-    from dpcov.comparison.picture import picture_format
     from dpcov.errors import ParameterError
+    from dpcov.evaluate.picture import picture_format
 
     files = [None if file is None else checked_target(file, force=force, kept=KEPT, inputs=inputs) for file in (output, table)]
     picture, written = files
@@ -127,7 +127,7 @@ def _checked_outputs(
 
 
 def _json_text(found: Comparison) -> str:
-    from dpcov.comparison.result import CAUTION
+    from dpcov.evaluate.comparison import CAUTION
 
     def record(cell: Cell) -> dict[str, object]:
         return {
@@ -164,7 +164,7 @@ def _print(found: Comparison, settings: list[str]) -> None:
     from rich.text import Text
 
     from dpcov.cli.text import console
-    from dpcov.comparison.result import CAUTION, ZERO, budget_text
+    from dpcov.evaluate.comparison import CAUTION, ZERO, budget_text
 
     best = _best(found)
     table = Table()
@@ -199,7 +199,7 @@ def _name(cells: list[Cell]) -> str:
 
 def _advice(found: Comparison, best: dict[Budget, Cell], settings: list[str]) -> list[str]:
     """Say which mechanism has the smallest error where, and how to use it."""
-    from dpcov.comparison.result import budget_text
+    from dpcov.evaluate.comparison import budget_text
 
     useful: dict[str, list[str]] = {}
     hopeless, last = [], None
@@ -227,7 +227,7 @@ def _listed(texts: list[str]) -> str:
 
 def _command(cell: Cell, settings: list[str]) -> str:
     """Return the release that this cell tried."""
-    from dpcov.privacy.budget import decimal_text
+    from dpcov.kernel.budget import decimal_text
 
     name, _, options = cell.mechanism.partition(":")
     budget = [word for amount in cell.budget.names for word in (f"--{amount}", decimal_text(getattr(cell.budget, amount)))]

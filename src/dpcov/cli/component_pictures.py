@@ -13,7 +13,7 @@ from dpcov.cli.pictures import COLOURS, DROWNED, png
 from dpcov.cli.text import printable, shortened
 
 if TYPE_CHECKING:
-    from dpcov.release import Release
+    from dpcov.release.record import Release
     from dpcov.uses.pca import PrincipalComponents
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from dpcov.release import Release
+    from dpcov.release.record import Release
     from dpcov.uses.pca import PrincipalComponents
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,7 @@ from dpcov.cli.options import json_option
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from dpcov.release import Release
+    from dpcov.release.record import Release
     from dpcov.uses.description import Description
 
 EXAMPLE = """\b
@@ -34,7 +34,7 @@ def correlation(file: str, top: int, plot: str | None, as_json: bool) -> None:
     """
     from dpcov.cli.files import checked_picture, write_picture
     from dpcov.cli.kinds import check_covariance
-    from dpcov.release_file import load
+    from dpcov.release.file import load
 
     release = load(file)
     check_covariance(release, "correlations")

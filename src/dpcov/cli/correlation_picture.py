@@ -8,7 +8,7 @@ from typing import Any
 from dpcov.cli.estimates import what_correlates
 from dpcov.cli.pictures import heat_map, png
 from dpcov.cli.text import printable, shortened
-from dpcov.release import Release
+from dpcov.release.record import Release
 from dpcov.uses.description import Description
 from dpcov.uses.selection import column_of_feature
 

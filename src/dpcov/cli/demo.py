@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from dpcov.release import Release
+    from dpcov.release.record import Release
 
 EXAMPLE = "\b\nExample:\n  dpcov demo --output wine-release.json"
 RHO = "1"
@@ -40,7 +40,7 @@ def demo(output: str) -> None:
 
     from dpcov.api import covariance
     from dpcov.cli.files import write_picture
-    from dpcov.privacy.budget import ZCDP
+    from dpcov.kernel.budget import ZCDP
     from dpcov.schema import Numeric, Schema
 
     wine = load_wine()
@@ -56,7 +56,7 @@ def _checked_targets(output: str) -> tuple[Path, Path]:
     """Return where release and picture go; only the demo's own release is overwritten."""
     from dpcov.cli.files import checked_picture, checked_target
     from dpcov.errors import DpcovError, ParameterError
-    from dpcov.release_file import load
+    from dpcov.release.file import load
 
     try:
         own = load(output).feature_names == tuple(BOUNDS)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from dpcov.kernel.budget import Budget
     from dpcov.options import Option
-    from dpcov.privacy.budget import Budget
-    from dpcov.release import Release
+    from dpcov.release.record import Release
     from dpcov.schema import Schema
 
 GIGABYTE = 10**9
@@ -38,9 +38,9 @@ def dry_run(
     With ``k`` it is one of so many components.
     """
     from dpcov.cli.rehearsal import Shape, rehearse
+    from dpcov.kernel.bits import SeededBits
     from dpcov.mechanisms import MECHANISMS
-    from dpcov.prepare import about_midpoints, checked_grid, in_encoded_units, prepared_source, public_encoding
-    from dpcov.privacy.bits import SeededBits
+    from dpcov.request import about_midpoints, checked_grid, in_encoded_units, prepared_source, public_encoding
     from dpcov.sources.opening import open_source
 
     if seed is not None:
@@ -84,9 +84,9 @@ def dry_run_mean(
 ) -> None:
     """Open the table for its names and types, rehearse the mechanism without data, and say what a mean would cost."""
     from dpcov.cli.rehearsal import Shape, rehearse
+    from dpcov.kernel.bits import SeededBits
     from dpcov.mechanisms import MECHANISMS
-    from dpcov.prepare import checked_grid, in_encoded_units
-    from dpcov.privacy.bits import SeededBits
+    from dpcov.request import checked_grid, in_encoded_units
     from dpcov.sources.opening import open_source
 
     if seed is not None:

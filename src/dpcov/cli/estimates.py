@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dpcov.cli.components import record
 from dpcov.cli.readings import DEVIATION, description_record
 from dpcov.estimate_framed import is_framed
-from dpcov.release import Release
+from dpcov.release.record import Release
 
 Floats = NDArray[np.float64]
 

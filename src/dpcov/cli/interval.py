@@ -12,7 +12,7 @@ from dpcov.cli.options import all_option, json_option, level_option
 
 if TYPE_CHECKING:
     from dpcov.cli.interval_lists import Listed
-    from dpcov.release import Release
+    from dpcov.release.record import Release
     from dpcov.uses.intervals import Intervals
 
 OF = ["mean", "variances", "entries", "eigenvalues"]
@@ -40,7 +40,7 @@ def interval(file: str, level: float, of: str | None, everything: bool, plot: st
     from dpcov.cli.files import checked_picture, write_picture
     from dpcov.cli.interval_lists import listed
     from dpcov.cli.kinds import check_covariance
-    from dpcov.release_file import load
+    from dpcov.release.file import load
 
     release = load(file)
     check_covariance(release, "intervals")

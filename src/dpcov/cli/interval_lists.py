@@ -15,7 +15,7 @@ from dpcov.uses.intervals import Interval, Intervals
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from dpcov.release import Release
+    from dpcov.release.record import Release
 
 Floats = NDArray[np.float64]
 Places = tuple[NDArray[np.intp], ...]

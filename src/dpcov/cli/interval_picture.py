@@ -9,7 +9,7 @@ import numpy as np
 from dpcov.cli.interval_lists import Listed
 from dpcov.cli.pictures import COLOURS, bare, png
 from dpcov.cli.text import percent, printable, shortened
-from dpcov.release import Release
+from dpcov.release.record import Release
 
 MOST = 40  # numbers in a picture
 UNITS = {"mean": "as a part of the column's range", "covariance": "in units of the columns' ranges, squared"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dpcov.release import Release
+    from dpcov.release.record import Release
 
 HELD = {"covariance": "a covariance", "mean": "a mean", "pca": "components", "ridge": "one regression"}
 

@@ -10,7 +10,7 @@ from dpcov.cli.options import budget_options, complete_mean, json_option, neighb
 from dpcov.cli.release import checked_output, read_schema, save, tell
 
 if TYPE_CHECKING:
-    from dpcov.release import Release
+    from dpcov.release.record import Release
 
 EXAMPLE = """\b
 Example:
@@ -58,7 +58,7 @@ def mean(
     the data they would leak. The radius may be far too large: its price is small. All is checked before anything is spent.
     """
     from dpcov.mechanisms import checked_mechanism
-    from dpcov.option_text import read_options
+    from dpcov.mechanisms.option_text import read_options
 
     if (radius is None) == (schema is None):
         raise click.UsageError("give --radius or --schema, and not both")

@@ -12,8 +12,8 @@ import click
 from dpcov.cli.options import json_option
 
 if TYPE_CHECKING:
-    from dpcov.privacy.budget import Budget
-    from dpcov.release import Release
+    from dpcov.kernel.budget import Budget
+    from dpcov.release.record import Release
 
 COMMANDS = {
     "covariance": "dpcov release --mechanism",
@@ -70,8 +70,8 @@ def served(run: Callable[..., Release]) -> list[Budget]:
     """Return a budget of each notion that a mechanism takes: it is tried, without data."""
     from dpcov.cli.rehearsal import Shape, rehearse
     from dpcov.errors import ParameterError
+    from dpcov.kernel.budget import ZCDP, ApproxDP, PureDP
     from dpcov.mechanisms import options_of
-    from dpcov.privacy.budget import ZCDP, ApproxDP, PureDP
 
     budgets: tuple[Budget, ...] = (PureDP(1), ZCDP(1), ApproxDP(1, "1e-6"))
     needed = {name: example for name, example in NEEDED.items() if name in options_of(run)}

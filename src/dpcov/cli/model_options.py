@@ -10,7 +10,7 @@ import click
 from dpcov.cli.options import Command
 
 if TYPE_CHECKING:
-    from dpcov.release import Release
+    from dpcov.release.record import Release
     from dpcov.uses.ridge import RidgeModel
 
 AUTO = "auto"

@@ -12,7 +12,7 @@ from dpcov.cli.estimates import is_centred, roots
 from dpcov.cli.kinds import reason
 from dpcov.cli.text import NOISE, finite, interval_record, percent, printable, rounded, span
 from dpcov.errors import ReleaseError
-from dpcov.release import Release
+from dpcov.release.record import Release
 from dpcov.uses.description import RARELY
 
 if TYPE_CHECKING:

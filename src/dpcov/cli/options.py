@@ -13,7 +13,7 @@ import click
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from dpcov.privacy.budget import Budget
+    from dpcov.kernel.budget import Budget
 
 Command = Callable[..., None]
 
@@ -51,7 +51,7 @@ def budget_options(command: Command) -> Command:
 
 def read_budget(epsilon: str | None, delta: str | None, rho: str | None) -> Budget:
     """Turn --epsilon, --delta and --rho into one budget; as text, so that 0.1 is exactly 1/10."""
-    from dpcov.privacy.budget import ZCDP, ApproxDP, PureDP
+    from dpcov.kernel.budget import ZCDP, ApproxDP, PureDP
 
     if rho is not None and epsilon is None and delta is None:
         return ZCDP(rho)
@@ -72,7 +72,7 @@ def read_columns(text: str | None, option: str = "--columns") -> list[str] | Non
 
 def read_budgets(epsilon: str | None, delta: str | None, rho: str | None) -> list[Budget]:
     """Turn lists such as 0.1,1,4 into budgets: those of --epsilon, each with --delta where it is given, then those of --rho."""
-    from dpcov.privacy.budget import ZCDP
+    from dpcov.kernel.budget import ZCDP
 
     if (epsilon is None and rho is None) or (epsilon is None and delta is not None):
         raise click.UsageError("give --rho, or --epsilon with or without --delta; lists have commas, such as 0.1,1,4")

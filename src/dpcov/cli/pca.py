@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dpcov.cli.component_pictures import Floats
-    from dpcov.release import Release
+    from dpcov.release.record import Release
     from dpcov.uses.pca import PrincipalComponents
 
 CHAINS = 5  # the paper's
@@ -68,7 +68,7 @@ def pca(
     Nothing is spent, and no data are read. --convergence runs Markov chains like the one that drew the components, for the
     spectrum that the release tells; with many sweeps a chain takes a minute.
     """
-    from dpcov.release_file import load
+    from dpcov.release.file import load
 
     if chains is not None and convergence is None:
         raise click.UsageError("give --chains with --convergence")

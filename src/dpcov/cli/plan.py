@@ -11,7 +11,7 @@ from dpcov.cli.options import budget_options, center_option, json_option, neighb
 from dpcov.cli.plan_pca import plan_pca
 
 if TYPE_CHECKING:
-    from dpcov.privacy.budget import Budget
+    from dpcov.kernel.budget import Budget
 
 EXAMPLE = "\b\nExample:\n  dpcov plan covariance --n 48842 --d 110 --epsilon 1"
 
@@ -33,7 +33,7 @@ plan.add_command(plan_pca)
 @json_option
 def covariance(n: int, d: int, budget: Budget, neighbors: str, center: bool, as_json: bool) -> None:
     """Predict the r.m.s. Frobenius error of a covariance release, for rows of norm 1, before post-processing."""
-    from dpcov.plan import plan_covariance
+    from dpcov.evaluate.plan import plan_covariance
 
     predictions = plan_covariance(n, d, budget, neighbors=neighbors, center=center)
     if as_json:

@@ -76,9 +76,9 @@ def planned(d: int, gap: float, epsilon: str, delta: str, correlation: float, la
     """Return what the theorems say, or refuse numbers that they are not about."""
     from dpcov.bounds import least_rows, least_rows_scope, mod_sulq_rows, ppca_rows
     from dpcov.errors import ParameterError
-    from dpcov.mechanisms.subspaces.common import EXPLAINED
-    from dpcov.privacy.budget import ApproxDP
-    from dpcov.statistics.grid import MAX_FEATURES
+    from dpcov.kernel.budget import ApproxDP
+    from dpcov.kernel.rows.grid import MAX_FEATURES
+    from dpcov.mechanisms.shared.components import EXPLAINED
 
     if not 2 <= d <= MAX_FEATURES:
         raise ParameterError(f"d must be an integer from 2 to {MAX_FEATURES}, got {d}. Hint: one column has no directions.")

@@ -13,7 +13,7 @@ from dpcov.cli.options import json_option
 
 if TYPE_CHECKING:
     from dpcov.cli.scores import Floats, Score
-    from dpcov.release import Release
+    from dpcov.release.record import Release
     from dpcov.uses.ridge import RidgeModel
 
 EXAMPLE = """\b
@@ -54,7 +54,7 @@ def predict(
     from dpcov.cli.files import checked_table
     from dpcov.cli.progress import progress_bar
     from dpcov.cli.tables import csv_text
-    from dpcov.release_file import load
+    from dpcov.release.file import load
 
     if as_json and output is None and not score:
         raise click.UsageError("give --output or --score with --json: else stdout has the predictions")

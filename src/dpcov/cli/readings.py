@@ -14,7 +14,7 @@ from dpcov.uses.description import CLEAR, Description, Reading, Spectrum
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dpcov.release import Release
+    from dpcov.release.record import Release
 
 MANY_CELLS = 0.05  # of a column: fewer that match no level are nothing to speak of
 

@@ -13,25 +13,25 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.answer import Answer, Spend
-from dpcov.curator import Curator
-from dpcov.drawing import Basis
+from dpcov.kernel.answer import Answer, Spend
+from dpcov.kernel.bits import SeededBits
+from dpcov.kernel.budget import ApproxDP, Budget, PureDP, compose
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.drawing import Basis
+from dpcov.kernel.noise.choice import Exponential, SparseVector
+from dpcov.kernel.noise.drawn import MatrixBingham, Uniform
+from dpcov.kernel.noise.laws import NoiseLaw
+from dpcov.kernel.questions.bins import Rank
+from dpcov.kernel.questions.calibrated import LAWS, noise_for
+from dpcov.kernel.questions.choices import Bias, Quantile, Radius
+from dpcov.kernel.questions.columns import columns_of
+from dpcov.kernel.questions.measure import Measure, Statistic, Summable
+from dpcov.kernel.questions.moments import SecondMoment
+from dpcov.kernel.questions.overlap import Overlap
+from dpcov.kernel.rows.grid import Grid, checked_row_norm
 from dpcov.options import Option
-from dpcov.privacy.bits import SeededBits
-from dpcov.privacy.budget import ApproxDP, Budget, PureDP, compose
-from dpcov.privacy.choice import Exponential, SparseVector
-from dpcov.privacy.drawn import MatrixBingham, Uniform
-from dpcov.privacy.noise import NoiseLaw
-from dpcov.release import Release
+from dpcov.release.record import Release
 from dpcov.schema import Schema
-from dpcov.statistics.bins import Rank
-from dpcov.statistics.calibrated import LAWS, noise_for
-from dpcov.statistics.choices import Bias, Quantile, Radius
-from dpcov.statistics.columns import columns_of
-from dpcov.statistics.grid import Grid, checked_row_norm
-from dpcov.statistics.measure import Measure, Statistic, Summable
-from dpcov.statistics.moments import SecondMoment
-from dpcov.statistics.overlap import Overlap
 
 MANY = 2**30
 

@@ -21,7 +21,7 @@ from dpcov.cli.options import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dpcov.release import Release
+    from dpcov.release.record import Release
     from dpcov.schema import Schema
 
 MOST_FEATURES = 20
@@ -73,7 +73,7 @@ def release(
 
     With --pca K all of the budget goes to K principal components. A covariance has components, too: `dpcov pca FILE`.
     """
-    from dpcov.option_text import read_options
+    from dpcov.mechanisms.option_text import read_options
 
     options = read_options(option)
     bounded = settings["mechanism"] == "coinpress" and "upper" in options and row_norm is None and schema is None
@@ -154,7 +154,7 @@ def _made(data: str, quiet: bool, **settings: Any) -> Release:
 def save(made: Release, target: Path, force: bool) -> None:
     """Write the release; what was paid for is not lost where that fails."""
     from dpcov.errors import EngineError
-    from dpcov.release_file import text_of
+    from dpcov.release.file import text_of
 
     try:
         if target.exists() and not force:

@@ -45,7 +45,7 @@ def ridge(
     """
     from dpcov.cli.files import checked_picture, write_picture
     from dpcov.cli.models import told
-    from dpcov.release_file import load
+    from dpcov.release.file import load
 
     release = load(file)
     picture = None if plot is None else checked_picture(plot, (file,))

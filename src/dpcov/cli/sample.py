@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from dpcov.release import Release
+    from dpcov.release.record import Release
 
 MOST = 10**8
 ENDINGS = (".csv", ".parquet")
@@ -32,7 +32,7 @@ def sample(file: str, rows: int, seed: int | None, force: bool, quiet: bool, out
     """
     from dpcov.cli.files import checked_table
     from dpcov.cli.tables import csv_text, parquet_bytes, table_of
-    from dpcov.release_file import load
+    from dpcov.release.file import load
 
     place = None if output is None else checked_table(output, ENDINGS, "synthetic.csv", force=force, inputs=(file,))
     release = load(file)

@@ -30,7 +30,7 @@ def init(data: str, output: str | None, force: bool) -> None:
     """
     from dpcov.cli.files import checked_target
     from dpcov.paths import write_whole
-    from dpcov.schema_file import draft
+    from dpcov.schema.file import draft
 
     kept = "it may have been completed"
     target = None if output is None else checked_target(output, force=force, kept=kept, inputs=(data,))
@@ -49,7 +49,7 @@ def init(data: str, output: str | None, force: bool) -> None:
 @json_option
 def check(file: str, data: str | None, as_json: bool) -> None:
     """Check the file SCHEMA and, with DATA, that the table has its columns with fitting types; no row is read."""
-    from dpcov.schema_file import read
+    from dpcov.schema.file import read
 
     checked = read(file)
     unused = None if data is None else _unused(checked, data)
@@ -87,7 +87,7 @@ def _fit(data: str) -> str:
 def _kinds(data: str) -> list[tuple[str, str]]:
     """Return the columns' names and what their declared types tell; text in a CSV file tells nothing."""
     from dpcov.errors import SchemaError
-    from dpcov.schema_file import BOOLEAN, NUMERIC, TEXT, UNKNOWN
+    from dpcov.schema.file import BOOLEAN, NUMERIC, TEXT, UNKNOWN
     from dpcov.sources.cells import is_boolean, is_numeric, is_text
     from dpcov.sources.opening import open_table
 

@@ -12,7 +12,7 @@ from dpcov.errors import ParameterError, SchemaError
 from dpcov.schema import Categorical
 
 if TYPE_CHECKING:
-    from dpcov.release import Release
+    from dpcov.release.record import Release
     from dpcov.uses.ridge import RidgeModel
 
 Floats = NDArray[np.float64]

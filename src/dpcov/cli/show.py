@@ -13,7 +13,7 @@ from dpcov.cli.options import json_option
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dpcov.release import Release
+    from dpcov.release.record import Release
 
 MOST_FEATURES = 40
 MOST_EIGENVALUES = 10
@@ -28,7 +28,7 @@ MOST_EIGENVALUES = 10
 @json_option
 def show(file: str, everything: bool, plot: str | None, as_json: bool) -> None:
     """Print the promise, the spends and the estimates in a release FILE."""
-    from dpcov.release_file import load
+    from dpcov.release.file import load
 
     release = load(file)
     if plot is not None:

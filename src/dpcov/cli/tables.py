@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dpcov.release import Release
+from dpcov.release.record import Release
 
 LINES = 2**14  # at a time
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from dpcov.release import Release
+    from dpcov.release.record import Release
     from dpcov.uses.description import Reading
     from dpcov.uses.intervals import Interval
 

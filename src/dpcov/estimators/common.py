@@ -13,10 +13,10 @@ from sklearn.utils.validation import validate_data
 
 from dpcov.errors import ParameterError
 from dpcov.estimators.inputs import check_seed, checked_options, column_names, is_table, read_budget, watched, without_objects
-from dpcov.privacy.budget import Exact
-from dpcov.release import Release
+from dpcov.kernel.budget import Exact
+from dpcov.kernel.questions.moments import REPLACE
+from dpcov.release.record import Release
 from dpcov.schema import Schema
-from dpcov.statistics.moments import REPLACE
 
 
 class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types

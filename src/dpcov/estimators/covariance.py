@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpcov.api import covariance
 from dpcov.estimators.common import PrivateEstimator
-from dpcov.privacy.budget import Exact
-from dpcov.release import Release
+from dpcov.kernel.budget import Exact
+from dpcov.kernel.questions.moments import REPLACE
+from dpcov.release.record import Release
 from dpcov.schema import Schema
-from dpcov.statistics.moments import REPLACE
 
 Floats = NDArray[np.float64]
 

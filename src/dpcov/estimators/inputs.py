@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpcov.errors import ParameterError, shown
-from dpcov.privacy.budget import ZCDP, ApproxDP, Budget, Exact, PureDP
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, Exact, PureDP
 from dpcov.sources.opening import open_table
 
 NAMED = {"pandas", "polars", "duckdb", "pyarrow"}

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from dpcov.api import mean
 from dpcov.estimators.common import PrivateEstimator
-from dpcov.mechanisms.means.common import Origin
-from dpcov.privacy.budget import Exact
-from dpcov.release import Release
+from dpcov.kernel.budget import Exact
+from dpcov.kernel.questions.moments import REPLACE
+from dpcov.mechanisms.shared.means import Origin
+from dpcov.release.record import Release
 from dpcov.schema import Schema
-from dpcov.statistics.moments import REPLACE
 
 Floats = NDArray[np.float64]
 

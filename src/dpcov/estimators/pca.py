@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dpcov.api import pca
 from dpcov.estimators.common import PrivateEstimator
 from dpcov.estimators.inputs import is_table, without_objects
-from dpcov.privacy.budget import Exact
-from dpcov.release import Release
+from dpcov.kernel.budget import Exact
+from dpcov.kernel.questions.moments import REPLACE
+from dpcov.release.record import Release
 from dpcov.schema import Schema
 from dpcov.sources.opening import open_source
-from dpcov.statistics.moments import REPLACE
 from dpcov.uses.prediction import Products
 
 Floats = NDArray[np.float64]

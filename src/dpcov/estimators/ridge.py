@@ -16,12 +16,12 @@ from dpcov.api_ridge import ridge
 from dpcov.errors import ParameterError, check_choice, check_real, shown
 from dpcov.estimators.common import PrivateEstimator
 from dpcov.estimators.inputs import check_seed, checked_options, is_table, read_budget, without_objects
+from dpcov.kernel.budget import Budget, Exact
+from dpcov.kernel.questions.moments import REPLACE
+from dpcov.kernel.rows.grid import checked_row_norm
 from dpcov.mechanisms import MECHANISMS
-from dpcov.privacy.budget import Budget, Exact
-from dpcov.release import Release
+from dpcov.release.record import Release
 from dpcov.sources.array import checked_array
-from dpcov.statistics.grid import checked_row_norm
-from dpcov.statistics.moments import REPLACE
 from dpcov.uses.ridge import AUTO, LARGEST_ALPHA
 
 Floats = NDArray[np.float64]

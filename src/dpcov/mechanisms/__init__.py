@@ -7,18 +7,18 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from dpcov.errors import ParameterError, check_choice
-from dpcov.mechanisms.adaptive import adaptive
-from dpcov.mechanisms.auto import ADDITIVE, auto
-from dpcov.mechanisms.coinpress import coinpress
-from dpcov.mechanisms.eigenvectors import eigenvectors
-from dpcov.mechanisms.kapralov_talwar import kapralov_talwar
-from dpcov.mechanisms.means import MEANS
-from dpcov.mechanisms.output_perturbation import output_perturbation
-from dpcov.mechanisms.projection import projection
-from dpcov.mechanisms.rescaled import rescaled
-from dpcov.mechanisms.separate import separate
-from dpcov.mechanisms.subspaces import SUBSPACES
-from dpcov.release import Release
+from dpcov.mechanisms.coinpress.covariance import coinpress
+from dpcov.mechanisms.covariance.adaptive import adaptive
+from dpcov.mechanisms.covariance.auto import ADDITIVE, auto
+from dpcov.mechanisms.covariance.eigenvectors import eigenvectors
+from dpcov.mechanisms.covariance.kapralov_talwar import kapralov_talwar
+from dpcov.mechanisms.covariance.projection import projection
+from dpcov.mechanisms.covariance.rescaled import rescaled
+from dpcov.mechanisms.covariance.separate import separate
+from dpcov.mechanisms.mean import MEANS
+from dpcov.mechanisms.pca import SUBSPACES
+from dpcov.mechanisms.ridge.output_perturbation import output_perturbation
+from dpcov.release.record import Release
 
 Mechanism = Callable[..., Release]
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError, shown
+from dpcov.kernel.questions.measure import Summable
+from dpcov.kernel.rows.grid import MAX_FEATURES
 from dpcov.sources.base import Progress, add_up, default_block_rows, in_percent
-from dpcov.statistics.grid import MAX_FEATURES
-from dpcov.statistics.measure import Summable
 
 NUMERIC = "biuf"  # numpy's kinds: boolean, integer, unsigned, floating
 

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import EngineError, SchemaError
+from dpcov.kernel.questions.measure import Summable
+from dpcov.kernel.questions.moments import Count
+from dpcov.kernel.rows.grid import MAX_FEATURES
 from dpcov.schema import Numeric, Schema
 from dpcov.sources import cells
 from dpcov.sources.base import Progress, add_up, default_block_rows, in_percent
 from dpcov.sources.files import CsvTable
 from dpcov.sources.tables import Batch, Table
-from dpcov.statistics.grid import MAX_FEATURES
-from dpcov.statistics.measure import Summable
-from dpcov.statistics.moments import Count
 
 
 class ArrowSource:

@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcov.kernel.questions.measure import Summable
 from dpcov.schema import Schema
-from dpcov.statistics.measure import Summable
 
 BLOCK_ELEMENTS, BLOCK_ROWS = 2**19, 1024
 """A block has about 4 MB of float64, which stays in cache, but enough rows that a product of blocks outweighs their sum."""

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcov.kernel.questions.measure import Summable
+from dpcov.kernel.questions.moments import EXACT
 from dpcov.schema import Schema
 from dpcov.sources.base import Source, add_up
-from dpcov.statistics.measure import Summable
-from dpcov.statistics.moments import EXACT
 
 Rows = NDArray[np.float64]
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcov.errors import ParameterError, SchemaError, shown
+from dpcov.kernel.rows.grid import MAX_FEATURES
 from dpcov.schema import Schema
 from dpcov.sources.array import ArraySource, checked_array
 from dpcov.sources.base import Source
-from dpcov.statistics.grid import MAX_FEATURES
 
 if TYPE_CHECKING:
     from dpcov.sources.base import Progress

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError
+from dpcov.kernel.questions.measure import Integers, Rows, Summable
+from dpcov.kernel.questions.moments import REPLACE, Count
 from dpcov.schema import Schema
 from dpcov.sources.base import Source
-from dpcov.statistics.measure import Integers, Rows, Summable
-from dpcov.statistics.moments import REPLACE, Count
 
 HALF = 1 / math.sqrt(2)
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 
-from dpcov.privacy.choice import Exponential
-from dpcov.release import Release
+from dpcov.kernel.noise.choice import Exponential
+from dpcov.release.record import Release
 
 MANY_RADII = 1000  # that a private choice is among, at least, the likelier ones counted more than once
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import check_real
-from dpcov.release import Release
+from dpcov.release.record import Release
 from dpcov.uses.intervals import Interval, checked_level, interval
 from dpcov.uses.raw import ONE_DEVIATION, RawMoment, raw_moment
 from dpcov.uses.tails import peaks, quantile

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError, ReleaseError, shown
-from dpcov.privacy.bits import SeededBits
-from dpcov.privacy.drawn import MOST_SWEEPS, MatrixBingham
-from dpcov.privacy.subspace import sweeps as states
-from dpcov.release import Release
+from dpcov.kernel.bits import SeededBits
+from dpcov.kernel.noise.drawn import MOST_SWEEPS, MatrixBingham
+from dpcov.kernel.noise.subspace import sweeps as states
+from dpcov.release.record import Release
 
 Floats = NDArray[np.float64]
 

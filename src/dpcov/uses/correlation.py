@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.release import Release
+from dpcov.release.record import Release
 from dpcov.schema import Categorical
 from dpcov.uses.selection import column_places
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from dpcov.estimate import APART
 from dpcov.estimate_framed import frame_of, is_framed, last_answer, noise_deviation
-from dpcov.release import Release
+from dpcov.release.record import Release
 from dpcov.schema import Categorical
 from dpcov.uses.clipping import most_lost
 from dpcov.uses.correlation import denoised_correlation

@@ -16,8 +16,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.privacy.noise import DiscreteLaplace
-from dpcov.release import Release
+from dpcov.kernel.noise.laws import DiscreteLaplace
+from dpcov.release.record import Release
 from dpcov.uses.intervals import checked_level
 from dpcov.uses.raw import raw_moment
 

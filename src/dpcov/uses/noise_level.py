@@ -23,12 +23,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.answer import Answer
-from dpcov.centring import CONSTANT, SCALE_SQUARED, with_public_corner
 from dpcov.estimate import clipping_scale, noisy_moment
 from dpcov.estimate_framed import frame_of, given_back, is_framed, last_answer, noise_deviation
-from dpcov.privacy.drawn import Bingham
-from dpcov.release import Release
+from dpcov.kernel.answer import Answer
+from dpcov.kernel.noise.drawn import Bingham
+from dpcov.kernel.rows.centring import CONSTANT, SCALE_SQUARED, with_public_corner
+from dpcov.release.record import Release
 
 Floats = NDArray[np.float64]
 

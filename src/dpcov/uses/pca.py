@@ -8,13 +8,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpcov.answer import Answer
 from dpcov.errors import ParameterError, ReleaseError, shown
 from dpcov.estimate import APART, block_vectors, noisy_moment
 from dpcov.estimate_framed import noise_deviation
+from dpcov.kernel.answer import Answer
 from dpcov.linalg import monotone, orthonormal_rows, project_simplex
-from dpcov.release import Release
-from dpcov.shrinkage import shrink_spectrum
+from dpcov.release.record import Release
+from dpcov.spectra import shrink_spectrum
 from dpcov.uses.standing_out import standing_out
 
 Floats = NDArray[np.float64]

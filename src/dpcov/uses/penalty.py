@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.release import Release
+from dpcov.release.record import Release
 from dpcov.uses.noise_level import Eigenbasis, NoiseLevel
 
 Floats = NDArray[np.float64]

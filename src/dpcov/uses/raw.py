@@ -14,16 +14,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.answer import Answer
-from dpcov.centring import CONSTANT, SCALE_SQUARED
 from dpcov.errors import ReleaseError
 from dpcov.estimate import APART, denoised, noisy_moment, scale_given_back
 from dpcov.estimate_framed import is_framed
-from dpcov.privacy.matrix import WishartDifference
-from dpcov.privacy.noise import DiscreteLaplace, NoiseLaw
-from dpcov.release import Release
-from dpcov.shrinkage import WISHART_EDGE
-from dpcov.statistics.moments import REPLACE
+from dpcov.kernel.answer import Answer
+from dpcov.kernel.noise.laws import DiscreteLaplace, NoiseLaw
+from dpcov.kernel.noise.matrix import WishartDifference
+from dpcov.kernel.questions.moments import REPLACE
+from dpcov.kernel.rows.centring import CONSTANT, SCALE_SQUARED
+from dpcov.release.record import Release
+from dpcov.spectra import WISHART_EDGE
 from dpcov.uses.tails import peaks, quantile
 
 Floats = NDArray[np.float64]

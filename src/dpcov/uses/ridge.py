@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError, ReleaseError, check_real, shown
-from dpcov.release import Release
+from dpcov.release.record import Release
 from dpcov.uses.selection import column_of_feature, feature_places, target_place
 
 if TYPE_CHECKING:

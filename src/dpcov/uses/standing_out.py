@@ -23,15 +23,15 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.answer import Answer
-from dpcov.centring import CONSTANT, SCALE_SQUARED, mean_and_covariance
 from dpcov.estimate import APART, VALUES, eigenbasis, noisy_moment
 from dpcov.estimate_framed import frame_of, framed_second_moment, given_back, is_framed, last_answer, noise_deviation
+from dpcov.kernel.answer import Answer
+from dpcov.kernel.noise.laws import Spread
+from dpcov.kernel.noise.matrix import WishartDifference
+from dpcov.kernel.rows.centring import CONSTANT, SCALE_SQUARED, mean_and_covariance
 from dpcov.linalg import orthonormal_rows
-from dpcov.privacy.matrix import WishartDifference
-from dpcov.privacy.noise import Spread
-from dpcov.release import Release
-from dpcov.shrinkage import edge, noise_limit
+from dpcov.release.record import Release
+from dpcov.spectra import edge, noise_limit
 from dpcov.uses.noise_level import Eigenbasis
 from dpcov.uses.raw import raw_moment
 from dpcov.uses.tails import peaks, quantile

@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError, ReleaseError, shown
 from dpcov.estimate_framed import is_framed
+from dpcov.kernel.bits import Bits, SeededBits, SystemBits
+from dpcov.kernel.noise.normal import normals
 from dpcov.linalg import project_simplex
-from dpcov.privacy.bits import Bits, SeededBits, SystemBits
-from dpcov.privacy.normal import normals
-from dpcov.release import Release
+from dpcov.release.record import Release
 from dpcov.schema import Categorical, Numeric, Schema
 from dpcov.uses.selection import column_places
 

@@ -23,9 +23,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcov.kernel.noise.laws import DiscreteLaplace, NoiseLaw
+from dpcov.kernel.noise.matrix import FrobeniusNoise, WishartDifference
 from dpcov.linalg import triangle_size
-from dpcov.privacy.matrix import FrobeniusNoise, WishartDifference
-from dpcov.privacy.noise import DiscreteLaplace, NoiseLaw
 
 Floats = NDArray[np.float64]
 

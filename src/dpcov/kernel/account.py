@@ -1,0 +1,51 @@
+"""What was charged against one budget, and what was answered for it: kept apart from the data.
+
+A charge is committed before the first random bit is drawn and is never taken back.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from dpcov.errors import BudgetError
+from dpcov.kernel.answer import Answer, Spend
+from dpcov.kernel.budget import Budget, pays_for
+
+
+class Account:
+    """One budget, its charges, and the record of answers."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._charged: list[Budget] = []
+        self._spent: list[Spend] = []
+        self._answers: list[Answer] = []
+        self._lock = threading.Lock()
+
+    @property
+    def budget(self) -> Budget:
+        """All that may be spent."""
+        return self._budget
+
+    @property
+    def spent(self) -> tuple[Spend, ...]:
+        """Every question answered so far, in order."""
+        return tuple(self._spent)
+
+    def _refuse_beyond(self, *budgets: Budget) -> None:
+        """Refuse a question that does not fit into what is left."""
+        charges = [*self._charged, *budgets]
+        if not pays_for(self.budget, charges):
+            raise BudgetError(
+                f"budget must fit into {self.budget!r}, got {charges!r} in all. Hint: split or convert the budget."
+            )
+
+    def _charge(self, *budgets: Budget) -> None:
+        with self._lock:  # two threads must not both find room for the same share
+            self._refuse_beyond(*budgets)
+            self._charged.extend(budgets)
+
+    def _record(self, spend: Spend, answer: Answer) -> None:
+        with self._lock:
+            self._spent.append(spend)
+            self._answers.append(answer)

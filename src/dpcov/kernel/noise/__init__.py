@@ -1,0 +1,1 @@
+"""Laws of noise, and exact or certified samplers for them."""

@@ -1,0 +1,118 @@
+r"""How the values of each column lie in a public box: counts in equal bins, and the choice of a quantile among them.
+
+Each row falls into one bin of every column, so one row moves d counts where it is added, and twice as many where it is
+replaced; the number of rows below an edge of one column moves by at most 1.
+
+=====================  ===========  ==========  ==========
+statistic              distance     replace     add-remove
+=====================  ===========  ==========  ==========
+`Bins`                 L2², L1      2d          d
+rows below an edge     absolute     1           1
+=====================  ===========  ==========  ==========
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.errors import ParameterError
+from dpcov.kernel.questions.choices import Quantile, check_rows, outside, rank_scores
+from dpcov.kernel.questions.measure import Integers, Part, Rows
+from dpcov.kernel.questions.moments import ADD_REMOVE, EXACT, REPLACE
+from dpcov.kernel.rows.frames import Box
+
+MOST_BINS = 2**24
+
+
+@dataclass(frozen=True)
+class Bins:
+    """How many rows there are in each of ``count`` equal bins of each column of the box; beyond its ends in the last ones."""
+
+    grid: Box
+    d: int
+    count: int
+    name = "bins"
+    unit_bits = 0
+    max_block = EXACT
+
+    def __post_init__(self) -> None:
+        if type(self.count) is not int or not self.count >= 1 or self.count * self.d > MOST_BINS:
+            raise ParameterError(
+                "bins must be at least 1 for each column and at most 2**24 in all, got others. "
+                "Hint: a smaller radius, larger bins, or mechanism='coinpress'."
+            )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """A count for each bin, column by column."""
+        return (self.d * self.count,)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """One run of counts."""
+        return (Part("bins", 1, self.d * self.count),)
+
+    def of(self, rows: Rows, *, scratch: bool = False) -> Integers:  # noqa: ARG002
+        """Count the block's rows by bin, in each column."""
+        offsets = np.arange(self.d) * self.count
+        return np.bincount((self.places(rows) + offsets).ravel(), minlength=self.d * self.count).astype(np.int64)
+
+    def entries(self, total: Integers) -> Integers:
+        """Return the counts."""
+        return total
+
+    def places(self, rows: Rows) -> NDArray[np.int64]:
+        """Return the bin of each entry, by elementwise arithmetic: a function of that entry alone."""
+        with np.errstate(all="ignore"):
+            steps = np.floor((np.clip(self.grid.placed(rows), -1.0, 1.0) + 1.0) * (self.count / 2))
+        return np.minimum(steps, self.count - 1).astype(np.int64)
+
+    def sensitivity_squared(self, neighbors: str) -> int:
+        """In each column one bin loses a row and another gains one; or one bin changes."""
+        return {REPLACE: 2, ADD_REMOVE: 1}[neighbors] * self.d
+
+    def sensitivity_l1(self, neighbors: str) -> Fraction:
+        """In each column one bin loses a row and another gains one; or one bin changes."""
+        return Fraction({REPLACE: 2, ADD_REMOVE: 1}[neighbors] * self.d)
+
+
+@dataclass(frozen=True)
+class Rank:
+    """Which bin of one column holds the value with ``rows`` rows below it."""
+
+    bins: Bins
+    column: int
+    rows: int
+    name = "quantile"
+
+    def __post_init__(self) -> None:
+        check_rows(self.rows)
+        if type(self.column) is not int or not 0 <= self.column < self.bins.d:
+            raise ParameterError("column must be one of those of the bins, got another. Hint: they count from 0.")
+
+    @property
+    def counted(self) -> Bins:
+        """The counts that it is about."""
+        return self.bins
+
+    def scores(self, counts: Integers) -> Integers:
+        """Return −max(Nₖ − M, M − Nₖ₊₁, 0), Nₖ rows below bin k: how many rows must change before it is the bin."""
+        below = outside(counts.reshape(self.bins.d, self.bins.count)[self.column])
+        return rank_scores(below, self.rows)
+
+    @property
+    def weights(self) -> Integers:
+        """No bin is likelier than another."""
+        return np.ones(self.bins.count, dtype=np.int64)
+
+    def record(self, index: int) -> list[int]:
+        """Return the bin, how many there are, the column, and the rows below."""
+        return [index, self.bins.count, self.column, self.rows]
+
+
+CHOSEN = (Quantile, Rank)
+"""What is proved: a curator chooses nothing else."""

@@ -1,0 +1,109 @@
+"""From a statistic and a budget to the law of its noise: where sensitivity meets calibration.
+
+Everything here is a function of public numbers. A paper's looser constants enter as ``at_least`` and can only add noise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dpcov.errors import ParameterError
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.calibrate import analytic_gaussian_sigma, gaussian_variance, laplace_scale
+from dpcov.kernel.noise.discrete import MIN_SCALE
+from dpcov.kernel.noise.laws import DiscreteGaussian, DiscreteLaplace, NoiseLaw, RoundedLaw
+from dpcov.kernel.noise.matrix import FrobeniusNoise, WishartDifference, calibrate_frobenius, calibrate_wishart
+from dpcov.kernel.questions.measure import Measure
+from dpcov.kernel.questions.moments import SecondMoment
+from dpcov.linalg import sqrt_up
+
+GAUSSIAN, LAPLACE, WISHART, FROBENIUS = "gaussian", "laplace", "wishart", "frobenius"
+
+LAWS: dict[str, type[NoiseLaw]] = {
+    GAUSSIAN: DiscreteGaussian,
+    LAPLACE: DiscreteLaplace,
+    WISHART: WishartDifference,
+    FROBENIUS: FrobeniusNoise,
+}
+"""The law of each kind of noise; a file knows the law and finds the kind."""
+
+DISCRETE_GAP = 0.021
+"""Total variation between a discrete and a rounded continuous Gaussian is at most this over σ², σ ≥ 1000 grid steps."""
+
+
+def calibrated(statistic: Measure, budget: Budget, neighbors: str, noise: str, at_least: Fraction | None = None) -> NoiseLaw:
+    """Return the law that makes the statistic private at this price.
+
+    ``at_least`` is a least variance (gaussian) or a least scale (the others), in the units of rows of norm 1.
+    """
+    if statistic.sensitivity_squared(neighbors) == 0:
+        raise ParameterError(f"statistic must be private, got {statistic.name} under replace. Hint: use curator.n.")
+    floor = at_least or Fraction(0)
+    step = 2**statistic.unit_bits
+    if noise == GAUSSIAN and isinstance(budget, ZCDP | ApproxDP):
+        least = max(floor * step**2, MIN_SCALE**2)
+        sensitivity_squared = Fraction(statistic.sensitivity_squared(neighbors))
+        if isinstance(budget, ZCDP):
+            variance = gaussian_variance(sensitivity_squared, budget)
+        else:
+            if not is_analytic(statistic, budget, neighbors):
+                raise ParameterError(
+                    f"delta must exceed a hundred times the gap between discrete and continuous noise, got {budget!r}. "
+                    f"Hint: use to_zcdp()."
+                )
+            variance = sensitivity_squared * _analytic_multiplier(statistic, sensitivity_squared, budget) ** 2
+        return DiscreteGaussian(tuple((part.name, max(variance / part.weight, least)) for part in statistic.parts))
+    if noise == LAPLACE and isinstance(budget, PureDP):
+        return DiscreteLaplace(max(laplace_scale(statistic.sensitivity_l1(neighbors), budget), floor * step, MIN_SCALE))
+    if noise == WISHART and isinstance(budget, PureDP) and isinstance(statistic, SecondMoment):
+        return calibrate_wishart(statistic.d, statistic.sensitivity_nuclear(neighbors), budget.epsilon, floor * step)
+    if noise == FROBENIUS and isinstance(budget, PureDP) and isinstance(statistic, SecondMoment):
+        sensitivity = sqrt_up(Fraction(statistic.sensitivity_squared(neighbors)))
+        return calibrate_frobenius(statistic.d, sensitivity, budget.epsilon, floor * step)
+    raise ParameterError(
+        f"noise must serve the statistic and the budget, got {noise!r} for a {statistic.name} and {budget!r}. "
+        f"Hint: gaussian serves ZCDP and ApproxDP; laplace, wishart and frobenius serve PureDP."
+    )
+
+
+def noise_for(budget: Budget) -> str:
+    """Return the exact noise of a notion."""
+    return LAPLACE if isinstance(budget, PureDP) else GAUSSIAN
+
+
+def check_tail(laws: Sequence[NoiseLaw], promise: ApproxDP) -> None:
+    """Refuse rounded noise, of all answers together, whose tails do not fit into δ: they count (1 + e^ε) times.
+
+    docs/guarantee.md, "Rounded noise".
+    """
+    tail = sum((law.tail for law in laws if isinstance(law, RoundedLaw)), start=Fraction(0))
+    if tail and (promise.epsilon > 700 or (1 + math.exp(promise.epsilon)) * tail > promise.delta):
+        raise ParameterError(
+            f"delta must exceed the tail of rounded noise, got {promise!r}. Hint: mechanism='laplace' is exact."
+        )
+
+
+def is_analytic(statistic: Measure, budget: ApproxDP, neighbors: str) -> bool:
+    """Whether discrete Gaussian noise is close enough to continuous for analytic calibration; else go through `to_zcdp`."""
+    sensitivity_squared = Fraction(statistic.sensitivity_squared(neighbors))
+    multiplier = analytic_gaussian_sigma(1.0, budget)
+    smallest = multiplier * math.sqrt(float(sensitivity_squared) / max(part.weight for part in statistic.parts))
+    return _gap(statistic, sensitivity_squared, budget, multiplier) <= float(budget.delta) / 100 and smallest >= 1000
+
+
+def _gap(statistic: Measure, sensitivity_squared: Fraction, budget: ApproxDP, multiplier: float) -> float:
+    """Bound the δ between discrete and continuous noise: (1 + e^ε)·0.021·Σ 1/σᵢ², docs/mechanisms/gaussian.md."""
+    inverse_variances = sum(part.weight * part.size for part in statistic.parts) / (multiplier**2 * float(sensitivity_squared))
+    return (1 + math.exp(min(float(budget.epsilon), 700.0))) * DISCRETE_GAP * inverse_variances
+
+
+def _analytic_multiplier(statistic: Measure, sensitivity_squared: Fraction, budget: ApproxDP) -> Fraction:
+    """Return σ/Δ for discrete Gaussians under (ε, δ): docs/mechanisms/gaussian.md, "Under (ε, δ)".
+
+    Balle and Wang's σ is for the continuous Gaussian; δ is lowered by what the discrete one can differ from it.
+    """
+    gap = _gap(statistic, sensitivity_squared, budget, analytic_gaussian_sigma(1.0, budget))
+    lowered = ApproxDP(budget.epsilon, budget.delta - Fraction(gap * 1.01))
+    return Fraction(analytic_gaussian_sigma(1.0, lowered))

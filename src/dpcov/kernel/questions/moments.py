@@ -1,0 +1,193 @@
+"""Count, sum and second moment of the integer rows, with their sensitivities.
+
+Sensitivities are in integers, or rounded up, for rows with ‖z‖ ≤ R = 2ᵏ (proofs in docs/mechanisms/); rows of an `Annulus` or a
+`Box` have ‖z‖² ≤ ``reach`` in place of R²:
+
+==============  ====================  ====================================================  ============
+statistic       distance              replace                                               add-remove
+==============  ====================  ====================================================  ============
+`Count`         (n − n′)², |n − n′|   0                                                     1
+`Sum`           ‖Σz − Σz′‖²           4·R²                                                  R²
+`Sum`           ‖Σz − Σz′‖₁           2√d·R                                                 √d·R
+`SecondMoment`  ‖S − S′‖²_F           2·R⁴ (d=1: R⁴)                                        R⁴
+`SecondMoment`  triangle, L1          (2 + √((d−1)(d−2)/2))·R² (d=2: √5·R²; d=1: R²)        (d+1)/2·R²
+`SecondMoment`  ‖S − S′‖_* (nuclear)  2·R² (d=1: R²)                                        R²
+==============  ====================  ====================================================  ============
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dpcov.errors import check_choice
+from dpcov.kernel.questions.measure import Integers, Part, Rows
+from dpcov.kernel.rows.annulus import Annulus
+from dpcov.kernel.rows.frames import Ball, Box, Ellipsoid
+from dpcov.kernel.rows.grid import Grid
+from dpcov.linalg import pack, sqrt_up, triangle_size
+
+EXACT = 2**53
+"""Integers up to here are exact in float64, in sums as well, whatever the order of addition."""
+
+MAX_ROWS = 2**30
+"""At 16 bits the exact sums then stay below 2⁶², and one bit of int64 is left for the noise."""
+
+REPLACE = "replace"
+ADD_REMOVE = "add-remove"
+NEIGHBORS = (REPLACE, ADD_REMOVE)
+
+
+def check_neighbors(neighbors: object) -> None:
+    """Refuse an unknown relation: a sensitivity is for one of the two."""
+    check_choice("neighbors", neighbors, NEIGHBORS, "'replace' keeps n public, 'add-remove' protects it")
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many rows there are."""
+
+    name = "count"
+    unit_bits = 0
+    max_block = EXACT
+    shape = (1,)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """One number."""
+        return (Part("count", 1, 1),)
+
+    def of(self, rows: Rows, *, scratch: bool = False) -> Integers:  # noqa: ARG002
+        """Count the block's rows."""
+        return np.array([len(rows)], dtype=np.int64)
+
+    def entries(self, total: Integers) -> Integers:
+        """Return the one number."""
+        return total
+
+    def sensitivity_squared(self, neighbors: str) -> int:
+        """Return 0 where a row is replaced, 1 where one is added."""
+        return {REPLACE: 0, ADD_REMOVE: 1}[neighbors]
+
+    def sensitivity_l1(self, neighbors: str) -> Fraction:
+        """Return 0 where a row is replaced, 1 where one is added."""
+        return Fraction({REPLACE: 0, ADD_REMOVE: 1}[neighbors])
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Σ z over the integer rows."""
+
+    grid: Grid | Ball | Box | Ellipsoid
+    d: int
+    name = "sum"
+
+    @property
+    def unit_bits(self) -> int:
+        """Coordinates are multiples of 2⁻ᵏ."""
+        return self.grid.bits
+
+    @property
+    def max_block(self) -> int:
+        """Partial sums of coordinates stay exact: |zⱼ| ≤ 2ᵏ."""
+        return EXACT // self.grid.one
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """One sum for each coordinate."""
+        return (self.d,)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """One run of d coordinates."""
+        return (Part("coordinates", 1, self.d),)
+
+    def of(self, rows: Rows, *, scratch: bool = False) -> Integers:
+        """Add up the block's integer rows."""
+        return np.asarray(self.grid.encode(rows, scratch=scratch).sum(axis=0), dtype=np.int64)
+
+    def entries(self, total: Integers) -> Integers:
+        """Return the coordinates."""
+        return total
+
+    def sensitivity_squared(self, neighbors: str) -> int:
+        """‖z − z′‖² ≤ (2R)² by the triangle inequality; ‖z‖² ≤ R²."""
+        return {REPLACE: 4, ADD_REMOVE: 1}[neighbors] * self.grid.reach
+
+    def sensitivity_l1(self, neighbors: str) -> Fraction:
+        """‖z‖₁ ≤ √d·‖z‖."""
+        return {REPLACE: 2, ADD_REMOVE: 1}[neighbors] * sqrt_up(Fraction(self.d * self.grid.reach))
+
+
+@dataclass(frozen=True)
+class SecondMoment:
+    """S = Σ z zᵀ over the integer rows, packed: the diagonal, then the strict upper triangle.
+
+    In the squared Frobenius distance a diagonal entry counts once and an upper one twice: those are the weights.
+    """
+
+    grid: Grid | Annulus | Ball | Ellipsoid
+    d: int
+    name = "second moment"
+
+    @property
+    def unit_bits(self) -> int:
+        """Products of two coordinates are multiples of 4⁻ᵏ."""
+        return 2 * self.grid.bits
+
+    @property
+    def max_block(self) -> int:
+        """Partial sums of products stay exact: Σ|zᵢzⱼ| ≤ Σ‖z‖² ≤ rows·4ᵏ ≤ 2⁵³."""
+        return EXACT // self.grid.one**2
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The whole matrix, before it is packed."""
+        return (self.d, self.d)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The diagonal and the strict upper triangle."""
+        return (Part("diagonal", 1, self.d), Part("off-diagonal", 2, triangle_size(self.d) - self.d))
+
+    def of(self, rows: Rows, *, scratch: bool = False) -> Integers:
+        """Multiply the block's integer rows in float64, where every partial sum is an exact integer."""
+        return gram(self.grid.encode(rows, scratch=scratch))
+
+    def entries(self, total: Integers) -> Integers:
+        """Pack the symmetric matrix."""
+        return pack(total)
+
+    def sensitivity_squared(self, neighbors: str) -> int:
+        """‖xxᵀ − yyᵀ‖²_F = ‖x‖⁴ + ‖y‖⁴ − 2(x·y)² ≤ 2R⁴; for one column (x² − y²)² ≤ R⁴; ‖xxᵀ‖²_F ≤ R⁴."""
+        return {REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.grid.reach**2
+
+    def sensitivity_l1(self, neighbors: str) -> Fraction:
+        """Bound Σ_{i≤j} |xᵢxⱼ − yᵢyⱼ|: docs/mechanisms/laplace.md, in units of R²."""
+        d = self.d
+        add_remove = Fraction(d + 1, 2)
+        by_columns = {1: Fraction(1), 2: sqrt_up(Fraction(5))}
+        replace = by_columns.get(d) or 2 + sqrt_up(Fraction((d - 1) * (d - 2), 2))
+        return {REPLACE: replace, ADD_REMOVE: add_remove}[neighbors] * self.grid.reach
+
+    def sensitivity_nuclear(self, neighbors: str) -> int:
+        """‖xxᵀ − yyᵀ‖_* ≤ ‖x‖² + ‖y‖² ≤ 2R²; for one column |x² − y²| ≤ R²; ‖xxᵀ‖_* = ‖x‖² ≤ R²."""
+        return {REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.grid.reach
+
+
+def gram(z: Rows) -> Integers:
+    """Return zᵀz of integer rows, exact as long as all sums stay below 2⁵³."""
+    with np.errstate(all="ignore"):
+        return (z.T @ z).astype(np.int64)
+
+
+def corner_count(corner: int, grid: Grid) -> int:
+    """Return the n, at least 1, that is nearest to the noisy corner n·a² of a second moment of centred rows."""
+    square = grid.constant**2
+    return max(1, (corner + square // 2) // square)
+
+
+STATISTICS = (Count, Sum, SecondMoment)
+"""The statistics whose sensitivities are proved: a curator answers no others."""

@@ -1,0 +1,1 @@
+"""A row becomes integers of bounded norm."""

@@ -1,0 +1,233 @@
+r"""Rows as seen from a public centre: clipped to a ball, a box or an ellipsoid, as integers.
+
+As on the plain grid, a row's integers are a function of that row and of public numbers alone, and the inequality that the
+sensitivities rest on is checked on the integers themselves.
+
+A float product ``rows @ W.T`` would not do: BLAS adds in an order that depends on the block: another row could change the last
+bits of this one. `Ellipsoid` therefore works on integers from the start:
+
+1. u = (x − centre)·s, elementwise, with powers of two s, so that the ellipsoid just fits into the box [−1, 1]ᵈ;
+2. z, the integers of u on a fine grid of k₀ bits, clipped to a ball around the box. Rows outside it are outside the ellipsoid:
+   they are moved along their ray, and end on the same point of its surface;
+3. y = M z, with M the whitener in integers of at most 26 bits. Every sum is an integer, and
+   Σ |Mᵢⱼzⱼ| ≤ ‖Mᵢ‖·‖z‖ ≤ √d·2²⁶·2^{k₀} ≤ 2⁵³ because 2k₀ + log₂ d ≤ 53: exact in float64, in any order;
+4. y is scaled by a power of two, rounded, and clipped to norm 1 on the plain grid: ‖y‖² ≤ 4ᵏ in integers.
+
+The record holds the whitener that M stands for, not the one that was asked for. Proofs: docs/mechanisms/coinpress.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.errors import ParameterError
+from dpcov.kernel.rows.frame import Frame
+from dpcov.kernel.rows.grid import DEFAULT_BITS, Grid, checked_row_norm
+
+Floats = NDArray[np.float64]
+
+WHITENER_BITS = 26
+EXACT_BITS = 53
+LARGEST = 1e150
+STEPS = Grid(2.0**DEFAULT_BITS)
+"""The plain grid for rows that are integers already, of which 2¹⁶ stand for 1."""
+
+
+@dataclass(frozen=True)
+class _Fine(Grid):
+    """A finer grid for rows on their way to another; sums on it would not leave room for the noise."""
+
+    finest: ClassVar[int] = EXACT_BITS // 2 - 2
+
+
+class Framed:
+    """What the three shapes share."""
+
+    bits = DEFAULT_BITS
+    one = STEPS.one
+    center = False
+    centre: tuple[float, ...]
+
+    @property
+    def reach(self) -> int:
+        """What ‖z‖² may be, in integers."""
+        return self.one**2
+
+    @property
+    def rounding(self) -> float:
+        """How far a row inside can be from its integers, in units of norm 1: half a step in each coordinate."""
+        return math.sqrt(len(self.centre)) / (2 * self.one)
+
+
+@dataclass(frozen=True)
+class Ball(Framed):
+    """Rows clipped to a ball: z = (x − centre)/radius on the plain grid."""
+
+    centre: tuple[float, ...]
+    radius: float
+    deviations: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_numbers("centre", self.centre)
+        _check_numbers("deviations", (self.deviations,))
+        object.__setattr__(self, "radius", checked_row_norm(self.radius))
+
+    @property
+    def row_norm(self) -> float:
+        """The radius."""
+        return self.radius
+
+    @property
+    def frame(self) -> Frame:
+        """The public coordinates."""
+        return Frame(np.array(self.centre), np.array(self.radius), self.deviations)
+
+    def placed(self, rows: Floats) -> Floats:
+        """Return the rows as seen from the centre."""
+        with np.errstate(all="ignore"):
+            return np.asarray(rows - np.array(self.centre))
+
+    def encode(self, rows: Floats, *, scratch: bool = False) -> Floats:  # noqa: ARG002 - the difference is a new array
+        """Return integer rows with ‖z‖² ≤ 4ᵏ; an entry that is missing counts as the centre's."""
+        return Grid(self.radius).encode(self.placed(rows), scratch=True)
+
+
+@dataclass(frozen=True)
+class Box(Framed):
+    """Rows clipped column by column: zⱼ = (xⱼ − centreⱼ)/halfⱼ on the plain grid, so ‖z‖² ≤ d·4ᵏ."""
+
+    centre: tuple[float, ...]
+    halves: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        _check_numbers("centre", self.centre)
+        _check_numbers("halves", self.halves)
+        if len(self.halves) != len(self.centre) or min(self.halves) < 1 / LARGEST:
+            raise ParameterError("halves must be a positive number for each column, got others. Hint: half the widths.")
+
+    @property
+    def reach(self) -> int:
+        """What ‖z‖² may be: 4ᵏ for each column."""
+        return len(self.centre) * self.one**2
+
+    @property
+    def frame(self) -> Frame:
+        """The public coordinates."""
+        return Frame(np.array(self.centre), np.array(self.halves))
+
+    def placed(self, rows: Floats) -> Floats:
+        """Return the rows in half widths from the centre; an entry that is missing counts as the centre's."""
+        with np.errstate(all="ignore"):
+            y = (rows - np.array(self.centre)) / np.array(self.halves)
+        return np.where(np.isfinite(rows), y, 0.0)
+
+    def encode(self, rows: Floats, *, scratch: bool = False) -> Floats:  # noqa: ARG002 - the difference is a new array
+        """Return integer rows with |zⱼ| ≤ 2ᵏ."""
+        return np.asarray(np.rint(np.clip(self.placed(rows), -1.0, 1.0) * self.one))
+
+
+@dataclass(frozen=True, eq=False)
+class Ellipsoid(Framed):
+    """Rows clipped to an ellipsoid: z = W(x − centre) on the plain grid, with ‖z‖ ≤ 1; see above."""
+
+    centre: tuple[float, ...]
+    whitener: Floats
+    deviations: float = 1.0
+    _scales: Floats = field(init=False, repr=False)
+    _fine: _Fine = field(init=False, repr=False)
+    _matrix: Floats = field(init=False, repr=False)
+    _exponent: int = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        _check_numbers("centre", self.centre)
+        _check_numbers("deviations", (self.deviations,))
+        d = len(self.centre)
+        wanted = self.whitener
+        if type(wanted) is not np.ndarray or wanted.dtype != np.float64 or wanted.shape != (d, d):
+            raise ParameterError(f"whitener must be an array of float64, {d} by {d}, got another. Hint: an inverse root.")
+        widths = _half_widths(wanted)
+        scales = np.ldexp(1.0, -np.frexp(widths)[1])  # the ellipsoid's half widths become ½ to 1
+        columns = math.ceil(math.log2(d)) if d > 1 else 0
+        fine = _Fine(2.0 ** ((columns + 1) // 2), min((EXACT_BITS - columns) // 2, _Fine.finest))
+        steps = wanted / scales * (self.one * fine.row_norm / fine.one)
+        exponent = WHITENER_BITS - int(np.frexp(np.abs(steps).max())[1])
+        matrix = np.rint(np.ldexp(steps, exponent))
+        kept = np.ldexp(matrix, -exponent) * scales / (self.one * fine.row_norm / fine.one)
+        _half_widths(kept)  # rounding must not have made it singular
+        kept.flags.writeable = matrix.flags.writeable = scales.flags.writeable = False
+        for name, value in (
+            ("whitener", kept),
+            ("_scales", scales),
+            ("_fine", fine),
+            ("_matrix", matrix),
+            ("_exponent", exponent),
+        ):
+            object.__setattr__(self, name, value)
+
+    @property
+    def rounding(self) -> float:
+        """How far a row inside can be from its integers: half a step at the end, and half a fine one, stretched, before."""
+        fine = math.sqrt(len(self.centre)) * self._fine.row_norm / (2 * self._fine.one)
+        return super().rounding + fine * float(np.linalg.norm(self.whitener / self._scales, 2))
+
+    @property
+    def frame(self) -> Frame:
+        """The public coordinates, with the whitener as it is applied."""
+        return Frame(np.array(self.centre), self.whitener, self.deviations)
+
+    def encode(self, rows: Floats, *, scratch: bool = False) -> Floats:  # noqa: ARG002 - the difference is a new array
+        """Return integer rows with ‖z‖² ≤ 4ᵏ; an entry that is missing counts as the centre's."""
+        with np.errstate(all="ignore"):
+            placed = (rows - np.array(self.centre)) * self._scales
+            z = self._fine.encode(placed, scratch=True)
+            y = np.rint(np.ldexp(z @ self._matrix.T, -self._exponent))
+        return STEPS.encode(y, scratch=True)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            type(other) is Ellipsoid
+            and (self.centre, self.deviations) == (other.centre, other.deviations)
+            and np.array_equal(self.whitener, other.whitener)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.centre, self.deviations, self.whitener.tobytes()))
+
+
+def _half_widths(whitener: Floats) -> Floats:
+    """Return how far the ellipsoid ‖Wx‖ ≤ 1 reaches along each axis: the norms of the rows of W⁻¹."""
+    rule = "whitener must be an invertible matrix of ordinary numbers, got another. Hint: the inverse root of a covariance."
+    with np.errstate(all="ignore"):
+        try:
+            widths = np.linalg.norm(np.linalg.inv(whitener), axis=1)
+        except np.linalg.LinAlgError:
+            raise ParameterError(rule) from None
+        largest = np.abs(whitener).max()
+    if not (widths.min() > 1 / LARGEST and widths.max() < LARGEST and 1 / LARGEST < largest < LARGEST):
+        raise ParameterError(rule)
+    return np.asarray(widths)
+
+
+def _check_numbers(name: str, numbers: object) -> None:
+    known = type(numbers) is tuple and len(numbers) > 0 and all(type(number) is float for number in numbers)
+    if not known or not all(abs(number) <= LARGEST for number in numbers):  # type: ignore[attr-defined]
+        raise ParameterError(f"{name} must be a tuple of finite floats, one for each column, got others. Hint: numbers.")
+
+
+def of_frame(frame: Frame) -> Ball | Box | Ellipsoid:
+    """Return the encoding that public coordinates describe."""
+    centre = tuple(frame.centre.tolist())
+    if frame.kind == "ball":
+        return Ball(centre, float(frame.extent), frame.deviations)
+    if frame.kind == "box":
+        return Box(centre, tuple(np.asarray(frame.extent).tolist()))
+    return Ellipsoid(centre, np.array(frame.extent), frame.deviations)
+
+
+FRAMED: tuple[type, ...] = (Ball, Box, Ellipsoid)
+"""The shapes whose clips are proved."""

@@ -1,0 +1,1 @@
+"""`coinpress`, for means and covariances, in its parts."""

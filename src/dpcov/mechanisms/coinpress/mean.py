@@ -1,0 +1,152 @@
+r"""Mean from rounds that clip rows to ever smaller balls around the last guess.
+
+A public ball may be far too large: noise follows its radius. The first answers only move and shrink it; the last one, with most
+of the budget, is the estimate. The cost of a weak guess then grows like the logarithm of the radius.
+
+Paper    Biswas, Dong, Kamath, Ullman (NeurIPS 2020), MVMRec.
+Proof    docs/mechanisms/coinpress.md
+Differs  number of rounds, prices and last clip by a public rule; any covariance, also an unknown one, where each round first
+         chooses its radius as a private quantile of the distances from the centre; integers; add-remove and pure DP as well.
+
+==============  ====================================================================================
+code            mathematics
+==============  ====================================================================================
+``centre``      :math:`c_i`
+``clip``        :math:`r_i + \gamma`, in standard deviations
+``shares``      :math:`\rho_i/\rho`
+==============  ====================================================================================
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpcov.errors import ParameterError, check_choice, check_real
+from dpcov.estimate_framed import frame_of
+from dpcov.kernel.budget import ZCDP, Budget, PureDP
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.questions.calibrated import noise_for
+from dpcov.kernel.questions.moments import Sum
+from dpcov.kernel.rows.frames import Ball, Ellipsoid
+from dpcov.linalg import whitener_of
+from dpcov.mechanisms.coinpress.mean_rounds import Plan, plan, smallest_share
+from dpcov.mechanisms.coinpress.unknown_scale import ask_unknown_scale
+from dpcov.mechanisms.shared.clipping import check_rereadable
+from dpcov.mechanisms.shared.means import (
+    Origin,
+    as_tuple,
+    ask_count,
+    check_affordable,
+    check_ordinary_radius,
+    check_provable,
+    check_two_rows,
+    checked_covariance,
+    checked_origin,
+    checked_postprocess,
+    checked_rounds,
+    left_after_count,
+    moved,
+    sum_noise,
+    unit_ball,
+)
+from dpcov.mechanisms.shared.shares import by_way_of_rho
+from dpcov.release.record import Release
+
+Floats = NDArray[np.float64]
+
+MOST_DEVIATIONS = 1e30  # deviations
+
+
+def coinpress(
+    curator: Curator,
+    budget: Budget,
+    *,
+    postprocess: str | None = None,
+    origin: Origin = 0.0,
+    covariance: ArrayLike | None = None,
+    rounds: str | int = "auto",
+    constants: str = "practical",
+    beta: float = 0.1,
+) -> Release:
+    """Release the mean by rounds that clip to ever smaller balls.
+
+    Parameters
+    ----------
+    origin : number or list of numbers
+        The mean lies within ``radius`` of this public point.
+    covariance : number, list or matrix, optional
+        The public covariance of rows: a variance, one for each column, or a matrix. None: it is not known, and clipping
+        radii are found privately.
+    rounds : "auto" or int
+        How often the ball is moved; "auto" is found from public numbers.
+    constants : {"practical", "proved"}
+        "proved" clips where no row of Gaussian data is cut but for a probability beta; more noise.
+    beta : float
+        The probability that a confidence ball may fail with.
+
+    Privacy
+    -------
+    ``budget`` (ZCDP, PureDP, or ApproxDP by way of ρ): a noisy sum in each round, before it a choice of radius where the
+    covariance is not known, and under add-remove one count.
+
+    Utility
+    -------
+    Theorem 2.2 of the paper, for Gaussian rows with ``constants="proved"``: `Release.confidence`.
+    """
+    check_choice("constants", constants, ("practical", "proved"), "'proved' has more noise")
+    beta = check_real("beta", beta, "above 0 and below 1", 1e-12, 1 - 1e-12, "0.1 is the default")
+    chosen, count, point = checked_postprocess(postprocess), checked_rounds(rounds), checked_origin(curator, origin)
+    whole = by_way_of_rho(budget)
+    check_ordinary_radius(curator)
+    check_rereadable(curator, "rounds")
+    check_provable(curator, whole, constants)
+    options: dict[str, str | float | int] = {"constants": constants, "beta": beta}
+    if covariance is None:
+        check_choice("constants", constants, ("practical",), "'proved' needs a public covariance")
+        used, believed = ask_unknown_scale(curator, whole, point, count)
+        options |= {"rounds": used, "strength": believed}
+        return curator.release("mean", "coinpress", postprocess=chosen, scale="private", **options)
+    known = checked_covariance(covariance, curator.d)
+    radius = _in_deviations(curator, known)
+    left = left_after_count(curator, whole)
+    unit = Sum(unit_ball(curator.d), curator.d)
+    check_affordable(curator, (unit, left.share(smallest_share(count))))
+    check_two_rows(curator, read=True)
+    ask_count(curator, whole)
+    noise = sum_noise(curator, left)
+    proof = (beta, _frame(point, known, 1.0).rounding) if constants == "proved" else (None, 0.0)
+    made = plan(radius, curator.n, curator.d, noise, count, *proof)
+    _ask(curator, left, made, known, point, proved=constants == "proved")
+    return curator.release("mean", "coinpress", postprocess=chosen, scale="known", rounds=len(made.shares), **options)
+
+
+def _in_deviations(curator: Curator, covariance: Floats) -> float:
+    """Return how many deviations the mean may be from the origin, in the direction in which they are smallest."""
+    deviations = curator.grid.row_norm * float(np.linalg.norm(whitener_of(covariance), 2))
+    if not deviations <= MOST_DEVIATIONS:
+        raise ParameterError(
+            f"radius must be at most {MOST_DEVIATIONS:g} deviations, got more. Hint: a smaller radius or no covariance."
+        )
+    return deviations
+
+
+def _ask(curator: Curator, budget: PureDP | ZCDP, made: Plan, covariance: Floats, origin: Floats, *, proved: bool) -> None:
+    """Ask for the sums, each around what the one before it told."""
+    centre = origin
+    for share, clip, moves in zip(made.shares, made.clips, made.moves, strict=True):
+        total = Sum(_frame(centre, covariance, clip), curator.d)
+        answer = curator.noisy(total, budget.share(share), noise=noise_for(budget))
+        if moves:
+            # A Euclidean step into the ball may lead away from the mean in deviations: a proof does without it.
+            centre = frame_of(answer).point(answer.values / curator.n) if proved else moved(curator, answer, origin)
+
+
+def _frame(centre: Floats, covariance: Floats, clip: float) -> Ball | Ellipsoid:
+    """Return the ball, or ellipsoid, of rows within so many deviations of the centre."""
+    variance = float(covariance[0, 0])
+    if np.array_equal(covariance, variance * np.eye(len(covariance))):
+        return Ball(as_tuple(centre), math.sqrt(variance) * clip, clip)
+    return Ellipsoid(as_tuple(centre), whitener_of(covariance) / clip, clip)

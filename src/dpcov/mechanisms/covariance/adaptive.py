@@ -1,0 +1,145 @@
+r"""Second moment of rows clipped where noise and clipping balance; with the better of two noises for what was found.
+
+A private radius r̃ holds nearly all rows. A private trace says how much the noise of `separate` would matter. Then the radii
+r̃, r̃/2, … are searched for the first where clipping would cost more than noise, and the better of `gaussian` (`wishart` under
+pure DP) and `separate` is run on the rows clipped just above it.
+
+Paper    Dong, Liang, Yi (NeurIPS 2022), Algorithm 2, AdaptiveCov; PrivRadius of Dong and Yi (2021).
+Proof    docs/mechanisms/adaptive.md
+Differs  all queries of a search move the same way between neighbours, so they need half of the paper's noise; noise is judged
+         by its r.m.s. and not by tail bounds; more of the budget is left for the last step (``constants="paper"``: as there).
+
+==============  ============================================================================
+code            mathematics
+==============  ============================================================================
+``radius``      :math:`\tilde r`, the clipping radius of the first search
+``trace``       :math:`\widehat{tr}`, a private upper bound of Σ‖x‖², in units of r̃²
+``noises``      :math:`\widehat{Noise}(\tau)` for τ = r̃, r̃/2, …, in units of r̃²
+``threshold``   :math:`\tilde\tau`, the radius before clipping costs more than noise
+==============  ============================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from dpcov.errors import check_choice, check_real
+from dpcov.kernel.answer import Answer
+from dpcov.kernel.budget import Budget, PureDP
+from dpcov.kernel.calibrate import sparse_vector_epsilon
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.questions.calibrated import calibrated, noise_for
+from dpcov.kernel.questions.choices import BIAS_BITS, Bias, Radius
+from dpcov.kernel.questions.moments import MAX_ROWS, REPLACE
+from dpcov.kernel.rows.grid import SMALLEST_ROW_NORM
+from dpcov.mechanisms.covariance.adaptive_noise import Noises, noises_of
+from dpcov.mechanisms.covariance.separate import ask_separate, check_separate, matrix_noise
+from dpcov.mechanisms.shared.additive import ask_moment, check_affordable, papers_triangle, question, wants_paper
+from dpcov.mechanisms.shared.clipping import check_rereadable, radius_of
+from dpcov.mechanisms.shared.shares import by_way_of_rho
+from dpcov.release.record import Release
+
+SHARES = {
+    "paper": (Fraction(1, 8), Fraction(1, 8), Fraction(1, 4)),
+    "tight": (Fraction(1, 20), Fraction(1, 20), Fraction(3, 20)),
+}
+"""Of the budget, for the radius, the trace and the search."""
+
+
+def adaptive(
+    curator: Curator, budget: Budget, *, postprocess: str | None = None, beta: float = 0.05, constants: str = "tight"
+) -> Release:
+    """Release the second moment of rows clipped where noise and clipping balance.
+
+    Parameters
+    ----------
+    beta : float
+        With this probability a bound that steers the searches fails; it concerns utility only.
+    constants : {"tight", "paper"}
+        "paper" keeps the paper's split, searches and noise.
+
+    Privacy
+    -------
+    ``budget`` (ZCDP, PureDP, or ApproxDP by way of ρ): two searches among radii, a trace, and what `gaussian`, `wishart`
+    or `separate` asks.
+
+    Utility
+    -------
+    Theorem 3 is about the paper's algorithm under zCDP and replace (`dpcov.bounds.adaptive_clipping_error`). Here the noise
+    of `separate` is judged more kindly ("paper") or by its r.m.s. ("tight"), for which no bound is proved.
+    """
+    paper = wants_paper(constants)
+    beta = check_real("beta", beta, "between 1e-300 and 1, the latter excluded", 1e-300, 1 - 2.0**-53, "0.05 is the default")
+    if postprocess is not None:
+        check_choice("postprocess", postprocess, ("project", "clip", "none"), "leave it out for 'shrink', where it fits")
+    check_rereadable(curator)
+    whole = by_way_of_rho(budget)
+    shares = SHARES[constants]
+    for_radius, for_trace, for_search = (whole.share(share) for share in shares)
+    spare = _spare_rows(sparse_vector_epsilon(for_radius), beta / 8, paper)
+    searched = paper or curator.neighbors != REPLACE or spare < curator.n / 2  # else the smallest radius would do
+    last = whole.share(1 - sum(shares if searched else shares[1:]))
+    noise = matrix_noise(curator, last, paper)[0]
+    asked = question(noise, last, curator.second_moment(), curator.neighbors)
+    check_affordable(curator, asked, budget, papers_triangle(curator, asked) if paper else None)
+    check_separate(curator, last, budget, paper)
+    calibrated(curator.trace(), for_trace, curator.neighbors, noise_for(whole))
+    norms = curator.norms(1, _octaves(curator))
+    curator.hold(norms)
+
+    radius, first = 1.0, 0
+    if searched:
+        found = curator.first_above(Radius(norms, spare), for_radius, query_noise=2 if paper else 1)
+        radius, first = radius_of(found), int(found.integers[0])
+    answer = curator.noisy(curator.trace(radius), for_trace, noise=noise_for(whole))
+    trace = _upper_bound(answer, for_trace, beta / 8)
+    if curator.neighbors == REPLACE:
+        trace = min(trace, float(curator.n))
+    noises = noises_of(curator, last, beta / 2, paper)
+    search = Bias(norms, first, _in_steps(noises, trace, norms.last - first + 1))
+    threshold = radius_of(curator.first_above(search, for_search, query_noise=2 if paper else 1))
+
+    if noises.separate(trace, threshold / radius) >= noises.additive(threshold / radius):
+        ask_moment(curator, asked, threshold, papers_triangle(curator, asked) if paper else None)
+        default = "clip" if paper else "shrink"
+    else:
+        ask_separate(curator, last, threshold, paper)
+        default = "clip" if paper else "project"
+    return curator.release("covariance", "adaptive", postprocess=postprocess or default, beta=beta, constants=constants)
+
+
+def _octaves(curator: Curator) -> int:
+    """Return how many times the radius may be halved: the paper's 2dn, but no further than rows have squares."""
+    representable = math.floor(math.log2(curator.grid.row_norm) - math.log2(SMALLEST_ROW_NORM))
+    rows = curator.n if curator.neighbors == REPLACE else MAX_ROWS
+    return max(1, min(2 * curator.d * rows, representable))
+
+
+def _spare_rows(epsilon: Fraction, beta: float, paper: bool) -> int:
+    """Return how many rows outside still count as none: the search then stops at twice the largest norm or before.
+
+    At such a radius no row is outside, so the search goes on only where the difference of two Laplace numbers of scale 2/ε is
+    below −spare: with probability at most beta for (4/ε)·log(1/beta). The paper has (6/ε)·log(2/beta).
+    """
+    log = -math.log(beta)
+    return math.ceil((6 * (log + math.log(2)) if paper else 4 * log) / float(epsilon))
+
+
+def _upper_bound(trace: Answer, budget: Budget, beta: float) -> float:
+    """Return the noisy trace and what its noise falls below with probability beta, at least 0."""
+    if isinstance(budget, PureDP):
+        slack = -math.log(2 * beta) / float(budget.epsilon)
+    else:
+        deviation = math.sqrt(trace.noise.spread().diagonal_variance) * 2.0**-trace.unit_bits
+        slack = deviation * math.sqrt(-2 * math.log(beta))
+    return max(float(trace.values[0]) + slack, 0.0)
+
+
+def _in_steps(noises: Noises, trace: float, count: int) -> tuple[int, ...]:
+    """Return the smaller noise at r̃, r̃/2, … in steps of the search."""
+    radii = np.exp2(-np.arange(count, dtype=np.float64))
+    smaller = [min(noises.additive(tau), noises.separate(trace, tau)) for tau in radii]
+    return tuple(min(math.ceil(value * 2**BIAS_BITS), 2**60) for value in smaller)

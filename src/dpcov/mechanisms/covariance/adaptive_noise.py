@@ -1,0 +1,71 @@
+"""How much error each noise would cause at a radius: what `adaptive` weighs clipping against, from public numbers alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from dpcov.bounds import eta, nu, omega
+from dpcov.estimate import raw_error
+from dpcov.kernel.budget import ZCDP, PureDP
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.questions.calibrated import calibrated, noise_for
+from dpcov.kernel.questions.spectral import Values
+from dpcov.mechanisms.covariance.separate import MATRIX_SHARE, matrix_noise
+from dpcov.mechanisms.shared.additive import papers_triangle, question
+from dpcov.spectra import edge
+
+EASED, EASED_RMS = 6.0, 10.0
+"""For ``constants="paper"``. Theorem 1 is far from tight: the authors' program divides its first term by 6, and by 14 under
+pure DP; else their figures would show `gaussian` up to a thousand columns. Root mean squares are smaller: 10 does."""
+
+
+@dataclass(frozen=True)
+class Noises:
+    """Norms of the noise in n times the second moment of rows of norm 1.
+
+    ``whole``: Frobenius, of a noisy matrix; ``operator``: of the noisy matrix of `separate`; ``values``: of what it asks apart.
+    ``eased``: what the first term of Theorem 1 is divided by.
+    """
+
+    whole: float
+    operator: float
+    values: float
+    eased: float = 1.0
+
+    def additive(self, tau: float) -> float:
+        """Return the error of a noisy matrix of rows clipped at τ: it grows with τ²."""
+        return tau**2 * self.whole
+
+    def separate(self, trace: float, tau: float) -> float:
+        """Return a bound for `separate` on rows clipped at τ (Theorem 1): 2√(trace·τ²‖N‖) + τ²‖values‖.
+
+        Eigenvectors of S + N instead of S cost 2√(tr S·‖N‖) in Frobenius norm; the noise shrinks with τ, the trace need not.
+        """
+        return 2 * tau * math.sqrt(trace * self.operator) / self.eased + tau**2 * self.values
+
+
+def noises_of(curator: Curator, budget: PureDP | ZCDP, beta: float, paper: bool) -> Noises:
+    """Return the norms at this budget: the paper's bounds that hold with probability 1 − beta, or root mean squares."""
+    d = curator.d
+    if paper and isinstance(budget, ZCDP):
+        unit = 1 / math.sqrt(budget.rho)
+        half = unit * math.sqrt(2)  # at half of the budget
+        return Noises(unit * omega(d, beta), half * nu(d, beta / 2), half * eta(d, beta / 2), EASED)
+    moment = curator.second_moment()
+    asked = question(matrix_noise(curator, budget, paper)[0], budget, moment, curator.neighbors)
+    law = calibrated(
+        moment,
+        asked.moment_budget,
+        curator.neighbors,
+        asked.noise,
+        papers_triangle(curator, asked) if paper else None,
+    )
+    half_budget = budget.share(MATRIX_SHARE)
+    noise, at_least = matrix_noise(curator, half_budget, paper)
+    spread = calibrated(moment, half_budget, curator.neighbors, noise, at_least).spread().scaled(2.0**-moment.unit_bits)
+    along = Values(moment, d, rows=curator.most_rows)
+    values = calibrated(along, budget.share(1 - MATRIX_SHARE), curator.neighbors, noise_for(budget))
+    deviation = math.sqrt(values.spread().diagonal_variance) * 2.0**-along.unit_bits
+    whole = raw_error(law, moment.unit_bits, moment.d, moment.grid.center)
+    return Noises(whole, edge(d, spread), math.sqrt(d) * deviation, EASED_RMS if paper else 1.0)

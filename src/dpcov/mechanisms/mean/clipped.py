@@ -1,0 +1,60 @@
+r"""Mean of rows clipped once to the public ball: the naive way, which others improve on.
+
+Paper    Biswas et al. (NeurIPS 2020), MVMRec with t = 1.
+Proof    docs/mechanisms/clipped.md
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpcov.bounds import gaussian_norm
+from dpcov.kernel.budget import Budget
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.questions.moments import Sum
+from dpcov.kernel.rows.frames import Ball
+from dpcov.mechanisms.coinpress.mean_rounds import TAIL
+from dpcov.mechanisms.shared.means import (
+    Origin,
+    as_tuple,
+    checked_covariance,
+    checked_origin,
+    checked_postprocess,
+    release_sum,
+)
+from dpcov.mechanisms.shared.shares import by_way_of_rho
+from dpcov.release.record import Release
+
+
+def clipped(
+    curator: Curator,
+    budget: Budget,
+    *,
+    postprocess: str | None = None,
+    origin: Origin = 0.0,
+    covariance: ArrayLike | None = None,
+) -> Release:
+    """Release the mean of rows clipped once to the public ball.
+
+    Parameters
+    ----------
+    origin : number or list of numbers
+        The mean lies within ``radius`` of this public point.
+    covariance : number, list or matrix, optional
+        The public covariance of rows: they are clipped where few Gaussian ones with a mean in the ball would be cut. None:
+        they are clipped to the ball itself.
+
+    Privacy
+    -------
+    ``budget`` (ZCDP, PureDP, or ApproxDP by way of ρ): one noisy sum, and under add-remove one count.
+    """
+    chosen, point, whole = checked_postprocess(postprocess), checked_origin(curator, origin), by_way_of_rho(budget)
+    reach = 0.0
+    if covariance is not None:
+        known = checked_covariance(covariance, curator.d)
+        reach = math.sqrt(float(np.linalg.eigvalsh(known)[-1])) * gaussian_norm(curator.d, TAIL)
+    total = Sum(Ball(as_tuple(point), curator.grid.row_norm + reach), curator.d)
+    return release_sum(curator, whole, total, "clipped", chosen)

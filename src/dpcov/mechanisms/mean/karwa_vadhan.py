@@ -1,0 +1,94 @@
+r"""Mean of each column by a histogram that finds where its values are, and a clipped sum around that place.
+
+With bins of one standard deviation the fullest noisy one is next to the mean. Values are then clipped to an interval around it
+that cuts few of them, and their sum gets noise of that interval's size, not of the public radius.
+
+Paper    Karwa, Vadhan (ITCS 2018), for known variance, in each column; baseline KV of Biswas et al. (NeurIPS 2020).
+Proof    docs/mechanisms/karwa-vadhan.md
+Differs  a finite histogram over the public interval, so that no δ is needed; discrete noise; zCDP as well as pure DP.
+
+==============  ==========================================================================
+code            mathematics
+==============  ==========================================================================
+``fullest``     the largest noisy bin of each column
+``halves``      half the width of :math:`[X_{min}, X_{max}]`
+==============  ==========================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpcov.errors import ParameterError
+from dpcov.kernel.budget import Budget
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.questions.bins import Bins
+from dpcov.kernel.questions.calibrated import noise_for
+from dpcov.kernel.questions.moments import Sum
+from dpcov.kernel.rows.frames import Box
+from dpcov.mechanisms.mean.coordinatewise import deviations
+from dpcov.mechanisms.shared.clipping import check_rereadable
+from dpcov.mechanisms.shared.means import (
+    Origin,
+    as_tuple,
+    ask_count,
+    check_affordable,
+    check_two_rows,
+    checked_origin,
+    checked_postprocess,
+    left_after_count,
+)
+from dpcov.mechanisms.shared.shares import by_way_of_rho
+from dpcov.release.record import Release
+
+HISTOGRAM_SHARE = Fraction(1, 4)
+BETA = 0.1  # the probability that some value of Gaussian data is cut
+BESIDE = 2.0  # deviations from the middle of the fullest bin to the mean, at most, by the paper's lemma
+
+
+def karwa_vadhan(
+    curator: Curator,
+    budget: Budget,
+    *,
+    postprocess: str | None = None,
+    origin: Origin = 0.0,
+    covariance: ArrayLike | None = None,
+) -> Release:
+    """Release the mean of each column, clipped around the fullest bin of a noisy histogram.
+
+    Parameters
+    ----------
+    origin : number or list of numbers
+        The mean lies within ``radius`` of this public point.
+    covariance : number, list or matrix, optional
+        Only its diagonal counts: the public variances of the columns; 1 by default, to be given with a schema.
+
+    Privacy
+    -------
+    ``budget`` (ZCDP, PureDP, or ApproxDP by way of ρ): one noisy histogram, one noisy sum, and under add-remove one count.
+    """
+    chosen, point, whole = checked_postprocess(postprocess), checked_origin(curator, origin), by_way_of_rho(budget)
+    if covariance is None and curator.described:
+        raise ParameterError("covariance must be given with a schema, got none. Hint: the variance of each column.")
+    widths = deviations(1.0 if covariance is None else covariance, curator.d)
+    radius = curator.grid.row_norm
+    count = max(1, math.ceil(2 * radius / float(widths.min())))
+    bins = Bins(Box(as_tuple(point), (radius,) * curator.d), curator.d, count)
+    left = left_after_count(curator, whole)
+    for_bins, for_sum = left.share(HISTOGRAM_SHARE), left.share(1 - HISTOGRAM_SHARE)
+    check_affordable(curator, (bins, for_bins), (Sum(bins.grid, curator.d), for_sum))
+    check_rereadable(curator, "a histogram first")
+    check_two_rows(curator)
+    curator.hold(bins, derive=False)  # read before anything is charged
+    check_two_rows(curator)  # of a stream only now
+    ask_count(curator, whole)
+    counts = curator.noisy(bins, for_bins, noise=noise_for(left)).integers.reshape(curator.d, count)
+    fullest = np.argmax(counts, axis=1)
+    middles = point + radius * ((2 * fullest + 1) / count - 1)
+    halves = widths * (BESIDE + math.sqrt(2 * math.log(2 * curator.n * curator.d / BETA)))
+    curator.noisy(Sum(Box(as_tuple(middles), as_tuple(halves)), curator.d), for_sum, noise=noise_for(left))
+    return curator.release("mean", "karwa-vadhan", postprocess=chosen)

@@ -1,0 +1,85 @@
+r"""Mean of each column as the middle between two of its quantiles, equally far from either end.
+
+For symmetric values the middle between the p-th and the (1 − p)-th quantile is the mean. Each quantile is drawn by the
+exponential mechanism, whose error is counted in rows, not in units: a loose public radius costs little.
+
+Paper    Du, Foot, Moniot, Bray, Groce (2020), SYMQ, in each column; baseline of Biswas et al. (NeurIPS 2020).
+Proof    docs/mechanisms/symq.md
+Differs  quantiles are bins of a public grid, drawn exactly; ``level`` is an option; the budget is shared equally by 2d draws.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from numpy.typing import ArrayLike
+
+from dpcov.bounds import gaussian_norm
+from dpcov.errors import check_real
+from dpcov.kernel.budget import Budget
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.questions.bins import Bins, Rank
+from dpcov.kernel.rows.frames import Box
+from dpcov.mechanisms.coinpress.mean_rounds import TAIL
+from dpcov.mechanisms.mean.coordinatewise import deviations
+from dpcov.mechanisms.shared.means import (
+    Origin,
+    as_tuple,
+    ask_count,
+    check_two_rows,
+    checked_origin,
+    checked_postprocess,
+    left_after_count,
+)
+from dpcov.mechanisms.shared.shares import by_way_of_rho
+from dpcov.release.record import Release
+
+PER_DEVIATION = 64  # bins, where the variance is known
+BINS = 2**12  # where it is not
+MOST = 2**16
+
+
+def symq(
+    curator: Curator,
+    budget: Budget,
+    *,
+    postprocess: str | None = None,
+    origin: Origin = 0.0,
+    covariance: ArrayLike | None = None,
+    level: float = 0.25,
+) -> Release:
+    """Release the mean of each column as the middle between two of its quantiles.
+
+    Parameters
+    ----------
+    origin : number or list of numbers
+        The mean lies within ``radius`` of this public point.
+    covariance : number, list or matrix, optional
+        Only its diagonal counts: the public variances of the columns, for the size of the bins. None: 4096 bins.
+    level : float
+        The lower quantile, above 0 and below 1/2; quartiles by default.
+
+    Privacy
+    -------
+    ``budget`` (ZCDP, PureDP, or ApproxDP by way of ρ): two choices for each column, and under add-remove one count.
+    """
+    level = check_real("level", level, "above 0 and below 1/2", 1e-6, 0.5 - 1e-6, "0.25 takes the quartiles")
+    chosen, point, whole = checked_postprocess(postprocess), checked_origin(curator, origin), by_way_of_rho(budget)
+    radius, count = curator.grid.row_norm, BINS
+    if covariance is not None:
+        sizes = deviations(covariance, curator.d)
+        radius += float(sizes.max()) * gaussian_norm(1, TAIL)
+        count = min(math.ceil(2 * radius / float(sizes.min()) * PER_DEVIATION), MOST)
+    bins = Bins(Box(as_tuple(point), (radius,) * curator.d), curator.d, count)
+    left = left_after_count(curator, whole)
+    check_two_rows(curator)
+    curator.hold(bins, derive=False)  # read before anything is charged
+    check_two_rows(curator)  # of a stream only now
+    ask_count(curator, whole)
+    lower = max(0, min(round(level * curator.n), curator.n))
+    each = left.share(Fraction(1, 2 * curator.d))
+    for column in range(curator.d):
+        for rows in (lower, curator.n - lower):
+            curator.choose(Rank(bins, column, rows), each)
+    return curator.release("mean", "symq", postprocess=chosen, level=level)

@@ -1,0 +1,59 @@
+r"""Eigenvectors of a noisy second moment, with the noise of the paper: independent Gaussians on the triangle.
+
+Paper    Chaudhuri, Sarwate, Sinha (2013), Algorithm 1 with β of equation (5).
+Proof    docs/mechanisms/mod-sulq.md
+Differs  discrete noise on integers, never less than an analytic calibration asks for; also for add-remove neighbours.
+
+=========  ===================================================================================================
+code       mathematics
+=========  ===================================================================================================
+``beta``   :math:`n\beta = \frac{d+1}{\varepsilon}\sqrt{2\log\frac{d^2+d}{2\sqrt{2\pi}\,\delta}} + 1/\sqrt\varepsilon`
+=========  ===================================================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from dpcov.bounds import mod_sulq_beta
+from dpcov.errors import ParameterError
+from dpcov.kernel.budget import ApproxDP, Budget
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.questions.calibrated import GAUSSIAN
+from dpcov.mechanisms.shared.additive import release_additive
+from dpcov.mechanisms.shared.components import checked_k, refuse_centred
+from dpcov.release.record import Release
+
+TINY = Fraction(1, 10**300)  # a delta that floats cannot hold
+
+
+def mod_sulq(curator: Curator, budget: Budget, *, k: int) -> Release:
+    """Release the first k eigenvectors of a second moment with the paper's Gaussian noise.
+
+    Parameters
+    ----------
+    k : int
+        How many components.
+
+    Privacy
+    -------
+    ``budget`` (ApproxDP): one second moment, and under add-remove one count.
+
+    Utility
+    -------
+    Theorem 15 of the paper bounds it from above: `dpcov.bounds`.
+    """
+    count = checked_k(k, curator.d)
+    refuse_centred(curator, "mod-sulq")
+    if not isinstance(budget, ApproxDP):
+        raise ParameterError(
+            f"budget of mechanism 'mod-sulq' must be ApproxDP, got {budget!r}. Hint: it needs a delta; 'wishart' does not."
+        )
+    deviation = mod_sulq_beta(1, curator.d, float(budget.epsilon), float(budget.delta)) if budget.delta >= TINY else math.inf
+    if not math.isfinite(deviation):
+        raise ParameterError(f"budget must be large enough for the noise, got {budget!r}. Hint: spend more.")
+    variance = Fraction(deviation) ** 2
+    return release_additive(
+        curator, GAUSSIAN, budget, postprocess="clip", at_least=lambda _: variance, kind="pca", name="mod-sulq", k=count
+    )

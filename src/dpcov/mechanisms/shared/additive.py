@@ -1,0 +1,150 @@
+"""What the additive mechanisms share: one noisy second moment, under add-remove one noisy count, and the post-processing.
+
+`question` says what is asked, from public numbers alone; `release_additive` asks it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpcov.errors import ParameterError, check_choice
+from dpcov.estimate import raw_error
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.noise.laws import DiscreteGaussian, NoiseLaw
+from dpcov.kernel.questions.calibrated import GAUSSIAN, calibrated, check_tail, is_analytic, noise_for
+from dpcov.kernel.questions.moments import REPLACE, Count, SecondMoment
+from dpcov.linalg import sqrt_up
+from dpcov.mechanisms.shared.clipping import checked_clip, hold_norms, plan_radius, radius_of, rows_outside
+from dpcov.mechanisms.shared.shares import count_share
+from dpcov.options import Option
+from dpcov.release.record import Release
+from dpcov.spectra import POSTPROCESS
+
+CONSTANTS = ("tight", "paper")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A second moment with one kind of noise: what it costs, and what is left for the count under add-remove."""
+
+    noise: str
+    moment_budget: Budget
+    count_budget: Budget | None
+
+    def law(self, moment: SecondMoment, neighbors: str) -> NoiseLaw:
+        """Return the law of the noise, in grid steps; no data are needed."""
+        return calibrated(moment, self.moment_budget, neighbors, self.noise)
+
+
+def question(noise: str, budget: Budget, moment: SecondMoment, neighbors: str) -> Question:
+    """Convert the budget to what the noise serves, and set aside the count's share under add-remove."""
+    count_wanted = neighbors != REPLACE and not moment.grid.center  # the corner of a centred moment is the count
+    served = _served(noise, budget, moment, neighbors, one_answer=not count_wanted)
+    asked = Question(noise, served, None)
+    if count_wanted:
+        share = count_share(served, moment.d)
+        asked = Question(noise, served.share(1 - share), served.share(share))
+    if isinstance(budget, ApproxDP):
+        check_tail([asked.law(moment, neighbors)], budget)
+    return asked
+
+
+def _served(noise: str, budget: Budget, moment: SecondMoment, neighbors: str, *, one_answer: bool) -> Budget:
+    if noise == GAUSSIAN and isinstance(budget, ZCDP):
+        return budget
+    if noise == GAUSSIAN and isinstance(budget, ApproxDP):
+        # One Gaussian answer is calibrated analytically; two are composed as zCDP.
+        return budget if one_answer and is_analytic(moment, budget, neighbors) else budget.to_zcdp()
+    if noise != GAUSSIAN and isinstance(budget, PureDP | ApproxDP):
+        return PureDP(budget.epsilon)
+    serves = "ZCDP or ApproxDP" if noise == GAUSSIAN else "PureDP or ApproxDP"
+    raise ParameterError(f"budget of mechanism {noise!r} must be {serves}, got {budget!r}. Hint: mechanism='auto' fits all.")
+
+
+def papers_triangle(curator: Curator, asked: Question) -> Fraction:
+    """Return the least noise on each entry of the triangle in Dong et al.: variance Δ²/(2ρ), or Laplace of scale Δ·d/ε.
+
+    Δ² = 2, also for one column, where 1 would do; add-remove: 1. Under (ε, δ) the variance of the diagonal, for that Δ².
+    """
+    budget, squared = asked.moment_budget, 2 if curator.neighbors == REPLACE else 1
+    if isinstance(budget, PureDP):
+        return sqrt_up(Fraction(squared)) * curator.d / budget.epsilon
+    if isinstance(budget, ZCDP):
+        return squared / (2 * budget.rho)
+    moment = curator.second_moment()
+    law = asked.law(moment, curator.neighbors)
+    assert isinstance(law, DiscreteGaussian)
+    return squared * law.variances[0][1] / Fraction(moment.sensitivity_squared(curator.neighbors))
+
+
+def wants_paper(constants: str) -> bool:
+    """Check the option ``constants`` and say whether the paper's are meant."""
+    check_choice("constants", constants, CONSTANTS, "'paper' only to reproduce figures; it adds noise")
+    return constants == "paper"
+
+
+def release_additive(
+    curator: Curator,
+    noise: str,
+    budget: Budget,
+    *,
+    postprocess: str | None,
+    clip: object = "none",
+    at_least: Callable[[Question], Fraction] | None = None,
+    kind: str = "covariance",
+    name: str | None = None,
+    **options: Option,
+) -> Release:
+    """Ask for the second moment, then for n where it is private, and release both.
+
+    After a paper's constants eigenvalues are clipped. ``at_least`` gives a paper's noise for a question that was made with
+    the tight one. ``name`` is that of the mechanism, where it is not its noise's.
+    """
+    default = "clip" if options.get("constants") == "paper" else "shrink"
+    chosen = default if postprocess is None else postprocess
+    check_choice("postprocess", chosen, POSTPROCESS, f"leave it out for {default!r}")
+    where = checked_clip(curator, clip)
+    moment = curator.second_moment()
+    if where == "private":
+        radius, asked = _clipped_question(curator, noise, budget, moment, at_least)
+    else:
+        radius = 1.0 if isinstance(where, str) else where / curator.grid.row_norm
+        asked = question(noise, budget, moment, curator.neighbors)
+    ask_moment(curator, asked, radius, None if at_least is None else at_least(asked))
+    return curator.release(kind, name or noise, postprocess=chosen, clip=where, **options)
+
+
+def check_affordable(curator: Curator, asked: Question, promise: Budget, at_least: Fraction | None) -> None:
+    """Refuse a question whose budget is too small for its noise, before anything is spent."""
+    law = calibrated(curator.second_moment(), asked.moment_budget, curator.neighbors, asked.noise, at_least)
+    if isinstance(promise, ApproxDP):
+        check_tail([law], promise)
+    if asked.count_budget is not None:
+        calibrated(Count(), asked.count_budget, curator.neighbors, noise_for(asked.count_budget))
+
+
+def ask_moment(curator: Curator, asked: Question, radius: float, at_least: Fraction | None) -> None:
+    """Ask for the second moment of rows clipped at ``radius``, then for n where it is private."""
+    answer = curator.noisy(curator.second_moment(radius), asked.moment_budget, noise=asked.noise, at_least=at_least)
+    if asked.count_budget is not None:
+        curator.ask_n(asked.count_budget)  # last: a budget too small is refused before anything is spent
+    elif curator.neighbors != REPLACE:
+        curator.take_n(answer)
+
+
+def _clipped_question(
+    curator: Curator, noise: str, budget: Budget, moment: SecondMoment, at_least: Callable[[Question], Fraction] | None
+) -> tuple[float, Question]:
+    """Choose a radius privately, and return it with the question that the rest of the budget pays for."""
+    whole = _served(noise, budget, moment, curator.neighbors, one_answer=False)
+    assert isinstance(whole, PureDP | ZCDP)
+    unclipped = question(noise, whole, moment, curator.neighbors).law(moment, curator.neighbors)
+    error = raw_error(unclipped, moment.unit_bits, moment.d, moment.grid.center)
+    plan = plan_radius(whole, rows_outside(error, whole, curator))
+    asked = question(noise, whole.share(1 - plan.share), moment, curator.neighbors)
+    check_affordable(curator, asked, budget, None if at_least is None else at_least(asked))
+    hold_norms(curator, derive=False)
+    return radius_of(plan.ask(curator, whole)), asked

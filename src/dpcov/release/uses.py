@@ -1,0 +1,149 @@
+"""What a release can be used for, as its methods: each is one call into `dpcov.uses`, and none costs privacy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from dpcov.confidence import ConfidenceBall, ConfidenceEllipsoids
+    from dpcov.release.record import Release
+    from dpcov.uses.description import Description
+    from dpcov.uses.intervals import Intervals
+    from dpcov.uses.noise_level import NoiseLevel
+    from dpcov.uses.pca import PrincipalComponents
+    from dpcov.uses.penalty import Decomposed
+    from dpcov.uses.ridge import RidgeModel
+
+Floats = NDArray[np.float64]
+
+
+class Uses:
+    """Methods of `Release`."""
+
+    @property
+    def _release(self) -> Release:
+        return cast("Release", self)
+
+    def pca(self, k: int | float | None = None) -> PrincipalComponents:
+        """Return principal components, at no cost in privacy.
+
+        Parameters
+        ----------
+        k : int, float or None
+            How many; or, between 0 and 1, as many as explain this part of the variance; or None: as many as were asked for, and
+            of a covariance as many as stand out of the noise, at least one.
+        """
+        from dpcov.uses.pca import principal_components
+
+        return principal_components(self._release, k)
+
+    @property
+    def components(self) -> Floats:
+        """The principal components of a release of kind "pca", an orthonormal row each: those of `pca`."""
+        return self._asked.components
+
+    @property
+    def explained(self) -> Floats:
+        """The estimated variance along `components`."""
+        return self._asked.explained
+
+    @cached_property
+    def _asked(self) -> PrincipalComponents:
+        from dpcov.uses.pca import asked_components
+
+        return asked_components(self._release)
+
+    def ridge(
+        self,
+        target: str | int | None = None,
+        *,
+        alpha: float | str = "auto",
+        features: Sequence[str | int] | None = None,
+    ) -> RidgeModel:
+        """Fit a ridge regression, at no cost in privacy: any target, any features, any number of times.
+
+        (1/n)·Σ(y − b − w·x)² + alpha·‖w‖² is least, in encoded coordinates (without a schema: the data's own). The intercept
+        b is free where the release is centred; else the model goes through what is encoded as 0.
+
+        Parameters
+        ----------
+        target : str or int
+            What is predicted: a feature by name ("age", "sex=Male") or position.
+        alpha : float or "auto"
+            The penalty, 0 or more; "auto" takes it from the release's own noise. 0 trusts the noisy matrix as if it were exact,
+            and where it is singular means the smallest coefficients.
+        features : list of names or positions, optional
+            What it is predicted from; a column with levels stands for all of them. By default all other columns.
+        """
+        from dpcov.uses.ridge import ridge
+
+        return ridge(self._release, target, alpha=alpha, features=features)
+
+    @cached_property
+    def noise_level(self) -> NoiseLevel:
+        """How much noise is left in the covariance, for the penalty "auto"."""
+        from dpcov.uses.noise_level import noise_level
+
+        with np.errstate(all="ignore"):
+            return noise_level(self._release)
+
+    @cached_property
+    def decomposition(self) -> Decomposed:
+        """The decomposition of the covariance, which all targets that are predicted from all others share."""
+        from dpcov.uses.penalty import decomposed
+
+        return decomposed(self._release, tuple(range(self._release.d)))
+
+    def correlation(self) -> Floats:
+        """Return the correlation matrix, entry by entry: finite, between −1 and 1; of an uncentred release, cosines about 0.
+
+        Entries that are clear of noise come from the raw matrix, others from the denoised one: `describe` tells which, and has
+        their standard errors. As each is an estimate of its own, the matrix need not be positive semidefinite.
+        """
+        from dpcov.errors import ReleaseError
+
+        found = self.describe().correlation
+        if found is None:
+            kind = self._release.kind
+            raise ReleaseError(f"release must hold a covariance, got one of kind {kind!r}. Hint: dpcov.covariance.")
+        return found.values.copy()
+
+    def describe(self) -> Description:
+        """Return means, deviations and correlations, each with its standard error and whether it is clear of noise."""
+        return self._description
+
+    @cached_property
+    def _description(self) -> Description:
+        from dpcov.uses.description import describe
+
+        return describe(self._release)
+
+    def interval(self, level: float = 0.95) -> Intervals:
+        """Return intervals for entries, means and eigenvalues, from the public law of the noise, around the raw estimates."""
+        from dpcov.uses.intervals import intervals
+
+        return intervals(self._release, level)
+
+    def sample(self, m: int, *, seed: int | None = None) -> Any:
+        """Return m synthetic rows: a pyarrow table within the schema, or without one an array.
+
+        They have about the released moments, and know nothing else of the data: docs/synthetic.md. The seed only repeats them.
+        """
+        from dpcov.uses.synthetic import synthetic
+
+        return synthetic(self._release, m, seed=seed)
+
+    @property
+    def confidence(self) -> ConfidenceBall | ConfidenceEllipsoids:
+        """Where the truth may lie, for releases of `coinpress`: a ball around the mean, or two ellipsoids."""
+        from dpcov.confidence import confidence_ball, confidence_ellipsoids
+
+        release = self._release
+        if release.kind == "mean":
+            return confidence_ball(release, release.units, release.offsets)
+        return confidence_ellipsoids(release, release.units)
