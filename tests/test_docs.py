@@ -150,7 +150,7 @@ def test_links_lead_somewhere(page: Path) -> None:
     [
         "dpcov",
         "dpcov.api",
-        "dpcov.evaluate.compare",
+        "dpcov.evaluate.comparing",
         "dpcov.estimators.covariance",
         "dpcov.estimators.mean",
         "dpcov.estimators.pca",

@@ -135,7 +135,7 @@ def test_a_failure_leaves_no_file(error: Any, code: int, tmp_path: Path, monkeyp
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("dpcov.evaluate.compare._Bench.cell", fail)
+    monkeypatch.setattr("dpcov.evaluate.comparing._Bench.cell", fail)
     before = contents(tmp_path)
     ended = call("compare", "people.csv", "--rho", "1", *SCHEMED, *FEW, "-o", "compare.png", "--csv", "table.csv")
     assert (ended.code, ended.out) == (code, "")

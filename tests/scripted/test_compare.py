@@ -301,7 +301,7 @@ class TestResult:
 
 def test_the_function_stays_a_function() -> None:
     """A module of the same name would take its place once it is imported."""
-    import dpcov.evaluate.compare
+    import dpcov.evaluate.comparing
 
     assert callable(dpcov.compare)
     assert dpcov.Comparison is dpcov.evaluate.Comparison
