@@ -7,7 +7,6 @@ only, on the same noise. ``zero`` is the error of answering nothing, ``oracle`` 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -49,7 +48,7 @@ POSTPROCESSES = ("shrink", "project", "clip", "none")
 
 def oracle(release: Release, truth: Rows) -> Rows:
     """Return the noisy eigenvectors with the best eigenvalues for them."""
-    raw = dataclasses.replace(release, postprocess="none").second_moment
+    raw = release.finished("none").second_moment
     vectors = np.linalg.eigh(raw)[1]
     best = np.einsum("ij,ik,kj->j", vectors, truth, vectors, optimize=True)
     return np.asarray((vectors * best) @ vectors.T)
@@ -61,7 +60,7 @@ def cell(name: str, rows: Rows, budget: Budget, runs: int) -> dict[str, object]:
     errors: dict[str, list[float]] = {key: [] for key in (*POSTPROCESSES, "oracle")}
     for seed in range(runs):
         release = dpcov.covariance(rows, budget, row_norm=1, mechanism=plain(budget), seed=seed)
-        estimates = {key: dataclasses.replace(release, postprocess=key).second_moment for key in POSTPROCESSES}
+        estimates = {key: release.finished(key).second_moment for key in POSTPROCESSES}
         estimates["oracle"] = oracle(release, truth)
         for key, estimate in estimates.items():
             errors[key].append(float(np.linalg.norm(estimate - truth)))

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 import dpcov
 from benchmarks.datasets import digits
-from dpcov.options import Option
+from dpcov.release.record import Option
 
 EPSILONS = np.geomspace(0.1, 16, 12)
 LINES: dict[str, tuple[str, dict[str, Option]]] = {

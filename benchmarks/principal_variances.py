@@ -14,6 +14,8 @@ from benchmarks.common import write
 from benchmarks.principal_data import Floats, Table, at_hand, second_moment, subset
 from benchmarks.principal_runs import EPSILON
 from dpcov.kernel.budget import Budget
+from dpcov.kernel.questions.along import Explained
+from dpcov.kernel.rows.grid import Grid
 
 RUNS = 20
 SIZES = {"insurance": (2000, 9822), "kddcup": (3000, 30_000), "localization": (3000, 57_623)}
@@ -54,9 +56,10 @@ def variances(names: list[str], folder: Path | None) -> None:
             rows = make(np.random.default_rng((1, seed)))
             release = dpcov.pca(rows, budget, k, row_norm=bound, seed=seed)
             truth = np.einsum("ij,ij->i", release.components, release.components @ second_moment(rows))
-            asked = release.answer("explained")
-            assert asked is not None
-            apart = asked.values[:-1] / release.n * (asked.radii[0] if asked.radii else bound) ** 2
+            asked = release.take(Explained)
+            assert isinstance(asked.question, Explained)
+            assert isinstance(asked.question.moment.grid, Grid)
+            apart = asked.values[:-1] / release.n * asked.question.moment.grid.row_norm**2
             errors[seed] = [np.linalg.norm(found - truth) / np.linalg.norm(truth) for found in (apart, release.explained)]
             swapped += int(apart.argmax() != 0)
         apart_error, error = np.sqrt((errors**2).mean(axis=0))

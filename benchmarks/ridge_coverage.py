@@ -18,9 +18,13 @@ import dpcov
 from benchmarks.coinpress_runs import table
 from benchmarks.common import write
 from benchmarks.ridge_runs import Floats, Truth, others
-from dpcov.estimate import denoised
 from dpcov.kernel.budget import Budget
+from dpcov.kernel.questions.choices import Quantile
+from dpcov.kernel.questions.moments import SecondMoment
+from dpcov.kernel.questions.overlap import Overlap
+from dpcov.kernel.rows.annulus import Annulus
 from dpcov.linalg import from_spectrum
+from dpcov.mechanisms.covariance.rescaled import denoised
 from dpcov.release.record import Release
 
 ROWS, D = 2000, 6
@@ -133,10 +137,13 @@ def clipped(radius: float) -> Truth:
 
 def _scale(release: Release) -> float:
     """Return the scale of `rescaled` as its estimate would have it if the overlap were asked without noise; else 1."""
-    chosen, overlap, moment = (release.answer(name) for name in ("radius", "overlap", "second moment"))
-    if release.mechanism != "rescaled" or chosen is None or overlap is None or moment is None:
+    overlap = release.find(Overlap)
+    if overlap is None:
         return 1.0
-    inner, outer = overlap.radii
-    estimate = from_spectrum(*denoised(moment, D, release.n, chosen))
+    assert isinstance(overlap.question, Overlap)
+    between, moment = overlap.question.moment.grid, release.take(SecondMoment)
+    assert isinstance(between, Annulus)
+    inner, outer = between.inner.row_norm, between.outer.row_norm
+    estimate = from_spectrum(denoised(moment, release.n, release.take(Quantile)), moment.decomposition[1])
     removed = (clipped(outer).about(False) - clipped(inner).about(False)) / inner**2
     return 1 + float(np.sum(removed * estimate)) / float(np.sum(estimate**2))

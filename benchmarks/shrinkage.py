@@ -89,7 +89,7 @@ def errors(rows: Rows, budget: Budget, runs: int) -> tuple[dict[str, float], flo
     for seed in range(runs):
         release = dpcov.covariance(rows, budget, row_norm=1, mechanism=plain(budget), postprocess="none", seed=seed)
         answer = release.answers[0]
-        noise = answer.noise.spread().scaled(2.0**-answer.unit_bits / release.n)
+        noise = answer.spread.scaled(1 / release.n)
         noisy, vectors = np.linalg.eigh(release.second_moment)
         best = np.einsum("ij,ij->j", vectors, truth @ vectors)
         left = max(float(np.sum(truth**2) - best @ best), 0.0)

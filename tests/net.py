@@ -19,6 +19,9 @@ import numpy as np
 import pyarrow as pa
 
 import dpcov
+from dpcov.kernel.answer import Answer
+from dpcov.kernel.questions.bins import Rank
+from dpcov.kernel.questions.choices import AmongRadii, Bias
 
 FILE = Path(__file__).with_name("net.json")
 TOLERANCE = 1e-12
@@ -96,7 +99,7 @@ def case(
 
 ESTIMATES: dict[str, Callable[[dpcov.Release], Any]] = {
     "n": lambda r: [r.n],
-    "answers": lambda r: np.concatenate([answer.integers.astype(np.float64) for answer in r.answers]),
+    "answers": lambda r: np.concatenate([integers(answer) for answer in r.answers]),
     "spent": lambda r: [float(value) for spend in r.spent for value in vars(spend.budget).values()],
     "second moment": lambda r: r.second_moment,
     "mean": lambda r: r.mean,
@@ -120,9 +123,18 @@ ESTIMATES: dict[str, Callable[[dpcov.Release], Any]] = {
 
 
 def _raw(release: dpcov.Release) -> dpcov.Release:
-    import dataclasses
+    return release.finished("none")
 
-    return dataclasses.replace(release, postprocess="none")
+
+def integers(answer: Answer) -> Any:
+    """Return the integers of an answer; of choices by what they mean, as the first record had them."""
+    question = answer.question
+    if isinstance(question, Rank):
+        return np.array([answer.integers[0], question.bins.count, question.column, question.rows], dtype=np.float64)
+    if isinstance(question, AmongRadii):
+        rows = 0 if isinstance(question, Bias) else question.rows  # type: ignore[attr-defined]
+        return np.array([question.place(int(answer.integers[0])), question.norms.per_octave, rows], dtype=np.float64)
+    return answer.integers.astype(np.float64)
 
 
 def _region(release: dpcov.Release) -> Any:

@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -76,6 +77,54 @@ def test_quoted_lines_exist(page: Path) -> None:
         assert line in (ROOT / file).read_text(encoding="utf-8"), f"{file} no longer holds {line!r}"
 
 
+def test_the_example_of_a_mechanism_works(tmp_path: Path) -> None:
+    (code,) = blocks(ROOT / "CONTRIBUTING.md", "python")
+    names: dict[str, Any] = {}
+    exec(code, names)
+    mine = names["TWO_ANSWERS"]
+    release = dpcov.covariance(np.eye(3).repeat(5000, axis=0), dpcov.PureDP(1), row_norm=1, mechanism=mine, seed=0)
+    release.save(tmp_path / "release.json")
+    again = dpcov.load(tmp_path / "release.json", mechanisms=[mine])
+    assert again.retrace().agrees
+    assert np.abs(again.covariance - np.eye(3) / 3).max() < 0.05
+
+
+TRACER = """
+import os, sys
+import dpcov
+names, (*before, call) = {}, sys.argv[1].strip().splitlines()
+root = os.path.dirname(dpcov.__file__) + os.sep
+dpcov.covariance  # imports most modules: what only an import enters is no step of the call
+exec("\\n".join(before), names)
+entered = []
+
+def enter(frame, event, _):
+    file, name = frame.f_code.co_filename, frame.f_code.co_name
+    if event == "call" and file.startswith(root) and name != "<module>":
+        entered.append(file.removeprefix(root).replace(os.sep, "/"))
+
+sys.setprofile(enter)
+exec(call, names)
+sys.setprofile(None)
+print("\\n".join(dict.fromkeys(entered)))
+"""
+
+
+def test_the_path_of_one_call_is_the_true_one() -> None:
+    """Every file that the section names is entered, in this order of first entry; it may leave files out."""
+    page = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
+    section = page.partition("\n## The path of one call\n")[2].partition("\n## ")[0]
+    named = list(dict.fromkeys(re.findall(r"`([\w/]+\.py)`", section)))
+    assert len(named) >= 20
+    code = section.partition("```python\n")[2].partition("```")[0]
+    assert "dpcov.covariance(rows, dpcov.ZCDP(0.1), row_norm=1)" in code
+    seeded = code.replace("row_norm=1)", "row_norm=1, seed=0)")  # what is asked last depends on a noisy answer
+    run = subprocess.run([sys.executable, "-c", TRACER, seeded], capture_output=True, text=True, check=True)
+    entered = run.stdout.split()
+    assert not [file for file in named if file not in entered]
+    assert named == [file for file in entered if file in named]
+
+
 def test_every_mechanism_has_its_page_and_its_line_in_the_readme() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for mechanisms in dpcov.MECHANISMS.values():
@@ -109,7 +158,7 @@ def test_every_public_name_is_in_the_reference() -> None:
 
 def test_every_attribute_of_a_release_is_in_the_reference() -> None:
     fields = {field.name for field in dataclasses.fields(dpcov.Release)}
-    members = {name for name in vars(dpcov.Release) if not name.startswith("_")}
+    members = {name for name in dir(dpcov.Release) if not name.startswith("_")}
     found = set(re.findall(r"`(\w+)", API.read_text(encoding="utf-8").partition("\n## Release\n")[2].partition("\n## ")[0]))
     assert fields | members <= found
 
@@ -145,6 +194,25 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), target
 
 
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names)
+def test_links_lead_to_a_heading(page: Path) -> None:
+    for target, anchor in re.findall(r"\]\(([^)#]*)#([^)]+)\)", page.read_text(encoding="utf-8")):
+        if not target.startswith("http"):
+            assert anchor in anchors(page.parent / target if target else page), f"{target}#{anchor}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names)
+def test_files_that_are_named_exist(page: Path) -> None:
+    """In the repository, or in the package; ``<name>`` stands for any."""
+    for file in re.findall(r"`([\w./-]+/[\w-]+\.(?:py|md|toml))`", page.read_text(encoding="utf-8")):
+        assert any((folder / file).exists() for folder in (ROOT, ROOT / "src" / "dpcov")), file
+
+
 @pytest.mark.parametrize(
     "module",
     [
@@ -157,6 +225,7 @@ def test_links_lead_somewhere(page: Path) -> None:
         "dpcov.evaluate.metrics",
         "dpcov.evaluate.plan",
         "dpcov.schema",
+        "dpcov.verify.retrace",
         "dpcov.verify.testing",
     ],
 )

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from dpcov._version import __version__
 
 if TYPE_CHECKING:
-    from dpcov.api import covariance, mean, pca
-    from dpcov.api_ridge import ridge
+    from dpcov.api import covariance, mean, pca, ridge
     from dpcov.errors import BudgetError, DpcovError, EngineError, ParameterError, ReleaseError, SchemaError
     from dpcov.estimators import PrivateCovariance, PrivateMean, PrivatePCA, PrivateRidge
     from dpcov.evaluate import Comparison, compare
     from dpcov.kernel.budget import ZCDP, ApproxDP, PureDP, compose
     from dpcov.mechanisms import MECHANISMS
+    from dpcov.mechanisms.base import Mechanism
     from dpcov.release.file import load
     from dpcov.release.record import Release
     from dpcov.schema import Categorical, Ignored, Numeric, Schema
@@ -33,11 +33,12 @@ _HOME = {
     "covariance": "api",
     "mean": "api",
     "pca": "api",
-    "ridge": "api_ridge",
+    "ridge": "api",
     "compare": "evaluate",
     "Comparison": "evaluate",
     "load": "release.file",
     "MECHANISMS": "mechanisms",
+    "Mechanism": "mechanisms.base",
     "PrivateCovariance": "estimators",
     "PrivateMean": "estimators",
     "PrivatePCA": "estimators",
@@ -83,6 +84,7 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "ApproxDP",
     "compose",
     "MECHANISMS",
+    "Mechanism",
     "PrivateCovariance",
     "PrivateMean",
     "PrivatePCA",

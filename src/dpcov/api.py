@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import numbers
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from dpcov.errors import ParameterError
-from dpcov.kernel.bits import Bits, SeededBits, SystemBits
 from dpcov.kernel.budget import Budget
-from dpcov.kernel.curator import Curator
 from dpcov.kernel.questions.moments import REPLACE
-from dpcov.mechanisms import checked_mechanism
+from dpcov.mechanisms import MECHANISMS, checked_mechanism
+from dpcov.mechanisms.base import Named
 from dpcov.mechanisms.shared.means import Origin
 from dpcov.release.record import Release
-from dpcov.request import (
-    about_midpoints,
-    check_budget,
-    checked_grid,
-    in_encoded_units,
-    prepared_source,
-    public_encoding,
-    released,
-)
-from dpcov.schema import Schema
-from dpcov.sources.opening import open_source
+from dpcov.request import check_budget, check_seed, checked_request
+from dpcov.schema import Categorical, Schema
+from dpcov.uses.selection import column_of_feature, target_place
 
 
 def covariance(
@@ -33,7 +25,7 @@ def covariance(
     *,
     row_norm: float | None = None,
     schema: Schema | None = None,
-    mechanism: str = "auto",
+    mechanism: str | Named = "auto",
     postprocess: str | None = None,
     neighbors: str = REPLACE,
     center: bool = False,
@@ -57,8 +49,9 @@ def covariance(
     schema : Schema
         Public bounds and levels of the columns: values outside the bounds are clipped; missing, NaN and infinite ones count as
         the midpoint, unknown levels as none. Estimates are in the columns' own units.
-    mechanism : str
-        A name in ``dpcov.MECHANISMS["covariance"]``; "auto" picks from the budget and the number of columns.
+    mechanism : str or Mechanism
+        A name in ``dpcov.MECHANISMS["covariance"]``, or a mechanism of your own; "auto" picks from the budget and the number of
+        columns.
     postprocess : {"shrink", "project", "clip", "none"}, optional
         How the estimate is made from the noisy matrix; it costs no privacy. By default the mechanism's own.
     neighbors : {"replace", "add-remove"}
@@ -99,13 +92,10 @@ def covariance(
     [[0.25, 0.25], [0.25, 0.25]]
     """
     check_budget(budget)
-    run = checked_mechanism("covariance", mechanism, options)
-    grid, options = public_encoding(mechanism, row_norm, schema, neighbors, center, options)
-    bits: Bits = SystemBits() if seed is None else SeededBits(seed)
-    about = about_midpoints(center, options)
-    source = prepared_source(open_source(data, columns, schema, about, progress), neighbors, options)
-    settings = in_encoded_units(options, source.schema, about)
-    return released(run, Curator(source, grid, budget, neighbors, bits), budget, postprocess=postprocess, **settings)
+    named = checked_mechanism("covariance", mechanism, options)
+    request = checked_request(named, row_norm, schema, neighbors, center, options)
+    check_seed(seed)
+    return request.run(request.source(data, columns, progress), budget, postprocess=postprocess, seed=seed)
 
 
 def mean(
@@ -115,7 +105,7 @@ def mean(
     radius: float | None = None,
     origin: Origin = 0.0,
     schema: Schema | None = None,
-    mechanism: str = "auto",
+    mechanism: str | Named = "auto",
     postprocess: str | None = None,
     neighbors: str = REPLACE,
     columns: Sequence[str | int] | None = None,
@@ -138,8 +128,8 @@ def mean(
         A public guess of the mean, in the data's units; 0 by default.
     schema : Schema
         Public bounds and levels of the columns; radius and origin are then those of the bounds. Unknown levels count as none.
-    mechanism : str
-        A name in ``dpcov.MECHANISMS["mean"]``.
+    mechanism : str or Mechanism
+        A name in ``dpcov.MECHANISMS["mean"]``, or a mechanism of your own.
     postprocess : {"project", "none"}, optional
         By default an estimate outside the public ball is moved to its surface.
     neighbors, columns, seed, progress
@@ -172,15 +162,12 @@ def mean(
     [0.5, 0.5]
     """
     check_budget(budget)
-    grid = checked_grid(radius, schema, neighbors, False, name="radius")
+    named = checked_mechanism("mean", mechanism, options)
+    request = checked_request(named, radius, schema, neighbors, False, {**options, "origin": origin})
     if schema is not None and not (isinstance(origin, numbers.Real) and origin == 0):
         raise ParameterError("origin must be left out with a schema, got one. Hint: the midpoint of the bounds is the origin.")
-    run = checked_mechanism("mean", mechanism, options)
-    bits: Bits = SystemBits() if seed is None else SeededBits(seed)
-    source = open_source(data, columns, schema, True, progress)
-    settings = in_encoded_units(options, source.schema, True)
-    curator = Curator(source, grid, budget, neighbors, bits)
-    return released(run, curator, budget, postprocess=postprocess, origin=origin, **settings)
+    check_seed(seed)
+    return request.run(request.source(data, columns, progress), budget, postprocess=postprocess, seed=seed)
 
 
 def pca(
@@ -190,7 +177,7 @@ def pca(
     *,
     row_norm: float | None = None,
     schema: Schema | None = None,
-    mechanism: str = "auto",
+    mechanism: str | Named = "auto",
     neighbors: str = REPLACE,
     center: bool = False,
     columns: Sequence[str | int] | None = None,
@@ -213,8 +200,8 @@ def pca(
         How many components, fewer than there are columns.
     row_norm, schema
         Public bounds, as in `covariance`; exactly one of them. With a schema components are of the encoded columns.
-    mechanism : str
-        A name in ``dpcov.MECHANISMS["pca"]``; "auto" has a proof for every k.
+    mechanism : str or Mechanism
+        A name in ``dpcov.MECHANISMS["pca"]``, or a mechanism of your own; "auto" has a proof for every k.
     center : bool
         True: components of the centred rows; served by "auto", "wishart" and "gaussian". Else of the rows as they are, about 0.
     neighbors, columns, seed
@@ -249,8 +236,78 @@ def pca(
     [[0.7, 0.7, 0.0]]
     """
     check_budget(budget)
-    grid = checked_grid(row_norm, schema, neighbors, center)
-    run = checked_mechanism("pca", mechanism, options)
-    bits: Bits = SystemBits() if seed is None else SeededBits(seed)
-    source = open_source(data, columns, schema, center, progress)
-    return released(run, Curator(source, grid, budget, neighbors, bits, progress), budget, k=k, **options)
+    named = checked_mechanism("pca", mechanism, options)
+    request = checked_request(named, row_norm, schema, neighbors, center, {**options, "k": k})
+    check_seed(seed)
+    return request.run(request.source(data, columns, progress), budget, seed=seed, progress=progress)
+
+
+def ridge(
+    data: object,
+    budget: Budget,
+    target: str | int,
+    *,
+    alpha: float,
+    row_norm: float | None = None,
+    schema: Schema | None = None,
+    mechanism: str | Named | None = None,
+    columns: Sequence[str | int] | None = None,
+    seed: int | None = None,
+    progress: Callable[[float | None], None] | None = None,
+) -> Release:
+    """Release one ridge regression, of a target on all other columns, under differential privacy.
+
+    A baseline: it pays for one model. `covariance` pays once for all of them, ``release.ridge(target)``, and its models are
+    better unless alpha is large.
+
+    Parameters
+    ----------
+    data : array, frame, path or anything with ``__arrow_c_stream__``
+        As in `covariance`.
+    budget : PureDP, ZCDP or ApproxDP
+        What may be spent.
+    target : str or int
+        The name, or the position among the columns used, of what is predicted: a column of numbers.
+    alpha : float
+        The penalty: (1/n)·Σ(y − w·x)² + alpha·‖w‖² is least, in the units of the rows (with a schema: encoded).
+    row_norm, schema, columns, seed, progress
+        As in `covariance`; row_norm bounds whole rows, the target among them. Neighbours differ in one replaced row.
+    mechanism : str or Mechanism, optional
+        A name in ``dpcov.MECHANISMS["ridge"]``; there is one.
+
+    Returns
+    -------
+    Release
+        ``release.ridge()`` is the model.
+
+    Raises
+    ------
+    ParameterError, SchemaError
+        Before anything is spent.
+    EngineError
+        A file or stream cannot be read to its end; nothing is spent.
+
+    Privacy
+    -------
+    ``budget``, for data sets that differ in one row, and for any data whatsoever.
+
+    Examples
+    --------
+    >>> import numpy as np, dpcov
+    >>> rows = np.tile([[0.5, 0.25], [-0.5, -0.25]], (50_000, 1))
+    >>> release = dpcov.ridge(rows, dpcov.PureDP(1), "x1", alpha=0.01, row_norm=1, seed=0)
+    >>> release.ridge().coefficients.round(1).tolist()
+    [0.5]
+    """
+    check_budget(budget)
+    named = checked_mechanism("ridge", next(iter(MECHANISMS["ridge"])) if mechanism is None else mechanism, ())
+    request = checked_request(named, row_norm, schema, REPLACE, False, {"alpha": alpha})
+    check_seed(seed)
+    source = request.source(data, columns, progress)
+    place = target_place(source.feature_names, source.schema, target)
+    column = column_of_feature(source.schema, source.feature_names)[place]
+    if source.schema is not None and isinstance(source.schema.used[column], Categorical):
+        raise ParameterError(
+            f"target must be a column of numbers, got {target!r}. Hint: dpcov.covariance(...).ridge(target) has levels, too."
+        )
+    return dataclasses.replace(request, options={**request.options, "target": place}).run(source, budget, seed=seed)

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dpcov.errors import ParameterError, shown
+from dpcov.kernel.account import Account
+from dpcov.kernel.bits import Bits, SeededBits, SystemBits
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.kernel.curator import Curator
+from dpcov.kernel.noise.sampler import RandomSampler
 from dpcov.kernel.questions.moments import check_neighbors
-from dpcov.kernel.rows.grid import Grid, checked_row_norm
+from dpcov.kernel.rows.encoding import Encoding
+from dpcov.kernel.rows.grid import checked_row_norm
+from dpcov.kernel.sums import ExactSums
+from dpcov.mechanisms.base import Named
+from dpcov.mechanisms.running import released
 from dpcov.mechanisms.shared.means import checked_covariance
 from dpcov.release.record import Release
 from dpcov.schema import Schema
 from dpcov.sources.base import Source
+from dpcov.sources.opening import open_source
 from dpcov.sources.paired import PairedSource
 
 BOUNDS = {"row_norm": "a public bound on the rows' Euclidean norm", "radius": "how far the mean may lie from origin"}
@@ -29,46 +37,97 @@ def check_budget(budget: object) -> None:
         raise ParameterError(f"budget must be a PureDP, ZCDP or ApproxDP, got {shown(budget)}. Hint: dpcov.ZCDP(0.1).")
 
 
-def released(mechanism: Callable[..., Release], curator: Curator, budget: Budget, **options: Any) -> Release:
-    """Run a mechanism; where it fails or is interrupted, the exact sums are dropped as they are where it succeeds."""
-    try:
-        return mechanism(curator, budget, **options)
-    finally:
-        curator.forget()
+def check_seed(seed: int | None) -> None:
+    """Refuse what is no seed, before any data are opened."""
+    if seed is not None:
+        SeededBits(seed)
 
 
-def public_encoding(
-    mechanism: str,
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What a user asked for, checked: a mechanism, how rows are to be encoded, and options that are still in the data's units.
+
+    ``constant``, ``midpoints`` and ``pairs`` are as in `Encoding`.
+    """
+
+    named: Named
+    row_norm: float
+    schema: Schema | None
+    neighbors: str
+    constant: bool
+    midpoints: bool
+    pairs: bool
+    options: dict[str, Any]
+
+    def source(
+        self,
+        data: object,
+        columns: Sequence[str | int] | None,
+        progress: Callable[[float | None], None] | None = None,
+    ) -> Source:
+        """Open the data; where pairs are wanted, the differences of its rows."""
+        opened = open_source(data, columns, self.schema, self.midpoints, progress)
+        return PairedSource(opened, self.neighbors) if self.pairs else opened
+
+    def encoding(self, source: Source) -> Encoding:
+        """Return the public encoding of a source's rows."""
+        return Encoding(
+            feature_names=source.feature_names,
+            row_norm=self.row_norm,
+            constant=self.constant,
+            midpoints=self.midpoints,
+            pairs=self.pairs,
+            schema=source.schema,
+        )
+
+    def settings(self, source: Source) -> dict[str, Any]:
+        """Return the options in the units of encoded rows."""
+        return in_encoded_units(self.named, self.options, source.schema, self.midpoints)
+
+    def run(
+        self,
+        source: Source,
+        budget: Budget,
+        *,
+        postprocess: str | None = None,
+        seed: int | None = None,
+        progress: Callable[[float | None], None] | None = None,
+    ) -> Release:
+        """Release once."""
+        bits: Bits = SystemBits() if seed is None else SeededBits(seed)
+        settings = self.settings(source)
+        sums = ExactSums(source, self.encoding(source), self.neighbors)
+        curator = Curator(sums, Account(budget), RandomSampler(bits, progress))
+        return released(self.named, curator, budget, postprocess=postprocess, **settings)
+
+
+def checked_request(
+    named: Named,
     row_norm: float | None,
     schema: Schema | None,
     neighbors: str,
     center: bool,
     options: Mapping[str, Any],
-) -> tuple[Grid, dict[str, Any]]:
-    """Return the encoding of rows, and the options of a mechanism that has its own way to centre them, or its own bounds."""
-    if mechanism != "coinpress":
-        return checked_grid(row_norm, schema, neighbors, center), dict(options)
-    bounded = row_norm is None and schema is None and options.get("upper") is not None
-    grid = checked_grid(1.0 if bounded else row_norm, schema, neighbors, center)
+) -> Request:
+    """Return what is asked for, or refuse what does not describe an encoding, before any row is read.
+
+    A mechanism may have its own way to centre rows, and its own bounds: those of a covariance in place of a norm.
+    """
+    of_mean = named.bound == "radius"
+    bounded = named.bound == "covariance" and row_norm is None and schema is None and options.get("upper") is not None
+    norm = checked_norm(1.0 if bounded else row_norm, schema, neighbors, center, "radius" if of_mean else "row_norm")
+    if named.centring != "own":
+        return Request(named, norm, schema, neighbors, center, center or of_mean, False, dict(options))
     if center and options.get("centring", "mean") != "mean":
         raise ParameterError("centring must be 'mean' where center is True, got another. Hint: leave one of them out.")
     centring = "mean" if center else options.get("centring", "none")
     if centring == "mean" and bounded and options.get("radius") is None:
         raise ParameterError("radius must be given for centred rows, got none. Hint: how far the mean may lie from origin.")
-    return replace(grid, center=False), {**options, "centring": centring}
+    midpoints, pairs = centring in ("mean", "pairs"), centring == "pairs"
+    return Request(named, norm, schema, neighbors, False, midpoints, pairs, {**options, "centring": centring})
 
 
-def about_midpoints(center: bool, options: Mapping[str, Any]) -> bool:
-    """Whether a schema is to encode columns about their midpoints: where a mean is found, or falls out."""
-    return center or options.get("centring") in ("mean", "pairs")
-
-
-def prepared_source(source: Source, neighbors: str, options: Mapping[str, Any]) -> Source:
-    """Return the source, or that of differences of its rows where pairs are wanted."""
-    return PairedSource(source, neighbors) if options.get("centring") == "pairs" else source
-
-
-def in_encoded_units(options: Mapping[str, Any], schema: Schema | None, center: bool) -> dict[str, Any]:
+def in_encoded_units(named: Named, options: Mapping[str, Any], schema: Schema | None, center: bool) -> dict[str, Any]:
     """Return the options with covariances as encoded rows have them, where a schema encodes columns."""
     if schema is None:
         return dict(options)
@@ -80,7 +139,7 @@ def in_encoded_units(options: Mapping[str, Any], schema: Schema | None, center: 
     settings = dict(options)
     if options.get("upper") is not None and options.get("lower") is None:
         settings["lower"] = 1.0  # as without a schema: in the data's units
-    for name in ("covariance", "upper", "lower"):
+    for name in named.covariances:
         given = settings.get(name)
         if given is not None:
             matrix = checked_covariance(given, len(scales), name)
@@ -88,8 +147,8 @@ def in_encoded_units(options: Mapping[str, Any], schema: Schema | None, center: 
     return settings
 
 
-def checked_grid(row_norm: float | None, schema: Schema | None, neighbors: str, center: bool, name: str = "row_norm") -> Grid:
-    """Return the public encoding of rows, or refuse what does not describe one."""
+def checked_norm(row_norm: float | None, schema: Schema | None, neighbors: str, center: bool, name: str = "row_norm") -> float:
+    """Return the norm of the longest encoded row, or refuse bounds that are none."""
     check_neighbors(neighbors)
     if not isinstance(center, bool):
         raise ParameterError(f"center must be True or False, got {shown(center)}. Hint: True gives a mean, too.")
@@ -101,4 +160,4 @@ def checked_grid(row_norm: float | None, schema: Schema | None, neighbors: str, 
             f"{name} or schema must be given, got {got}. Hint: {BOUNDS[name]}, or public bounds and levels of the columns; "
             f"taken from the data they would leak, so there is no default."
         )
-    return Grid(1.0 if row_norm is None else checked_row_norm(row_norm, name=name), center=center)
+    return 1.0 if row_norm is None else checked_row_norm(row_norm, name=name)

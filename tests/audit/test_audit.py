@@ -10,17 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcov import ZCDP, audit, covariance
+from dpcov import ZCDP, covariance
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.calibrate import gaussian_variance
-from dpcov.kernel.curator import Curator
+from dpcov.kernel.face import Face
 from dpcov.kernel.questions import calibrated
 from dpcov.kernel.rows.grid import Grid
-from dpcov.mechanisms.covariance.gaussian import gaussian
+from dpcov.mechanisms.covariance.gaussian import GAUSSIAN
 from dpcov.release.record import Release
 from dpcov.sources.array import ArraySource
+from dpcov.verify import audit
 from dpcov.verify.audit import audit_covariance, epsilon_lower_bound
 from dpcov.verify.replay import PrivacyViolationError, replay
+from tests.audit.peeking import sums_behind
+from tests.scripted.by_hand import by_hand
 
 OTHERS = np.array([[0.5, 0.5], [0.3, -0.1]])
 E1, E2, ZERO = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]), np.zeros((1, 2))
@@ -38,7 +41,7 @@ wild = st.one_of(
 
 def cost(first: np.ndarray, second: np.ndarray, neighbors: str, **options: Any) -> list[tuple[Fraction, Fraction]]:
     steps = replay(
-        gaussian, ArraySource(first), ArraySource(second), grid=Grid(1.0), budget=RHO, neighbors=neighbors, **options
+        GAUSSIAN, ArraySource(first), ArraySource(second), grid=Grid(1.0), budget=RHO, neighbors=neighbors, **options
     )
     return [(Fraction(step.cost), Fraction(step.allowed)) for step in steps]
 
@@ -71,14 +74,13 @@ def test_replay_of_wild_rows(row: list[float], other: list[float], add: bool) ->
 
 
 def test_replay_catches_a_mechanism_that_looks_at_the_data() -> None:
-    def peeking(curator: Curator, budget: Budget) -> Release:
-        share = "0.5" if curator._source.total(curator.second_moment())[0] > 2**32 else "0.25"
+    def peeking(curator: Face, budget: Budget) -> None:
+        share = "0.5" if sums_behind(curator).read(curator.second_moment())[0] > 2**32 else "0.25"
         curator.noisy(curator.second_moment(), budget.share(share), noise="gaussian")
-        return curator.release("covariance", "gaussian", postprocess="none")
 
     first, second = PAIRS["e1 by e2"]
     with pytest.raises(PrivacyViolationError):
-        replay(peeking, ArraySource(first), ArraySource(second), grid=Grid(1.0), budget=RHO)
+        replay(by_hand(peeking), ArraySource(first), ArraySource(second), grid=Grid(1.0), budget=RHO)
 
 
 @pytest.mark.parametrize("pair", PAIRS)
@@ -124,27 +126,27 @@ def test_lower_bound_on_known_scores() -> None:
 
 
 def test_replay_catches_a_mechanism_that_asks_less() -> None:
-    def peeking(asked: Curator, budget: Budget) -> Release:
+    def peeking(asked: Face, budget: Budget) -> None:
         asked.noisy(asked.second_moment(), budget.share("0.25"), noise="gaussian")
-        if asked._source.total(asked.second_moment())[0] > 2**32:
+        if sums_behind(asked).read(asked.second_moment())[0] > 2**32:
             asked.noisy(asked.second_moment(), budget.share("0.25"), noise="gaussian")
-        return asked.release("covariance", "gaussian", postprocess="none")
 
     first, second = PAIRS["e1 by e2"]
     with pytest.raises(PrivacyViolationError, match="fewer"):
-        replay(peeking, ArraySource(first), ArraySource(second), grid=Grid(1.0), budget=RHO)
+        replay(by_hand(peeking), ArraySource(first), ArraySource(second), grid=Grid(1.0), budget=RHO)
 
 
 @pytest.mark.parametrize("leak", ["an exact sum", "the number of rows"])
 def test_replay_catches_a_mechanism_that_writes_an_exact_number_into_its_file(leak: str) -> None:
     """It asks the same and gets the same answers; only the file differs."""
 
-    def leaking(asked: Curator, budget: Budget) -> Release:
-        asked.noisy(asked.second_moment(), budget, noise="gaussian")
-        exact = asked._source.total(asked.second_moment())[0] if leak == "an exact sum" else asked._source.n
-        asked._noisy_n = 1
-        return asked.release("covariance", "gaussian", postprocess="none", rank=int(exact))
+    def leaking(asked: Face, budget: Budget) -> dict[str, int]:
+        half, sums = budget.share("0.5"), sums_behind(asked)
+        asked.ask_n(half)
+        asked.noisy(asked.second_moment(), half, noise="gaussian")
+        exact = sums.read(asked.second_moment())[0] if leak == "an exact sum" else sums.n
+        return {"rank": int(exact)}
 
     sources = ArraySource(PAIRS["e1 by e2"][0]), ArraySource(OTHERS)
     with pytest.raises(PrivacyViolationError, match="file"):
-        replay(leaking, *sources, grid=Grid(1.0), budget=RHO, neighbors="add-remove")
+        replay(by_hand(leaking), *sources, grid=Grid(1.0), budget=RHO, neighbors="add-remove")

@@ -17,19 +17,24 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpcov.kernel import curator as curator_module
+from dpcov.kernel.answer import Answer
 from dpcov.kernel.bits import SeededBits
-from dpcov.kernel.budget import ZCDP, Budget, PureDP
+from dpcov.kernel.budget import ZCDP, Budget, PureDP, compose
 from dpcov.kernel.calibrate import exponential_rate
 from dpcov.kernel.curator import Curator
+from dpcov.kernel.face import Face
 from dpcov.kernel.noise.choice import Exponential, SparseVector
+from dpcov.kernel.noise.sampler import RandomSampler
 from dpcov.kernel.questions.choices import Bias, Quantile, Radius
 from dpcov.kernel.questions.norms import Norms
 from dpcov.kernel.rows.grid import Grid
-from dpcov.release.record import Release
 from dpcov.sources.array import ArraySource
 from dpcov.verify.audit import epsilon_lower_bound
 from dpcov.verify.replay import PrivacyViolationError, Step, replay
+from dpcov.verify.testing import opened
+from tests.audit.peeking import sums_behind
 from tests.distribution.test_choice import choice_law, search_law
+from tests.scripted.by_hand import by_hand
 
 Rows = NDArray[np.float64]
 Question = Quantile | Radius | Bias
@@ -55,7 +60,7 @@ def column(sizes: list[float]) -> ArraySource:
     return ArraySource(np.array(sizes, dtype=np.float64).reshape(-1, 1))
 
 
-def ask(curator: Curator, question: Question, budget: Any, query_noise: int = 1) -> Any:
+def ask(curator: Curator | Face, question: Question, budget: Any, query_noise: int = 1) -> Answer:
     """A mechanism of one question."""
     if isinstance(question, Quantile):
         return curator.choose(question, budget)
@@ -63,12 +68,17 @@ def ask(curator: Curator, question: Question, budget: Any, query_noise: int = 1)
 
 
 def priced(question: Question, budget: Budget, one: list[float], other: list[float], neighbors: str, **options: Any) -> Step:
-    def mechanism(curator: Curator, budget: Budget) -> Release:
-        ask(curator, question, budget, **options)
-        curator._noisy_n = 1  # under add-remove nobody asked for it
-        return curator.release("covariance", "by hand", postprocess="none")
+    """Return what the question cost; under add-remove as much again is spent on n, which every release tells."""
 
-    [step] = replay(mechanism, column(one), column(other), grid=GRID, budget=budget, neighbors=neighbors)
+    def asks(curator: Face, whole: Budget) -> None:  # noqa: ARG001
+        ask(curator, question, budget, **options)
+        if neighbors == "add-remove":
+            curator.ask_n(budget)
+
+    whole = compose(budget, budget)
+    step, *count = replay(by_hand(asks), column(one), column(other), grid=GRID, budget=whole, neighbors=neighbors)
+    assert [step.asked for step in count] == ["count"] * (neighbors == "add-remove")
+    assert step.charged == budget
     return step
 
 
@@ -122,13 +132,14 @@ class TestReplay:
         ids=["another choice", "another search", "one less"],
     )
     def test_a_question_that_follows_the_rows_is_caught(self, first: Question, second: Question | None) -> None:
-        def peeking(curator: Curator, budget: Budget) -> Any:
-            question = first if curator._source.total(NORMS)[0] else second
-            return None if question is None else ask(curator, question, budget)
+        def peeking(curator: Face, budget: Budget) -> None:
+            question = first if sums_behind(curator).read(NORMS)[0] else second
+            if question is not None:
+                ask(curator, question, budget)
 
         for pair in (WORST["replace"], WORST["replace"][::-1]):
             with pytest.raises(PrivacyViolationError, match="the same answers must lead to the same questions"):
-                replay(peeking, *map(column, pair), grid=GRID, budget=PureDP(2))
+                replay(by_hand(peeking), *map(column, pair), grid=GRID, budget=PureDP(2))
 
 
 def double_rate(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,11 +219,11 @@ class TestExactLaws:
 
 def outcomes(question: Question, budget: PureDP, sizes: list[float], event: int, trials: int, seed: int) -> Rows:
     """Ask once, then draw the same answer again and again as the curator draws it: whether it was the event."""
-    curator = Curator(column(sizes), GRID, budget, "replace", SeededBits(seed))
-    law: Any = ask(curator, question, budget).noise
-    counts = curator._source.total(question.norms)
-    draw: Callable[..., int] = curator._choice if isinstance(question, Quantile) else curator._search
-    return np.array([draw(question, counts, law) == event for _ in range(trials)], dtype=np.float64)
+    sampler = RandomSampler(SeededBits(seed))
+    law = ask(opened(column(sizes), GRID, budget, sampler=sampler), question, budget).law
+    counts = column(sizes).total(question.norms)
+    draw: Callable[..., int] = sampler.choice if isinstance(question, Quantile) else sampler.search
+    return np.array([draw(question, law, counts) == event for _ in range(trials)], dtype=np.float64)
 
 
 class TestBlackBox:
@@ -240,7 +251,7 @@ class TestBlackBox:
         """Nothing repeated but the question itself: a new curator, a new read and a new charge each time."""
         found = []
         for start, sizes in enumerate(LONG_ROW):
-            curators = [Curator(column(sizes), GRID, PureDP(3), "replace", SeededBits(seed)) for seed in range(start, 4000, 2)]
+            curators = [opened(column(sizes), GRID, PureDP(3), "replace", SeededBits(seed)) for seed in range(start, 4000, 2)]
             answers = [curator.first_above(Radius(FEW, 0), PureDP(3)) for curator in curators]
-            found.append(np.array([float(answer.integers[0] == 0) for answer in answers]))
+            found.append(np.array([float(Radius(FEW, 0).place(int(answer.integers[0])) == 0) for answer in answers]))
         assert 0.5 < epsilon_lower_bound(found[0], found[1], 0.0, 1e-6) <= 3

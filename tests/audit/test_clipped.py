@@ -19,15 +19,21 @@ from threadpoolctl import threadpool_limits
 from dpcov import covariance
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, compose, pays_for
 from dpcov.kernel.calibrate import gaussian_variance
-from dpcov.kernel.curator import Curator
+from dpcov.kernel.face import Face
+from dpcov.kernel.noise.laws import NoiseLaw
+from dpcov.kernel.noise.sampler import RandomSampler
 from dpcov.kernel.questions import calibrated
 from dpcov.kernel.questions.choices import Quantile
+from dpcov.kernel.questions.measure import Measure
+from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
 from dpcov.release.record import Release
 from dpcov.sources.array import ArraySource
 from dpcov.verify.audit import Finding, audit_covariance
 from dpcov.verify.replay import PrivacyViolationError, Step, replay
+from tests.audit.peeking import sums_behind
+from tests.scripted.by_hand import by_hand
 
 Rows = NDArray[np.float64]
 NEIGHBORS = ["replace", "add-remove"]
@@ -172,18 +178,17 @@ class TestControls:
     def test_a_radius_that_follows_the_rows_is_caught(self) -> None:
         """A mechanism that clips at the true quantile asks another question of the neighbour."""
 
-        def peeking(asked: Curator, budget: ZCDP) -> Release:
+        def peeking(asked: Face, budget: ZCDP) -> None:
             norms = asked.norms(16, 10)
-            place = int(np.argmax(Quantile(norms, 100).scores(asked._source.total(norms))))
+            place = int(np.argmax(Quantile(norms, 100).scores(sums_behind(asked).read(norms))))
             asked.noisy(asked.second_moment(2.0 ** (-place / 16)), budget, noise="gaussian")
-            return asked.release("covariance", "gaussian", postprocess="none")
 
         rows = np.full((200, 2), 0.05)
         rows[:100] = 0.4
         other = rows.copy()
         other[0] = 0.05
         with pytest.raises(PrivacyViolationError):
-            replay(peeking, ArraySource(rows), ArraySource(other), grid=Grid(1.0), budget=ZCDP(1))
+            replay(by_hand(peeking), ArraySource(rows), ArraySource(other), grid=Grid(1.0), budget=ZCDP(1))
 
 
 @pytest.mark.parametrize(("name", "options"), [("rescaled", {}), ("wishart", {"clip": "private"}), ("adaptive", {})], ids=str)
@@ -194,7 +199,7 @@ def test_a_private_radius_is_drawn(name: str, options: dict[str, Any]) -> None:
         tuple(answer.integers.tolist())
         for seed in range(40)
         for answer in covariance(rows, PureDP("0.2"), row_norm=1, mechanism=name, seed=seed, **options).answers
-        if answer.statistic in ("radius", "threshold")
+        if answer.question.name in ("radius", "threshold")
     }
     assert len(found) > 5
 
@@ -222,8 +227,12 @@ class TestBlackBox:
 
     @pytest.mark.parametrize("name", ["adaptive", "rescaled"])
     def test_an_eighth_of_the_noise_is_found(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        draw = Curator._draw
-        monkeypatch.setattr(Curator, "_draw", lambda *arguments: draw(*arguments) // 8)
+        add = RandomSampler.noisy
+
+        def less(sampler: RandomSampler, question: Measure, law: NoiseLaw, exact: NDArray[np.int64]) -> NDArray[np.int64]:
+            return exact + (add(sampler, question, law, exact) - exact) // 8
+
+        monkeypatch.setattr(RandomSampler, "noisy", less)
         assert any(finding.violated for finding in audit(name, ZCDP("0.5")))
 
 
@@ -232,6 +241,6 @@ def test_the_audited_releases_hold_something() -> None:
     for name in ("adaptive", "rescaled"):
         for budget in (ZCDP("0.5"), PureDP(2)):
             release: Release = covariance(trial_rows()[0], budget, row_norm=1, mechanism=name, seed=83)
-            assert release.answer("second moment") is not None
+            assert release.find(SecondMoment) is not None
             charged = compose(*(spend.budget for spend in release.spent))
             assert Fraction(1, 2) * budget.amounts()[0] < charged.amounts()[0] <= budget.amounts()[0]

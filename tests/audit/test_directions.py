@@ -21,15 +21,21 @@ from dpcov.kernel import peel as peeling
 from dpcov.kernel.bits import SeededBits
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.kernel.calibrate import bingham_concentration
-from dpcov.kernel.curator import Curator
-from dpcov.kernel.questions.spectral import Values
+from dpcov.kernel.face import Face
+from dpcov.kernel.noise.sampler import RandomSampler
+from dpcov.kernel.questions.directions import Directions, directions_of
+from dpcov.kernel.questions.spectral import Values, to_floats
 from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
-from dpcov.release.record import Release
+from dpcov.mechanisms.base import Named
+from dpcov.mechanisms.running import released
 from dpcov.sources.array import ArraySource
 from dpcov.verify.audit import epsilon_lower_bound
 from dpcov.verify.replay import PrivacyViolationError, Step, replay
+from dpcov.verify.testing import opened
+from tests.audit.peeking import sums_behind
 from tests.distribution.test_sphere import accepted
+from tests.scripted.by_hand import by_hand
 
 Floats = NDArray[np.float64]
 NEIGHBORS = ["replace", "add-remove"]
@@ -84,9 +90,7 @@ def tables(d: int, copies: int, pair: str, neighbors: str) -> tuple[Floats, Floa
     return np.vstack([others, [row]]), np.vstack([others, [other]]) if neighbors == "replace" else others
 
 
-def steps(
-    mechanism: Callable[..., Release], budget: Budget, first: Floats, second: Floats, neighbors: str, **options: Any
-) -> Any:
+def steps(mechanism: Named, budget: Budget, first: Floats, second: Floats, neighbors: str, **options: Any) -> list[Step]:
     sources = ArraySource(first), ArraySource(second)
     return replay(mechanism, *sources, grid=Grid(1.0), budget=budget, neighbors=neighbors, **options)
 
@@ -149,43 +153,50 @@ def double_exponent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(peeling, "bingham_concentration", lambda *arguments: 2 * bingham_concentration(*arguments))
 
 
-def peek_shares(curator: Curator, budget: PureDP) -> Release:
+def directions(curator: Face, count: int, *, valued: bool) -> Directions:
+    moment = curator.second_moment()
+    return Directions(moment, count, Values(moment, count) if valued else None)
+
+
+def is_large(curator: Face) -> bool:
+    exact = to_floats(sums_behind(curator).read(curator.second_moment()), curator.second_moment())
+    return float(np.trace(exact)) > 4.5
+
+
+def peek_shares(curator: Face, budget: PureDP) -> None:
     """Share out the budget by the exact matrix."""
-    peel = curator.peel(Values(curator.second_moment(), 1), None, budget, noise="laplace")
-    peel.direction(Fraction(1, 2) if float(np.trace(peel._matrix)) > 4.5 else Fraction(1))
+    peel = curator.peel(directions(curator, 1, valued=False), budget, noise="laplace")
+    peel.direction(Fraction(1, 2) if is_large(curator) else Fraction(1))
     peel.skip()
     peel.close()
-    return curator.release("covariance", "eigenvectors", postprocess="none")
 
 
-def peek_number(curator: Curator, budget: PureDP) -> Release:
-    """Draw as many directions as the exact matrix has large entries."""
-    half = budget.share(Fraction(1, 2))
-    peel = curator.peel(Values(curator.second_moment(), curator.d), half, half, noise="laplace")
-    for _ in range(1 if float(np.trace(peel._matrix)) > 4.5 else 2):
+def peek_number(curator: Face, budget: PureDP) -> None:
+    """Draw as many directions as the exact matrix has large entries; what they cost together is the same."""
+    count = 1 if is_large(curator) else 2
+    peel = curator.peel(directions(curator, count, valued=False), budget, noise="laplace")
+    for _ in range(count):
         peel.direction(Fraction(1, 4))
-        peel.value()
+        peel.skip()
     peel.close()
-    return curator.release("covariance", "eigenvectors", postprocess="none")
 
 
-def peek_values(curator: Curator, budget: PureDP) -> Release:
+def peek_values(curator: Face, budget: PureDP) -> None:
     """Ask for the value of the one direction only where it is worth it."""
-    half = budget.share(Fraction(1, 2))
-    peel = curator.peel(Values(curator.second_moment(), 1), half, half, noise="laplace")
+    half, valued = budget.share(Fraction(1, 2)), not is_large(curator)
+    peel = curator.peel(directions(curator, 1, valued=valued), half, half if valued else None, noise="laplace")
     peel.direction(Fraction(1, 4))
-    _ = peel.skip() if float(np.trace(peel._matrix)) > 4.5 else peel.value()
+    _ = peel.value() if valued else peel.skip()
     peel.close()
-    return curator.release("covariance", "eigenvectors", postprocess="none")
 
 
 @pytest.mark.parametrize("mechanism", [peek_shares, peek_number, peek_values])
-def test_a_mechanism_that_peeks_is_caught(mechanism: Callable[..., Release]) -> None:
+def test_a_mechanism_that_peeks_is_caught(mechanism: Callable[[Face, PureDP], None]) -> None:
     """In either order: with more, fewer or other questions on the neighbour."""
     first, second = tables(3, 4, "e1 by 0", "replace")
     for one, other in ((first, second), (second, first)):
         with pytest.raises(PrivacyViolationError, match="the same answers must lead to the same questions"):
-            steps(mechanism, PureDP(2), one, other, "replace")
+            steps(by_hand(mechanism), PureDP(2), one, other, "replace")
 
 
 class Captured(Exception):  # noqa: N818 - it ends a run at its first draw
@@ -196,8 +207,8 @@ class Captured(Exception):  # noqa: N818 - it ends a run at its first draw
         self.matrix, self.concentration = matrix, concentration
 
 
-class CapturingCurator(Curator):
-    def _direction(self, matrix: Floats, concentration: float, guess: Floats, fixed: bool) -> Floats:  # noqa: ARG002
+class CapturingSampler(RandomSampler):
+    def direction(self, matrix: Floats, concentration: float, guess: Floats, fixed: bool) -> Floats:  # noqa: ARG002
         raise Captured(matrix, concentration)
 
 
@@ -208,9 +219,9 @@ def scores(rows: Floats, epsilon: int | str, seed: int) -> Floats:
     directions have 2/3 of the budget: they get ε in all.
     """
     budget = PureDP(Fraction(epsilon) * Fraction(3, 2))
-    curator = CapturingCurator(ArraySource(rows), Grid(1.0), budget, "replace", SeededBits(seed))
+    curator = opened(ArraySource(rows), Grid(1.0), budget, sampler=CapturingSampler(SeededBits(seed)))
     with pytest.raises(Captured) as caught:
-        MECHANISMS["covariance"]["eigenvectors"](curator, budget, rank=1)
+        released(MECHANISMS["covariance"]["eigenvectors"], curator, budget, rank=1)
     u = accepted(caught.value.matrix, caught.value.concentration, 400_000, seed)
     return np.asarray(u[:, 0] ** 2 - u[:, 1] ** 2)
 
@@ -244,5 +255,6 @@ def test_black_box_of_whole_releases() -> None:
             dpcov.covariance(data, PureDP(3), row_norm=1, mechanism="eigenvectors", rank=1, seed=seed)
             for seed in range(start, 2000, 2)
         ]
-        found.append(np.array([r.directions[0, 0] ** 2 - r.directions[0, 1] ** 2 for r in releases]))
+        drawn = [directions_of(release.take(Directions))[0] for release in releases]
+        found.append(np.array([u[0] ** 2 - u[1] ** 2 for u in drawn]))
     assert epsilon_lower_bound(found[0], found[1], 0.0, 1e-6) <= 3

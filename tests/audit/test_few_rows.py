@@ -6,6 +6,7 @@ same. Replay is exact and rejects no correct code, whatever bits it draws.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,10 +16,14 @@ from threadpoolctl import threadpool_limits
 
 from dpcov.errors import ParameterError
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, pays_for
+from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
 from dpcov.sources.array import ArraySource
+from dpcov.sources.base import Source
+from dpcov.sources.paired import PairedSource
 from dpcov.verify.replay import replay
+from dpcov.verify.testing import encoding_of
 
 PURE, RHO, APPROX = PureDP(8), ZCDP(8), ApproxDP(8, "1e-6")
 SIZES = (1, 2, 3, 4, 6, 9, 14, 21, 32, 45)
@@ -84,7 +89,8 @@ def test_few_rows_ask_and_release_nothing_else(
     kind: str, name: str, options: dict[str, Any], budget: Budget, neighbors: str
 ) -> None:
     """Rows of norm up to 1, where caps at n matter most; the dropped or replaced one is the longest."""
-    if kind == "ridge" and neighbors == "add-remove":
+    paired = options.get("centring") == "pairs"
+    if (kind == "ridge" or paired) and neighbors == "add-remove":
         pytest.skip("served under replace only")
     refused = 0
     for n in SIZES:
@@ -93,10 +99,14 @@ def test_few_rows_ask_and_release_nothing_else(
         rows /= np.linalg.norm(rows, axis=1, keepdims=True) * draw.uniform(1, 3, size=(n, 1))
         rows[-1] = [1.0, 0.0, 0.0]
         other = np.vstack([rows[:-1], [[0.0, -0.5, 0.5]]]) if neighbors == "replace" else rows[:-1]
-        sources = (ArraySource(rows), ArraySource(other))
+        sources: list[Source] = [ArraySource(rows), ArraySource(other)]
+        grid: Grid | Encoding = Grid(1.0)
+        if paired:
+            sources = [PairedSource(source, neighbors) for source in sources]
+            grid = dataclasses.replace(encoding_of(Grid(1.0), sources[0]), pairs=True)
         for one, two in (sources, sources[::-1]):
             try:
-                steps = replay(MECHANISMS[kind][name], one, two, grid=Grid(1.0), budget=budget, neighbors=neighbors, **options)
+                steps = replay(MECHANISMS[kind][name], one, two, grid=grid, budget=budget, neighbors=neighbors, **options)
             except ParameterError:
                 assert neighbors == "replace"  # of a private n, a refusal would tell
                 refused += 1

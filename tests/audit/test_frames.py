@@ -18,17 +18,18 @@ from dpcov.errors import ParameterError
 from dpcov.kernel import curator as curator_module
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, pays_for
 from dpcov.kernel.calibrate import exponential_rate, gaussian_variance, laplace_scale
-from dpcov.kernel.curator import Curator
+from dpcov.kernel.face import Face
 from dpcov.kernel.questions import calibrated
 from dpcov.kernel.questions.moments import Sum
 from dpcov.kernel.rows.frames import Ellipsoid
 from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import whitener_of
 from dpcov.mechanisms import MECHANISMS
-from dpcov.release.record import Release
 from dpcov.sources.array import ArraySource
 from dpcov.verify.audit import epsilon_lower_bound, promised_epsilon
 from dpcov.verify.replay import PrivacyViolationError, Step, replay
+from tests.audit.peeking import sums_behind
+from tests.scripted.by_hand import by_hand
 
 Rows = NDArray[np.float64]
 NEIGHBORS = ["replace", "add-remove"]
@@ -165,14 +166,13 @@ class TestControls:
                 check("mean", name, PureDP(4), "replace", {})
 
     def test_a_whitener_that_follows_the_rows_is_caught(self) -> None:
-        def peeking(asked: Curator, budget: ZCDP) -> Release:
-            total = asked._source.total(Sum(Grid(50.0), 2))
+        def peeking(asked: Face, budget: ZCDP) -> None:
+            total = sums_behind(asked).read(Sum(Grid(50.0), 2))
             frame = Ellipsoid((0.0, 0.0), np.diag([1.0, 2.0 + float(total[0])]))
             asked.noisy(Sum(frame, 2), budget, noise="gaussian")
-            return asked.release("mean", "clipped", postprocess="none")
 
         with pytest.raises(PrivacyViolationError):
-            replay(peeking, *map(ArraySource, tables("axis", "replace")), grid=Grid(50.0), budget=ZCDP(1))
+            replay(by_hand(peeking), *map(ArraySource, tables("axis", "replace")), grid=Grid(50.0), budget=ZCDP(1))
 
 
 class TestBlackBox:

@@ -10,12 +10,13 @@ import pytest
 from dpcov import ZCDP, PureDP, covariance
 from dpcov.kernel.bits import SeededBits, SystemBits
 from dpcov.kernel.budget import Budget
-from dpcov.kernel.curator import Curator
 from dpcov.kernel.noise.discrete import discrete_gaussian
 from dpcov.kernel.noise.laws import DiscreteGaussian
+from dpcov.kernel.questions.directions import Directions
 from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.rows.grid import Grid
 from dpcov.sources.array import ArraySource
+from dpcov.verify.testing import opened
 
 DATA = np.random.default_rng(3).uniform(-0.4, 0.4, size=(500, 4))
 
@@ -24,10 +25,10 @@ def test_answer_is_the_exact_sum_plus_integer_noise_from_the_bits() -> None:
     """Float noise, or float addition, differs from this in the last bits; other randomness differs everywhere."""
     source = ArraySource(DATA)
     statistic = SecondMoment(Grid(1.0), 4)
-    answer = Curator(source, Grid(1.0), ZCDP("0.1"), "replace", SeededBits(5)).noisy(statistic, ZCDP("0.1"), noise="gaussian")
+    answer = opened(source, Grid(1.0), ZCDP("0.1"), "replace", SeededBits(5)).noisy(statistic, ZCDP("0.1"), noise="gaussian")
     bits = SeededBits(5)
-    assert isinstance(answer.noise, DiscreteGaussian)
-    (_, diagonal), (_, upper) = answer.noise.variances
+    assert isinstance(answer.law, DiscreteGaussian)
+    (_, diagonal), (_, upper) = answer.law.variances
     noise = np.concatenate([discrete_gaussian(diagonal, 4, bits), discrete_gaussian(upper, 6, bits)])
     assert np.array_equal(answer.integers, source.total(statistic) + noise)
 
@@ -38,7 +39,7 @@ def test_noise_does_not_depend_on_the_data() -> None:
     noises = []
     for data in (DATA, big):
         source, statistic = ArraySource(data), SecondMoment(Grid(1.0), 4)
-        answer = Curator(source, Grid(1.0), ZCDP(1), "replace", SeededBits(6)).noisy(statistic, ZCDP(1), noise="gaussian")
+        answer = opened(source, Grid(1.0), ZCDP(1), "replace", SeededBits(6)).noisy(statistic, ZCDP(1), noise="gaussian")
         noises.append(answer.integers - source.total(statistic))
     assert np.array_equal(noises[0], noises[1])
     assert np.any(noises[0] % 2 == 1)
@@ -73,16 +74,18 @@ def test_each_value_of_a_peel_has_its_own_noise(name: str, budget: Budget) -> No
     Noise of a deviation of 2¹⁶ steps repeats itself among four with probability below 1e-4; the seed is one where it does not.
     """
     release = covariance(np.zeros((50, 4)), budget, row_norm=1, mechanism=name, seed=3)
-    values = next(answer.integers for answer in release.answers if answer.statistic in ("diagonal", "quotients"))
-    assert len(set(values.tolist())) == 4
+    answer = release.take(Directions)
+    assert isinstance(answer.question, Directions)
+    values = answer.question.told(answer.integers).tolist()
+    assert len(values) == len(set(values)) == 4
 
 
 @pytest.mark.parametrize(("budget", "noise"), [(ZCDP(1), "gaussian"), (PureDP(1), "laplace"), (PureDP(1), "wishart")])
 def test_a_question_asked_twice_has_other_noise(budget: Budget, noise: str) -> None:
     """Of the system's bits too; all entries are the same with probability below 2⁻⁴⁰."""
     for bits in (SeededBits(3), SystemBits()):
-        curator = Curator(ArraySource(np.zeros((5, 2))), Grid(1.0), budget, "replace", bits)
+        curator = opened(ArraySource(np.zeros((5, 2))), Grid(1.0), budget, "replace", bits)
         half = budget.share("0.5")
-        answers = [curator.noisy(curator.second_moment(), half, noise=noise) for _ in range(2)]
-        assert answers[0].noise == answers[1].noise
+        answers = [curator.noisy(curator.public.second_moment(), half, noise=noise) for _ in range(2)]
+        assert answers[0].law == answers[1].law
         assert not np.array_equal(answers[0].integers, answers[1].integers)

@@ -15,16 +15,19 @@ import pytest
 from scipy.stats import beta as beta_law
 
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
-from dpcov.kernel.curator import Curator
+from dpcov.kernel.face import Face
 from dpcov.kernel.questions import calibrated
 from dpcov.kernel.questions.solution import Solution
 from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
+from dpcov.mechanisms.running import released
 from dpcov.sources.array import ArraySource
 from dpcov.verify.replay import PrivacyViolationError, Step, replay
-from dpcov.verify.testing import SeededBits
+from dpcov.verify.testing import SeededBits, opened
+from tests.audit.peeking import sums_behind
 from tests.laws.rows import Floats, fuzz
 from tests.laws.test_solution import WORST, longest_row, worst
+from tests.scripted.by_hand import by_hand
 
 RUN = MECHANISMS["ridge"]["output-perturbation"]
 BUDGETS: list[Budget] = [PureDP(1), PureDP("0.01"), ZCDP("0.5"), ZCDP("0.001"), ApproxDP(1, "1e-6"), ApproxDP(1, "1e-40")]
@@ -110,14 +113,13 @@ class TestCaught:
     def test_a_mechanism_that_looks(self) -> None:
         """A target picked by what the rows hold, not by what was answered."""
 
-        def peeking(curator: Curator, budget: Budget) -> Any:
-            place = int(curator._source.total(curator.second_moment())[0] > 2**32)
+        def peeking(curator: Face, budget: Budget) -> None:
+            place = int(sums_behind(curator).read(curator.second_moment())[0] > 2**32)
             curator.noisy(Solution(curator.second_moment(), curator.n, place, Fraction(1)), budget, noise="gaussian")
-            return curator.release("ridge", "output-perturbation", postprocess="none", target=place, alpha=1.0)
 
         sources = ArraySource(np.eye(3)[[0, 0, 0]]), ArraySource(np.eye(3)[[0, 1, 1]])
         with pytest.raises(PrivacyViolationError):
-            replay(peeking, *sources, grid=Grid(1.0), budget=ZCDP(1))
+            replay(by_hand(peeking), *sources, grid=Grid(1.0), budget=ZCDP(1))
 
 
 TRIALS = 300
@@ -133,8 +135,8 @@ def proved_epsilon(noise: Fraction, monkeypatch: pytest.MonkeyPatch) -> float:
         source = ArraySource(np.array([longest_row(1000.0)]) * [1, sign])
         above = 0
         for seed in range(TRIALS):
-            curator = Curator(source, Grid(1.0), PureDP(1), "replace", SeededBits(2 * seed + (sign > 0)))
-            release = RUN(curator, PureDP(1), target=1, alpha=1000.0)
+            curator = opened(source, Grid(1.0), PureDP(1), "replace", SeededBits(2 * seed + (sign > 0)))
+            release = released(RUN, curator, PureDP(1), target=1, alpha=1000.0)
             above += bool(release.answers[0].integers[0] > 0)
         found.append(above)
     low = beta_law.ppf(RISK, found[0], TRIALS - found[0] + 1)

@@ -17,15 +17,18 @@ from scipy.stats import beta as beta_law
 from threadpoolctl import threadpool_limits
 
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, pays_for
-from dpcov.kernel.curator import Curator
+from dpcov.kernel.face import Face
 from dpcov.kernel.noise.matrix import calibrate_wishart
 from dpcov.kernel.questions.columns import Block, block_of
+from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
 from dpcov.sources.array import ArraySource
 from dpcov.verify.replay import PrivacyViolationError, Step, replay
-from dpcov.verify.testing import SeededBits
+from dpcov.verify.testing import SeededBits, opened
+from tests.audit.peeking import sums_behind
 from tests.audit.test_clipped import pairs
+from tests.scripted.by_hand import by_hand
 
 Rows = NDArray[np.float64]
 D, K = 14, 2
@@ -77,18 +80,17 @@ def test_screening_happened() -> None:
 def test_a_mechanism_that_looks_is_caught() -> None:
     """Columns picked by what the rows hold, not by what was answered."""
 
-    def peeking(curator: Curator, budget: Any, *, k: int) -> Any:
-        rows = curator._source._rows  # type: ignore[attr-defined]
-        columns = tuple(range(2 if rows[-1, 0] > 0.5 else 3))
-        curator.noisy(block_of(curator.second_moment(), columns), budget, noise="wishart")
-        return curator.release("pca", "screened", postprocess="clip", k=k)
-
     first, second = tables("e1 by e2", "replace")
-    first_source, second_source = ArraySource(first), ArraySource(second)
-    for source, rows in ((first_source, first), (second_source, second)):
-        source._rows = rows  # type: ignore[attr-defined]
+    exact = [ArraySource(rows).total(SecondMoment(Grid(1.0), D))[0] for rows in (first, second)]
+    assert exact[0] - exact[1] > 2**31
+
+    def peeking(curator: Face, budget: Any, *, k: int) -> None:  # noqa: ARG001
+        held = sums_behind(curator).read(curator.second_moment())[0]
+        columns = tuple(range(2 if held == exact[0] else 3))
+        curator.noisy(block_of(curator.second_moment(), columns), budget, noise="wishart")
+
     with pytest.raises(PrivacyViolationError):
-        replay(peeking, first_source, second_source, grid=Grid(1.0), budget=PureDP(2), k=K)
+        replay(by_hand(peeking), ArraySource(first), ArraySource(second), grid=Grid(1.0), budget=PureDP(2), k=K)
 
 
 TRIALS = 4000
@@ -107,8 +109,8 @@ def proved_epsilon(monkeypatch: pytest.MonkeyPatch, noise: Fraction) -> float:
         rows = np.vstack([np.tile(np.eye(3)[0], (30 + extra, 1)), np.tile(np.eye(3)[1], (31 - extra, 1))])
         above = 0
         for seed in range(TRIALS):
-            curator = Curator(ArraySource(rows), Grid(1.0), PureDP(1), "replace", SeededBits(2 * seed + extra))
-            answer = curator.noisy(block_of(curator.second_moment(), (0, 1)), PureDP(1), noise="wishart")
+            curator = opened(ArraySource(rows), Grid(1.0), PureDP(1), "replace", SeededBits(2 * seed + extra))
+            answer = curator.noisy(block_of(curator.public.second_moment(), (0, 1)), PureDP(1), noise="wishart")
             above += bool(answer.values[0] - answer.values[1] > 0)
         found.append(above)
     low = beta_law.ppf(RISK, found[0], TRIALS - found[0] + 1)

@@ -6,7 +6,6 @@ correct code. The black box accuses correct code with probability below 1e-6; it
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -14,23 +13,30 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpcov.kernel import drawing
+from dpcov.kernel import curator as curator_module
 from dpcov.kernel.bits import SeededBits
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.kernel.calibrate import bingham_concentration
-from dpcov.kernel.curator import Curator
+from dpcov.kernel.face import Face
 from dpcov.kernel.noise.drawn import MatrixBingham, Uniform
+from dpcov.kernel.noise.sampler import Decomposition, RandomSampler
 from dpcov.kernel.noise.sphere import decomposed, float_below
-from dpcov.kernel.questions.spectral import Explained
+from dpcov.kernel.questions.along import Explained
+from dpcov.kernel.questions.basis import GivenBasis
+from dpcov.kernel.questions.directions import Subspace
 from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
+from dpcov.mechanisms.base import Named
+from dpcov.mechanisms.running import released
 from dpcov.mechanisms.shared.components import EXPLAINED
-from dpcov.release.record import Release
 from dpcov.sources.array import ArraySource
 from dpcov.verify.audit import epsilon_lower_bound
 from dpcov.verify.replay import PrivacyViolationError, Step, replay
+from dpcov.verify.testing import opened
+from tests.audit.peeking import sums_behind
 from tests.audit.test_directions import one_thread, pairs  # noqa: F401 - a fixture for all tests here
 from tests.distribution.test_subspace import redrawn
+from tests.scripted.by_hand import by_hand
 
 Floats = NDArray[np.float64]
 NEIGHBORS = ["replace", "add-remove"]
@@ -59,9 +65,7 @@ def tables(d: int, copies: int, pair: str, neighbors: str) -> tuple[Floats, Floa
     return np.vstack([others, [row]]), np.vstack([others, [other]]) if neighbors == "replace" else others
 
 
-def steps(
-    mechanism: Callable[..., Release], budget: Budget, first: Floats, second: Floats, neighbors: str, **options: Any
-) -> list[Step]:
+def steps(mechanism: Named, budget: Budget, first: Floats, second: Floats, neighbors: str, **options: Any) -> list[Step]:
     sources = ArraySource(first), ArraySource(second)
     return replay(mechanism, *sources, grid=Grid(1.0), budget=budget, neighbors=neighbors, **options)
 
@@ -105,15 +109,14 @@ def test_the_worst_pair_uses_the_draws_budget(run: str, budget: Budget, neighbor
 def test_what_is_explained_uses_its_budget(neighbors: str) -> None:
     """A row along the component by one beside it, or dropped: the two numbers move by 2, or 1, and the steps are few."""
 
-    def along(curator: Curator, budget: PureDP) -> Release:
+    def along(curator: Face, budget: PureDP) -> None:
         if curator.neighbors == "add-remove":
             curator.ask_n(budget.share(Fraction(1, 2)))
-        moment = curator.second_moment()
-        curator.noisy(Explained(moment, 2, np.eye(3)[:, :1].copy()), budget.share(Fraction(1, 2)), noise="laplace")
-        return curator.release("pca", "eigenvectors", postprocess="clip")
+        explained = Explained.of(curator.second_moment(), GivenBasis(np.eye(3)[:, :1]))
+        curator.noisy(explained, budget.share(Fraction(1, 2)), noise="laplace")
 
     pair = "e1 by e2" if neighbors == "replace" else "e1 by 0"
-    found = steps(along, PURE, *tables(3, 3, pair, neighbors), neighbors)
+    found = steps(by_hand(along), PURE, *tables(3, 3, pair, neighbors), neighbors)
     [explained] = [step for step in found if step.asked == "explained"]
     assert 0.999 <= share(explained) <= 1
 
@@ -125,7 +128,7 @@ def test_random_costs_nothing() -> None:
 
 
 def double_concentration(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drawing, "bingham_concentration", lambda *arguments: 2 * bingham_concentration(*arguments))
+    monkeypatch.setattr(curator_module, "bingham_concentration", lambda *arguments: 2 * bingham_concentration(*arguments))
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
@@ -137,17 +140,17 @@ def test_a_doubled_concentration_is_found_by_replay(neighbors: str, monkeypatch:
     assert share(draw) == pytest.approx(2, rel=1e-9)
 
 
-def peek(curator: Curator, budget: PureDP, *, what: str) -> Release:
+def peek(curator: Face, budget: PureDP, *, what: str) -> None:
     """Draw more, or elsewhere, or more concentrated, where the exact matrix is large; or not at all."""
-    exact = curator._read(curator.second_moment())
+    moment = curator.second_moment()
+    exact = sums_behind(curator).read(moment)
     large = int(exact[0]) > 4 * 2**32  # the sum of squares of the first column
     half = budget.share(Fraction(1, 2))
     if what != "whether" or large:
         at_most = Fraction(1, 100) if what == "concentration" and large else None
-        curator.subspace(3 if what == "k" and large else 2, half, sweeps=2, at_most=at_most)
+        curator.subspace(Subspace(moment, 3 if what == "k" and large else 2), half, sweeps=2, at_most=at_most)
     columns = np.eye(4)[:, [1, 2]] if what == "columns" and large else np.eye(4)[:, [0, 1]]
-    curator.noisy(Explained(curator.second_moment(), 3, np.ascontiguousarray(columns)), half, noise="laplace")
-    return curator.release("pca", "ppca", postprocess="clip")
+    curator.noisy(Explained.of(moment, GivenBasis(columns)), half, noise="laplace")
 
 
 @pytest.mark.parametrize("what", ["k", "concentration", "columns", "whether"])
@@ -156,7 +159,7 @@ def test_a_mechanism_that_peeks_is_caught(what: str) -> None:
     first, second = tables(4, 4, "e1 by 0", "replace")
     for one, other in ((first, second), (second, first)):
         with pytest.raises(PrivacyViolationError, match="the same answers must lead to the same questions"):
-            steps(peek, PURE, one, other, "replace", what=what)
+            steps(by_hand(peek), PURE, one, other, "replace", what=what)
 
 
 class Captured(Exception):  # noqa: N818 - it ends a run at its draw
@@ -167,8 +170,8 @@ class Captured(Exception):  # noqa: N818 - it ends a run at its draw
         self.matrix, self.concentration = matrix, concentration
 
 
-class CapturingCurator(Curator):
-    def _subspace(self, matrix: Floats, basis: Any, k: int, law: MatrixBingham | Uniform, sweeps: int) -> Floats:  # noqa: ARG002
+class CapturingSampler(RandomSampler):
+    def subspace(self, matrix: Floats, basis: Decomposition, k: int, law: MatrixBingham | Uniform) -> Floats:  # noqa: ARG002
         assert isinstance(law, MatrixBingham)
         raise Captured(matrix, float_below(law.concentration))
 
@@ -176,9 +179,9 @@ class CapturingCurator(Curator):
 def captured(rows: Floats, epsilon: int) -> Captured:
     """Run `ppca` up to its draw; draws have all but a part of the budget, so that they get ε in all."""
     budget = PureDP(Fraction(epsilon) / (1 - EXPLAINED))
-    curator = CapturingCurator(ArraySource(rows), Grid(1.0), budget, "replace", SeededBits(0))
+    curator = opened(ArraySource(rows), Grid(1.0), budget, sampler=CapturingSampler(SeededBits(0)))
     with pytest.raises(Captured) as caught:
-        MECHANISMS["pca"]["ppca"](curator, budget, k=2, approximate=True)
+        released(MECHANISMS["pca"]["ppca"], curator, budget, k=2, approximate=True)
     return caught.value
 
 

@@ -17,25 +17,28 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from dpcov.errors import ParameterError
+from dpcov.kernel.account import Account
 from dpcov.kernel.bits import SeededBits
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, decimal_text, pays_for
 from dpcov.kernel.calibrate import analytic_gaussian_sigma
 from dpcov.kernel.curator import Curator
 from dpcov.kernel.noise.laws import DiscreteGaussian, DiscreteLaplace
 from dpcov.kernel.noise.matrix import FrobeniusNoise, WishartDifference, calibrate_frobenius, calibrate_wishart
+from dpcov.kernel.public import Public
 from dpcov.kernel.questions import calibrated as calibrated_module
 from dpcov.kernel.questions.calibrated import DISCRETE_GAP, calibrated, check_tail
-from dpcov.kernel.questions.measure import Statistic
 from dpcov.kernel.questions.moments import NEIGHBORS, Count, SecondMoment, Sum
 from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import pack, triangle_size, unpack
-from dpcov.mechanisms.covariance.auto import auto, predicted_errors
-from dpcov.mechanisms.shared.additive import question
+from dpcov.mechanisms.covariance.auto import AUTO, predicted_errors
+from dpcov.mechanisms.running import released
+from dpcov.mechanisms.shared.additive import plan_additive
 from dpcov.release.statement import promise
 from dpcov.sources.array import ArraySource
-from dpcov.verify.testing import ScriptedCurator
+from dpcov.verify.testing import Noiseless, NoSource, ScriptedSums, encoding_of, opened
 
 Floats = NDArray[np.float64]
+Statistic = Count | Sum | SecondMoment
 GRID = Grid(1.0)
 R = 2**16
 DIMENSIONS = (1, 2, 3, 4, 5, 13)
@@ -337,19 +340,17 @@ class TestPredictions:
                 ("laplace", PureDP(1), Fraction(4, 5 * d + 8)),
                 ("gaussian", ZCDP(1), Fraction(1, 2 * d + 2)),
             ):
-                asked = question(noise, budget, SecondMoment(GRID, d), "add-remove")
+                asked = plan_additive(noise, budget, SecondMoment(GRID, d), "add-remove")
                 assert (asked.moment_budget, asked.count_budget) == (type(budget)(1 - share), type(budget)(share))
-                assert question(noise, budget, SecondMoment(GRID, d), "replace").count_budget is None
-
-
-class Once(ScriptedCurator):
-    rereadable = False
+                assert plan_additive(noise, budget, SecondMoment(GRID, d), "replace").count_budget is None
 
 
 def chosen(d: int, budget: Budget, neighbors: str) -> str:
     """Return which noise `auto` takes where rows can be read once, so that it cannot clip."""
-    curator = Once([np.eye(d), 10], n=10, d=d, budget=budget, neighbors=neighbors)
-    return auto(curator, budget).mechanism
+    known = 10 if neighbors == "replace" else None
+    once = Public(encoding_of(GRID, NoSource(10, d)), neighbors, known, rereadable=False)
+    curator = Curator(ScriptedSums([np.eye(d), 10], once, 10), Account(budget), Noiseless())
+    return released(AUTO, curator, budget).mechanism
 
 
 class TestAuto:
@@ -524,10 +525,11 @@ class TestStatedDelta:
     def test_a_curator_takes_the_sum_too(self) -> None:
         law = calibrate_wishart(2, 2 * 4**16, Fraction(1, 2), Fraction(0))
         budget = ApproxDP(1, Fraction((1 + math.e) * float(law.tail)) * 3 / 2)
-        curator = Curator(ArraySource(np.zeros((4, 2))), GRID, budget, "replace", SeededBits(0))
-        curator.noisy(curator.second_moment(), PureDP("0.5"), noise="wishart")
+        curator = opened(ArraySource(np.zeros((4, 2))), GRID, budget, "replace", SeededBits(0))
+        curator.noisy(curator.public.second_moment(), PureDP("0.5"), noise="wishart")
         with pytest.raises(ParameterError, match="tail"):
-            curator.noisy(curator.second_moment(), PureDP("0.5"), noise="wishart")
+            curator.noisy(curator.public.second_moment(), PureDP("0.5"), noise="wishart")
+        assert len(curator.answers) == 1
 
 
 @pytest.mark.parametrize("d", [1, 2, 13, 100, 784])

@@ -18,18 +18,22 @@ import dpcov
 from dpcov.errors import ParameterError
 from dpcov.kernel.bits import SeededBits
 from dpcov.kernel.budget import ZCDP, PureDP
-from dpcov.kernel.curator import Curator
 from dpcov.kernel.noise.laws import DiscreteGaussian, DiscreteLaplace
+from dpcov.kernel.questions.along import Diagonal, Explained
+from dpcov.kernel.questions.basis import GivenBasis
 from dpcov.kernel.questions.calibrated import calibrated
 from dpcov.kernel.questions.derived import SPARE_ROWS
+from dpcov.kernel.questions.directions import Directions
 from dpcov.kernel.questions.moments import MAX_ROWS, SecondMoment
-from dpcov.kernel.questions.spectral import NOISE_ROWS, Diagonal, Explained, Quotients, Spectrum, Values
+from dpcov.kernel.questions.spectral import NOISE_ROWS, Quotients, Spectrum, Values
 from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import pack
-from dpcov.mechanisms import MECHANISMS
+from dpcov.mechanisms.covariance.kapralov_talwar import KAPRALOV_TALWAR
+from dpcov.mechanisms.running import released
 from dpcov.sources.array import ArraySource
 from dpcov.verify.replay import replay
-from dpcov.verify.testing import NoSource
+from dpcov.verify.testing import NoSource, opened
+from tests.laws.watched import watched
 
 Floats = NDArray[np.float64]
 ONE = 2**16
@@ -42,6 +46,10 @@ def moment(d: int) -> SecondMoment:
 
 def columns(d: int, k: int) -> Floats:
     return np.asarray(np.linalg.qr(np.random.default_rng(d).normal(size=(d, k)))[0])
+
+
+def directions(d: int, count: int, kind: type[Values] = Values, rows: int = MAX_ROWS) -> Directions:
+    return Directions(moment(d), count, kind(moment(d), count, rows=rows))
 
 
 class TestFormula:
@@ -71,7 +79,7 @@ class TestFormula:
     @pytest.mark.parametrize(("d", "k", "rows"), [(4, 2, 1000), (40, 3, MAX_ROWS), (500, 20, MAX_ROWS)])
     def test_what_is_left_of_the_trace(self, d: int, k: int, rows: int) -> None:
         """It is computed from all the others."""
-        measure = Explained(moment(d), k + 1, columns(d, k), rows=rows)
+        measure = Explained(moment(d), k + 1, GivenBasis(columns(d, k)), rows=rows)
         each, last = (1 + math.ceil(Fraction(4 * w * (d + 2) * rows, 2**37)) for w in (1, k + 1))
         assert measure.sensitivity_l1("replace") == 2 * ONE + k * each + last
         norm = math.sqrt(2) * ONE + math.sqrt(k * each**2 + last**2)
@@ -101,12 +109,12 @@ class TestComputed:
         integers = np.array([[int(Fraction(float(x)) * 2**80) for x in row] for row in basis], dtype=object)
         along = [Fraction(int(column @ exact @ column), 2 ** (160 + 32)) for column in integers.T]
         left = Fraction(int(exact.trace()), 2**32) - sum(along)
-        explained = Explained(moment(d), k + 1, basis)
+        explained = Explained.of(moment(d), GivenBasis(basis))
         found = explained.of_moment(entries)
         each, more = explained.lost
         for value, truth, lost in zip(found, [*along, left], [*[each] * k, each + more], strict=True):
             assert abs(int(value) - truth * ONE) <= Fraction(1, 2) + Fraction(lost - 1, 2)
-        assert np.array_equal(Diagonal(moment(d), k, basis).of_moment(entries), found[:k])
+        assert np.array_equal(Diagonal.of(moment(d), GivenBasis(basis)).of_moment(entries), found[:k])
 
 
 class TestCurator:
@@ -119,24 +127,33 @@ class TestCurator:
             def among(self, rows: int) -> Any:  # noqa: ARG002
                 raise AssertionError("asked")
 
-        curator = Curator(ArraySource(np.zeros((9, 3))), GRID, PureDP(1), "replace", SeededBits(1))
+        class LowerValues(Values):
+            def among(self, rows: int) -> Any:  # noqa: ARG002
+                raise AssertionError("asked")
+
+        asked, half = watched(ArraySource(np.zeros((9, 3))), GRID, PureDP(1)), PureDP("0.5")
         with pytest.raises(ParameterError):
-            curator.noisy(Lower(moment(3), 3), PureDP(1), noise="laplace")
-        assert curator.spent == ()
+            asked.curator.noisy(Lower(moment(3), 3), PureDP(1), noise="laplace")
+        with pytest.raises(ParameterError):
+            asked.curator.peel(directions(3, 3, LowerValues), half, half, noise="laplace")
+        assert asked.untouched
 
     def test_rows_that_are_public(self) -> None:
         for neighbors, known in (("replace", 77), ("add-remove", MAX_ROWS)):
-            assert Curator(NoSource(77, 2), GRID, ZCDP(1), neighbors, SeededBits(0)).most_rows == known
+            assert opened(NoSource(77, 2), GRID, ZCDP(1), neighbors, SeededBits(0)).public.most_rows == known
 
     @pytest.mark.parametrize(("neighbors", "steps"), [("replace", 2), ("add-remove", 3)])
     @pytest.mark.parametrize("claimed", [1, MAX_ROWS])
     def test_noise_is_that_of_the_public_number(self, neighbors: str, steps: int, claimed: int) -> None:
         d = 40
-        curator = Curator(ArraySource(np.zeros((5, d))), GRID, PureDP(2), neighbors, SeededBits(0))
-        law = curator.noisy(Spectrum(moment(d), d, rows=claimed), PureDP(1), noise="laplace").noise
+        curator = opened(ArraySource(np.zeros((5, d))), GRID, PureDP(2), neighbors, SeededBits(0))
+        answer = curator.noisy(Spectrum(moment(d), d, rows=claimed), PureDP(1), noise="laplace")
+        known = {"replace": 5, "add-remove": MAX_ROWS}[neighbors]
+        assert answer.question == Spectrum(moment(d), d, rows=known)  # as it is recorded
         moved = {"replace": 2, "add-remove": 1}[neighbors] * ONE
-        assert law == DiscreteLaplace(Fraction(moved + steps * d))
-        peel = curator.peel(Values(moment(d), d, rows=claimed), PureDP("0.5"), PureDP("0.5"), noise="laplace")
+        assert answer.law == DiscreteLaplace(Fraction(moved + steps * d))
+        peel = curator.peel(directions(d, d, rows=claimed), PureDP("0.5"), PureDP("0.5"), noise="laplace")
+        assert peel._question == directions(d, d, rows=known)
         assert peel._value_law == DiscreteLaplace(2 * Fraction(moved + steps * d))
 
     @pytest.mark.parametrize("neighbors", ["replace", "add-remove"])
@@ -151,9 +168,12 @@ class TestCurator:
         for mechanism in ("separate", "eigenvectors"):
             release = dpcov.covariance(data, ZCDP(1), row_norm=1, mechanism=mechanism, neighbors=neighbors, seed=1)
             release.save(tmp_path / "release.json")
-            assert dpcov.load(tmp_path / "release.json").answers[-1].noise == release.answers[-1].noise
-            values = next(a for a in release.answers if a.statistic.startswith("diagonal"))
-            assert isinstance(values.noise, DiscreteGaussian)
+            back = dpcov.load(tmp_path / "release.json")
+            assert [(a.question, a.laws) for a in back.answers] == [(a.question, a.laws) for a in release.answers]
+            values = release.find(Diagonal, Directions)
+            assert values is not None
+            assert values.question.names[-1].startswith("diagonal")
+            assert isinstance(values.laws[-1], DiscreteGaussian)
 
 
 class TestNoiseThatIsSubtracted:
@@ -162,12 +182,12 @@ class TestNoiseThatIsSubtracted:
     @pytest.mark.parametrize("neighbors", ["replace", "add-remove"])
     @pytest.mark.parametrize("rank", [0, 1])
     def test_small_budgets_are_refused_before_anything_is_read(self, neighbors: str, rank: int) -> None:
-        run = MECHANISMS["covariance"]["kapralov-talwar"]
         for epsilon in ("1e-8", "1e-9", "3e-11"):
-            curator = Curator(NoSource(100, 2), GRID, PureDP(epsilon), neighbors, SeededBits(0))
-            with pytest.raises(ParameterError, match=r"float64 can subtract.*Hint: .*eigenvectors"):
-                run(curator, PureDP(epsilon), rank=rank)
-            assert curator.spent == ()
+            asked = watched(NoSource(100, 2), GRID, PureDP(epsilon), neighbors)
+            with pytest.raises(ParameterError, match=r"float64 can subtract.*Hint: .*directions that are projected out"):
+                released(KAPRALOV_TALWAR, asked.curator, PureDP(epsilon), rank=rank)
+            assert "read" not in asked.done
+            assert asked.account.charged == []
 
     @pytest.mark.parametrize("k", [1, 2, 40])
     def test_where_the_line_is(self, k: int) -> None:
@@ -181,19 +201,21 @@ class TestNoiseThatIsSubtracted:
     @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
     def test_a_curator_refuses_it_too(self, noise: str) -> None:
         budget = PureDP("1e-8") if noise == "laplace" else ZCDP("1e-17")
-        curator = Curator(NoSource(100, 2), GRID, budget, "replace", SeededBits(0))
-        half = budget.share("0.5")
+        asked, half = watched(NoSource(100, 2), GRID, budget), budget.share("0.5")
         with pytest.raises(ParameterError, match="float64 can subtract"):
-            curator.peel(Quotients(moment(2), 2), half, half, noise=noise)
+            asked.curator.peel(directions(2, 2, Quotients), half, half, noise=noise)
+        assert asked.untouched
 
     @pytest.mark.parametrize("neighbors", ["replace", "add-remove"])
     def test_the_smallest_budget_that_is_served_keeps_its_promise(self, neighbors: str) -> None:
         """By exact replay, on the worst pair; the values' sensitivity has room, the directions lose 2⁻²² at most."""
-        run, budget = MECHANISMS["covariance"]["kapralov-talwar"], PureDP("2e-6")
+        budget = PureDP("2e-6")
         calibrated(Quotients(moment(2), 2), budget.share("0.4"), neighbors, "laplace")
         rows = np.vstack([np.tile([0.6, 0.8], (20, 1)), [[1.0, 0.0]]])
         other = np.vstack([rows[:-1], [[0.0, 1.0]]]) if neighbors == "replace" else rows[:-1]
         for _ in range(30):
-            for step in replay(run, ArraySource(rows), ArraySource(other), grid=GRID, budget=budget, neighbors=neighbors):
+            for step in replay(
+                KAPRALOV_TALWAR, ArraySource(rows), ArraySource(other), grid=GRID, budget=budget, neighbors=neighbors
+            ):
                 room = 2.0**-22 if step.asked == "directions" else 0
                 assert step.cost <= step.allowed * Fraction(1 + room)

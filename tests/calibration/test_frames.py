@@ -19,7 +19,6 @@ from dpcov.kernel.budget import ZCDP, PureDP
 from dpcov.kernel.noise.laws import DiscreteGaussian, DiscreteLaplace
 from dpcov.kernel.questions.bins import Bins
 from dpcov.kernel.questions.calibrated import calibrated
-from dpcov.kernel.questions.measure import Statistic
 from dpcov.kernel.questions.moments import NEIGHBORS, SecondMoment, Sum
 from dpcov.kernel.questions.norms import Norms, Trace
 from dpcov.kernel.rows.frames import Ball, Box, Ellipsoid
@@ -29,6 +28,7 @@ from tests.laws.rows import Floats, tables
 from tests.laws.test_frames import whitener
 
 R = 2**16
+Statistic = Sum | SecondMoment | Trace | Bins | Norms
 EXAMPLES = settings(derandomize=True, deadline=None, max_examples=15)
 NAMES = ["sum, ball", "sum, box", "sum, ellipsoid", "moment, ball", "moment, ellipsoid", "trace, ball", "trace, ellipsoid"]
 NAMES += ["bins", "norms"]

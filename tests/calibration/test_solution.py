@@ -18,8 +18,9 @@ from dpcov.kernel.noise.laws import DiscreteGaussian, DiscreteLaplace
 from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.questions.solution import Solution
 from dpcov.kernel.rows.grid import Grid
-from dpcov.mechanisms import MECHANISMS
-from dpcov.verify.testing import ScriptedCurator
+from dpcov.mechanisms.ridge.output_perturbation import OUTPUT_PERTURBATION
+from dpcov.mechanisms.running import released
+from dpcov.verify.testing import scripted
 
 SMALL = 2e-3  # rounding to steps costs a thousandth of Δ at most
 CASES = [(n, d, alpha) for n in (1, 1000, 10**6) for d in (2, 3, 9, 40) for alpha in (1e-6, 1e-3, 0.1, 1.0, 1000.0)]
@@ -47,9 +48,9 @@ def padded(n: int, d: int, alpha: float) -> float:
 
 def spread(budget: Budget, n: int, d: int, alpha: float, row_norm: float = 1.0) -> float:
     """The scale (pure) or σ of what is added to each coefficient by the mechanism."""
-    curator = ScriptedCurator([np.zeros(d - 1)], n=n, d=d, budget=budget, row_norm=row_norm)
-    [answer] = MECHANISMS["ridge"]["output-perturbation"](curator, budget, target=0, alpha=alpha).answers
-    law = answer.noise
+    curator = scripted([np.zeros(d - 1)], n=n, d=d, budget=budget, row_norm=row_norm)
+    [answer] = released(OUTPUT_PERTURBATION, curator, budget, target=0, alpha=alpha).answers
+    law = answer.law
     if isinstance(law, DiscreteLaplace):
         assert isinstance(budget, PureDP)
         return float(law.scale) * 2.0**-answer.unit_bits

@@ -27,7 +27,7 @@ REFUSED = {
     "of something else": (["centred.json", "--of", "medians"], 2, "--of"),
     "means without a mean": (["about0.json", "--of", "mean"], 2, "release must be centred for --of mean"),
     "answers in rounds": (["rounds.json"], 2, "got answers in rounds"),
-    "drawn directions": (["drawn.json"], 2, "got 'eigenvectors'"),
+    "drawn directions": (["drawn.json"], 2, "got drawn directions"),
     "no release": (["new.csv"], 2, "release"),
     "a missing file": (["nowhere.json"], 4, "nowhere.json"),
     "a picture of another kind": (["centred.json", "--plot", "c.svg"], 2, "ends in .png"),

@@ -157,7 +157,7 @@ def test_settings_reach_the_library() -> None:
     assert call("mean", "m.csv", *SPEND, *WHERE, *words, *asked, "-o", "mean.json").code == 0
     release = dpcov.load("mean.json")
     assert (release.mechanism, release.postprocess, release.neighbors) == ("coinpress", "none", "add-remove")
-    assert (release.options["rounds"], release.options["scale"]) == (2, "known")
+    assert (release.options["rounds"], release.options["covariance"]) == (2, [[9, 0], [0, 1]])
     assert release.feature_names == ("depth", "height")
     assert near(release.mean, TRUTH[[2, 0]], [3, 1])
 

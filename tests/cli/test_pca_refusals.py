@@ -25,7 +25,7 @@ RELEASES = {
     "k by another way": ([*PCA, "2", "--option", "k=3"], 2, "by --pca, once"),
     "mechanism of covariances": ([*PCA, "2", "--mechanism", "laplace"], 2, "mechanism must be one of"),
     "mechanism of components": (["people.csv", *SPEND, *OUTPUT, "--mechanism", "ppca"], 2, "give --pca K with it"),
-    "mod-sulq without delta": ([*PCA, "2", "--mechanism", "mod-sulq"], 2, "it needs a delta"),
+    "mod-sulq without delta": ([*PCA, "2", "--mechanism", "mod-sulq"], 2, "must be ApproxDP, got PureDP"),
     "a chain that nobody accepted": ([*PCA, "2", "--mechanism", "ppca"], 2, "approximate must be True"),
     "no sweeps": ([*PCA, "2", *CHAIN[:4], "--option", "sweeps=0"], 2, "sweeps must be"),
     "option of another mechanism": ([*PCA, "2", "--option", "sweeps=9"], 2, "options of 'auto'"),

@@ -53,7 +53,7 @@ def test_no_data_are_opened_and_the_release_stays_as_it_is(words: list[str], mon
     def spent(*_: object, **__: object) -> None:
         raise AssertionError("data were opened")
 
-    for door in ("dpcov.sources.opening.open_source", "dpcov.api.open_source", "dpcov.kernel.curator.Curator.__init__"):
+    for door in ("dpcov.sources.opening.open_source", "dpcov.request.open_source", "dpcov.kernel.curator.Curator.__init__"):
         monkeypatch.setattr(door, spent)
     with heard() as opened:
         told = call("pca", "pca.json", *words)

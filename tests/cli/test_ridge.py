@@ -162,7 +162,7 @@ def test_the_level_is_that_of_intervals_and_bound() -> None:
     assert "50 % interval" in call(*HOURS, "--alpha", "0.01", "--level", "0.5").out
 
 
-@pytest.mark.parametrize(("file", "reason"), [("rounds.json", "got answers in rounds"), ("drawn.json", "got 'eigenvectors'")])
+@pytest.mark.parametrize(("file", "reason"), [("rounds.json", "got answers in rounds"), ("drawn.json", "got drawn directions")])
 def test_a_model_without_intervals_says_why(file: str, reason: str) -> None:
     told = call("ridge", file, "--target", "half", "--alpha", "1")
     assert (told.code, told.err) == (0, "")

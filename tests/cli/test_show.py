@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import dpcov
+from examples.own_mechanism import COLUMNS_ONLY
 from tests.cli.shell import assert_refused, assert_told, call, run
 
 PNG = b"\x89PNG"
@@ -127,3 +128,67 @@ def test_a_picture_needs_a_place_of_its_own(plot: str, code: int) -> None:
     before = Path("r.json").read_bytes()
     assert_refused(call("show", "r.json", "--plot", plot), code)
     assert Path("r.json").read_bytes() == before
+
+
+class TestAnUnknownMechanism:
+    """A file of a mechanism that is not known here shows its promise, what was asked, and why nothing is estimated."""
+
+    @pytest.fixture(autouse=True)
+    def release(self) -> dpcov.Release:
+        rows = np.random.default_rng(0).uniform(-0.5, 0.5, size=(500, 3))
+        release = dpcov.covariance(rows, dpcov.PureDP(1), row_norm=1, mechanism=COLUMNS_ONLY, floor=0.01, seed=1)
+        release.save("r.json")
+        return release
+
+    def test_people_read_the_promise_and_what_was_asked(self, release: dpcov.Release) -> None:
+        shown = call("show", "r.json")
+        assert (shown.code, shown.err) == (0, "")
+        assert repr(release) in shown.out
+        assert f"Privacy: {release.statement()}" in shown.out
+        assert "squares │ discrete laplace │ PureDP(epsilon=1)" in shown.out
+        assert shown.out.endswith("No estimates: release must be of a mechanism that is known here, got 'columns-only'.\n")
+
+    def test_machines_read_the_header(self, release: dpcov.Release) -> None:
+        facts = json.loads(call("show", "r.json", "--json").out)
+        assert (facts["file"], facts["statement"], facts["estimate"]) == ("r.json", release.statement(), None)
+        assert facts["mechanism"] == facts["requested"] == {"name": "columns-only", "options": {"floor": 0.01}}
+        assert facts["privacy"] == {"notion": "pure", "epsilon": "1"}
+        assert facts["spent"] == [
+            {"asked": "squares", "noise": "discrete laplace", "budget": {"notion": "pure", "epsilon": "1"}}
+        ]
+        assert "known here" in facts["unknown"]
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ["show", "r.json", "--plot", "r.png"],
+            ["pca", "r.json"],
+            ["correlation", "r.json"],
+            ["interval", "r.json"],
+            ["ridge", "r.json", "--target", "x0"],
+            ["sample", "r.json", "--rows", "3", "-o", "rows.csv"],
+        ],
+        ids=" ".join,
+    )
+    def test_what_needs_an_estimate_is_refused(self, words: list[str]) -> None:
+        refused = call(*words)
+        assert_refused(refused, 2)
+        assert "got 'columns-only'" in refused.err
+        assert {path.name for path in Path().iterdir()} == {"r.json"}
+
+
+def test_json_has_all_options_and_notes() -> None:
+    """As the mechanism was asked, in the units of encoded rows, defaults included; and what it noted on its way."""
+    rows = np.random.default_rng(0).normal(size=(4000, 2)) * 3
+    release = dpcov.mean(rows, dpcov.ZCDP(1), radius=100, seed=1)
+    release.save("r.json")
+    facts = json.loads(call("show", "r.json", "--json").out)
+    assert facts["options"] == {"origin": 0.0, "covariance": None, "rounds": "auto", "constants": "practical", "beta": 0.1}
+    assert facts["notes"] == dict(release.notes)
+    assert set(facts["notes"]) == {"rounds", "strength"}
+    schema = dpcov.Schema({"x0": dpcov.Numeric(-20, 20), "x1": dpcov.Numeric(-20, 20)})
+    bounded = {"schema": schema, "mechanism": "coinpress", "upper": 40.0}
+    dpcov.covariance(rows, dpcov.ZCDP(1), seed=1, **bounded).save("r.json")  # type: ignore[arg-type]
+    facts = json.loads(call("show", "r.json", "--json").out)
+    assert facts["options"]["upper"][0][0] == pytest.approx(40 / schema.scales(False)[0] ** 2)
+    assert facts["options"]["centring"] == "none"

@@ -24,17 +24,18 @@ from scipy import integrate, stats
 from dpcov.errors import ParameterError
 from dpcov.kernel.bits import SeededBits
 from dpcov.kernel.budget import PureDP
-from dpcov.kernel.curator import Curator
 from dpcov.kernel.noise.matrix import TAIL, FrobeniusNoise, WishartDifference
 from dpcov.kernel.noise.normal import RELATIVE_ERROR
 from dpcov.kernel.questions.calibrated import calibrated
 from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import pack, triangle_size, unpack
-from dpcov.mechanisms.covariance.frobenius import frobenius
-from dpcov.mechanisms.covariance.wishart import wishart
+from dpcov.mechanisms.base import Mechanism
+from dpcov.mechanisms.covariance.frobenius import FROBENIUS
+from dpcov.mechanisms.covariance.wishart import WISHART
+from dpcov.mechanisms.running import released
 from dpcov.sources.array import ArraySource
-from dpcov.verify.testing import NoSource
+from dpcov.verify.testing import NoSource, opened
 from tests.distribution.stats import SIZE, Floats, chi_square, two_sided
 from tests.distribution.test_normal import Recorded, ideal_normals
 
@@ -383,9 +384,9 @@ class TestLattice:
         statistic = SecondMoment(grid, 3)
         seen = set()
         for seed in range(20):
-            asked = Curator(source, grid, PureDP(1), neighbors, SeededBits(seed))
+            asked = opened(source, grid, PureDP(1), neighbors, SeededBits(seed))
             answer = asked.noisy(statistic, PureDP(1), noise=noise)
-            law = answer.noise
+            law = answer.law
             assert isinstance(law, KINDS[noise])
             step = 2**law.lattice
             assert step >= 2**28
@@ -474,16 +475,19 @@ class TestExcess:
         assert deviation / 16 < 2.0**law.lattice <= deviation / 8 * (1 + 1e-6)
 
     @pytest.mark.parametrize(
-        ("mechanism", "d", "epsilon"), [(wishart, 784, 1e-6), (frobenius, 784, 1e-4), (frobenius, 50, 1e-8)]
+        ("mechanism", "d", "epsilon"),
+        [
+            pytest.param(WISHART, 784, 1e-6, id="wishart-784-1e-06"),
+            pytest.param(FROBENIUS, 784, 1e-4, id="frobenius-784-0.0001"),
+            pytest.param(FROBENIUS, 50, 1e-8, id="frobenius-50-1e-08"),
+        ],
     )
-    def test_too_small_an_epsilon_is_refused_before_reading(
-        self, mechanism: Callable[..., object], d: int, epsilon: float
-    ) -> None:
+    def test_too_small_an_epsilon_is_refused_before_reading(self, mechanism: Mechanism, d: int, epsilon: float) -> None:
         for neighbors in ("replace", "add-remove"):
-            asked = Curator(NoSource(10, d), Grid(1.0), PureDP(epsilon), neighbors, SeededBits(0))
+            asked = opened(NoSource(10, d), Grid(1.0), PureDP(epsilon), neighbors, SeededBits(0))
             with pytest.raises(ParameterError, match=r"epsilon must leave room .* Hint: "):
-                mechanism(asked, PureDP(epsilon))
-            assert asked.spent == ()
+                released(mechanism, asked, PureDP(epsilon))
+            assert asked.answers == ()
 
     def test_packing_is_that_of_the_statistic(self) -> None:
         """The diagonal first: entries have twice the variance there; the band is 15 standard errors, size below 1e-6."""

@@ -16,14 +16,15 @@ from dpcov.kernel import curator as curator_module
 from dpcov.kernel.bits import SeededBits
 from dpcov.kernel.budget import ZCDP, PureDP
 from dpcov.kernel.calibrate import exponential_rate
-from dpcov.kernel.curator import Curator
 from dpcov.kernel.noise.choice import Exponential
+from dpcov.kernel.noise.sampler import RandomSampler
 from dpcov.kernel.questions.bins import Bins, Rank
 from dpcov.kernel.questions.choices import Quantile
 from dpcov.kernel.questions.norms import Norms
 from dpcov.kernel.rows.frames import Ball, Box
 from dpcov.kernel.rows.grid import Grid
 from dpcov.sources.array import ArraySource
+from dpcov.verify.testing import opened
 from tests.distribution.stats import SIZE, Cells, Floats, Integers, miss
 
 BINS = Bins(Box((0.0, 10.0), (8.0, 8.0)), 2, 16)
@@ -69,11 +70,10 @@ class Question:
 
     def choices(self, seed: int) -> Integers:
         """Ask once, then draw the same answer again and again as the curator draws it."""
-        curator = Curator(ArraySource(self.rows), Grid(100.0), self.budget, "replace", SeededBits(seed))
-        answer = curator.choose(self.asked, self.budget)
-        counts = curator._source.total(self.asked.counted)
-        law = Exponential(Fraction(answer.noise.to_json()["rate"]))
-        return np.array([curator._choice(self.asked, counts, law) for _ in range(self.draws)])
+        source, sampler = ArraySource(self.rows), RandomSampler(SeededBits(seed))
+        answer = opened(source, Grid(100.0), self.budget, sampler=sampler).choose(self.asked, self.budget)
+        counts, law = source.total(self.asked.counted), Exponential(Fraction(answer.law.to_json()["rate"]))
+        return np.array([sampler.choice(self.asked, law, counts) for _ in range(self.draws)])
 
 
 QUESTIONS = {
@@ -96,7 +96,7 @@ def test_choices_have_their_law(question: Question) -> None:
 def test_complete_questions_have_their_law(question: Question) -> None:
     """Size 1e-6. Nothing repeated but the question itself; 1500 of them catch one that is halved or doubled."""
     source = ArraySource(question.rows)
-    curators = [Curator(source, Grid(100.0), question.budget, "replace", SeededBits(seed)) for seed in range(1500)]
+    curators = [opened(source, Grid(100.0), question.budget, "replace", SeededBits(seed)) for seed in range(1500)]
     found = np.array([curator.choose(question.asked, question.budget).integers[0] for curator in curators])
     assert question.law().p_value(found) > SIZE
     assert max(miss(question.law(), question.law(factor), 1500) for factor in (0.5, 2.0)) < 1e-6

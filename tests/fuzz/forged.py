@@ -5,6 +5,9 @@ doubled, swapped and moved between files, numbers at their extremes, names, laws
 holds, the parser must return a release or raise a `ReleaseError`; every use of a release must return something or raise a
 `DpcovError`; nothing may warn, take `SECONDS` or need `MEMORY`.
 
+Reading checks answers, never mechanisms: many files load with answers that nobody asked in this order, or under the name and
+the options of another mechanism. What estimates and uses make of such transcripts is most of what is tried.
+
 Nothing here knows a mechanism: starting files are all that `MECHANISMS` can make of a few rows, and edits know lists, objects,
 numbers and text only. File number i depends on the seed and on i alone::
 
@@ -42,7 +45,7 @@ import dpcov
 from dpcov.cli.show import json_text
 from dpcov.errors import DpcovError, ReleaseError
 from dpcov.kernel.budget import Budget
-from dpcov.mechanisms import MECHANISMS, options_of
+from dpcov.mechanisms import MECHANISMS
 from dpcov.release.file import _checksum, parse, text_of
 from dpcov.uses.description import spectrum
 
@@ -111,10 +114,11 @@ def requests() -> Iterator[tuple[str, Budget, Asked]]:
     terms = (
         *itertools.product(BUDGETS, ENCODED + OPTIONS),
         *itertools.product(EXTREME, ({}, {"row_norm": None, "upper": 4.0})),
+        *itertools.product(BUDGETS, ({"data": (30, 150)},)),  # a matrix with more integers than a file lists one by one
     )
     for kind, mechanisms in MECHANISMS.items():
         for name, (budget, asked), relation in itertools.product(mechanisms, terms, relations):
-            known = {*inspect.signature(getattr(dpcov, kind)).parameters, *options_of(mechanisms[name])}
+            known = {*inspect.signature(getattr(dpcov, kind)).parameters, *mechanisms[name].options}
             given = {"data": (90, 4), "mechanism": name, "seed": 7} | KINDS[kind] | relation | asked
             given = {key: value for key, value in given.items() if value is not None}
             if given.keys() <= known:
@@ -234,39 +238,44 @@ def a_list(tree: Tree, draw: random.Random) -> list[Tree]:
     return draw.choice([holder[key] for holder, key in places(tree) if isinstance(holder[key], list)] or [[]])
 
 
-def edit_entries(found: Iterable[list[Tree]], draw: random.Random) -> None:
-    """Make the same edit to one list, or to several of one length."""
-    shortest = min(len(entries) for entries in found)
-    how, first, second = draw.choice("adst+r"), draw.randrange(shortest + 1), draw.randrange(shortest + 1)
+def edit_entries(entries: list[Tree], draw: random.Random) -> None:
+    """Append an entry again, delete or swap some, cut the list, repeat its first or reverse it."""
+    count = len(entries)
+    how, first, second = draw.choice("adst+r"), draw.randrange(count + 1), draw.randrange(count + 1)
     times = draw.choice((1, 2, 10, 1000))
-    for entries in found:
-        if how == "a":
-            entries.append(copy.deepcopy(entries[first % shortest]) if shortest else draw.choice(OTHERS))
-        elif how == "d" and shortest:
-            del entries[first % shortest]
-        elif how == "s" and shortest:
-            one, other = first % shortest, second % shortest
-            entries[one], entries[other] = entries[other], entries[one]
-        elif how == "t":
-            del entries[first:]
-        elif how == "r":
-            entries.reverse()
-        elif how == "+":
-            entries += [f"new {i}" if isinstance(entry, str) else entry for i in range(times) for entry in entries[:1]]
+    if how == "a":
+        entries.append(copy.deepcopy(entries[first % count]) if count else draw.choice(OTHERS))
+    elif how == "d" and count:
+        del entries[first % count]
+    elif how == "s" and count:
+        one, other = first % count, second % count
+        entries[one], entries[other] = entries[other], entries[one]
+    elif how == "t":
+        del entries[first:]
+    elif how == "r":
+        entries.reverse()
+    elif how == "+":
+        entries += [f"new {i}" if isinstance(entry, str) else entry for i in range(times) for entry in entries[:1]]
 
 
 def edit_list(tree: Tree, draw: random.Random) -> None:
-    edit_entries([a_list(tree, draw)], draw)
+    edit_entries(a_list(tree, draw), draw)
 
 
-def edit_lists_alike(tree: Tree, draw: random.Random) -> None:
-    """Edit lists of one object, of one length, in the same way: what was answered and what was paid for it, say."""
-    holders = [tree] + [holder[key] for holder, key in places(tree) if isinstance(holder[key], dict)]
-    holder = draw.choice(holders)
-    lists = [value for value in holder.values() if isinstance(value, list) and value]
-    alike = [value for value in lists if len(value) == len(draw.choice(lists))]
-    if alike:
-        edit_entries(alike, draw)
+def edit_top_list(tree: Tree, draw: random.Random) -> None:
+    """Edit a list that stands at the top: answers left out, twice or in another order, say."""
+    lists = [value for value in tree.values() if isinstance(value, list)]
+    if lists:
+        edit_entries(draw.choice(lists), draw)
+
+
+def cross(tree: Tree, draw: random.Random, every: int) -> None:
+    """Take some neighbouring entries at the top from another file: its mechanism with the options, say, but not its answers."""
+    other = json.loads(draw.choice(starts(every)))
+    keys = list(other)
+    first = draw.randrange(len(keys))
+    for key in keys[first : first + draw.choice((1, 2, 4))]:
+        tree[key] = other[key]
 
 
 def graft(tree: Tree, draw: random.Random, every: int) -> None:
@@ -306,9 +315,10 @@ def nest(tree: Tree, draw: random.Random) -> None:
 
 
 def edits(every: int) -> tuple[Callable[[Tree, random.Random], None], ...]:
-    common = (replace_value, replace_number, replace_number, edit_list, edit_lists_alike, overwrite_numbers)
+    common = (replace_value, replace_number, replace_number, edit_list, edit_top_list, overwrite_numbers)
     rare = (replace_type, delete, exchange, rename, nest)
-    return (*common, *common, *rare, *[lambda tree, draw: graft(tree, draw, every)] * 6)
+    grafts = (*[lambda tree, draw: graft(tree, draw, every)] * 6, *[lambda tree, draw: cross(tree, draw, every)] * 3)
+    return (*common, *common, *rare, *grafts)
 
 
 def sealed(tree: Tree) -> str:
@@ -336,15 +346,24 @@ def _described(release: dpcov.Release) -> object:
     return found.pairs(), None if found.correlation is None else spectrum(release, found)
 
 
+def _again(release: dpcov.Release) -> object:
+    """Write, read and write: what was loaded is a file like any other."""
+    text = text_of(release)
+    again = parse(text)
+    if text_of(again) != text:
+        raise AssertionError("a file that is not written as it was read")
+    return again
+
+
 USES: dict[str, Callable[[dpcov.Release], object]] = {
     "repr": repr,
-    "text": lambda release: parse(text_of(release)),
+    "text": lambda release: _again(release),
     "statement": lambda release: release.statement(),
     "second_moment": lambda release: release.second_moment,
     "mean": lambda release: release.mean,
     "covariance": lambda release: release.covariance,
     "expected_error": lambda release: release.expected_error,
-    "directions": lambda release: release.directions,
+    "estimate": lambda release: release.estimate,
     "components": lambda release: (release.components, release.explained),
     "pca": lambda release: release.pca().ratio,
     "ridge": lambda release: _model(release).explained,
@@ -358,6 +377,7 @@ USES: dict[str, Callable[[dpcov.Release], object]] = {
     "shown": lambda release: json_text(release, "forged.json"),
     "sample": lambda release: release.sample(3, seed=1),
     "confidence": lambda release: release.confidence,
+    "retrace": lambda release: release.retrace(),
 }
 
 

@@ -14,9 +14,11 @@ import numpy as np
 import pytest
 
 import dpcov
+from dpcov.cli.show import json_text
 from dpcov.errors import ReleaseError
+from dpcov.kernel.questions.asked import BY_TAG
 from dpcov.mechanisms import MECHANISMS
-from dpcov.release.file import parse
+from dpcov.release.file import parse, text_of
 from tests.fuzz import forged
 
 SOME = 7  # one in so many starting files: odd, so that both relations are among them
@@ -29,12 +31,15 @@ def test_every_mechanism_is_forged() -> None:
     asked_by_another_name = {("covariance", "projection"), *((kind, "auto") for kind in MECHANISMS)}
     known = {(kind, name) for kind, names in MECHANISMS.items() for name in names} - asked_by_another_name
     starts = [json.loads(text) for text in forged.starts(SOME)]
-    assert {(tree["kind"], tree["mechanism"]) for tree in starts} == known
+    assert {(tree["kind"], tree["mechanism"]["name"]) for tree in starts} == known
     assert {tree["privacy"]["notion"] for tree in starts} == {"pure", "zCDP", "approx"}
     assert {tree["neighbors"] for tree in starts} == {"replace", "add-remove"}
-    assert {(tree["encoding"]["center"], bool(tree["encoding"]["schema"])) for tree in starts} == {
-        (center, schema) for center in (False, True) for schema in (False, True)
+    assert {(tree["encoding"]["constant"], bool(tree["encoding"]["schema"])) for tree in starts} == {
+        (constant, schema) for constant in (False, True) for schema in (False, True)
     }
+    asked = {answer["question"]["asked"] for tree in starts for answer in tree["answers"]}
+    assert asked == set(BY_TAG) - {"norms"}  # which no mechanism asks for by themselves
+    assert any(isinstance(answer["integers"], str) for tree in starts for answer in tree["answers"])
 
 
 def test_files_load_before_they_are_forged() -> None:
@@ -103,8 +108,8 @@ class TestVerdicts:
 def start(mechanism: str, notion: str, answer: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a starting file that has such an answer, and its second moment."""
     for tree in map(json.loads, forged.starts(SOME)):
-        answers = {found["statistic"]: found for found in tree["answers"]}
-        if (tree["mechanism"], tree["privacy"]["notion"]) == (mechanism, notion) and answer in answers:
+        answers = {found["question"]["asked"]: found for found in tree["answers"]}
+        if (tree["mechanism"]["name"], tree["privacy"]["notion"]) == (mechanism, notion) and answer in answers:
             return tree, answers["second moment"]
     raise AssertionError("no such file")
 
@@ -120,18 +125,26 @@ def test_a_scale_of_nothing() -> None:
 def test_rows_of_rescaled_are_not_centred() -> None:
     """Not even where nothing was asked about them: the estimate of nothing had a row and a column less than its units."""
     tree, _ = start("rescaled", "pure", "overlap")
-    tree |= {"answers": [], "spent": [], "neighbors": "replace"}
+    tree |= {"answers": [], "neighbors": "replace"}
     assert not parse(forged.sealed(tree)).second_moment.any()
-    tree["encoding"]["center"] = True
-    with pytest.raises(ReleaseError, match="centred rows of a mechanism that has none"):
-        parse(forged.sealed(tree))
+    tree["encoding"]["constant"] = True
+    with pytest.raises(ReleaseError, match="center must be False for mechanism 'rescaled'"):
+        _ = parse(forged.sealed(tree)).second_moment
+
+
+def test_an_error_beyond_floats_is_null() -> None:
+    """As of an honest release with the largest radius and next to no budget: JSON has no infinity."""
+    release = dpcov.mean(np.ones((90, 4)), dpcov.PureDP("1e-6"), radius=1e150, mechanism="clipped", seed=1)
+    assert release.expected_error == np.inf
+    assert json.loads(json_text(release, "release.json"))["expected_error"] is None
+    assert forged.verdict(text_of(release)) == ("loaded", "")
 
 
 @pytest.mark.parametrize("tail", ["9" * 400, "1/" + "9" * 900])
 def test_a_tail_beyond_floats(tail: str) -> None:
     """It is compared with what it must be before it is compared with delta, as a float."""
     tree, moment = start("wishart", "approx", "second moment")
-    moment["noise"]["parameters"]["tail"] = tail
+    moment["noise"][0]["parameters"]["tail"] = tail
     with pytest.raises(ReleaseError, match="less noise than the promise needs"):
         parse(forged.sealed(tree))
 

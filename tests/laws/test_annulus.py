@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from dpcov.errors import ParameterError
 from dpcov.kernel.questions.clipped_pair import ClippedPair
+from dpcov.kernel.questions.filing import Writing
 from dpcov.kernel.questions.measure import Integers
 from dpcov.kernel.questions.moments import NEIGHBORS, SecondMoment
 from dpcov.kernel.questions.spectral import Values
 from dpcov.kernel.rows import grid as grid_module
-from dpcov.kernel.rows.annulus import Annulus, radii_of
+from dpcov.kernel.rows.annulus import Annulus
 from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import unpack
 from dpcov.sources.array import ArraySource
@@ -239,10 +240,10 @@ class TestRefusals:
             Annulus(inner, outer)
 
 
-def test_a_record_names_the_radii_that_differ_from_the_whole() -> None:
+def test_a_record_names_the_radii() -> None:
     whole = Grid(2.0)
-    assert radii_of(whole, whole) == ()
-    assert radii_of(whole.clipped(0.25), whole) == (0.5,)
-    assert radii_of(Annulus(whole.clipped(0.25), whole), whole) == (0.5, 2.0)
+    assert Writing(()).rows(whole) == {"radius": 2.0}
+    assert Writing(()).rows(whole.clipped(0.25)) == {"radius": 0.5}
+    assert Writing(()).rows(Annulus(whole.clipped(0.25), whole)) == {"inner": 0.5, "outer": 2.0}
     ring = Annulus(whole.clipped(0.25), whole)
     assert (ring.row_norm, ring.bits, ring.one, ring.center, ring.width(7)) == (2.0, 16, R, False, 7)

@@ -24,6 +24,7 @@ from dpcov.kernel.calibrate import bingham_concentration
 from dpcov.kernel.noise.drawn import Bingham
 from dpcov.kernel.noise.laws import NoiseLaw
 from dpcov.kernel.noise.sphere import bingham
+from dpcov.kernel.questions.directions import Directions
 from dpcov.mechanisms.covariance.eigenvectors import VALUES_SHARE
 
 Floats = NDArray[np.float64]
@@ -128,7 +129,7 @@ def errors(rows: Floats, epsilon: int, runs: int, neighbors: str, **options: str
             **options,  # type: ignore[arg-type]
         )
         found.append(float(np.linalg.norm(release.second_moment * release.n - truth)))
-        used += [concentrations(answer.noise) for answer in release.answers if answer.statistic == "directions"]
+        used += [concentrations(answer.law) for answer in release.every(Directions)]
     return np.array(found), used
 
 

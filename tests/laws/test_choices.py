@@ -109,7 +109,10 @@ class TestQuantile:
         assert Quantile(norms(1, 400), 3).weights.min() == 1
 
     def test_an_index_is_one_of_every_so_many(self) -> None:
-        assert [Quantile(norms(2, 4), 3, 4).record(index)[0] for index in range(3)] == [0, 4, 8]
+        question = Quantile(norms(2, 4), 3, 4)
+        assert [question.place(index) for index in range(3)] == [0, 4, 8]
+        assert [question.radius(index) for index in range(3)] == [1.0, 0.25, 0.0625]  # two radii to the octave
+        assert question.candidates == 3
 
     @pytest.mark.parametrize("every", [0, -1, 3, 9, 16, 1.5, 2.0, np.int8(2)])
     def test_what_does_not_divide_is_refused(self, every: Any) -> None:
@@ -143,11 +146,13 @@ class TestRadius:
         for allowed, radius in [(0, 0), (1, 1), (2, 2), (3, 2), (4, 4), (9, 4)]:
             question = Radius(statistic, allowed)
             found = int(np.flatnonzero(question.values(counts) >= question.threshold)[0])
-            assert question.record(found)[0] == radius
+            assert question.place(found) == radius
 
     def test_an_index_is_counted_from_the_smallest(self) -> None:
         question = Radius(norms(1, 4), 3)
-        assert [question.record(index)[0] for index in range(6)] == [4, 3, 2, 1, 0, 0]  # beyond the last: the largest
+        assert [question.place(index) for index in range(6)] == [4, 3, 2, 1, 0, 0]  # beyond the last: the largest
+        assert [question.radius(index) for index in range(6)] == [0.0625, 0.125, 0.25, 0.5, 1.0, 1.0]
+        assert question.candidates == 6
 
 
 class TestBias:
@@ -194,7 +199,9 @@ class TestBias:
 
     def test_an_index_means_the_radius_before(self) -> None:
         question = self.question(2, 4)
-        assert [question.record(index)[0] for index in range(4)] == [2, 2, 3, 4]  # the last: no query was above
+        assert [question.place(index) for index in range(4)] == [2, 2, 3, 4]  # the last: no query was above
+        assert [question.radius(index) for index in range(4)] == [0.25, 0.25, 0.125, 0.0625]
+        assert question.candidates == 4
 
     @pytest.mark.parametrize(("per_octave", "first"), [(2, 0), (1, -1), (1, 5)])
     def test_other_radii_are_refused(self, per_octave: int, first: int) -> None:

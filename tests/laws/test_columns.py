@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 
 from dpcov.errors import ParameterError
 from dpcov.kernel.budget import PureDP
-from dpcov.kernel.curator import Curator
-from dpcov.kernel.questions.columns import Block, Squares, block_of, columns_of
+from dpcov.kernel.questions.columns import Block, Squares, block_of
+from dpcov.kernel.questions.measure import Measure
 from dpcov.kernel.questions.moments import NEIGHBORS, SecondMoment
-from dpcov.kernel.questions.spectral import ANSWERED, check_measure
 from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import pack, unpack
-from dpcov.verify.testing import NoSource, SeededBits
+from dpcov.verify.testing import NoSource, SeededBits, opened
 from tests.laws.rows import tables
 
 EXAMPLES = settings(derandomize=True, deadline=None, max_examples=60)
@@ -117,20 +116,27 @@ def test_sizes_are_plain_integers(d: Any, whole: Any) -> None:
 def test_a_block_counts_its_columns() -> None:
     with pytest.raises(ParameterError):
         Block(Grid(1.0), 3, 3, (0, 1))
-    assert columns_of(block_of(moment(3), (0, 2))) == (0, 2)
-    assert columns_of(moment(3)) == ()
+    kept = block_of(moment(3), (0, 2))
+    assert (kept.columns, kept.d, kept.whole) == ((0, 2), 2, 3)
+    assert kept.moment == moment(3)
 
 
 def test_a_curator_answers_blocks_of_its_own_rows_only() -> None:
-    whole = moment(3)
-    check_measure(block_of(whole, (0, 2)), whole, ANSWERED)
-    check_measure(Squares(whole), whole, ANSWERED)
+    """Theirs is read for, which fails this source; others are refused before that."""
+
+    def ask(question: Measure) -> None:
+        curator = opened(NoSource(10, 3), Grid(1.0), PureDP(1), "replace", SeededBits(0))
+        curator.noisy(question, PureDP(1), noise="laplace")
+
+    for own in (block_of(moment(3), (0, 2)), Squares(moment(3))):
+        with pytest.raises(AssertionError, match="the data were read for second moment"):
+            ask(own)
     for other in (block_of(moment(4), (0, 2)), Squares(moment(4)), Block(Grid(2.0), 2, 3, (0, 1))):
-        with pytest.raises(ParameterError, match="statistic must be one of this curator's rows"):
-            check_measure(other, whole, ANSWERED)
+        with pytest.raises(ParameterError, match="question must be one of this curator's rows"):
+            ask(other)
 
 
 def test_a_block_is_not_held_in_place_of_the_whole() -> None:
-    curator = Curator(NoSource(10, 3), Grid(1.0), PureDP(1), "replace", SeededBits(0))
-    with pytest.raises(ParameterError, match="statistic must be"):
-        curator.hold(block_of(curator.second_moment(), (0, 1)))
+    curator = opened(NoSource(10, 3), Grid(1.0), PureDP(1), "replace", SeededBits(0))
+    with pytest.raises(ParameterError, match="question must be"):
+        curator.prefetch(block_of(curator.public.second_moment(), (0, 1)))

@@ -21,7 +21,13 @@ from scipy import integrate, stats
 
 import dpcov
 from dpcov import Categorical, Numeric, ParameterError, Release, ReleaseError, Schema
-from dpcov.estimate import denoised, noisy_moment
+from dpcov.kernel.questions.choices import Quantile
+from dpcov.kernel.questions.moments import Count, SecondMoment
+from dpcov.kernel.questions.overlap import Overlap
+from dpcov.kernel.rows.annulus import Annulus
+from dpcov.mechanisms import running
+from dpcov.mechanisms.covariance.gaussian import GAUSSIAN
+from dpcov.mechanisms.covariance.rescaled import denoised
 from dpcov.uses import tails
 from dpcov.uses.coefficient_intervals import CoefficientIntervals, coefficient_intervals
 from dpcov.uses.intervals import Interval, intervals
@@ -119,13 +125,12 @@ def test_the_laws_have_these_tails(noise: str) -> None:
     from dpcov.uses.raw import raw_moment
 
     release = released(noise, center=False)
-    moment = release.answer("second moment")
-    assert moment is not None
+    moment = release.take(SecondMoment)
     raw, bits = raw_moment(release), SeededBits(3)
-    if moment.noise.numerics == "exact":  # independent entries
-        drawn = moment.noise.draw((DRAWS, DRAWS), bits).reshape(2, DRAWS)
+    if moment.law.numerics == "exact":  # independent entries
+        drawn = moment.law.draw((DRAWS, DRAWS), bits).reshape(2, DRAWS)
     else:
-        drawn = np.array([moment.noise.draw((3, 3), bits)[[0, 3]] for _ in range(DRAWS)]).T
+        drawn = np.array([moment.law.draw((3, 3), bits)[[0, 3]] for _ in range(DRAWS)]).T
     scaled = drawn * (2.0**-moment.unit_bits / release.n)
     for entry, variance, peaked in zip(scaled, (raw.diagonal, raw.off), raw.peaked, strict=True):
         inside = int(np.sum(np.abs(entry) <= math.sqrt(variance) * float(quantile(np.array(peaked), 0.99))))
@@ -139,25 +144,25 @@ def derivatives(release: Release, estimates: Callable[[Release], Floats]) -> tup
 
     def moved(place: int, step: int, of_count: bool) -> Floats:
         answers = list(release.answers)
-        at = next(j for j, a in enumerate(answers) if a.statistic == ("count" if of_count else "second moment"))
+        wanted = Count if of_count else SecondMoment
+        at = next(j for j, a in enumerate(answers) if type(a.question) is wanted)
         integers = answers[at].integers.copy()
         integers[place] += step
         answers[at] = dataclasses.replace(answers[at], integers=integers)
         n = release.n
         if of_count or (place == 0 and release.center and release.neighbors != "replace"):
-            n += step if of_count else step // 4 ** (release.grid_bits - 1)
+            n += step if of_count else step // 4 ** (release.encoding.bits - 1)
         return estimates(dataclasses.replace(release, answers=tuple(answers), n=n))
 
-    moment, count = release.answer("second moment"), release.answer("count")
-    assert moment is not None
-    width, step = release.d + release.center, release.n // 500 * 4 ** (release.grid_bits - 1)
-    spread = moment.noise.spread()
+    moment, count = release.take(SecondMoment), release.find(Count)
+    width, step = release.d + release.center, release.n // 500 * 4 ** (release.encoding.bits - 1)
+    spread = moment.law.spread()
     parts = [
         (j, step, False, spread.diagonal_variance if j < width else spread.off_diagonal_variance)
         for j in range(len(moment.integers))
     ]
     if count is not None:
-        parts.append((0, release.n // 500, True, count.noise.spread().diagonal_variance))
+        parts.append((0, release.n // 500, True, count.law.spread().diagonal_variance))
     middle = estimates(release)
     variance, bias = np.zeros_like(middle), np.zeros_like(middle)
     for place, size, of_count, noise in parts:
@@ -181,7 +186,7 @@ def test_errors_are_those_of_derivatives(noise: str, center: bool, neighbors: st
     release = released(noise, table, row_norm=None, schema=schema, budget=budget, center=center, neighbors=neighbors)
 
     def estimates(changed: Release) -> Floats:
-        raw = dataclasses.replace(changed, postprocess="none")
+        raw = changed.finished("none")
         encoded, units = raw.encoded_covariance, raw.units
         weights = np.linalg.solve(encoded[:2, :2] + 0.5 * np.eye(2), encoded[:2, 2]) * units[2] / units[:2]
         mean = raw.mean if center else np.zeros(3)
@@ -211,7 +216,7 @@ def test_eigenvalues_are_corrected_by_derivatives(center: bool) -> None:
     release = released("gaussian", x, budget=dpcov.ZCDP(1), center=center)
 
     def estimates(changed: Release) -> Floats:
-        raw = dataclasses.replace(changed, postprocess="none")
+        raw = changed.finished("none")
         return np.asarray(np.linalg.eigvalsh(raw.encoded_covariance)[::-1], dtype=np.float64)
 
     variance, bias = derivatives(release, estimates)
@@ -229,14 +234,11 @@ def test_eigenvalues_of_nothing_but_noise_hold() -> None:
 @pytest.mark.parametrize("d", [1, 2, 7])
 def test_kurtosis_is_that_of_the_noise(d: int) -> None:
     """The excess is 3/k: of χ² it is 12/m, of a product of normal numbers 6, and sums divide; Frobenius from its moments."""
-    wishart = released("wishart", rows(d=d)).answer("second moment")
-    frobenius = released("frobenius", rows(d=d)).answer("second moment")
-    assert wishart is not None
-    assert frobenius is not None
+    wishart, frobenius = (released(noise, rows(d=d)).take(SecondMoment) for noise in ("wishart", "frobenius"))
     terms, entries = d + 1, d * (d + 1) // 2
-    assert peaks(wishart.noise, d) == pytest.approx((12 / terms / 2 / 3, 6 / (2 * terms) / 3))
+    assert peaks(wishart.law, d) == pytest.approx((12 / terms / 2 / 3, 6 / (2 * terms) / 3))
     fourth = math.prod(range(entries, entries + 4)) * 3 / (entries * (entries + 2))
-    assert peaks(frobenius.noise, d)[1] == pytest.approx((fourth / (entries + 1) ** 2 - 3) / 3)
+    assert peaks(frobenius.law, d)[1] == pytest.approx((fourth / (entries + 1) ** 2 - 3) / 3)
 
 
 @pytest.mark.parametrize(
@@ -330,7 +332,7 @@ def test_the_estimates_are_raw() -> None:
     """They are those of postprocess="none"; but the bias that the mean's noise brings is taken off the diagonal."""
     for center in (False, True):
         release = released("gaussian", center=center)
-        raw = dataclasses.replace(release, postprocess="none")
+        raw = release.finished("none")
         found = intervals(release)
         bias = 0.0 if found.mean is None else float(found.mean.standard_error[0]) ** 2
         assert found.entries.estimate == pytest.approx(raw.covariance + bias * np.eye(3), rel=1e-12)
@@ -398,7 +400,7 @@ def test_features_come_in_any_order_and_number(center: bool) -> None:
     release = released("laplace", rows(5000, 4), center=center)
     one, other = (coefficient_intervals(release, 1, places, 0.05) for places in ((0, 3), (3, 0)))
     assert one.coefficients.lower == pytest.approx(other.coefficients.lower[::-1], rel=1e-9)
-    encoded = dataclasses.replace(release, postprocess="none").encoded_covariance
+    encoded = release.finished("none").encoded_covariance
     weights = np.linalg.solve(encoded[np.ix_([0, 3], [0, 3])] + 0.05 * np.eye(2), encoded[[0, 3], 1])
     assert one.encoded.estimate == pytest.approx(weights, rel=0.05)
 
@@ -429,12 +431,12 @@ def test_the_scale_of_rescaled_is_in_them() -> None:
 
     def hit(seed: int) -> NDArray[np.bool_]:
         release = released("rescaled", x, budget=dpcov.PureDP(1), seed=seed)
-        moment, chosen, overlap = (release.answer(name) for name in ("second moment", "radius", "overlap"))
-        assert moment is not None
-        assert chosen is not None
-        assert overlap is not None
-        inner, outer = overlap.radii
-        values, vectors = denoised(moment, 3, release.n, chosen)
+        moment, chosen, overlap = (release.take(kind) for kind in (SecondMoment, Quantile, Overlap))
+        assert isinstance(overlap.question, Overlap)
+        between = overlap.question.moment.grid
+        assert isinstance(between, Annulus)
+        inner, outer = between.inner.row_norm, between.outer.row_norm
+        values, vectors = denoised(moment, release.n, chosen), moment.decomposition[1]
         removed = vectors.T @ (clipped(outer) - clipped(inner)) @ vectors / inner**2
         scale = 1 + float(values @ removed.diagonal()) / float(values @ values)
         found = intervals(release, LEVEL)
@@ -448,14 +450,12 @@ def test_the_noise_of_the_scale_is_added() -> None:
     """Moving the overlap by a standard deviation moves the raw estimate by what is left of the standard error."""
     x = np.random.default_rng((1, 8)).normal(size=(2000, 3)) * [0.3, 0.2, 0.1]
     release = released("rescaled", x, budget=dpcov.PureDP(4))
-    moment, overlap = release.answer("second moment"), release.answer("overlap")
-    assert moment is not None
-    assert overlap is not None
-    deviation = math.sqrt(overlap.noise.spread().diagonal_variance)
+    moment, overlap = release.take(SecondMoment), release.take(Overlap)
+    deviation = math.sqrt(overlap.law.spread().diagonal_variance)
     moved = dataclasses.replace(overlap, integers=overlap.integers + round(deviation))
-    raw = dataclasses.replace(release, postprocess="none")
+    raw = release.finished("none")
     other = dataclasses.replace(raw, answers=tuple(moved if answer is overlap else answer for answer in raw.answers))
-    noise, spread = noisy_moment(moment, 3, release.n)
+    noise, spread = moment.matrix / release.n, moment.spread.scaled(1 / release.n)
     squares = np.full((3, 3), spread.off_diagonal_variance)
     np.fill_diagonal(squares, spread.diagonal_variance)
     scale = raw.covariance[0, 0] / noise[0, 0]
@@ -481,10 +481,10 @@ def test_intervals_are_read_only_and_nested() -> None:
 
 def test_a_thousand_columns_are_served() -> None:
     """A million entries share a few quantiles: they are not computed one by one."""
-    from dpcov.verify.testing import ScriptedCurator
+    from dpcov.verify.testing import scripted
 
-    curator = ScriptedCurator([np.eye(1001) / 8], n=10**6, d=1000, budget=dpcov.ZCDP(1), center=True)
-    release = dpcov.MECHANISMS["covariance"]["gaussian"](curator, dpcov.ZCDP(1))
+    curator = scripted([np.eye(1001) / 8], n=10**6, d=1000, budget=dpcov.ZCDP(1), center=True)
+    release = running.released(GAUSSIAN, curator, dpcov.ZCDP(1))
     before = tails._quantile.cache_info().misses
     assert intervals(release).entries.lower.shape == (1000, 1000)
     assert tails._quantile.cache_info().misses - before <= 50
@@ -508,9 +508,9 @@ def test_penalties_are_numbers(alpha: Any) -> None:
     ("mechanism", "settings", "hint"),
     [
         ("coinpress", {"budget": dpcov.ZCDP(1)}, "release.confidence"),
-        ("separate", {"budget": dpcov.ZCDP(1)}, "wishart"),
-        ("eigenvectors", {"budget": dpcov.PureDP(10)}, "wishart"),
-        ("kapralov-talwar", {"budget": dpcov.PureDP(10)}, "wishart"),
+        ("separate", {"budget": dpcov.ZCDP(1)}, "one noisy matrix"),
+        ("eigenvectors", {"budget": dpcov.PureDP(10)}, "one noisy matrix"),
+        ("kapralov-talwar", {"budget": dpcov.PureDP(10)}, "one noisy matrix"),
         ("rescaled", {"budget": dpcov.PureDP(1e-3)}, "nothing is asked"),
     ],
 )

@@ -15,7 +15,6 @@ import dpcov
 from dpcov.errors import EngineError
 from dpcov.kernel import blas
 from dpcov.kernel.blas import check_exact_blas
-from dpcov.kernel.questions.measure import Statistic
 from dpcov.kernel.questions.moments import Count, SecondMoment, Sum
 from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import pack
@@ -24,6 +23,7 @@ from dpcov.sources.base import add_up
 from tests.laws.rows import Floats, fuzz, tables
 
 GRID = Grid(1.0)
+Statistic = Count | Sum | SecondMoment
 repeatable = settings(derandomize=True, deadline=None, max_examples=60)
 
 

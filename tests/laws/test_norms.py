@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dpcov.errors import ParameterError
 from dpcov.kernel.questions.choices import outside
-from dpcov.kernel.questions.measure import Integers, Statistic
+from dpcov.kernel.questions.measure import Integers, Summable
 from dpcov.kernel.questions.moments import NEIGHBORS, SecondMoment
 from dpcov.kernel.questions.norms import Norms, Trace
 from dpcov.kernel.rows import lengths
@@ -57,7 +57,7 @@ def at_radii(seed: int, statistic: Norms) -> Floats:
     return np.concatenate([rows, np.nextafter(rows, np.inf), np.nextafter(rows, -np.inf)])
 
 
-def total(statistic: Statistic, rows: Floats, block_rows: int | None = None) -> list[int]:
+def total(statistic: Summable, rows: Floats, block_rows: int | None = None) -> list[int]:
     entries: list[int] = ArraySource(rows, block_rows).total(statistic).tolist()
     return entries
 

@@ -11,10 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcov.errors import ParameterError
+from dpcov.kernel.public import Public
+from dpcov.kernel.questions.basis import GivenBasis
 from dpcov.kernel.questions.measure import Integers
 from dpcov.kernel.questions.moments import NEIGHBORS, SecondMoment
 from dpcov.kernel.questions.overlap import Overlap
 from dpcov.kernel.rows.annulus import Annulus
+from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import pack
 from tests.laws.rows import Floats, tables
@@ -29,13 +32,13 @@ def basis(d: int, seed: int) -> Floats:
 
 def overlap(d: int, seed: int, grid: Grid | Annulus = WHOLE, along: Floats | None = None) -> Overlap:
     weights = np.random.default_rng(seed).uniform(size=d) if along is None else along
-    return Overlap(SecondMoment(grid, d), basis(d, seed), weights)
+    return Overlap(SecondMoment(grid, d), GivenBasis(basis(d, seed)), tuple(weights.tolist()))
 
 
 def rounded_matrix(question: Overlap) -> list[list[int]]:
     """V diag(w) Vᵀ in multiples of 2⁻²⁰, by way of Fractions."""
-    vectors = [[Fraction(x) for x in row] for row in question.basis.tolist()]
-    weights = [Fraction(w) for w in question.along.tolist()]
+    vectors = [[Fraction(x) for x in row] for row in question.basis.columns.tolist()]
+    weights = [Fraction(w) for w in question.weights]
     return [[round(2**20 * sum(w * a * b for w, a, b in zip(weights, u, v, strict=True))) for v in vectors] for u in vectors]
 
 
@@ -92,7 +95,7 @@ class TestSensitivity:
         for seed in range(811, 816):
             along = np.linspace(0, 1, d) if d > 1 else np.ones(1)
             question = overlap(d, seed, grid, along)
-            factor = question.basis * np.sqrt(along)
+            factor = question.basis.columns * np.sqrt(along)
             vectors = np.linalg.eigh(np.rint(factor @ factor.T * 2**20))[1]
             rows = 3 * np.vstack([vectors.T, vectors[:, -1]])  # other rows, and the one that goes
             lowest = 3 * vectors[:, :1].T if d > 1 else np.zeros((1, 1))
@@ -113,7 +116,7 @@ class TestSensitivity:
         """Eigenvalues of the rounded Q lie between −d·2⁻²⁰ and 1 + d·2⁻²⁰: then two rows differ by 1 + d·2⁻¹⁹ of the reach."""
         for seed in range(817, 822):
             question = overlap(d, seed, grid, (np.random.default_rng(seed).uniform(size=d) > 0.5).astype(np.float64))
-            factor = question.basis * np.sqrt(question.along)
+            factor = question.basis.columns * np.sqrt(question.weights)
             eigenvalues = np.linalg.eigvalsh(np.rint(factor @ factor.T * 2**20)) / 2**20
             assert -d / 2**20 <= eigenvalues[0] + 1e-12
             assert eigenvalues[-1] - 1e-12 <= 1 + d / 2**20
@@ -121,34 +124,41 @@ class TestSensitivity:
 
 
 GOOD = basis(3, 830)
+GOOD_PART = GOOD[:, :2].copy()
 HIDDEN = np.ma.MaskedArray(np.diag([1.0, 1.0, 1e3]), mask=np.diag([0, 0, 1]))  # its checks would not see 1000
-ONES = np.ones(3)
+ONES = (1.0, 1.0, 1.0)
+ROWS = Public(Encoding(("x0", "x1", "x2"), 1.0), "replace", 100)
 
 
 class TestRefusals:
     @pytest.mark.parametrize(
         "along",
         [
-            [1.0, 1.0, 1 + 1e-15],
-            [-1e-300, 1.0, 1.0],
-            [np.nan, 0.0, 0.0],
-            [np.inf, 0.0, 0.0],
-            [1.0, 1.0],
-            [1.0] * 4,
-            [[1.0, 1.0, 1.0]],
+            (1.0, 1.0, 1 + 1e-15),
+            (-1e-300, 1.0, 1.0),
+            (np.nan, 0.0, 0.0),
+            (np.inf, 0.0, 0.0),
+            (1.0, 1.0),
+            (1.0,) * 4,
+            ((1.0, 1.0, 1.0),),
             1.0,
+            [1.0, 1.0, 1.0],
+            np.ones(3),
+            (True, 1.0, 1.0),
+            (1, 1.0, 1.0),
+            tuple(np.ones(3)),
         ],
-        ids=["above", "below", "nan", "inf", "two", "four", "nested", "number"],
+        ids=["above", "below", "nan", "inf", "two", "four", "nested", "number", "list", "array", "true", "integer", "NumPy's"],
     )
     def test_weights(self, along: Any) -> None:
         with pytest.raises(ParameterError, match=r"weights must be .* in \[0, 1\], got others\. Hint: "):
-            Overlap(SecondMoment(WHOLE, 3), GOOD, along)
+            Overlap(SecondMoment(WHOLE, 3), GivenBasis(GOOD), along)
 
     @pytest.mark.parametrize(
         "bad",
         [
             GOOD * (1 + 1e-11),
-            GOOD[:, :2],
+            GOOD_PART,
             GOOD[:2],
             GOOD[:, [0, 0, 1]],
             np.where(np.eye(3) == 1, np.nan, GOOD),
@@ -162,27 +172,44 @@ class TestRefusals:
         ids=["longer", "narrow", "short", "twice one", "nan", "zero", "list", "flat", "32", "hidden", "integers"],
     )
     def test_bases(self, bad: Any) -> None:
-        with pytest.raises(ParameterError, match=r"basis must be .* got another\. Hint: "):
-            Overlap(SecondMoment(WHOLE, 3), bad, ONES)
+        """What is orthonormal but no whole basis is made, and does not fit: no curator answers it."""
+        if bad is GOOD_PART:
+            assert not Overlap(SecondMoment(WHOLE, 3), GivenBasis(bad), ONES).fits(ROWS)
+            return
+        with pytest.raises(ParameterError, match=r"basis must (be .*, got another|have 1 to 2 columns, got 3)\. Hint: "):
+            GivenBasis(bad)
+
+    def test_no_basis_at_all(self) -> None:
+        """Columns that nobody checked, and a basis of a class that could show others the second time."""
+
+        class Sly(GivenBasis):
+            pass
+
+        others: list[Any] = [GOOD, None, Sly(GOOD), GivenBasis(basis(4, 830))]
+        for other in others:
+            assert not Overlap(SecondMoment(WHOLE, 3), other, ONES).fits(ROWS)
+        assert Overlap(SecondMoment(WHOLE, 3), GivenBasis(GOOD), ONES).fits(ROWS)
 
 
 def test_a_caller_cannot_change_it_afterwards() -> None:
-    """Both are copied, and the copies are read-only: the sensitivity was proved for what was checked."""
-    vectors, along = GOOD.copy(), ONES.copy()
-    question = Overlap(SecondMoment(WHOLE, 3), vectors, along)
+    """The basis is copied, and the copy read-only, weights are a tuple: the sensitivity was proved for what was checked."""
+    vectors = GOOD.copy()
+    question = Overlap(SecondMoment(WHOLE, 3), GivenBasis(vectors), ONES)
     vectors *= 100
-    along *= 100
-    assert question == Overlap(SecondMoment(WHOLE, 3), GOOD, ONES)
-    for kept in (question.basis, question.along):
-        with pytest.raises(ValueError, match="read-only"):
-            kept[0] = 5.0
+    assert question == Overlap(SecondMoment(WHOLE, 3), GivenBasis(GOOD), ONES)
+    assert np.array_equal(question.basis.columns, GOOD)
+    with pytest.raises(ValueError, match="read-only"):
+        question.basis.columns[0] = 5.0
+    assert type(question.weights) is tuple
 
 
 def test_equal_questions_are_equal() -> None:
     """As replays compare them."""
-    question = Overlap(SecondMoment(WHOLE, 3), GOOD, ONES)
-    assert hash(question) == hash(Overlap(SecondMoment(WHOLE, 3), GOOD.copy(), ONES.copy()))
-    assert question != Overlap(SecondMoment(WHOLE, 3), GOOD, ONES / 2)
-    assert question != Overlap(SecondMoment(WHOLE, 3), np.eye(3), ONES)
-    assert question != Overlap(SecondMoment(RING, 3), GOOD, ONES)
+    question = Overlap(SecondMoment(WHOLE, 3), GivenBasis(GOOD), ONES)
+    same = Overlap(SecondMoment(WHOLE, 3), GivenBasis(GOOD.copy()), (1.0, 1.0, 1.0))
+    assert question == same
+    assert hash(question) == hash(same)
+    assert question != Overlap(SecondMoment(WHOLE, 3), GivenBasis(GOOD), (0.5, 0.5, 0.5))
+    assert question != Overlap(SecondMoment(WHOLE, 3), GivenBasis(np.eye(3)), ONES)
+    assert question != Overlap(SecondMoment(RING, 3), GivenBasis(GOOD), ONES)
     assert (question.d, question.grid) == (3, WHOLE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import gc
 import math
 import weakref
@@ -13,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import dpcov
-from dpcov.estimate import noisy_moment
+from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.release.record import Release
 from dpcov.uses.noise_level import Eigenbasis, noise_level
 from dpcov.uses.penalty import CAUTION, NOTHING, automatic_penalty
@@ -96,7 +95,7 @@ class TestNoiseLevel:
     def test_denoising_lowers_it(self) -> None:
         """What was shrunk to one value has no noise left."""
         weak = released(budget=dpcov.PureDP("0.1"), mechanism="wishart")
-        raw = dataclasses.replace(weak, postprocess="none")
+        raw = weak.finished("none")
         levels = [float(noise_level(r).squares(self.U, self.CHOSEN, self.OWN)[0]) for r in (weak, raw)]
         assert 0 <= levels[0] < 0.1 * levels[1]
 
@@ -261,18 +260,22 @@ def test_what_was_computed_goes_with_its_release(mechanism: str) -> None:
     assert [reference() for reference in kept] == [None] * len(kept)
 
 
+def in_radii(release: Release) -> Floats:
+    """The estimate in units of the radius at which rows were clipped, as its noise is."""
+    return release.encoded_covariance / release.clip_radius**2
+
+
 @pytest.mark.parametrize("budget", [dpcov.PureDP(2), dpcov.ZCDP("0.05")])
 def test_the_noise_is_stretched_as_the_estimate_was(budget: Any) -> None:
     """By the scale of `rescaled`: a quotient of eigenvalues, denoised by noisy, was up to 9 % less on these 20 columns."""
     data = np.random.default_rng((1, 41)).standard_t(4, size=(2000, 20)) * np.linspace(1, 0.2, 20)
     for seed in range(3):
         release = released(data=data, row_norm=50, budget=budget, mechanism="rescaled", seed=seed)
-        raw, moment = dataclasses.replace(release, postprocess="none"), release.answer("second moment")
-        assert moment is not None
-        noisy, noise = noisy_moment(moment, 20, release.n)
-        scale = float(raw.encoded_estimate[0, 0] / noisy[0, 0])
+        raw, moment = release.finished("none"), release.take(SecondMoment)
+        noisy, noise = moment.matrix / release.n, moment.spread.scaled(1 / release.n)
+        scale = float(in_radii(raw)[0, 0] / noisy[0, 0])
         assert scale > 1.05
-        before, after = scale * np.linalg.eigvalsh(noisy), np.linalg.eigvalsh(release.encoded_estimate)
+        before, after = scale * np.linalg.eigvalsh(noisy), np.linalg.eigvalsh(in_radii(release))
         beside = np.triu_indices(20, 1)
         slopes = np.clip(np.subtract.outer(after, after)[beside] / np.subtract.outer(before, before)[beside], 0, 1)
         for made, left in ((raw, 1.0), (release, slopes)):

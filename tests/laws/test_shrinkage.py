@@ -18,9 +18,10 @@ from scipy import stats
 from dpcov.kernel.budget import ZCDP
 from dpcov.kernel.noise.laws import Spread
 from dpcov.linalg import project_simplex
-from dpcov.mechanisms.covariance.gaussian import gaussian
+from dpcov.mechanisms.covariance.gaussian import GAUSSIAN
+from dpcov.mechanisms.running import released
 from dpcov.spectra import POSTPROCESS, project, shrink, shrink_spectrum
-from dpcov.verify.testing import ScriptedCurator
+from dpcov.verify.testing import scripted
 
 Floats = NDArray[np.float64]
 SILENCE = Spread(0.0, 0.0)
@@ -168,7 +169,7 @@ class TestTheNoiseItIsTold:
     def test_one_column_by_its_closed_form(self, answer: float, n: int) -> None:
         """To 1e-9: within five deviations of zero, the mean of a normal number cut to [0, 1]; else itself."""
         rho = ZCDP("0.0005")  # σ = √1000 in the sum
-        release = gaussian(ScriptedCurator([[[answer]]], n=n, d=1, budget=rho), rho)
+        release = released(GAUSSIAN, scripted([[[answer]]], n=n, d=1, budget=rho), rho)
         observed, deviation = answer / n, math.sqrt(1000.0) / n
         expected = cut_mean(observed, deviation, 1.0) if observed < 5 * deviation else observed
         assert release.second_moment[0, 0] == pytest.approx(expected, abs=1e-9)
@@ -181,7 +182,7 @@ class TestTheNoiseItIsTold:
         rotation = np.eye(4) - np.outer([1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0]) / 15
         noisy, rho = np.array([-0.015, 0.03, 0.09, 0.5]), ZCDP("0.01")  # σ = 10 in the sum
         answer = (rotation * noisy) @ rotation.T * 1000
-        release = gaussian(ScriptedCurator([answer], n=1000, d=4, budget=rho), rho)
+        release = released(GAUSSIAN, scripted([answer], n=1000, d=4, budget=rho), rho)
         expected = [0.0, cut_mean(0.015, 0.01 * math.sqrt(2), 0.41), 0.09, 0.5]
         assert np.allclose(release.second_moment, (rotation * expected) @ rotation.T, rtol=0, atol=1e-9)
         told_of_the_sum = shrink_spectrum(noisy, Spread(100.0, 50.0), 1.0)

@@ -17,16 +17,15 @@ from hypothesis import strategies as st
 
 from dpcov.errors import ParameterError
 from dpcov.kernel.budget import ZCDP
-from dpcov.kernel.curator import Curator
 from dpcov.kernel.questions.measure import Integers
 from dpcov.kernel.questions.moments import MAX_ROWS, SecondMoment
 from dpcov.kernel.questions.solution import Solution, unit_alpha
-from dpcov.kernel.questions.spectral import ANSWERED, check_measure
 from dpcov.kernel.rows.annulus import Annulus
 from dpcov.kernel.rows.grid import Grid
 from dpcov.sources.array import ArraySource
-from dpcov.verify.testing import NoSource, SeededBits
+from dpcov.verify.testing import NoSource
 from tests.laws.rows import Floats, fuzz, tables
+from tests.laws.watched import watched
 
 EXAMPLES = settings(derandomize=True, deadline=None, max_examples=40)
 ALPHAS = [Fraction(1, 10**6), Fraction(1, 1000), Fraction(1, 7), Fraction(1), Fraction(1000)]
@@ -276,20 +275,22 @@ class TestRefusals:
 
     def test_a_curator_answers_its_own_rows_and_this_class_only(self) -> None:
         whole = SecondMoment(Grid(1.0), 3)
-        check_measure(solution(5, 3, 1), whole, ANSWERED)
-        others: list[Any] = [Tame(whole, 5, 0, Fraction(1)), solution(5, 4, 1)]
+        with pytest.raises(AssertionError, match="the data were read for second moment"):
+            watched(NoSource(5, 3), Grid(1.0), ZCDP(1)).curator.noisy(solution(5, 3, 1), ZCDP(1), noise="gaussian")
+        others: list[Any] = [Tame(whole, 5, 0, Fraction(1)), solution(5, 4, 1), solution(4, 3, 1), solution(6, 3, 1)]
         for grid in (Grid(2.0), Grid(1.0, bits=12), Grid(1.0, center=True), Annulus(Grid(0.5), Grid(1.0))):
             others.append(Solution(SecondMoment(grid, 3), 5, 0, Fraction(1)))
         for other in others:
-            curator = Curator(NoSource(5, 3), Grid(1.0), ZCDP(1), "replace", SeededBits(0))
-            with pytest.raises(ParameterError, match="statistic must be one of this curator's rows"):
-                curator.noisy(other, ZCDP(1), noise="gaussian")
-            assert (curator.spent, curator._charged) == ((), [])
+            asked = watched(NoSource(5, 3), Grid(1.0), ZCDP(1))
+            with pytest.raises(ParameterError, match="question must be one of this curator's rows"):
+                asked.curator.noisy(other, ZCDP(1), noise="gaussian")
+            assert asked.untouched
 
     def test_it_is_not_held(self) -> None:
-        curator = Curator(NoSource(5, 3), Grid(1.0), ZCDP(1), "replace", SeededBits(0))
-        with pytest.raises(ParameterError, match="statistic must be"):
-            curator.hold(solution(5, 3, 1))  # type: ignore[arg-type]
+        asked = watched(NoSource(5, 3), Grid(1.0), ZCDP(1))
+        with pytest.raises(ParameterError, match="question must be"):
+            asked.curator.prefetch(solution(5, 3, 1))
+        assert asked.untouched
 
 
 def test_equal_questions_are_equal() -> None:

@@ -13,6 +13,8 @@ from tests.mutation.mutants_screened import SCREENED_MUTANTS
 from tests.mutation.mutants_subspaces import SUBSPACES
 from tests.mutation.mutants_uses import USES_MUTANTS
 
+FORGED = "tests/refusals/test_forged.py::test_a_forged_file_is_refused"
+
 
 @dataclass(frozen=True)
 class Edit:
@@ -97,16 +99,18 @@ MUTANTS = {
     "charge after the draw": mutant(
         (
             "kernel/curator.py",
-            "        self._charge(budget)\n        drawn = self._draw(statistic, law)\n",
-            "        drawn = self._draw(statistic, law)\n        self._charge(budget)\n",
+            "        self._account.charge(budget)\n"
+            "        return self._account.record(Answer(question, (law,), (budget,), self._sampler.noisy(question, law, exact)",
+            "        drawn = self._sampler.noisy(question, law, exact)\n        self._account.charge(budget)\n"
+            "        return self._account.record(Answer(question, (law,), (budget,), drawn",
         ),
         by="tests/scripted/test_curator.py::TestOrder::test_a_failed_draw_has_been_charged",
     ),
     "charge before the read": mutant(
         (
             "kernel/curator.py",
-            "        exact = self._read(statistic)\n        self._charge(budget)\n",
-            "        self._charge(budget)\n        exact = self._read(statistic)\n",
+            "        exact = self._sums.read(question)\n        self._account.charge(budget)\n",
+            "        self._account.charge(budget)\n        exact = self._sums.read(question)\n",
         ),
         by="tests/scripted/test_curator.py::TestOrder::test_a_failed_read_costs_nothing",
     ),
@@ -119,7 +123,11 @@ MUTANTS = {
         by="tests/audit/test_numbers.py::test_answer_is_the_exact_sum_plus_integer_noise_from_the_bits",
     ),
     "float addition": mutant(
-        ("kernel/curator.py", "law.settle(exact + drawn)", "(exact.astype(np.float64) + drawn).astype(np.int64)"),
+        (
+            "kernel/noise/sampler.py",
+            "law.settle(exact + self._draw(question, law))",
+            "(exact.astype(np.float64) + self._draw(question, law)).astype(np.int64)",
+        ),
         by="tests/audit/test_numbers.py::test_noise_does_not_depend_on_the_data",
     ),
     "zero drawn twice": mutant(
@@ -131,7 +139,7 @@ MUTANTS = {
         by="tests/distribution/test_discrete.py::test_the_computed_gamma_is_within_its_bound",
     ),
     "one draw for all entries": mutant(
-        ("kernel/questions/spectral.py", "if type(measure) not in known or not fits:", "if False:"),
+        ("kernel/curator.py", "if type(question) not in known or not question.fits(self.public):", "if False:"),
         by="tests/scripted/test_curator.py::TestStatisticsThatDoNotFit::test_another_shape_or_grid",
     ),
     "the last check is loose": mutant(
@@ -148,14 +156,14 @@ MUTANTS = {
     ),
     "true n under add-remove": mutant(
         (
-            "kernel/sums.py",
-            "        if self.neighbors == REPLACE:\n            return self._source.n\n",
-            "        return self._source.n\n",
+            "kernel/curator.py",
+            "        if self.public.neighbors == REPLACE:\n            return self._sums.n\n",
+            "        return self._sums.n\n",
         ),
         by=("tests/audit/test_numbers.py::test_the_number_of_rows_is_private_under_add_remove",),
     ),
     "seed not stamped": mutant(
-        ("kernel/curator.py", "seeded=self._bits.seeded", "seeded=False"),
+        ("mechanisms/running.py", "seeded=curator.seeded", "seeded=False"),
         by="tests/audit/test_numbers.py::test_two_releases_differ_and_only_seeded_ones_repeat",
     ),
     "rho rounded up": mutant(
@@ -181,7 +189,11 @@ MUTANTS = {
         by="tests/distribution/test_matrix.py::TestWishart::test_one_column_is_laplace",
     ),
     "noise rounded alone": mutant(
-        ("kernel/curator.py", "law.settle(exact + drawn)", "exact + law.settle(drawn)"),
+        (
+            "kernel/noise/sampler.py",
+            "law.settle(exact + self._draw(question, law))",
+            "exact + law.settle(self._draw(question, law))",
+        ),
         by="tests/distribution/test_matrix.py::TestLattice::test_the_sum_is_rounded_not_the_noise",
     ),
     "radius Gamma(D-1)": mutant(
@@ -189,7 +201,7 @@ MUTANTS = {
         by="tests/distribution/test_matrix.py::TestFrobenius::test_the_radius_is_gamma",
     ),
     "shrinkage reads n times the noise": mutant(
-        ("estimate.py", "scaled(2.0**-moment.unit_bits / n)", "scaled(2.0**-moment.unit_bits)"),
+        ("mechanisms/shared/moment.py", "moment.spread.scaled(1 / transcript.n)", "moment.spread"),
         by="tests/scripted/test_additive.py::test_shrinkage_is_told_the_noise_of_the_mean_not_of_the_sum",
     ),
     "L1 sensitivity 5 percent too small": mutant(
@@ -229,8 +241,8 @@ MUTANTS = {
     "n of centred rows from the data": mutant(
         (
             "kernel/curator.py",
-            "self._noisy_n = corner_count(int(moment.integers[0]), self.grid)",
-            "self._noisy_n = self._source.n",
+            "told = n_of(self.answers)",
+            "told = self._sums.n if self.public.grid.center else n_of(self.answers)",
         ),
         by="tests/audit/test_numbers.py::test_the_number_of_rows_is_private_under_add_remove[True]",
     ),
@@ -243,7 +255,7 @@ MUTANTS = {
         by="tests/laws/test_schema.py::test_any_cells_become_rows_of_norm_at_most_one",
     ),
     "offset forgotten on the way back": mutant(
-        ("release/record.py", "mean = self.offsets + self.units * unit * encoded", "mean = self.units * unit * encoded"),
+        ("release/record.py", "mean = self.offsets + self.units * encoded", "mean = self.units * encoded"),
         by="tests/sources/test_noise_off.py::TestPandas::test_mean_and_covariance",
     ),
     "a blank cell deletes its row": mutant(
@@ -336,20 +348,21 @@ MUTANTS = {
         by="tests/laws/test_spectral.py::TestPeel::test_shares_beyond_the_whole_are_refused",
     ),
     "a peel that is not charged": mutant(
-        ("kernel/drawing.py", "        self._charge(*charges)\n", ""),
+        ("kernel/curator.py", "        self._account.charge(*charges)\n", ""),
         by="tests/laws/test_spectral.py::TestDoor::test_the_whole_peel_is_charged_at_once",
     ),
     "one draw for all eigenvalues": mutant(
-        ("kernel/questions/spectral.py", "not isinstance(measure, Spectrum) or measure.count == moment.d", "True"),
+        ("kernel/questions/spectral.py", "super().fits(public) and self.count == public.d", "super().fits(public)"),
         by="tests/laws/test_spectral.py::TestDoor::test_questions",
     ),
     "the last value answered again": mutant(
-        ("kernel/questions/spectral.py", " and measure.count in range(1, moment.d + 1)", ""),
+        ("kernel/questions/spectral.py", " and 1 <= self.count <= public.d", ""),
+        ("kernel/questions/directions.py", " and 1 <= self.count <= public.d", ""),
         by="tests/laws/test_spectral.py::TestDoor::test_peels",
     ),
     "concentrations of a file not added up": mutant(
-        ("release_drawn.py", "affordable = sum(exponents) <= paid.epsilon", "affordable = max(exponents) <= paid.epsilon"),
-        by="tests/refusals/test_directions.py::test_a_forged_file_is_refused",
+        ("release/check.py", "return sum(exponents) <= charge.epsilon", "return max(exponents) <= charge.epsilon"),
+        by=FORGED + "[less noise than the charge buys]",
     ),
     "tau in place of its square in the noise of adaptive": mutant(
         ("mechanisms/covariance/adaptive_noise.py", "return tau**2 * self.whole", "return tau * self.whole"),
@@ -368,19 +381,11 @@ MUTANTS = {
         by="tests/scripted/test_adaptive.py::TestNoises::test_what_the_search_weighs",
     ),
     "eigenvectors of an SVD": mutant(
-        (
-            "estimate.py",
-            "np.linalg.eigh(unpack(moment.values, width))[1][:, ::-1]",
-            "np.linalg.svd(unpack(moment.values, width))[0]",
-        ),
+        ("kernel/answer.py", "np.ascontiguousarray(self.decomposition[1][:, ::-1])", "np.linalg.svd(self.matrix)[0]"),
         by="tests/scripted/test_separate.py::TestEstimate::test_the_largest_eigenvalue_goes_to_the_largest_one_of_an_indefinite_matrix",
     ),
     "values on the rows of the basis": mutant(
-        (
-            "estimate.py",
-            "assembled(eigenbasis(moment, release.d + release.center).T, values)",
-            "assembled(eigenbasis(moment, release.d + release.center), values)",
-        ),
+        ("mechanisms/covariance/separate.py", "assembled(basis.T, values)", "assembled(basis, values)"),
         by="tests/scripted/test_separate.py::TestEstimate::test_values_stand_on_the_eigenvectors_of_the_noisy_matrix",
     ),
     "query noise halved where it is drawn": mutant(
@@ -456,26 +461,26 @@ MUTANTS = {
     "charge after the choice": mutant(
         (
             "kernel/curator.py",
-            "        self._charge(budget)\n"
-            "        return self._chosen(question, self._choice(question, counts, law), law, budget)\n",
-            "        index = self._choice(question, counts, law)\n        self._charge(budget)\n"
-            "        return self._chosen(question, index, law, budget)\n",
+            "        self._account.charge(budget)\n"
+            "        return self._account.record(_indexed(question, law, budget, self._sampler.choice(question, law, counts)",
+            "        index = self._sampler.choice(question, law, counts)\n        self._account.charge(budget)\n"
+            "        return self._account.record(_indexed(question, law, budget, index",
         ),
         by="tests/scripted/test_curator.py::TestOrder::test_choices_and_searches_keep_the_order_too",
     ),
     "charge after the search": mutant(
         (
             "kernel/curator.py",
-            "        self._charge(budget)\n"
-            "        return self._chosen(question, self._search(question, counts, law), law, budget)\n",
-            "        index = self._search(question, counts, law)\n        self._charge(budget)\n"
-            "        return self._chosen(question, index, law, budget)\n",
+            "        self._account.charge(budget)\n"
+            "        return self._account.record(_indexed(question, law, budget, self._sampler.search(question, law, counts)",
+            "        index = self._sampler.search(question, law, counts)\n        self._account.charge(budget)\n"
+            "        return self._account.record(_indexed(question, law, budget, index",
         ),
         by="tests/scripted/test_curator.py::TestOrder::test_choices_and_searches_keep_the_order_too",
     ),
     "the radius at the true quantile": mutant(
         (
-            "kernel/curator.py",
+            "kernel/noise/sampler.py",
             "choose(question.scores(counts), question.weights, law.rate, self._bits)",
             "int(np.argmax(question.scores(counts)))",
         ),
@@ -505,7 +510,11 @@ MUTANTS = {
         by="tests/scripted/test_separate.py::TestClip::test_a_public_radius_is_a_smaller_row_norm",
     ),
     "the scale in units of the outer radius": mutant(
-        ("estimate.py", "float(overlap.values[0]) * reach / release.n", "float(overlap.values[0]) / release.n"),
+        (
+            "mechanisms/covariance/rescaled.py",
+            "float(overlap.values[0]) * reach / transcript.n",
+            "float(overlap.values[0]) / transcript.n",
+        ),
         by="tests/scripted/test_rescaled.py::TestEstimate::test_the_denoised_matrix_times_its_scale",
     ),
     "a stream read for its norms": mutant(
@@ -513,12 +522,15 @@ MUTANTS = {
         by="tests/refusals/test_clipping.py::test_a_stream_has_no_private_radius",
     ),
     "a file's rate not checked": mutant(
-        ("release_clipped.py", "affordable = law.rate <= exponential_rate(paid)", "affordable = True"),
-        by="tests/scripted/test_clipped_files.py::test_a_forged_file_is_refused",
+        ("release/check.py", "enough = law.rate <= exponential_rate(charge)", "enough = True"),
+        by=FORGED + "[less noise than the charge buys]",
     ),
     "a file's radius not compared with its choice": mutant(
-        ("release_clipped.py", "len(found) > 1 or not math.isclose(", "len(found) > 1 or False and math.isclose("),
-        by="tests/scripted/test_clipped_files.py::test_a_forged_file_is_refused",
+        ("verify/retrace.py", "sorted({*one, *other}):", 'sorted({*one, *other} - {"rows"}):'),
+        by=(
+            "tests/scripted/test_retrace.py::TestWhatAnswersLeadTo::test_a_radius_that_was_not_chosen[wishart]",
+            "tests/scripted/test_retrace.py::TestWhatAnswersLeadTo::test_rows_that_were_clipped_elsewhere[rescaled]",
+        ),
     ),
 }
 

@@ -7,9 +7,23 @@ Edits = list[tuple[str, str, str]]
 COVARIANCE, QUESTIONS = "tests/scripted/test_coinpress.py::", "tests/scripted/test_coinpress_questions.py::"
 MEANS, UNKNOWN = "tests/scripted/test_means.py::", "tests/scripted/test_unknown_scale.py::"
 FILES = "tests/refusals/test_framed_files.py::"
-STATE, ESTIMATE, VADHAN = "mechanisms/coinpress/whitening.py", "estimate_framed.py", "mechanisms/mean/karwa_vadhan.py"
+STATE, ESTIMATE, LAST, VADHAN = (
+    "mechanisms/coinpress/whitening.py",
+    "mechanisms/coinpress/covariance.py",
+    "mechanisms/coinpress/last_round.py",
+    "mechanisms/mean/karwa_vadhan.py",
+)
+MEAN, SCALE, REGION, LOCAL = (
+    "mechanisms/coinpress/mean.py",
+    "mechanisms/coinpress/unknown_scale.py",
+    "mechanisms/coinpress/confidence.py",
+    "mechanisms/shared/local.py",
+)
 CONFIDENCE = "tests/laws/test_confidence.py::TestWhatIsCalledProvedHolds::"
 REFUSED = "tests/refusals/test_means.py::"
+HIDDEN = FILES + "test_what_only_the_mechanism_knows_is_a_verdict"
+EXACT_N = '__import__("tests.audit.peeking", fromlist=["sums_behind"]).sums_behind(self.curator).n'
+BY_NAME = "zip(*(sorted(each, key=lambda answer: answer.question.name) for each in (made, known)), strict=False)"
 COUNT, TURNED = "    ask_count(curator, whole)\n", "(vectors / np.sqrt(widened)) @ vectors.T @ applied"
 
 LEFT = COVARIANCE + "TestUnderNoise::test_whiteners_are_turned_from_the_left"
@@ -56,17 +70,17 @@ COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (LEFT,),
     ),
     "the scale upside down": (
-        [
-            (
-                ESTIMATE,
-                "float(wide.values[0]) * frame_of(wide).deviations ** 2 / traced",
-                "traced / (float(wide.values[0]) * frame_of(wide).deviations ** 2)",
-            )
-        ],
+        [(LAST, "max(unclipped / clipped, LEAST_SCALE)", "max(clipped / unclipped, LEAST_SCALE)")],
         (QUESTIONS + "TestFinishing::test_a_scripted_scale",),
     ),
     "the scale in units of its own frame": (
-        [(ESTIMATE, "float(wide.values[0]) * frame_of(wide).deviations ** 2 / traced", "float(wide.values[0]) / traced")],
+        [
+            (
+                LAST,
+                "trace * ellipsoid_of(answer).deviations ** 2 for",
+                "trace * (1.0 if answer is wide else ellipsoid_of(answer).deviations) ** 2 for",
+            )
+        ],
         (QUESTIONS + "TestFinishing::test_a_scripted_scale", TRUTH),
     ),
     "no guard against long rows": (
@@ -74,7 +88,7 @@ COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (QUESTIONS + "TestGuard::test_long_rows_that_clipping_hid_widen_the_ellipsoid",),
     ),
     "bounds that are not those of the covariance": (
-        [(ESTIMATE, "back = np.linalg.inv(whitener) @ vectors", "back = np.linalg.inv(whitener).T @ vectors")],
+        [(ESTIMATE, "back = first.unwhitener / first", "back = first.unwhitener.T / first")],
         (QUESTIONS + "TestFinishing::test_clip_keeps_to_the_bounds[matrices]",),
     ),
     "the approach paid for twice": (
@@ -82,7 +96,7 @@ COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (QUESTIONS + "TestSpending::test_the_questions_and_their_shares",),
     ),
     "the variance of a noisy mean kept": (
-        [(ESTIMATE, " + noise_deviation(told, release.n) ** 2 * np.eye(release.d)", "")],
+        [(LAST, " + of_mean**2 * np.eye(len(mean))", "")],
         (COVARIANCE + "TestCentred::test_the_noise_of_the_mean_is_taken_off",),
     ),
     "a covariance whose centre stays at the origin": (
@@ -90,7 +104,7 @@ COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (COVARIANCE + "TestCentred::test_mean_and_covariance_of_rows_far_away",),
     ),
     "a mean whose centre stays at the origin": (
-        [("mechanisms/coinpress/mean.py", "if proved else moved(curator, answer, origin)", "if proved else origin")],
+        [(MEAN, "if proved else mean_in_ball(answer, n, origin, radius)", "if proved else origin")],
         (MEANS + "TestCoinpress::test_the_centre_moves_to_each_answer",),
     ),
     "Karwa and Vadhan's box around the origin": (
@@ -113,23 +127,17 @@ COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (MEANS + "TestBaselines::test_symq",),
     ),
     "the exact n on the way to a mean": (
-        [
-            (
-                "mechanisms/shared/means.py",
-                "frame_of(answer).point(answer.values / curator.n)",
-                "frame_of(answer).point(answer.values / curator._source.n)",
-            )
-        ],
+        [(SCALE, "mean_in_ball(answer, self.n, self", f"mean_in_ball(answer, {EXACT_N}, self")],
         (UNKNOWN + "TestRounds::test_a_noisy_number_of_rows_is_the_one_that_counts",),
     ),
     "choices of a radius that are not counted": (
-        [("mechanisms/coinpress/unknown_scale.py", "        self.left -= exact\n", "")],
+        [(SCALE, "        self.left -= exact\n", "")],
         (UNKNOWN + "TestSpending::test_exactly_the_budget",),
     ),
     "a sum clipped at another radius than the chosen one": (
         [
             (
-                "mechanisms/coinpress/unknown_scale.py",
+                SCALE,
                 "Sum(Ball(as_tuple(self.centre), clip)",
                 "Sum(Ball(as_tuple(self.centre), 2 * clip)",
             )
@@ -143,26 +151,33 @@ COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "an inner ellipsoid cut off at zero": (
         [
             (
-                "confidence.py",
-                "inner = (noisy - hidden * np.eye(release.d)) / high",
+                REGION,
+                "inner = (last.covariance - hidden * np.eye(encoding.d)) / high",
                 "inner = (vectors * np.maximum(values - hidden, 0.0)) @ vectors.T / high",
             )
         ],
         (CONFIDENCE + "test_a_direction_that_drowns_in_noise[1]", CONFIDENCE + "test_a_direction_that_drowns_in_noise[2]"),
     ),
     "a ball around a mean that was moved": (
-        [("confidence.py", "frame.point(answer.values / release.n)", "np.array(release.mean) / units - offsets / units")],
+        [
+            (REGION, "import Shape, mean_of_sum, shape_of", "import Shape, mean_in_ball, mean_of_sum, shape_of"),
+            (
+                REGION,
+                "encoding.units * mean_of_sum(answer, n)",
+                "encoding.units * mean_in_ball(answer, n, origin, encoding.row_norm)",
+            ),
+        ],
         (CONFIDENCE + "test_a_mean_at_the_edge_of_its_ball",),
     ),
     "proved centres that are moved into the ball": (
-        [("mechanisms/coinpress/mean.py", "frame_of(answer).point(answer.values / curator.n) if proved else moved", "moved")],
+        [(MEAN, "mean_of_sum(answer, n) if proved else mean_in_ball", "mean_in_ball")],
         (CONFIDENCE + "test_a_mean_at_the_edge_of_its_ball",),
     ),
     "a proof with a noisy n": (
         [
             (
                 "mechanisms/shared/means.py",
-                "curator.neighbors != REPLACE or isinstance(budget, PureDP)",
+                "public.neighbors != REPLACE or isinstance(budget, PureDP)",
                 "isinstance(budget, PureDP)",
             )
         ],
@@ -175,8 +190,8 @@ COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         [
             (
                 "mechanisms/shared/means.py",
-                "curator.neighbors != REPLACE or isinstance(budget, PureDP)",
-                "curator.neighbors != REPLACE",
+                "public.neighbors != REPLACE or isinstance(budget, PureDP)",
+                "public.neighbors != REPLACE",
             )
         ],
         (
@@ -187,7 +202,7 @@ COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "a proof of too few rows": (
         [
             (
-                "mechanisms/coinpress/covariance.py",
+                ESTIMATE,
                 "if sampling_gap(curator.n, curator.d,",
                 "if sampling_gap(4 * curator.n, curator.d,",
             )
@@ -197,58 +212,75 @@ COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "a count charged before the checks": (
         [
             (
-                "mechanisms/coinpress/covariance.py",
+                ESTIMATE,
                 "    assert isinstance(left, ZCDP)\n",
                 "    assert isinstance(left, ZCDP)\n" + COUNT,
             ),
-            ("mechanisms/coinpress/covariance.py", COUNT + "    state = Whitening", "    state = Whitening"),
+            (ESTIMATE, COUNT + "    state = Whitening", "    state = Whitening"),
         ],
         ("tests/refusals/test_coinpress.py::test_nor_is_a_count_spent_on_it",),
     ),
     "a count charged before the checks of a mean": (
         [
-            ("mechanisms/coinpress/mean.py", "    unit = Sum(unit_ball(", COUNT + "    unit = Sum(unit_ball("),
-            ("mechanisms/coinpress/mean.py", COUNT + "    noise = sum_noise", "    noise = sum_noise"),
+            (MEAN, "    unit = Sum(unit_ball(", COUNT + "    unit = Sum(unit_ball("),
+            (MEAN, COUNT + "    noise = sum_noise", "    noise = sum_noise"),
         ],
         (REFUSED + "test_nothing_is_charged_on_an_error[coinpress-{'covariance': 1.0}]",),
     ),
     "a count charged before the checks of a mean of unknown scale": (
         [
             (
-                "mechanisms/coinpress/unknown_scale.py",
+                SCALE,
                 "    unit = Sum(unit_ball(",
                 COUNT.replace("whole", "budget") + "    unit = Sum(unit_ball(",
             ),
-            ("mechanisms/coinpress/unknown_scale.py", COUNT.replace("whole", "budget") + "    state = ", "    state = "),
+            (SCALE, COUNT.replace("whole", "budget") + "    state = ", "    state = "),
         ],
         (REFUSED + "test_nothing_is_charged_on_an_error[coinpress-{}]",),
     ),
     "a mean's count charged before its rows are held": (
-        [("mechanisms/shared/means.py", "    curator.hold(total, derive=False)", "    pass")],
+        [("mechanisms/shared/means.py", "    curator.prefetch(total, derive=False)", "    pass")],
         (REFUSED + "TestStreams::test_one_reading_is_enough[clipped-add-remove]",),
     ),
     "an origin left out of the second moment": (
-        [("release/record.py", "self.covariance + np.outer(origin, origin)", "self.covariance")],
+        [("release/record.py", "covariance + np.outer(self.units * origin, self.units * origin)", "covariance")],
         (COVARIANCE + "TestCentred::test_a_public_origin_is_part_of_the_second_moment",),
     ),
     "bounds in encoded units": (
         [("request.py", "matrix / np.outer(scales, scales)", "matrix")],
         ("tests/laws/test_confidence.py::test_a_schema_is_a_matter_of_units",),
     ),
-    "a file's order of questions not checked": (
-        [("release_framed.py", "or not re.fullmatch(pattern, letters)", "or not re.fullmatch('.*', letters)")],
-        (FILES + "test_a_forged_file_is_refused[questions in another order]",),
+    "a file's questions taken in any order": (
+        [
+            (
+                "verify/retrace.py",
+                "if isinstance(one[1].question, Directions) == drawn)",
+                "if type(one[1].question) is type(question))",
+            ),
+            ("verify/retrace.py", "zip(made, known, strict=False)", BY_NAME),
+        ],
+        (HIDDEN + "[questions in another order]",),
     ),
     "a file's shapes not checked": (
-        [("release_framed.py", "answer.frame.kind not in SHAPES[release.kind, release.mechanism]", "False")],
-        (FILES + "test_a_forged_file_is_refused[a ball for a moment]",),
+        [(LOCAL, "or not isinstance(grid, shapes or (Ball, Box, Ellipsoid))", "")],
+        (HIDDEN + "[a ball for a moment]",),
     ),
     "a file's proof not checked": (
-        [("release_framed.py", "    if _is_proved(release):\n        (check", "    if False:\n        (check")],
-        (FILES + "test_a_forged_file_is_refused[a proof of rows clipped closer]",),
+        [
+            (
+                REGION,
+                "proved = upper is not None and not centred and _is_proved_covariance(transcript, origin, upper, claim.beta)",
+                "proved = claim.proved",
+            )
+        ],
+        (HIDDEN + "[a proof of rows clipped closer]", HIDDEN + "[a proof that is none]"),
+    ),
+    "a file's proof of a mean not checked": (
+        [(REGION, "proved = claim.proved and _is_proved_mean(transcript, origin, claim.beta)", "proved = claim.proved")],
+        (HIDDEN + "[a proof that is none]",),
     ),
     "a proved centre moved by noise": (
-        [("mechanisms/coinpress/mean.py", "        if moves:\n", "        if True:\n")],
+        [(MEAN, "        if moves:\n", "        if True:\n")],
         ("tests/laws/test_proved_rounds.py::test_rounds_that_cannot_help_leave_the_centre",),
     ),
     "rounding left out of a proof's check": (
@@ -256,7 +288,13 @@ COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         ("tests/laws/test_proved_rounds.py::test_rounding_is_bounded",),
     ),
     "a file's quantile not compared with its price": (
-        [("release_framed.py", "        self.check_paid(answer, spend)\n", "")],
-        (FILES + "test_a_forged_file_is_refused",),
+        [
+            (
+                "release/check.py",
+                "enough = law.rate <= exponential_rate(charge)",
+                "enough = question.is_local or law.rate <= exponential_rate(charge)",
+            )
+        ],
+        (FILES + "test_a_forged_file_is_refused[less noise in the last answer]",),
     ),
 }

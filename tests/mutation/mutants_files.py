@@ -4,100 +4,171 @@ from __future__ import annotations
 
 Edits = list[tuple[str, str, str]]
 
-CHECK, CLIPPED, PATHS = "release_check.py", "release_clipped.py", "paths.py"
-SIZES, WRITTEN, FORGED = (
+CHECK, FILE, PATHS = "release/check.py", "release/file.py", "paths.py"
+FILING, BASIS, DERIVED, CHOICES = (
+    "kernel/questions/filing.py",
+    "kernel/questions/basis.py",
+    "kernel/questions/derived.py",
+    "kernel/questions/choices.py",
+)
+SIZES, WRITTEN, FUZZED = (
     "tests/refusals/test_file_sizes.py::",
     "tests/refusals/test_written_files.py::",
     "tests/fuzz/test_forged_files.py::",
 )
+FORGED, FRAMED = (
+    "tests/refusals/test_forged.py::test_a_forged_file_is_refused",
+    "tests/refusals/test_framed_files.py::test_a_forged_file_is_refused",
+)
+DAMAGED = "tests/refusals/test_release_file.py::TestDamage::"
+BOMBS = SIZES + "TestManyIntegers::"
 INVENTED = SIZES + "test_invented_columns"
 PLACE = SIZES + "test_a_place_is_checked_before_it_is_an_exponent"
-EYE = '__import__("numpy").eye(moment.d)'
 MAKE = 'tempfile.mkstemp(prefix=".dpcov-", suffix=".partial", dir=target.parent)'
-LOOK = "    for measure, answer in zip(expected, release.answers, strict=True):\n        _check_size(measure, answer)\n"
 OPEN = "(os.open(name := str(target.parent / {name}), os.O_WRONLY | os.O_CREAT | os.O_TRUNC{flags}, 0o600), name)"
+LISTED = '        listed = each(fields.take("integers", list), int, "integers")\n'
+LAWS_TOO = (
+    "    amounts |= {Fraction(text) for answer in transcript.answers for law in answer.laws"
+    " for text in law.to_json().values()}\n"
+)
+TAILS = "check_tail([law for answer in transcript.answers for law in answer.laws], transcript.privacy)\n"
 
 FILES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
-    "a basis built before sizes are looked at": (
-        [(CLIPPED, "AlongBasis(within, moment.d, Diagonal.name)", f"Diagonal(within, moment.d, {EYE})")],
+    "room made for an answer before its size is looked at": (
+        [(FILE, LISTED, LISTED + "        _ = np.zeros(size, dtype=np.int64)\n")],
         (INVENTED + "[separate-1500]",),
     ),
-    "a matrix as large as the names of components say": (
+    "a matrix of all columns for few components": (
         [
             (
-                "release_drawn.py",
-                "[*count, drawn, AlongBasis(moment, k + 1, Explained.name)]",
-                "[*count, drawn, Explained(moment, k + 1, np.eye(moment.d)[:, :k])]",
+                "kernel/questions/directions.py",
+                "np.abs(rows @ rows.T - np.eye(self.count)).max()",
+                "np.abs(rows.T @ rows @ rows.T - rows.T).max()",
             )
         ],
-        (INVENTED + "[random-1500]",),
+        (SIZES + "test_many_columns_still_load",),
     ),
     "a ball that is whitened by a matrix": (
         [
             (
-                "release_proved.py",
-                "np.array([[frame.deviations / float(frame.extent)]])",
-                "np.eye(len(frame.centre)) * frame.deviations / float(frame.extent)",
+                FILING,
+                "    return of_frame(Frame(centre, extent, deviations))\n",
+                "    frame = Frame(centre, extent, deviations)\n"
+                "    assert frame.extent.ndim == 2 or np.isfinite(frame.unwhitener).all()\n"
+                "    return of_frame(frame)\n",
             )
         ],
         (INVENTED + "[coinpress-1500]",),
     ),
+    "a basis with more columns than coordinates": (
+        [
+            (BASIS, " or len(rows[0]) > len(rows):", ":"),
+            (DERIVED, "    if not 1 <= count <= d:", "    if False:"),
+        ],
+        (SIZES + "test_a_basis_of_too_many_columns",),
+    ),
     "a file with any number of columns": (
-        [(CHECK, "if not 1 <= release.d <= MAX_FEATURES - release.about_midpoints:", "if not 1 <= release.d:")],
-        (SIZES + "test_as_many_columns_as_can_be_released[False-32768]",),
-    ),
-    "a file with a column too many when centred": (
-        [(CHECK, "MAX_FEATURES - release.about_midpoints", "MAX_FEATURES")],
-        (SIZES + "test_as_many_columns_as_can_be_released[True-32767]",),
-    ),
-    "a place that is an exponent unchecked": (
-        [(CLIPPED, "or not 0 <= place <= DEEPEST * per_octave or", "or")],
-        (PLACE + "[adaptive-0--1000000000000000000]", PLACE + "[rescaled-0--1000000000000000000]"),
-    ),
-    "proofs before sizes": (
-        [(CHECK, LOOK, "    if framed:\n        check_proved(release)\n" + LOOK)],
-        (SIZES + "test_sizes_come_before_proofs[mean]", SIZES + "test_sizes_come_before_proofs[covariance]"),
-    ),
-    "answers of any length": (
-        [(CHECK, "if len(answer.integers) != size or answer.unit_bits", "if answer.unit_bits")],
-        (SIZES + "test_sizes_come_before_proofs[mean]", FORGED + "test_forged_files_are_loaded_or_refused"),
-    ),
-    "answers in any units": (
         [
             (
                 CHECK,
-                "if len(answer.integers) != size or answer.unit_bits != measure.unit_bits:",
-                "if len(answer.integers) != size:",
+                "if not 1 <= encoding.d <= MAX_FEATURES - encoding.midpoints or encoding.width > MAX_FEATURES:",
+                "if not 1 <= encoding.d:",
             )
         ],
-        (SIZES + "test_units_beyond_all[mod-sulq-4611686018427387904]",),
+        (SIZES + "test_as_many_columns_as_can_be_released[False-32768]",),
     ),
-    "rounds that can be read in many ways": (
-        [("release_framed.py", 'r"S{t}|[RS]*RS"', 'r"S{t}|((R?S|R)*RS)"')],
-        (SIZES + "test_rounds_that_could_be_read_in_too_many_ways",),
+    "a file with a column too many when centred": (
+        [(CHECK, "MAX_FEATURES - encoding.midpoints or encoding.width > MAX_FEATURES", "MAX_FEATURES")],
+        (SIZES + "test_as_many_columns_as_can_be_released[True-32767]",),
     ),
-    "spends of any number of digits": (
+    "a place that is an exponent unchecked": (
+        [(CHOICES, " and 0 <= int(integers[0]) < self.candidates", "")],
+        (
+            FORGED + "[an index beyond the candidates]",
+            PLACE + "[adaptive--1000000000000000000]",
+            PLACE + "[rescaled--1000000000000000000]",
+        ),
+    ),
+    "weights that a file leaves out": (
+        [(CHOICES, "        if not weights:\n", "        if False:\n")],
+        (FORGED + "[weights that are none]",),
+    ),
+    "answers of any length": (
+        [
+            (FILE, "if len(listed) != size or any(", "if any("),
+            ("kernel/questions/measure.py", "return integers.shape == (self.size,)", "return True"),
+        ],
+        (FORGED + "[an integer too many]", FORGED + "[an integer too few]", FUZZED + "test_forged_files_are_loaded_or_refused"),
+    ),
+    "more integers unpacked than there are": (
+        [(FILE, "unpacker.decompress(packed, 8 * size + 1)", "unpacker.decompress(packed)")],
+        (BOMBS + "test_a_bomb_as_long_as_the_answer",),
+    ),
+    "a size that is looked at after unpacking": (
+        [(FILE, ' if len(packed) >= size else b""', "")],
+        (BOMBS + "test_a_bomb_of_zeros[1]",),
+    ),
+    "packed integers without their end": (
+        [(FILE, " or not unpacker.eof or", " or")],
+        (BOMBS + "test_cut_off[1]",),
+    ),
+    "something after packed integers": (
+        [(FILE, " or unpacker.unused_data:", ":")],
+        (BOMBS + "test_something_after_the_end[more]",),
+    ),
+    "bins of any number of octaves": (
+        [("kernel/questions/norms.py", "not 1 <= self.per_octave <= 1024 or not 1 <= self.octaves <= 2048", "False")],
+        (SIZES + "test_numbers_of_questions_are_checked_before_they_are_sizes[octaves--1000000000000000000]",),
+    ),
+    "coordinates in other units": (
+        [("kernel/questions/measure.py", "not whole.center and rows.bits == whole.bits and", "not whole.center and")],
+        (FORGED + "[other bits than its frames have]",),
+    ),
+    "charges of any number of digits": (
         [(CHECK, "for amount in amounts) > MOST_BITS:", "for amount in amounts) > 2**99:")],
-        (SIZES + "test_spends_of_too_many_digits",),
+        (SIZES + "test_charges_of_too_many_digits",),
+    ),
+    "noise of any number of digits": (
+        [
+            (
+                CHECK,
+                LAWS_TOO,
+                "",
+            )
+        ],
+        (SIZES + "test_scales_of_too_many_digits",),
+    ),
+    "any number of charges that are slow to check": (
+        [(CHECK, "if isinstance(charge, ApproxDP)}) > MOST_ANALYTIC:", "if isinstance(charge, ApproxDP)}) > 2**99:")],
+        (SIZES + "test_too_many_charges",),
     ),
     "a tail that is made a float unchecked": (
         [
             (
                 CHECK,
-                "    if not answer.noise.is_at_least(calibrated(",
-                "    if isinstance(promise, ApproxDP):\n        check_tail(answer.noise, promise)\n"
-                "    if not answer.noise.is_at_least(calibrated(",
+                "    _check_charges(transcript)\n    for",
+                "    _check_charges(transcript)\n    if isinstance(transcript.privacy, ApproxDP):\n        "
+                + TAILS
+                + "    for",
             )
         ],
-        (FORGED + "test_a_tail_beyond_floats",),
+        (FORGED + "[another lattice]", FUZZED + "test_a_tail_beyond_floats"),
+    ),
+    "coordinates that no question is about": (
+        [(FILE, "    if len(reading.used) < len(frames):\n", "    if False:\n")],
+        (FRAMED + "[a frame of nobody]",),
+    ),
+    "a stranger under the name of another": (
+        [("mechanisms/__init__.py", "    if known is not None and known is not mechanism:\n", "    if False:\n")],
+        ("tests/scripted/test_own_mechanism.py::TestRefusals::test_the_name_of_a_built_in_everywhere",),
     ),
     "centred rows of rescaled": (
-        [(CLIPPED, 'if release.mechanism == "rescaled" and release.center:', "if False:")],
-        (FORGED + "test_rows_of_rescaled_are_not_centred",),
+        [("release/record.py", "            record.check_served(self.privacy, self.neighbors, self.encoding.constant)\n", "")],
+        (FUZZED + "test_rows_of_rescaled_are_not_centred",),
     ),
     "an interval around a scale of nothing": (
-        [("uses/raw.py", "    if values[-1] <= 0:", "    if False:")],
-        (FORGED + "test_a_scale_of_nothing",),
+        [("mechanisms/covariance/rescaled.py", "if overlap is not None and eigenvalues[-1] > 0:", "if overlap is not None:")],
+        (FUZZED + "test_a_scale_of_nothing",),
     ),
     "messages as long as a file likes": (
         [("strict_json.py", '{sorted(choices)}", shown(value))', '{sorted(choices)}", repr(value))')],

@@ -158,7 +158,7 @@ PLANTED: dict[str, tuple[Edits, tuple[str, ...]]] = {
         ),
     ),
     "a prior that is ignored": (
-        [("kernel/questions/choices.py", "        if self.prior:\n", "        if False:\n")],
+        [("kernel/questions/choices.py", "        if self.prior == ():\n", "        if True:\n")],
         (
             "tests/distribution/test_rank.py::test_choices_have_their_law[prior]",
             BINS + "TestPrior::test_it_is_the_weights_and_changes_no_score",
@@ -169,11 +169,14 @@ PLANTED: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (BINS + "TestNorms::test_norms_are_seen_from_the_centre[2]",),
     ),
     "a trace in a box": (
-        [("kernel/questions/spectral.py", "Trace: (Ball, Ellipsoid)", "Trace: FRAMED")],
+        [
+            ("kernel/questions/norms.py", "frames import Ball, Ellipsoid", "frames import Ball, Box, Ellipsoid"),
+            ("kernel/questions/norms.py", "(Grid, Ball, Ellipsoid)", "(Grid, Ball, Box, Ellipsoid)"),
+        ],
         (BINS + "TestDoor::test_what_is_not[trace of a box]",),
     ),
     "a frame of other columns": (
-        [("kernel/questions/spectral.py", "measure.d == moment.d == len(grid.centre)", "measure.d == moment.d")],
+        [("kernel/questions/measure.py", "d == public.d == len(rows.centre)", "d == public.d")],
         (BINS + "TestDoor::test_what_is_not[a longer centre]",),
     ),
     "a row that waits for no partner": (

@@ -10,28 +10,41 @@ PRIVATE = "tests/test_architecture.py::test_a_mechanism_reaches_into_nothing_pri
 CURATOR, CALIBRATED = "tests/scripted/test_curator.py::", "tests/calibration/test_calibrated.py::"
 STEPS = "tests/calibration/test_float_steps.py::"
 LET_GO = "tests/scripted/test_let_go.py::"
+CURATED, SAMPLER, SPECTRAL = "kernel/curator.py", "kernel/noise/sampler.py", "kernel/questions/spectral.py"
+RUNNING = "mechanisms/running.py"
+EXACT_N = 'curator._pass_on.__closure__[0].cell_contents["n"].__closure__[0].cell_contents._sums.n'
+SIZED = "question.among(self.public.most_rows) if proved else question"
+HOSTILE, CHECK, FILE = "tests/audit/test_hostile_mechanisms.py::", "release/check.py", "release/file.py"
+FORGED = "tests/refusals/test_forged.py::test_a_forged_file_is_refused"
+QUESTIONS, DOORS, RETRACE = "tests/laws/test_questions.py::", "tests/laws/test_doors.py::", "tests/scripted/test_retrace.py::"
+OWN_DOOR, MADE_OF = DOORS + "test_each_type_has_its_own_door", DOORS + "TestStrangers::test_what_a_question_is_made_of"
+ENDS, OTHER_NAME = (
+    "tests/refusals/test_hostile.py::test_it_loads_and_every_use_ends",
+    "tests/refusals/test_hostile.py::test_the_answers_of_any_mechanism_under_the_name_of_any_other",
+)
+LESS = (FORGED + "[less noise than the charge buys]",)
 SYMQ, ADAPTIVE, RESCALED = "mechanisms/mean/symq.py", "mechanisms/covariance/adaptive.py", "mechanisms/covariance/rescaled.py"
 
 REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "one noise for all values of a peel": (
-        [("kernel/drawing.py", "int(noise[number])", "int(noise[0])")],
+        [(SAMPLER, "int(noise[place])", "int(noise[0])")],
         (NUMBERS + "test_each_value_of_a_peel_has_its_own_noise", RECORDED + "TestAdded::test_values_of_a_peel_too"),
     ),
     "the same noise for the same question": (
         [
             (
-                "kernel/drawing.py",
-                "        return law.draw([part.size for part in statistic.parts], self._bits)\n",
+                SAMPLER,
+                "        return law.draw([part.size for part in question.parts], self._bits)\n",
                 "        kept = self.__dict__.setdefault('kept', {})\n"
-                "        if (statistic.name, law) not in kept:\n"
-                "            kept[statistic.name, law] = law.draw([part.size for part in statistic.parts], self._bits)\n"
-                "        return kept[statistic.name, law]\n",
+                "        if (question.name, law) not in kept:\n"
+                "            kept[question.name, law] = law.draw([part.size for part in question.parts], self._bits)\n"
+                "        return kept[question.name, law]\n",
             )
         ],
         (NUMBERS + "test_a_question_asked_twice_has_other_noise",),
     ),
     "the rank of symq from the exact n": (
-        [(SYMQ, "min(round(level * curator.n), curator.n)", "min(round(level * curator._source.n), curator.n)")],
+        [(SYMQ, "min(round(level * curator.n), curator.n)", f"min(round(level * {EXACT_N}), curator.n)")],
         (PRIVATE + "[mechanisms/mean/symq.py]", FEW + "[mean symq 25-ZCDP(rho=8)-add-remove]"),
     ),
     "the trace of adaptive capped at the exact n": (
@@ -39,17 +52,17 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
             (
                 ADAPTIVE,
                 "    if curator.neighbors == REPLACE:\n        trace = min(trace, float(curator.n))\n",
-                "    trace = min(trace, float(curator._source.n))\n",
+                f"    trace = min(trace, float({EXACT_N}))\n",
             )
         ],
         (PRIVATE + "[mechanisms/covariance/adaptive.py]", FEW + "[covariance adaptive 10-PureDP(epsilon=8)-add-remove]"),
     ),
     "half of the exact n outside the radius of rescaled": (
-        [(RESCALED, "rows_outside(noise, robust), curator.n / 2", "rows_outside(noise, robust), curator._source.n / 2")],
+        [(RESCALED, "rows_to_clip(noise, robust), curator.n / 2", f"rows_to_clip(noise, robust), {EXACT_N} / 2")],
         (PRIVATE + "[mechanisms/covariance/rescaled.py]", FEW + "[covariance rescaled 12-PureDP(epsilon=8)-add-remove]"),
     ),
     "an exact number in the options": (
-        [("verify/replay.py", "if text_of(released) != text_of(again):", "if False:")],
+        [("verify/replay.py", "if text_of(release) != text_of(again):", "if False:")],
         ("tests/audit/test_audit.py::test_replay_catches_a_mechanism_that_writes_an_exact_number_into_its_file",),
     ),
     "the system's bits expanded from a few": (
@@ -101,7 +114,7 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (RECORDED + "TestAdded::test_frobenius",),
     ),
     "a choice that follows its scores more closely": (
-        [("kernel/curator.py", "question.weights, law.rate, self._bits", "question.weights, law.rate * 21 / 20, self._bits")],
+        [(SAMPLER, "question.weights, law.rate, self._bits", "question.weights, law.rate * 21 / 20, self._bits")],
         (RECORDED + "TestDrawn::test_choices",),
     ),
     "a search with less noise on its queries": (
@@ -115,17 +128,11 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (RECORDED + "TestDrawn::test_searches",),
     ),
     "directions that are more concentrated": (
-        [("kernel/drawing.py", "bingham(matrix, concentration, guess", "bingham(matrix, 1.05 * concentration, guess")],
+        [(SAMPLER, "bingham(matrix, concentration, guess", "bingham(matrix, 1.05 * concentration, guess")],
         (RECORDED + "TestDrawn::test_directions",),
     ),
     "subspaces that are more concentrated": (
-        [
-            (
-                "kernel/drawing.py",
-                "k, float_below(law.concentration), sweeps",
-                "k, 1.05 * float_below(law.concentration), sweeps",
-            )
-        ],
+        [(SAMPLER, "k, float_below(law.concentration), law", "k, 1.05 * float_below(law.concentration), law")],
         (RECORDED + "TestDrawn::test_subspaces",),
     ),
     "a charge without its lock": (
@@ -133,7 +140,14 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (CURATOR + "test_a_charge_and_its_verdict_are_one_step",),
     ),
     "n from a foreign answer": (
-        [("kernel/curator.py", " or not any(moment is a for a in self._answers):", ":")],
+        [
+            ("kernel/account.py", "        self._answers: list[Answer] = []\n", ""),
+            (
+                "kernel/account.py",
+                "    def __init__(self, budget",
+                "    _answers: list[Answer] = []\n\n    def __init__(self, budget",
+            ),
+        ],
         (CURATOR + "test_n_is_taken_from_this_curators_own_answer",),
     ),
     "Wishart's tail of half of its event": (
@@ -159,11 +173,14 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         ("tests/distribution/test_discrete.py::test_a_poor_logarithm_changes_no_draw",),
     ),
     "a peel that keeps its curator": (
-        [("kernel/peel.py", "        self._answer = self._sample = self._record = _forgotten\n", "")],
+        [
+            ("kernel/peel.py", "        self._answer = self._draw = self._record = _forgotten\n", ""),
+            (CURATED, "draw, later, self._account.record)", "draw, later, lambda answer: self._account.record(answer))"),
+        ],
         (LET_GO + "test_a_curator_and_a_peel_that_are_kept_hold_nothing",),
     ),
     "a curator that keeps exact sums": (
-        [("kernel/curator.py", "        self.forget()\n", ""), ("request.py", "        curator.forget()", "        pass")],
+        [(CURATED, "        self.forget()\n", ""), (RUNNING, "        curator.forget()", "        pass")],
         (LET_GO + "test_a_curator_and_a_peel_that_are_kept_hold_nothing",),
     ),
     "a peel that keeps the exact matrix": (
@@ -175,18 +192,29 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (STEPS + "TestFormula::test_an_error_of_both_neighbours_is_in_it",),
     ),
     "what float64 loses of the exact n": (
-        [("kernel/sums.py", "MAX_ROWS if self.neighbors != REPLACE or n is None else n", "MAX_ROWS if n is None else n")],
+        [
+            (
+                "kernel/sums.py",
+                "self._public.known_n is None and self._neighbors == REPLACE and",
+                "self._public.known_n is None and",
+            ),
+            (
+                "kernel/public.py",
+                "MAX_ROWS if self.neighbors != REPLACE or self.known_n is None",
+                "MAX_ROWS if self.known_n is None",
+            ),
+        ],
         (
             STEPS + "TestCurator::test_rows_that_are_public",
             STEPS + "TestCurator::test_noise_is_that_of_the_public_number[1-add-remove-3]",
         ),
     ),
     "a mechanism says of how many rows": (
-        [("kernel/curator.py", "statistic.among(self.most_rows) if isinstance(statistic, Values) else statistic", "statistic")],
+        [(CURATED, SIZED, "question"), (SPECTRAL, " and self.rows >= public.most_rows", "")],
         (STEPS + "TestCurator::test_noise_is_that_of_the_public_number[1-add-remove-3]",),
     ),
     "what is left of the trace as if it were one number": (
-        [("kernel/questions/spectral.py", "steps_lost(measure.d + 2, measure.rows, times=measure.count) - each", "0")],
+        [("kernel/questions/along.py", "steps_lost(self.d + 2, self.rows, times=self.count) - each", "0")],
         (STEPS + "TestFormula::test_what_is_left_of_the_trace",),
     ),
     "noise beyond what float64 can subtract": (
@@ -194,7 +222,7 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (STEPS + "TestNoiseThatIsSubtracted::test_small_budgets_are_refused_before_anything_is_read",),
     ),
     "a peel with noise beyond what float64 can subtract": (
-        [("kernel/drawing.py", "            measure.check_noise(law)\n", "            pass\n")],
+        [(CURATED, "            question.values.check_noise(law)\n", "            pass\n")],
         (STEPS + "TestNoiseThatIsSubtracted::test_a_curator_refuses_it_too",),
     ),
     "a delta that is a quarter of what is proved": (
@@ -208,8 +236,8 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "the tail of the last answer only": (
         [
             (
-                "kernel/drawing.py",
-                "check_tail([*(answer.noise for answer in self._answers), law], self.budget)",
+                CURATED,
+                "check_tail([*(law for answer in self.answers for law in answer.laws), law], self.budget)",
                 "check_tail([law], self.budget)",
             )
         ],
@@ -242,15 +270,400 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         ("tests/distribution/test_choice.py::test_choices_without_a_seed_have_their_law_at_a_second_look_too[one dominates]",),
     ),
     "a file's own n for what float64 loses": (
-        [("release_check.py", "isinstance(measure, Values) and release.neighbors == REPLACE", "isinstance(measure, Values)")],
+        [(SPECTRAL, "self.rows >= public.most_rows", "self.rows >= (public.known_n or 1)")],
         ("tests/refusals/test_file_sizes.py::test_a_file_cannot_lower_the_rows_that_float64_is_counted_for[1]",),
     ),
     "a stranger's measure that says how many rows there are": (
-        [("kernel/curator.py", "        check_measure(statistic, self.second_moment(), ANSWERED)\n", "")],
+        [(CURATED, " and type(question) in (*DERIVED, *VALUED.values())", "")],
         (STEPS + "TestCurator::test_a_measure_of_another_type_says_nothing_of_rows",),
     ),
     "exact sums that outlive a run that failed": (
-        [("request.py", "        curator.forget()", "        pass")],
-        (LET_GO + "test_exact_sums_are_gone_after_a_run_that_failed[eigenvectors]",),
+        [(RUNNING, "        curator.forget()", "        pass")],
+        (LET_GO + "test_whoever_keeps_the_curator_keeps_no_sums[interrupted]",),
+    ),
+}
+
+REVIEW_MUTANTS |= {
+    "a radius among sums": (
+        [("kernel/questions/choices.py", "type(self.norms) is Norms and ", "")],
+        (HOSTILE + "test_choices_are_made_from_proved_counts[a radius among sums]",),
+    ),
+    "a rank among directions": (
+        [("kernel/questions/bins.py", "type(self.bins) is Bins and ", "")],
+        (HOSTILE + "test_choices_are_made_from_proved_counts[a rank among directions]",),
+    ),
+    "a basis that grows after it was checked": (
+        [
+            (
+                "kernel/questions/along.py",
+                "checked_basis(self.basis.columns, self.basis.d, self.basis.count)",
+                "self.basis.columns",
+            )
+        ],
+        (HOSTILE + "TestBases::test_what_is_used_is_what_was_checked", HOSTILE + "TestBases::test_eigenvectors_too"),
+    ),
+    "an overlap with a basis that grows after it was checked": (
+        [("kernel/questions/overlap.py", "checked_basis(self.basis.columns, self.d, self.d)", "self.basis.columns")],
+        (HOSTILE + "TestBases::test_what_is_used_is_what_was_checked",),
+    ),
+    "a basis of a stranger's answer": (
+        [(CURATED, "told is not None and not any(told is answer for answer in self.answers)", "False")],
+        (HOSTILE + "TestBases::test_answers_of_others_are_no_basis",),
+    ),
+    "a share that leaves all of the budget": (
+        [("kernel/peel.py", "type(share) is not Fraction or", "not isinstance(share, Fraction) or")],
+        (HOSTILE + "TestDirections::test_shares_are_exact_fractions",),
+    ),
+    "a bound on the concentration that binds nothing": (
+        [("kernel/peel.py", "if at_most is not None and type(at_most) is not Fraction:", "if False:")],
+        (HOSTILE + "TestDirections::test_bounds_are_exact_fractions",),
+    ),
+    "a peel that is closed before all are drawn": (
+        [("kernel/peel.py", "self._taken != self._question.count or len", "len")],
+        (HOSTILE + "TestDirections::test_all_are_drawn_and_valued",),
+    ),
+    "a value that was paid for and not asked": (
+        [("kernel/peel.py", " or len(self._values) != (0 if self._value_law is None else self._taken)", "")],
+        ("tests/laws/test_spectral.py::TestPeel::test_a_value_that_was_paid_for_is_not_skipped",),
+    ),
+    "the exact matrix in the hands of a mechanism": (
+        [("kernel/face.py", "lambda *asked, **paid: PeelFace(curator.peel(*asked, **paid))", "curator.peel")],
+        (
+            HOSTILE + "TestDirections::test_the_matrix_is_not_to_be_had",
+            DOORS + "TestFace::test_directions_lead_nowhere_either",
+        ),
+    ),
+    "fewer columns than the source has": (
+        [("kernel/sums.py", "if encoding.feature_names != source.feature_names:", "if False:")],
+        (HOSTILE + "test_columns_are_those_of_the_source",),
+    ),
+    "notes that lead to the rows": (
+        [(RUNNING, 'notes=_plain("notes", notes or {})', "notes=notes or {}")],
+        (HOSTILE + "test_notes_are_what_a_file_can_hold[an object]", HOSTILE + "test_notes_are_what_a_file_can_hold[long]"),
+    ),
+    "options that no file can hold, found out too late": (
+        [(RUNNING, '        _plain("options", asked)\n', "        pass\n")],
+        (HOSTILE + "test_options_are_what_a_file_can_hold[an object]",),
+    ),
+    "n of the corner where it was counted": (
+        [("kernel/answer.py", 'answer.question.name != "count"', 'answer.question.name == "count"')],
+        (QUESTIONS + "TestGivesN::test_a_count_goes_before_a_corner", FORGED + "[another n]"),
+    ),
+    "rows that nobody has counted": (
+        [(CURATED, SIZED, "question")],
+        (STEPS + "TestCurator::test_noise_is_that_of_the_public_number[1073741824-replace-2]",),
+    ),
+    "a file about other rows": (
+        [(CHECK, "if not answer.question.fits(public):", "if False:")],
+        (FORGED + "[a radius beyond the encoding]", FORGED + "[fewer rows than there may be]"),
+    ),
+    "a file with answers that no question has": (
+        [(CHECK, "if not answer.question.admits(answer.integers):", "if False:")],
+        (FORGED + "[an index beyond the candidates]", FORGED + "[no unit vectors]"),
+    ),
+    "a file that spends more than it promises": (
+        [(CHECK, "if charges and not pays_for(transcript.privacy, charges):", "if False:")],
+        (FORGED + "[a charge beyond the promise]", FORGED + "[a promise of less]"),
+    ),
+    "the noise of a file's first answer only": (
+        [(CHECK, "transcript.answers:\n        _check_noise", "transcript.answers[:1]:\n        _check_noise")],
+        LESS,
+    ),
+    "the tails of a file not looked at": (
+        [(CHECK, "    if isinstance(transcript.privacy, ApproxDP):\n", "    if False:\n")],
+        ("tests/refusals/test_forged.py::TestTails::test_they_add_up[1]",),
+    ),
+    "the tails of a file one by one": (
+        [
+            (
+                CHECK,
+                "        check_tail([law for answer in transcript.answers for law in answer.laws], transcript.privacy)\n",
+                "        for answer in transcript.answers:\n            check_tail(answer.laws, transcript.privacy)\n",
+            )
+        ],
+        ("tests/refusals/test_forged.py::TestTails::test_they_add_up[2]",),
+    ),
+    "any n in a file": (
+        [(CHECK, "if transcript.neighbors != REPLACE and transcript.n != n_of(transcript.answers):", "if False:")],
+        (FORGED + "[another n]",),
+    ),
+    "values along directions with any noise": (
+        [(CHECK, "        _check_law(question.values, answer.laws[1], answer.charges[1], neighbors)\n", "")],
+        LESS,
+    ),
+    "directions with values drawn by any law": (
+        [
+            (
+                CHECK,
+                "        _check_law(question, answer.laws[0], answer.charges[0], neighbors)\n        _check_law",
+                "        _check_law",
+            )
+        ],
+        LESS,
+    ),
+    "a file's integers between the points of their lattice": (
+        [(CHECK, "not np.array_equal(answer.law.settle(answer.integers), answer.integers)", "False")],
+        (FORGED + "[off the lattice]",),
+    ),
+    "a law that no sum has": (
+        [(CHECK, "if law.law not in KIND_OF_NOISE:", "if False:")],
+        (FORGED + "[a law of another question]",),
+    ),
+    "any scale in a file": (
+        [(CHECK, "law.is_at_least(calibrated(question, charge, neighbors, KIND_OF_NOISE[law.law]))", "True")],
+        LESS,
+    ),
+    "a search with noise on its threshold only": (
+        [(CHECK, "min(law.threshold, law.query) >=", "law.threshold >=")],
+        LESS,
+    ),
+    "a search with any noise on its threshold": (
+        [(CHECK, "min(law.threshold, law.query) >=", "law.query >=")],
+        LESS,
+    ),
+    "directions that nobody paid for": (
+        [(CHECK, "if [name for name, _ in law.concentrations] != [str(i + 1) for i in range(question.drawn)]:", "if False:")],
+        (FORGED + "[other parts]",),
+    ),
+    "squared concentrations of a file not added up": (
+        [(CHECK, "sum(exponent**2 for exponent in exponents) <=", "max(exponent**2 for exponent in exponents) <=")],
+        LESS,
+    ),
+    "a subspace at any concentration": (
+        [(CHECK, "enough = _is_affordable([law.concentration], charge, neighbors)", "enough = True")],
+        LESS,
+    ),
+    "a chain of one direction": (
+        [(CHECK, " and question.count > 1", "")],
+        ("tests/refusals/test_subspace.py::test_a_chain_of_one_direction_is_none",),
+    ),
+    "coordinates of nobody": (
+        [(FILE, "if len(reading.used) < len(frames):", "if False:")],
+        ("tests/refusals/test_framed_files.py::test_a_forged_file_is_refused[a frame of nobody]",),
+    ),
+    "a file of more rows than sums can hold": (
+        [(CHECK, " or (transcript.neighbors == REPLACE and transcript.n > MAX_ROWS)", "")],
+        (FORGED + "[another n]",),
+    ),
+    "a column that stands twice": (
+        [(CHECK, "len(set(encoding.feature_names)) < encoding.d or any", "any")],
+        (FORGED + "[names that are none]",),
+    ),
+    "a column whose name is no text": (
+        [(CHECK, " or any(is_broken(name) for name in encoding.feature_names)", "")],
+        (FORGED + "[names that are none]",),
+    ),
+    "pairs of rows that may be added": (
+        [(CHECK, "if encoding.pairs and (encoding.constant or transcript.neighbors != REPLACE):", "if False:")],
+        (FORGED + "[pairs of others]",),
+    ),
+    "an answer with noise that nobody paid for": (
+        [(FILE, "if len(noise) != len(question.names) or question.size < 1:", "if len(noise) < len(question.names):")],
+        (FORGED + "[noise twice]",),
+    ),
+    "an answer as long as the file likes": (
+        [(FILE, "if len(listed) != size or any(", "if any(")],
+        (FORGED + "[an integer too few]",),
+    ),
+    "numerics that a law does not have": (
+        [(FILE, 'fields.choice("numerics", [kind.numerics])', 'fields.take("numerics", str)')],
+        (FORGED + "[other numerics]",),
+    ),
+    "a basis counted from the end": (
+        [
+            (
+                "kernel/questions/filing.py",
+                "self.answers[place] if 0 <= place < len(self.answers)",
+                "self.answers[place] if place < len(self.answers)",
+            )
+        ],
+        (FORGED + "[a basis of a later answer]",),
+    ),
+    "coordinates counted from the end": (
+        [
+            (
+                "kernel/questions/filing.py",
+                "self.frames[place] if 0 <= place < len(self.frames)",
+                "self.frames[place] if place < len(self.frames)",
+            )
+        ],
+        (FORGED + "[a frame that does not stand there]",),
+    ),
+    "rows clipped farther out than they are encoded": (
+        [("kernel/questions/measure.py", " and grid.row_norm <= whole.row_norm", "")],
+        (FORGED + "[a radius beyond the encoding]", CURATOR + "TestStatisticsThatDoNotFit::test_another_shape_or_grid"),
+    ),
+    "coordinates of another grid": (
+        [("kernel/questions/measure.py", "not whole.center and rows.bits == whole.bits and", "not whole.center and")],
+        (FORGED + "[other bits than its frames have]",),
+    ),
+    "an index beyond the candidates": (
+        [("kernel/questions/choices.py", " and 0 <= int(integers[0]) < self.candidates", "")],
+        (FORGED + "[an index beyond the candidates]",),
+    ),
+    "a direction twice": (
+        [("kernel/questions/directions.py", "return not self.orthogonal or bool(", "return True or bool(")],
+        (FORGED + "[not orthogonal]",),
+    ),
+    "directions of any length": (
+        [("kernel/questions/directions.py", "if not np.all(np.abs(np.linalg.norm(rows, axis=1) - 1) <= slack):", "if False:")],
+        (FORGED + "[no unit vectors]",),
+    ),
+}
+
+REVIEW_MUTANTS |= {
+    "numbers chosen from as if they were counts": (
+        [(CURATED, "        self._check(question, CHOSEN)\n", "")],
+        (OWN_DOOR + "[norms-choose-face]",),
+    ),
+    "searches among what is no search": (
+        [(CURATED, "        self._check(question, SEARCHED)\n", "")],
+        (OWN_DOOR + "[radius-first_above-face]",),
+    ),
+    "directions of what has none": (
+        [(CURATED, "        self._check(question, (Directions,))\n", "")],
+        (OWN_DOOR + "[subspace-peel-face]",),
+    ),
+    "a subspace of directions": (
+        [(CURATED, "        self._check(question, (Subspace,))\n", "")],
+        (OWN_DOOR + "[directions-subspace-face]",),
+    ),
+    "what is drawn kept as a sum": (
+        [(CURATED, "            self._check(question, SUMMED)\n", "            pass\n")],
+        (OWN_DOOR + "[spectrum-prefetch-face]",),
+    ),
+    "numbers of a second moment of a stranger": (
+        [("kernel/questions/derived.py", "type(self.moment) is SecondMoment and super()", "super()")],
+        (MADE_OF + "[face-replace]",),
+    ),
+    "directions of a second moment of a stranger": (
+        [("kernel/questions/directions.py", "type(self.moment) is SecondMoment and type(self.count)", "type(self.count)")],
+        (MADE_OF + "[face-replace]",),
+    ),
+    "a stranger's values along directions": (
+        [("kernel/questions/directions.py", "type(self.values) in VALUED.values()\n            and ", "")],
+        (MADE_OF + "[face-replace]",),
+    ),
+    "values of other directions": (
+        [
+            (
+                "kernel/questions/directions.py",
+                "and (self.values.moment, self.values.count) == (self.moment, self.count)\n            ",
+                "",
+            )
+        ],
+        (QUESTIONS + "TestFitsExactly::test_values_are_those_of_the_directions",),
+    ),
+    "a stranger's basis": (
+        [("kernel/questions/along.py", " or type(self.basis) not in BASES:", ":")],
+        (MADE_OF + "[face-replace]", QUESTIONS + "TestFitsExactly::test_bases_are_those_that_are_proved"),
+    ),
+    "a stranger's basis of an overlap": (
+        [("kernel/questions/overlap.py", "type(self.basis) in BASES and ", "")],
+        (MADE_OF + "[face-replace]",),
+    ),
+    "a count of its own for columns": (
+        [("kernel/questions/measure.py", "if type(d) is not int or d != public.d:", "if d != public.d:")],
+        (QUESTIONS + "TestFitsExactly::test_columns",),
+    ),
+    "a mechanism that holds the curator": (
+        [
+            (
+                "kernel/face.py",
+                "self._pass_on, public = pass_on, curator.public",
+                "self._pass_on, self.curator, public = pass_on, curator, curator.public",
+            )
+        ],
+        (DOORS + "TestFace::test_nothing_leads_to_the_rows[replace]",),
+    ),
+    "a way to the exact sums": (
+        [("kernel/face.py", '"n": lambda: curator.n,', '"n": lambda: curator.n, "_sums": lambda: curator._sums,')],
+        (DOORS + "TestFace::test_its_one_function_passes_on_these_names_only[replace]",),
+    ),
+    "n that is known where it is private": (
+        [
+            (
+                "kernel/sums.py",
+                "self._public.known_n is None and self._neighbors == REPLACE and",
+                "self._public.known_n is None and",
+            )
+        ],
+        (DOORS + "TestFace::test_a_private_n_is_what_was_told[add-remove]",),
+    ),
+    "a stranger under a name of the library": (
+        [("mechanisms/__init__.py", "if known is not None and known is not mechanism:", "if False:")],
+        ("tests/refusals/test_strangers.py::TestWithTheMechanism::test_a_stranger_may_not_take_a_name_of_the_library",),
+    ),
+    "a file of no rows": (
+        [(CHECK, "if not 1 <= transcript.n < 2**63 or", "if")],
+        (FORGED + "[another n]",),
+    ),
+    "a file of no grid": (
+        [(CHECK, "    _ = encoding.grid  # refuses a norm or bits that no grid has\n", "")],
+        (FORGED + "[no norm]",),
+    ),
+    "columns that are not those of the schema": (
+        [(CHECK, " or encoding.feature_names != encoding.schema.feature_names", "")],
+        ("tests/refusals/test_release_encoding.py::test_forged_encodings[columns in another order-replace]",),
+    ),
+    "a file that was damaged": (
+        [(FILE, 'if record.pop("checksum", None) != _checksum(record):', 'if not record.pop("checksum", None):')],
+        ("tests/refusals/test_release_file.py::TestDamage::test_any_digit_changed",),
+    ),
+    "a file of a version to come": (
+        [(FILE, "if version > FORMAT_VERSION:", "if False:")],
+        ("tests/refusals/test_release_file.py::test_a_newer_version_says_so",),
+    ),
+    "options of any depth": (
+        [("release/record.py", "return depth > 0 and all(", "return all(")],
+        ("tests/refusals/test_release_file.py::TestDamage::test_options_are_lists_of_lists_at_most",),
+    ),
+    "integers beyond 64 bits": (
+        [(FILE, "or any(not -(2**63) <= value < 2**63 for value in listed)", "")],
+        (FORGED + "[integers that are none]",),
+    ),
+    "more noise than the mechanism adds, and nobody sees it": (
+        [("verify/retrace.py", "if not all(_same_law(", "if False and not all(_same_law(")],
+        (RETRACE + "TestAnyAnswer::test_more_noise_than_the_mechanism_adds[gaussian-replace]",),
+    ),
+    "a charge that was moved, and nobody sees it": (
+        [("verify/retrace.py", "if one.charges != other.charges:", "if False:")],
+        (RETRACE + "TestAnyAnswer::test_a_charge_that_was_moved[rescaled-replace]",),
+    ),
+    "an answer that nobody asked for": (
+        [("verify/retrace.py", "if len(made) < len(known):", "if False:")],
+        (RETRACE + "TestAnyAnswer::test_an_answer_that_nobody_asked_for[gaussian-replace]",),
+    ),
+    "notes that no mechanism made": (
+        [("verify/retrace.py", '"" if _alike(dict(again.notes), dict(release.notes)) else', '"" if True else')],
+        (RETRACE + "TestHeader::test_notes",),
+    ),
+    "a second moment of rows that were clipped elsewhere": (
+        [
+            (
+                "mechanisms/shared/moment.py",
+                "if not isinstance(moment.question, SecondMoment) or type(moment.question.grid) is not Grid:",
+                "if False:",
+            )
+        ],
+        (OTHER_NAME,),
+    ),
+    "an answer that was not asked for is taken": (
+        [("release/record.py", "        if not found:\n            names =", "        if False:\n            names =")],
+        (ENDS + "[all answers left out]",),
+    ),
+    "a note of any size": (
+        [
+            (
+                "release/record.py",
+                "if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:",
+                "if False:",
+            )
+        ],
+        (ENDS + "[other notes]",),
+    ),
+    "options that its mechanism does not have": (
+        [("release/record.py", "        record.refuse_unknown(self.options)\n", "")],
+        ("tests/refusals/test_strangers.py::TestWithTheMechanism::test_options_that_were_edited[{'other': 1}]",),
     ),
 }

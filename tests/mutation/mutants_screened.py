@@ -6,6 +6,7 @@ Edits = list[tuple[str, str, str]]
 
 COLUMNS, SCREENED, SCREENING = "kernel/questions/columns.py", "mechanisms/pca/screened.py", "mechanisms/pca/screening.py"
 LAWS, SCRIPTED = "tests/laws/test_columns.py::", "tests/scripted/test_screened.py::"
+RETRACED = "tests/scripted/test_retrace.py::TestWhatAnswersLeadTo::"
 REFUSED, AUDIT = "tests/refusals/test_screened.py::", "tests/audit/test_screened.py::"
 REACHED, WORST = LAWS + "test_the_bounds_are_reached", AUDIT + "TestReplay::test_no_answer_costs_more_than_its_charge"
 L1 = "return Fraction({REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.grid.reach)"
@@ -34,27 +35,15 @@ SCREENED_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (LAWS + "test_other_columns_are_refused",),
     ),
     "a block of a wider table": (
-        [
-            (
-                "kernel/questions/spectral.py",
-                "d = measure.whole if isinstance(measure, Block) else",
-                "d = moment.d if isinstance(measure, Block) else",
-            )
-        ],
+        [(COLUMNS, "rows_fit(self.grid, self.whole, public)", "rows_fit(self.grid, public.d, public)")],
         (LAWS + "test_a_curator_answers_blocks_of_its_own_rows_only",),
     ),
     "components in the first columns": (
-        [("estimate.py", "rows[:, list(block.columns)] = eigenbasis", "rows[:, : len(block.columns)] = eigenbasis")],
+        [("kernel/questions/basis.py", "columns[list(self._moment.columns)] = vectors", "columns[: self._moment.d] = vectors")],
         (COMES_BACK,),
     ),
     "the smallest eigenvalues": (
-        [
-            (
-                "estimate.py",
-                "np.linalg.eigh(unpack(moment.values, width))[1][:, ::-1]",
-                "np.linalg.eigh(unpack(moment.values, width))[1]",
-            )
-        ],
+        [("kernel/answer.py", "self.decomposition[1][:, ::-1]", "self.decomposition[1]")],
         (COMES_BACK,),
     ),
     "columns that hold least": (
@@ -74,7 +63,7 @@ SCREENED_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (SCRIPTED + "test_the_questions_and_their_prices_add_up",),
     ),
     "screening under zCDP": (
-        [(SCREENED, "isinstance(noise.budget, PureDP) and are_many", "are_many")],
+        [(SCREENED, "isinstance(noise.budget, PureDP) and noise.d", "noise.d")],
         (SCRIPTED + "test_under_zcdp_nothing_is_screened",),
     ),
     "variances of rows clipped at the inner radius": (
@@ -85,8 +74,8 @@ SCREENED_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         [
             (
                 SCREENED,
-                "    _check_affordable(curator, noise, k, screens)\n    hold_norms(curator)\n",
-                "    hold_norms(curator)\n",
+                "    _check_affordable(curator, noise, count, screens)\n    prefetch_norms(curator)\n",
+                "    prefetch_norms(curator)\n",
             )
         ],
         (REFUSED + "test_a_budget_is_refused_whole_or_served_whole",),
@@ -100,47 +89,46 @@ SCREENED_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (LAWS + "test_sizes_are_plain_integers",),
     ),
     "columns that were not asked for": (
-        [("release_drawn.py", "if not squares and len(block.columns) < release.d:", "if False:")],
-        (REFUSED + "test_columns_chosen_without_a_question_are_refused",),
+        [("verify/retrace.py", "sorted({*one, *other}):", 'sorted({*one, *other} - {"columns"}):')],
+        (RETRACED + "test_columns_that_were_not_kept",),
     ),
     "a file with columns of anything": (
-        [("release_check.py", "if answer.columns != (measure.columns if isinstance(measure, Block) else ()):", "if False:")],
-        (REFUSED + "test_forged_files_are_refused[columns_of_the_squares]",),
+        [("release/file.py", "    asked.end()\n", "")],
+        (
+            REFUSED + "test_forged_files_are_refused[columns_of_the_squares]",
+            "tests/refusals/test_forged.py::TestKeys::test_an_unknown_key[many columns]",
+        ),
     ),
     "a file of another radius": (
-        [
-            (
-                "release_drawn.py",
-                "clipped_moment(release, moment, Block.name), of_radii",
-                "of_radii(moment, block.radii), of_radii",
-            )
-        ],
-        (REFUSED + "test_forged_files_are_refused[all_of_another_radius]",),
+        [("verify/retrace.py", "COORDINATES = 1e-6", "COORDINATES = 1e-2")],
+        (
+            REFUSED + "test_what_only_the_mechanism_knows_is_a_verdict[all_of_another_radius]",
+            RETRACED + "test_rows_that_were_clipped_elsewhere[gaussian]",
+        ),
     ),
     "components in the order of what was asked apart": (
         [
             (
-                "uses/pca.py",
-                "        told = _of_block(release, block, asked, (release.clip_radius / radius) ** 2)\n",
-                "        rows = rows[np.argsort(-told[:-1])]\n"
-                "        told = _of_block(release, block, asked, (release.clip_radius / radius) ** 2)\n",
+                SCREENED,
+                "with_variances(basis.columns.T, told",
+                "with_variances(basis.columns.T[np.argsort(-asked.values[:-1])], told",
             )
         ],
         (EXPLAINED + "test_components_are_in_the_order_of_the_block",),
     ),
     "variances as they were asked apart": (
-        [("uses/pca.py", "(CLEAR * deviation / excess) ** 2) if excess > CLEAR * deviation else 0.0", "0.0)")],
+        [(SCREENED, "(CLEAR * deviation / excess) ** 2) if excess > CLEAR * deviation else 0.0", "0.0)")],
         (
             EXPLAINED + "test_noise_in_what_is_asked_apart_changes_nothing",
             EXPLAINED + "test_strong_directions_are_not_exchanged_where_the_bound_is_loose",
         ),
     ),
     "what clipping took is lost": (
-        [("uses/pca.py", "if excess > CLEAR * deviation else 0.0", "if False else 0.0")],
+        [(SCREENED, "if excess > CLEAR * deviation else 0.0", "if False else 0.0")],
         (EXPLAINED + "test_what_clipping_clearly_took_is_given_back",),
     ),
     "a block in the units of the other radius": (
-        [("uses/pca.py", "noise, 1.0)[::-1] * unit", "noise, 1.0)[::-1]")],
+        [(SCREENED, "scaled(1 / n), 1.0)[::-1] * unit", "scaled(1 / n), 1.0)[::-1]")],
         (EXPLAINED + "test_they_are_in_the_units_of_the_block",),
     ),
 }

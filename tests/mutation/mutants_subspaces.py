@@ -15,10 +15,13 @@ CALIBRATION, REFUSALS, SCRIPTED = (
     "tests/scripted/test_subspace.py::",
 )
 AUDIT, ESTIMATOR = "tests/audit/test_subspace.py::", "tests/estimators/test_pca.py::"
-KERNEL, DRAWING, PRINCIPAL = "kernel/noise/subspace.py", "kernel/drawing.py", "bounds/principal.py"
+KERNEL, CURATOR, PRINCIPAL = "kernel/noise/subspace.py", "kernel/curator.py", "bounds/principal.py"
+COMPONENTS, DIRECTIONS, CHECK = "mechanisms/shared/components.py", "kernel/questions/directions.py", "release/check.py"
 SHARES = DISTRIBUTION + "TestColumn::test_every_direction_has_its_share"
 SWEEP = "        yield state.copy()\n        for r in range(k):\n"
-DRAWN = "        rows = np.rint(np.ldexp(self._subspace(exact, basis, k, law, sweeps).T, DIRECTION_BITS)).astype(np.int64)\n"
+DRAWN = "        columns = self._sampler.subspace(exact, basis, question.count, law)\n"
+CHARGE = "        self._account.charge(budget)\n"
+RELATION = "bingham_concentration(budget, self.public.neighbors), MAX"
 
 SUBSPACES: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "a sweep of stale columns": (
@@ -97,25 +100,19 @@ SUBSPACES: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (DISTRIBUTION + "TestUniform::test_without_concentration[drawn]",),
     ),
     "a subspace led back by the transposed eigenvectors": (
-        [(DRAWING, "np.asarray(vectors @ state)", "np.asarray(vectors.T @ state)")],
+        [("kernel/noise/sampler.py", "np.asarray(vectors @ state)", "np.asarray(vectors.T @ state)")],
         (LAWS + "TestSubspace::test_columns_are_in_the_coordinates_of_the_rows",),
     ),
     "a subspace that is not charged": (
-        [(DRAWING, "        self._charge(budget)\n" + DRAWN, DRAWN)],
+        [(CURATOR, CHARGE + DRAWN, DRAWN)],
         (LAWS + "TestSubspace::test_order_charge_and_record",),
     ),
     "a subspace charged after its draw": (
-        [(DRAWING, "        self._charge(budget)\n" + DRAWN, DRAWN + "        self._charge(budget)\n")],
+        [(CURATOR, CHARGE + DRAWN, DRAWN + CHARGE)],
         (LAWS + "TestSubspace::test_order_charge_and_record",),
     ),
     "a subspace twice as concentrated": (
-        [
-            (
-                DRAWING,
-                "min(bingham_concentration(budget, self.neighbors), MAX",
-                "min(2 * bingham_concentration(budget, self.neighbors), MAX",
-            )
-        ],
+        [(CURATOR, "min(" + RELATION, "min(2 * " + RELATION)],
         (
             CALIBRATION + "TestConcentration::test_pure",
             AUDIT + "test_the_worst_pair_uses_the_draws_budget[ppca, two-pure-replace]",
@@ -123,18 +120,24 @@ SUBSPACES: dict[str, tuple[Edits, tuple[str, ...]]] = {
         ),
     ),
     "the concentration of the other relation": (
-        [(DRAWING, "min(bingham_concentration(budget, self.neighbors)", 'min(bingham_concentration(budget, "add-remove")')],
+        [(CURATOR, "min(" + RELATION, "min(" + RELATION.replace("self.public.neighbors", '"add-remove"'))],
         (
             CALIBRATION + "TestConcentration::test_pure",
             AUDIT + "test_no_pair_costs_more_than_was_charged[ppca, two-pure-replace]",
         ),
     ),
     "at_most that takes noise away": (
-        [(DRAWING, "min(at_most, concentration)", "at_most")],
+        [(CURATOR, "min(at_most, concentration)", "at_most")],
         (CALIBRATION + "TestConcentration::test_at_most_only_adds_noise",),
     ),
     "a chain that is called uniform": (
-        [(DRAWING, "if sweeps else Uniform()", "if sweeps < 0 else Uniform()")],
+        [
+            (
+                CURATOR,
+                "Answer(question, (law,), (budget,), rows.reshape(-1))",
+                "Answer(question, (Uniform(),), (budget,), rows.reshape(-1))",
+            )
+        ],
         (CALIBRATION + "TestConcentration::test_pure", REFUSALS + "test_round_trip[ppca-2-replace]"),
     ),
     "a chain that does not say that it is one": (
@@ -142,7 +145,7 @@ SUBSPACES: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (REFUSALS + "test_round_trip[ppca-2-replace]", SCRIPTED + "TestDraws::test_a_subspace_has_the_whole_for_any_k"),
     ),
     "what is explained without what is not": (
-        [("kernel/questions/spectral.py", "np.trace(matrix) - along.sum()", "np.trace(matrix)")],
+        [("kernel/questions/along.py", "np.trace(matrix) - along.sum()", "np.trace(matrix)")],
         (
             LAWS + "TestExplained::test_they_are_tight",
             LAWS + "TestExplained::test_numbers",
@@ -163,11 +166,11 @@ SUBSPACES: dict[str, tuple[Edits, tuple[str, ...]]] = {
         ),
     ),
     "as many components as columns": (
-        [("mechanisms/shared/components.py", "not 1 <= k < d", "not 1 <= k <= d")],
+        [(COMPONENTS, "not 1 <= k < d", "not 1 <= k <= d")],
         (REFUSALS + "TestBeforeReading::test_k",),
     ),
     "centred rows drawn from": (
-        [("mechanisms/shared/components.py", "    if curator.grid.center:\n", "    if False:\n")],
+        [("mechanisms/base.py", 'if center and self.centring != "homogeneous":', "if False:")],
         (REFUSALS + "TestOptions::test_centred_rows",),
     ),
     "a chain without consent": (
@@ -175,13 +178,7 @@ SUBSPACES: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (REFUSALS + "TestOptions::test_a_chain_needs_consent",),
     ),
     "explained with the budget of the draw": (
-        [
-            (
-                "mechanisms/pca/ppca.py",
-                'release_drawn(curator, "ppca", drawn, left.share(EXPLAINED)',
-                'release_drawn(curator, "ppca", drawn, directions',
-            )
-        ],
+        [("mechanisms/pca/ppca.py", "DirectionsOf(drawn), left.share(EXPLAINED)", "DirectionsOf(drawn), for_directions")],
         (SCRIPTED + "TestMechanisms::test_the_budget_is_spent_exactly[ppca-pure-replace]",),
     ),
     "directions that leave some of their budget": (
@@ -229,29 +226,23 @@ SUBSPACES: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (BOUNDS + "TestTheorem15::test_against_the_paper_at_every_phi",),
     ),
     "a file's concentration not checked": (
-        [("release_drawn.py", "affordable = sum(exponents) <= paid.epsilon", "affordable = True")],
+        [(CHECK, "return sum(exponents) <= charge.epsilon", "return True")],
         (REFUSALS + "test_a_forged_file_is_refused[more concentrated]",),
     ),
     "a file's directions not orthogonal": (
-        [("release_drawn.py", "        if self.orthogonal and ", "        if False and ")],
+        [(DIRECTIONS, "return not self.orthogonal or bool(", "return True or bool(")],
         (REFUSALS + "test_a_forged_file_is_refused[not orthogonal]",),
     ),
     "a file's chain of any length": (
-        [("release_drawn.py", "== 0) != uniform:", "< 0):")],
-        (REFUSALS + "test_a_forged_file_is_refused[no sweeps]",),
+        [("kernel/noise/drawn.py", "not 1 <= self.sweeps <= MOST_SWEEPS", "False")],
+        (REFUSALS + "test_a_forged_file_is_refused[sweeps beyond all]",),
     ),
     "components in the order of drawing": (
-        [("uses/pca.py", 'order = np.argsort(-told[:-1], kind="stable")', "order = np.arange(len(told) - 1)")],
+        [(COMPONENTS, 'order = np.argsort(-along, kind="stable")', "order = np.arange(len(along))")],
         (SCRIPTED + "TestDraws::test_directions_are_sorted_by_what_lies_along_them",),
     ),
     "directions in the order of their noisy variances": (
-        [
-            (
-                "uses/pca.py",
-                "    elif subspace is not None:\n",
-                "    elif (subspace := subspace or release.answer('directions')) is not None:\n",
-            )
-        ],
+        [(COMPONENTS, "if isinstance(drawn.question, Subspace):", "if isinstance(drawn.question, Directions | Subspace):")],
         (SCRIPTED + "TestDraws::test_directions_drawn_one_by_one_keep_their_order[replace]",),
     ),
     "components of either sign": (
@@ -267,13 +258,7 @@ SUBSPACES: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (ESTIMATOR + "test_transform_and_its_inverse",),
     ),
     "a replay that takes any concentration": (
-        [
-            (
-                "verify/recording.py",
-                "(original.concentration, original.vector.shape) != (_concentration(law), shape)",
-                "original.vector.shape != shape",
-            )
-        ],
+        [("verify/recording.py", "before.law == law and before.columns.shape", "before.columns.shape")],
         (AUDIT + "test_a_mechanism_that_peeks_is_caught[concentration]",),
     ),
     "F_k of k columns at once": (

@@ -158,7 +158,7 @@ USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (DESCRIBED + "test_levels_have_shares_and_the_deviation_of_their_shares[shrink]",),
     ),
     "errors that do not know of clipping": (
-        [("uses/clipping.py", "return min(1.0, (int(chosen.integers[2]) + off) / release.n)", "return 0.0")],
+        [("uses/clipping.py", "return min(1.0, release.estimate.longer / release.n)", "return 0.0")],
         (DESCRIBED + "test_a_radius_that_few_rows_cannot_find_makes_nothing_clear",),
     ),
     "means that are clear of 0 and not of their bounds": (
@@ -166,7 +166,13 @@ USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (DESCRIBED + "test_a_mean_is_clear_where_it_is_inside_the_bounds",),
     ),
     "errors of means in the units of their frame": (
-        [(DESCRIPTION, " * np.linalg.norm(frame.unwhitener, axis=1)", "")],
+        [
+            (
+                "mechanisms/shared/local.py",
+                "answer.deviation / transcript.n * _units(frame)",
+                "answer.deviation / transcript.n * np.ones(len(frame.centre))",
+            )
+        ],
         (DESCRIBED + "test_means_by_themselves_have_errors[replace-clipped]",),
     ),
     "a variance for the standard error of drawn directions": (
@@ -185,8 +191,8 @@ USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         [
             (
                 LEVEL,
-                "stretch = clipping_scale(release, moment)",
-                "stretch = max(float(denoised[-1] / values[-1]), 1.0) if clipping_scale(release, moment) > 1 else 1.0",
+                "noise, stretch = found.spread, found.stretch",
+                "noise, stretch = found.spread, max(float(denoised[-1] / values[-1]), 1.0) if found.stretch > 1 else 1.0",
             )
         ],
         (RULE + "test_the_noise_is_stretched_as_the_estimate_was",),
@@ -202,7 +208,13 @@ USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (RULE + "test_what_was_computed_goes_with_its_release[gaussian]",),
     ),
     "a cache that keeps answers": (
-        [("estimate.py", "]]] = WeakKeyDictionary()", "]]] = {}  # type: ignore[assignment]")],
+        [
+            (
+                "kernel/answer.py",
+                "    @cached_property\n    def decomposition(",
+                "    @property\n    @__import__('functools').lru_cache\n    def decomposition(",
+            )
+        ],
         (RULE + "test_what_was_computed_goes_with_its_release[rescaled]",),
     ),
     "a decomposition for each target": (
@@ -231,7 +243,13 @@ USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         ("tests/laws/test_standing_out.py::test_the_noise_of_a_long_mean_moves_the_edge",),
     ),
     "public coordinates without their noise": (
-        [(STANDING, "Spread(deviation**2, deviation**2 / 2), mean, of_mean", "Spread(0.0, 0.0), mean, of_mean")],
+        [
+            (
+                "mechanisms/coinpress/covariance.py",
+                "Spread(deviation * deviation, deviation * deviation / 2)",
+                "Spread(0.0, 0.0)",
+            )
+        ],
         (CLEAR + "test_noise_alone_does_not_stand_out[coinpress-rho-False]",),
     ),
 }

@@ -19,7 +19,10 @@ from dpcov.kernel.curator import Curator
 from dpcov.kernel.questions.choices import Quantile
 from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
-from dpcov.verify.testing import NoSource, SeededBits
+from dpcov.mechanisms.running import released
+from dpcov.sources.array import ArraySource
+from dpcov.verify.testing import NoSource, SeededBits, opened
+from tests.refusals.small import untouched
 
 NEIGHBORS = ["replace", "add-remove"]
 BUDGETS: list[Budget] = [ZCDP("0.5"), PureDP(1), ApproxDP(1, "1e-6")]
@@ -39,15 +42,15 @@ def curator(
     """Return a curator whose source fails the test when it is read."""
     rereadable = options.pop("rereadable", True)
     source = NoSource(n, d, rereadable=rereadable)
-    return Curator(source, Grid(row_norm, center=center), budget, options.pop("neighbors", "replace"), SeededBits(0))
+    return opened(source, Grid(row_norm, center=center), budget, options.pop("neighbors", "replace"), SeededBits(0))
 
 
 def assert_refused(asked: Curator, name: str, budget: Budget, what: str, **options: Any) -> None:
     with pytest.raises(ParameterError) as caught:
-        MECHANISMS["covariance"][name](asked, budget, **options)
+        released(MECHANISMS["covariance"][name], asked, budget, **options)
     message = str(caught.value)
     assert re.fullmatch(rf"(?s){what}\b.* must .+, got .+\. Hint: .+\.", message), message
-    assert asked._charged == []
+    assert untouched(asked)
 
 
 BAD_CLIPS: list[Any] = [0, 0.0, -0.1, 2.0000001, 1e300, np.inf, np.nan, True, "Private", "", None, [1.0], 1j]
@@ -56,7 +59,7 @@ BAD: list[tuple[str, str, dict[str, Any]]] = [
     *(("adaptive", "beta", {"beta": bad}) for bad in (0, 1, -0.1, 1.5, np.nan, "0.05", True, None)),
     *(("rescaled", "postprocess", {"postprocess": bad}) for bad in ("clip", "project", "shrunk", "", 1)),
     *(("separate", "postprocess", {"postprocess": bad}) for bad in ("shrink", "sort", "", 1)),
-    *(("adaptive", "postprocess", {"postprocess": bad}) for bad in ("shrink", "sort", "", 1)),
+    *(("adaptive", "postprocess", {"postprocess": bad}) for bad in ("shrunk", "sort", "", 1)),
     *(("projection", "postprocess", {"postprocess": bad}) for bad in ("shrink", "clip", "", 1)),
     *((name, "robust", {"robust": bad}) for name in ("rescaled", "auto") for bad in (1, 0, "yes", None)),
     *(("rescaled", "numerics", {"numerics": bad}) for bad in ("float", None, 1)),
@@ -136,8 +139,8 @@ def test_too_small_a_budget_is_refused_before_reading(
     if serves(name, budget):
         asked = curator(budget, neighbors=neighbors)
         with pytest.raises(ParameterError, match=r"must .+, got .+\. Hint: "):
-            MECHANISMS["covariance"][name](asked, budget, **options)
-        assert asked._charged == []
+            released(MECHANISMS["covariance"][name], asked, budget, **options)
+        assert untouched(asked)
 
 
 @pytest.mark.parametrize("name", NEW)
@@ -145,19 +148,19 @@ def test_more_than_the_curator_has_is_refused(name: str) -> None:
     rows = np.full((5000, 2), 0.3)
     for budget in BUDGETS:
         if serves(name, budget):
-            asked = Curator(dpcov.sources.array.ArraySource(rows), Grid(1.0), budget.share("0.5"), "replace", SeededBits(0))
+            asked = opened(ArraySource(rows), Grid(1.0), budget.share("0.5"), "replace", SeededBits(0))
             with pytest.raises(BudgetError, match=r"budget must fit"):
-                MECHANISMS["covariance"][name](asked, budget)
+                released(MECHANISMS["covariance"][name], asked, budget)
 
 
 def test_a_choice_is_of_this_curators_rows_and_has_a_price() -> None:
     asked = curator(ZCDP(1))
-    others = curator(ZCDP(1), row_norm=1.0)
-    with pytest.raises(ParameterError, match="norms of this curator"):
-        asked.choose(Quantile(others.norms(16, 10), 5), ZCDP(1))
+    others = curator(ZCDP(1), row_norm=2.0000000000000004)
+    with pytest.raises(ParameterError, match="one of this curator's rows"):
+        asked.choose(Quantile(others.public.norms(16, 10), 5), ZCDP(1))
     with pytest.raises(ParameterError, match="PureDP or ZCDP"):
-        asked.choose(Quantile(asked.norms(16, 10), 5), ApproxDP(1, "1e-6"))  # type: ignore[arg-type]
-    assert asked._charged == []
+        asked.choose(Quantile(asked.public.norms(16, 10), 5), ApproxDP(1, "1e-6"))  # type: ignore[arg-type]
+    assert untouched(asked)
 
 
 @pytest.mark.parametrize("name", NEW)

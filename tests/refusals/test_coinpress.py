@@ -17,10 +17,13 @@ import dpcov
 from dpcov.errors import BudgetError, ParameterError
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.kernel.curator import Curator
+from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.grid import Grid
-from dpcov.mechanisms.coinpress.covariance import coinpress
+from dpcov.mechanisms.coinpress.covariance import COINPRESS
+from dpcov.mechanisms.running import released
 from dpcov.sources.array import ArraySource
-from dpcov.verify.testing import NoSource, SeededBits
+from dpcov.verify.testing import NoSource, SeededBits, opened
+from tests.refusals.small import untouched
 
 NEIGHBORS = ["replace", "add-remove"]
 BUDGETS: list[Budget] = [ZCDP("0.5"), ApproxDP(1, "1e-6")]
@@ -31,14 +34,15 @@ MESSAGE = r"(?s)%s\b.* must .+, got .+\. Hint: .+\."
 def curator(budget: Budget = HALF, *, n: int = 5000, d: int = 3, row_norm: float = 2.0, **options: Any) -> Curator:
     """Return a curator whose source fails the test when it is read."""
     source = NoSource(n, d, rereadable=options.pop("rereadable", True))
-    return Curator(source, Grid(row_norm), budget, options.pop("neighbors", "replace"), SeededBits(0))
+    encoding = Encoding(source.feature_names, row_norm, pairs=options.pop("centring", "none") == "pairs")
+    return opened(source, encoding, budget, options.pop("neighbors", "replace"), SeededBits(0))
 
 
 def assert_refused(asked: Curator, what: str, budget: Budget = HALF, **options: Any) -> None:
     with pytest.raises(ParameterError) as caught:
-        coinpress(asked, budget, **options)
+        released(COINPRESS, asked, budget, **options)
     assert re.fullmatch(MESSAGE % what, str(caught.value)), str(caught.value)
-    assert asked._charged == []
+    assert untouched(asked)
 
 
 INDEFINITE = np.array([[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
@@ -71,12 +75,20 @@ BAD: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize(("what", "options"), BAD, ids=lambda value: re.sub(r"\s+", " ", str(value))[:50])
 def test_a_bad_option_is_refused_before_reading(what: str, options: dict[str, Any], neighbors: str) -> None:
     for budget in BUDGETS:
-        assert_refused(curator(budget, neighbors=neighbors), what, budget, **({"upper": 10.0} | options))
+        asked = curator(budget, neighbors=neighbors, centring=options.get("centring"))
+        assert_refused(asked, what, budget, **({"upper": 10.0} | options))
 
 
 @pytest.mark.parametrize("bad", ["5", ["5", "6", "7"], [True] * 3, 5 * np.eye(3) + 1j], ids=str)
 def test_text_and_truth_are_no_numbers(bad: Any) -> None:
     assert_refused(curator(), "upper", upper=bad)
+
+
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
+def test_pairs_are_of_differences(neighbors: str) -> None:
+    """The encoding says of what rows are: a mechanism that was told otherwise asks nothing."""
+    assert_refused(curator(neighbors=neighbors), "centring", upper=10.0, centring="pairs")
+    assert_refused(curator(neighbors=neighbors, centring="pairs"), "centring", upper=10.0)
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
@@ -87,8 +99,9 @@ def test_pure_dp_is_not_served(neighbors: str) -> None:
 
 @pytest.mark.parametrize("n", [0, 1])
 def test_two_rows_at_least(n: int) -> None:
-    for options in ({}, {"centring": "mean", "radius": 1.0}, {"centring": "pairs"}):
-        assert_refused(curator(n=n), "data", upper=10.0, **options)
+    cases: list[dict[str, Any]] = [{}, {"centring": "mean", "radius": 1.0}, {"centring": "pairs"}]
+    for options in cases:
+        assert_refused(curator(n=n, centring=options.get("centring")), "data", upper=10.0, **options)
     with pytest.raises(ParameterError, match=r"data must have 2 rows \(or pairs\) or more, got 1\. Hint: one sample"):
         dpcov.covariance(np.eye(3), HALF, mechanism="coinpress", upper=10.0, centring="pairs")  # one pair
 
@@ -108,8 +121,8 @@ def test_a_stream_is_refused_before_reading(options: dict[str, Any], neighbors: 
 def test_too_small_a_budget_is_refused_before_reading(budget: Budget, options: dict[str, Any]) -> None:
     asked = curator(budget)
     with pytest.raises(ParameterError, match=r"must .+, got .+\. Hint: "):
-        coinpress(asked, budget, upper=10.0, **options)
-    assert asked._charged == []
+        released(COINPRESS, asked, budget, upper=10.0, **options)
+    assert untouched(asked)
 
 
 @pytest.mark.parametrize("budget", [ZCDP("1e-28"), ZCDP("1e-20"), ZCDP("1e-14")], ids=str)
@@ -117,11 +130,11 @@ def test_too_small_a_budget_is_refused_before_reading(budget: Budget, options: d
 def test_nor_is_a_count_spent_on_it(budget: Budget, options: dict[str, Any]) -> None:
     """Either all is answered, or nothing is charged."""
     rows = np.ones((300, 3))
-    asked = Curator(ArraySource(rows), Grid(2.0), budget, "add-remove", SeededBits(0))
+    asked = opened(ArraySource(rows), Grid(2.0), budget, "add-remove", SeededBits(0))
     try:
-        coinpress(asked, budget, upper=10.0, **options)
+        released(COINPRESS, asked, budget, upper=10.0, **options)
     except ParameterError:
-        assert asked._charged == []
+        assert untouched(asked)
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
@@ -129,17 +142,17 @@ def test_nor_is_a_count_spent_on_it(budget: Budget, options: dict[str, Any]) -> 
 def test_many_rounds_of_little_are_planned_or_refused(rounds: int, neighbors: str) -> None:
     for exponent in (-12, -8, -6, -4, -2):
         budget = ZCDP(f"1e{exponent}")
-        asked = Curator(ArraySource(np.ones((300, 3))), Grid(2.0), budget, neighbors, SeededBits(0))
+        asked = opened(ArraySource(np.ones((300, 3))), Grid(2.0), budget, neighbors, SeededBits(0))
         try:
-            assert np.isfinite(coinpress(asked, budget, upper=10.0, rounds=rounds).covariance).all()
+            assert np.isfinite(released(COINPRESS, asked, budget, upper=10.0, rounds=rounds).covariance).all()
         except ParameterError:
-            assert asked._charged == []
+            assert untouched(asked)
 
 
 def test_more_than_the_curator_has_is_refused() -> None:
-    asked = Curator(ArraySource(np.ones((300, 3))), Grid(2.0), ZCDP("0.1"), "replace", SeededBits(0))
+    asked = opened(ArraySource(np.ones((300, 3))), Grid(2.0), ZCDP("0.1"), "replace", SeededBits(0))
     with pytest.raises(BudgetError, match="budget must fit"):
-        coinpress(asked, HALF, upper=10.0)
+        released(COINPRESS, asked, HALF, upper=10.0)
 
 
 class TestInterface:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import dpcov
 from dpcov.errors import ParameterError
-from dpcov.kernel.questions.measure import Statistic
+from dpcov.kernel.questions.measure import Summable
 from dpcov.sources.array import ArraySource
 
 SECRET = 424242.5  # stands for the data: no message may show it
@@ -83,7 +83,7 @@ BAD = [
 def unread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fail whoever reads a row."""
 
-    def total(_: ArraySource, statistic: Statistic) -> NoReturn:  # noqa: ARG001 - the method's signature
+    def total(_: ArraySource, statistic: Summable) -> NoReturn:  # noqa: ARG001 - the method's signature
         raise AssertionError("the data were read")
 
     monkeypatch.setattr(ArraySource, "total", total)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
-import json
 import math
 import pickle
 import re
@@ -20,28 +18,28 @@ import dpcov
 from dpcov.errors import ParameterError, ReleaseError
 from dpcov.kernel.bits import SeededBits
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
-from dpcov.kernel.curator import Curator
 from dpcov.kernel.noise.drawn import Bingham
+from dpcov.kernel.questions.directions import Directions, directions_of
 from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
-from dpcov.release.file import _checksum, _to_record, parse
-from dpcov.verify.testing import NoSource
+from dpcov.mechanisms.running import released
+from dpcov.release.file import parse
+from dpcov.verify.testing import NoSource, opened
+from tests.fuzz.forged import verdict
+from tests.refusals.small import Record, record_of, sealed, untouched
 
 NEIGHBORS = ["replace", "add-remove"]
 BOTH = ["eigenvectors", "kapralov-talwar"]
 ROWS = np.random.default_rng(1201).uniform(-0.5, 0.5, size=(30, 3))
-Record = dict[str, Any]
 
 
-def ask(name: str, budget: Budget = PureDP(1), neighbors: str = "replace", **options: Any) -> Curator:  # noqa: B008
+def ask(name: str, budget: Budget = PureDP(1), neighbors: str = "replace", **options: Any) -> None:  # noqa: B008
     """Run a mechanism on a source that fails the test when it is read."""
-    curator = Curator(NoSource(10, 3), Grid(1.0), budget, neighbors, SeededBits(0))
+    curator = opened(NoSource(10, 3), Grid(1.0), budget, neighbors, SeededBits(0))
     with pytest.raises(ParameterError) as caught:
-        MECHANISMS["covariance"][name](curator, budget, **options)
+        released(MECHANISMS["covariance"][name], curator, budget, **options)
     assert re.fullmatch(r"(?s).+ must .+, got .+\. Hint: .+\.", str(caught.value)), str(caught.value)
-    assert curator.spent == ()
-    assert curator._charged == []
-    return curator
+    assert untouched(curator)
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
@@ -90,6 +88,10 @@ def example(name: str = "eigenvectors", budget: Budget = PureDP(1), **changes: A
     return dpcov.covariance(ROWS, budget, row_norm=1, mechanism=name, **({"seed": 1202} | changes))
 
 
+def drawn(release: dpcov.Release) -> Any:
+    return directions_of(release.take(Directions))
+
+
 EXAMPLES: dict[str, dict[str, Any]] = {
     "default": {},
     "spectrum": {"values": "spectrum", "allocation": "uniform"},
@@ -112,10 +114,10 @@ class TestRoundTrip:
             for field in dataclasses.fields(dpcov.Release):
                 if field.name != "answers":
                     assert getattr(back, field.name) == getattr(release, field.name)
-            assert [answer.noise for answer in back.answers] == [answer.noise for answer in release.answers]
             for answer, expected in zip(back.answers, release.answers, strict=True):
+                assert (answer.question, answer.laws, answer.charges) == (expected.question, expected.laws, expected.charges)
                 assert answer.integers.tobytes() == expected.integers.tobytes()
-            assert back.directions.tobytes() == release.directions.tobytes()
+            assert drawn(back).tobytes() == drawn(release).tobytes()
             assert back.second_moment.tobytes() == release.second_moment.tobytes()
         assert "directions are drawn in float64" in release.statement()
 
@@ -125,24 +127,29 @@ class TestRoundTrip:
         """No direction is drawn, and none is paid for in concentrations."""
         release = dpcov.covariance(ROWS[:, :1], PureDP(1), row_norm=1, mechanism=name, neighbors=neighbors, seed=1203)
         back = pickle.loads(pickle.dumps(release))
-        assert back.directions.tolist() == [[1.0]]
+        assert drawn(back).tolist() == [[1.0]]
         assert back.second_moment.tobytes() == release.second_moment.tobytes()
 
 
-def answer_of(record: Record, statistic: str) -> Record:
-    [answer] = [answer for answer in record["answers"] if answer["statistic"] == statistic]
-    found: Record = answer
-    return found
+def peel(record: Record) -> Record:
+    """Return the answer with the directions, and the values along them where they are part of it."""
+    (found,) = (answer for answer in record["answers"] if answer["question"]["asked"] == "directions")
+    return found  # type: ignore[no-any-return]
+
+
+def spectrum(record: Record) -> Record | None:
+    """Return the eigenvalues that were asked for apart, or none."""
+    return next((answer for answer in record["answers"] if answer["question"]["asked"] == "spectrum"), None)
+
+
+def valued(record: Record) -> tuple[Record, Record]:
+    """Return the answer that has the values, and the law of their noise."""
+    apart = spectrum(record)
+    return (apart, apart["noise"][0]) if apart else (peel(record), peel(record)["noise"][1])
 
 
 def concentrations(record: Record) -> dict[str, str]:
-    found: dict[str, str] = answer_of(record, "directions")["noise"]["parameters"]
-    return found
-
-
-def values_of(record: Record) -> Record:
-    [answer] = [answer for answer in record["answers"] if answer["statistic"] in ("diagonal", "spectrum", "quotients")]
-    found: Record = answer
+    found: dict[str, str] = peel(record)["noise"][0]["parameters"]
     return found
 
 
@@ -162,134 +169,106 @@ def a_draw_for_nothing(record: Record) -> None:
     concentrations(record)["1"] = "0"
 
 
+def draws_in_another_order(record: Record) -> None:
+    noise = peel(record)["noise"][0]
+    noise["parameters"] = dict(reversed(noise["parameters"].items()))
+
+
 def shorter(record: Record) -> None:
-    answer_of(record, "directions")["integers"].pop()
+    peel(record)["integers"].pop()
 
 
 def a_row_less(record: Record) -> None:
-    del answer_of(record, "directions")["integers"][-3:]
+    del peel(record)["integers"][:3]
+
+
+def a_direction_less(record: Record) -> None:
+    peel(record)["question"]["count"] -= 1
 
 
 def not_unit(record: Record) -> None:
-    answer_of(record, "directions")["integers"][0] += 2**12
+    peel(record)["integers"][0] += 2**12
 
 
 def zero_direction(record: Record) -> None:
-    answer_of(record, "directions")["integers"][:3] = [0, 0, 0]
+    peel(record)["integers"][:3] = [0, 0, 0]
 
 
 def huge_direction(record: Record) -> None:
-    answer_of(record, "directions")["integers"][0] = 2**62
+    peel(record)["integers"][0] = 2**62
 
 
 def not_orthogonal(record: Record) -> None:
     """A unit vector, twice; directions that are subtracted need not be orthogonal."""
-    integers = answer_of(record, "directions")["integers"]
+    integers = peel(record)["integers"]
     integers[3:6] = integers[:3]
-    if record["mechanism"] == "kapralov-talwar":
+    if peel(record)["question"]["valued"] == "subtracted":
         integers[3:6] = [0, 0, 0]
 
 
-def another_postprocess(record: Record) -> None:
-    record["postprocess"] = "shrink"
+def another_way_to_ask_for_values(record: Record) -> None:
+    """Values along directions that need not be orthogonal move more, each by itself: they would need more noise."""
+    question = peel(record)["question"]
+    question["valued"] = {"projected": "subtracted", "subtracted": "projected", "": "projected"}[question["valued"]]
+    if question["valued"] == "projected":
+        peel(record)["integers"][:6] = [2**18, 0, 0] * 2
+    elif question["count"] == 2 and record["neighbors"] == "replace":  # in the Euclidean norm two move as far either way
+        assert parse(sealed(record)).n == record["n"]
+        without_noise_on_the_values(record)
 
 
-def another_unit(record: Record) -> None:
-    answer_of(record, "directions")["unit_bits"] = 17
+def values_that_were_not_asked_for(record: Record) -> None:
+    question = peel(record)["question"]
+    question["valued"] = "" if question["valued"] else "projected"
 
 
-def without_values(record: Record) -> None:
-    record["answers"].remove(values_of(record))
-
-
-def without_values_and_spend(record: Record) -> None:
-    name = values_of(record)["statistic"]
-    without_values(record)
-    record["spent"] = [spend for spend in record["spent"] if spend["asked"] != name]
-
-
-def without_directions(record: Record) -> None:
-    record["answers"].remove(answer_of(record, "directions"))
-
-
-def twice(record: Record) -> None:
-    record["answers"].append(copy.deepcopy(answer_of(record, "directions")))
+def without_noise_on_the_values(record: Record) -> None:
+    valued(record)[0]["noise"].pop()
 
 
 def a_value_more(record: Record) -> None:
-    values_of(record)["integers"].append(0)
+    valued(record)[0]["integers"].append(0)
 
 
 def a_value_less(record: Record) -> None:
-    values_of(record)["integers"].pop()
+    valued(record)[0]["integers"].pop()
 
 
 def less_noise(record: Record) -> None:
-    parameters = values_of(record)["noise"]["parameters"]
+    parameters = valued(record)[1]["parameters"]
     parameters.update({key: str(Fraction(value) * Fraction(99, 100)) for key, value in parameters.items()})
 
 
-def another_rank(record: Record) -> None:
-    record["options"]["rank"] = 1 if record["options"]["rank"] != 1 else 2
-
-
-def rank_beyond(record: Record) -> None:
-    record["options"]["rank"] = 4
-
-
-def rank_below(record: Record) -> None:
-    record["options"]["rank"] = -1
-
-
-def rank_true(record: Record) -> None:
-    record["options"]["rank"] = True
-
-
-def rank_half(record: Record) -> None:
-    record["options"]["rank"] = 1.5
-
-
-def unknown_option(record: Record) -> None:
-    record["options"]["depth"] = 3
-
-
-def unknown_choice(record: Record) -> None:
-    record["options"]["constants"] = "loose"
-
-
-def additive_name(record: Record) -> None:
-    record["mechanism"] = record["requested"] = "gaussian"
-
-
-def the_other_name(record: Record) -> None:
-    other = "eigenvectors" if record["mechanism"] == "kapralov-talwar" else "kapralov-talwar"
-    record["mechanism"] = record["requested"] = other
-
-
 def directions_cost_less(record: Record) -> None:
-    [spend] = [spend for spend in record["spent"] if spend["asked"] == "directions"]
-    key = "rho" if "rho" in spend["budget"] else "epsilon"
-    factor = Fraction(1, 100)
-    spend["budget"][key] = str(Fraction(spend["budget"][key]) * factor)
+    _directions_cost(record, Fraction(1, 100))
 
 
 def directions_cost_more(record: Record) -> None:
-    [spend] = [spend for spend in record["spent"] if spend["asked"] == "directions"]
-    key = "rho" if "rho" in spend["budget"] else "epsilon"
-    spend["budget"][key] = str(Fraction(spend["budget"][key]) * 2)
+    _directions_cost(record, Fraction(2))
+
+
+def _directions_cost(record: Record, factor: Fraction) -> None:
+    charge = peel(record)["noise"][0]["charge"]
+    key = "rho" if "rho" in charge else "epsilon"
+    charge[key] = str(Fraction(charge[key]) * factor)
+
+
+def fewer_rows_than_there_may_be(record: Record) -> None:
+    question = (spectrum(record) or peel(record))["question"]
+    question["at most"] = 1
 
 
 def other_law(record: Record) -> None:
-    answer_of(record, "directions")["noise"]["law"] = "discrete laplace"
+    peel(record)["noise"][0]["law"] = "discrete laplace"
 
 
 def other_numerics(record: Record) -> None:
-    answer_of(record, "directions")["noise"]["numerics"] = "exact"
+    peel(record)["noise"][0]["numerics"] = "exact"
 
 
-def spend_names_another_law(record: Record) -> None:
-    [spend] = [spend for spend in record["spent"] if spend["asked"] == "directions"]
-    spend["noise"] = "discrete laplace"
+def laws_swapped(record: Record) -> None:
+    noise = peel(record)["noise"]
+    noise.append(noise[0]) if len(noise) == 1 else noise.reverse()
 
 
 EDITS: list[Callable[[Record], None]] = [
@@ -297,21 +276,96 @@ EDITS: list[Callable[[Record], None]] = [
     one_more_draw,
     one_less_draw,
     a_draw_for_nothing,
+    draws_in_another_order,
     shorter,
     a_row_less,
+    a_direction_less,
     not_unit,
     zero_direction,
     huge_direction,
     not_orthogonal,
-    another_postprocess,
-    another_unit,
-    without_values,
-    without_values_and_spend,
-    without_directions,
-    twice,
+    another_way_to_ask_for_values,
+    values_that_were_not_asked_for,
+    without_noise_on_the_values,
     a_value_more,
     a_value_less,
     less_noise,
+    directions_cost_less,
+    directions_cost_more,
+    fewer_rows_than_there_may_be,
+    other_law,
+    other_numerics,
+    laws_swapped,
+]
+
+
+def another_postprocess(record: Record) -> None:
+    record["postprocess"] = "shrink"
+
+
+def without_values(record: Record) -> None:
+    """As components would be asked for: the directions alone, and no spectrum."""
+    if apart := spectrum(record):
+        record["answers"].remove(apart)
+        return
+    found = peel(record)
+    count = found["question"]["count"]
+    found["question"] |= {"valued": "", "at most": 0}
+    found["integers"], found["noise"] = found["integers"][: 3 * count], found["noise"][:1]
+    if record["mechanism"]["name"] == "kapralov-talwar":  # without values directions are orthogonal, and one less is drawn
+        found["integers"][: 3 * count] = [2**18 * (i % 4 == 0) for i in range(3 * count)]
+        found["noise"][0]["parameters"].popitem()
+
+
+def without_directions(record: Record) -> None:
+    record["answers"].remove(peel(record))
+
+
+def another_rank(record: Record) -> None:
+    _option(record, "rank", 1 if record["mechanism"]["options"]["rank"] != 1 else 2)
+
+
+def rank_beyond(record: Record) -> None:
+    _option(record, "rank", 4)
+
+
+def rank_below(record: Record) -> None:
+    _option(record, "rank", -1)
+
+
+def rank_true(record: Record) -> None:
+    _option(record, "rank", True)
+
+
+def rank_half(record: Record) -> None:
+    _option(record, "rank", 1.5)
+
+
+def unknown_option(record: Record) -> None:
+    _option(record, "depth", 3)
+
+
+def unknown_choice(record: Record) -> None:
+    _option(record, "constants", "loose")
+
+
+def _option(record: Record, name: str, value: Any) -> None:
+    record["mechanism"]["options"][name] = value
+
+
+def additive_name(record: Record) -> None:
+    record["mechanism"] = {"name": "gaussian", "options": {"clip": "none", "constants": "tight"}}
+
+
+def the_other_name(record: Record) -> None:
+    deflated = record["mechanism"]["name"] == "kapralov-talwar"
+    record["mechanism"] = {"name": "eigenvectors" if deflated else "kapralov-talwar", "options": {}}
+
+
+HIDDEN: list[Callable[[Record], None]] = [
+    another_postprocess,
+    without_values,
+    without_directions,
     another_rank,
     rank_beyond,
     rank_below,
@@ -321,46 +375,46 @@ EDITS: list[Callable[[Record], None]] = [
     unknown_choice,
     additive_name,
     the_other_name,
-    directions_cost_less,
-    directions_cost_more,
-    other_law,
-    other_numerics,
-    spend_names_another_law,
 ]
 TIGHT = ["default", "spectrum", "zcdp", "approx", "deflation"]  # the papers' constants leave room for more concentration
-
-
-def sealed(record: Record) -> str:
-    """Write a record with a fresh checksum, as a forger would."""
-    body = {key: value for key, value in record.items() if key != "checksum"}
-    return json.dumps(body | {"checksum": _checksum(body)})
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("case", TIGHT)
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.__name__)
 def test_a_forged_file_is_refused(edit: Callable[[Record], None], case: str, neighbors: str) -> None:
-    record = json.loads(json.dumps(_to_record(example(**EXAMPLES[case], neighbors=neighbors))))
+    record = record_of(example(**EXAMPLES[case], neighbors=neighbors))
     assert parse(sealed(record)).n == record["n"]
     edit(record)
     with pytest.raises(ReleaseError, match=r"release file must be .+, got .+\. Hint: "):
         parse(sealed(record))
 
 
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
+@pytest.mark.parametrize("case", TIGHT)
+@pytest.mark.parametrize("edit", HIDDEN, ids=lambda edit: edit.__name__)
+def test_what_only_the_mechanism_knows_is_a_verdict(edit: Callable[[Record], None], case: str, neighbors: str) -> None:
+    record = record_of(example(**EXAMPLES[case], neighbors=neighbors))
+    assert parse(sealed(record)).retrace().agrees
+    edit(record)
+    assert verdict(sealed(record)) == ("loaded", "")
+    assert edit is another_postprocess or not parse(sealed(record)).retrace().agrees
+
+
 class TestHints:
     @pytest.mark.parametrize("name", BOTH)
     def test_directions_have_no_expected_error(self, name: str) -> None:
-        with pytest.raises(ReleaseError, match=r"must hold a noisy second moment, got none\. Hint: .*dpcov\.bounds"):
+        with pytest.raises(ReleaseError, match=r"must hold noise of a known size, got none\. Hint: .*dpcov\.bounds"):
             _ = example(name).expected_error
 
     @pytest.mark.parametrize("mechanism", ["auto", "gaussian"])
     def test_additive_releases_have_no_directions(self, mechanism: str) -> None:
-        with pytest.raises(ReleaseError, match=r"must hold directions, got none\. Hint: .+\."):
-            _ = dpcov.covariance(ROWS, ZCDP(1), row_norm=1, seed=1204, mechanism=mechanism).directions
+        with pytest.raises(ReleaseError, match=r"must hold a directions, got none\. Hint: .+\."):
+            _ = drawn(dpcov.covariance(ROWS, ZCDP(1), row_norm=1, seed=1204, mechanism=mechanism))
 
     def test_a_law_of_directions_adds_nothing(self) -> None:
-        law = example().answers[0].noise
-        assert not law.is_at_least(example().answers[1].noise)
+        law, values = example().answers[0].laws
+        assert not law.is_at_least(values)
         assert law.is_at_least(law)
         assert law.settle(np.arange(3)).tolist() == [0, 1, 2]
         with pytest.raises(ParameterError, match="concentrations must be positive"):

@@ -15,12 +15,15 @@ from dpcov.errors import BudgetError, ParameterError
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.kernel.curator import Curator
 from dpcov.kernel.rows.grid import Grid
-from dpcov.mechanisms.mean import MEANS
+from dpcov.mechanisms import MECHANISMS
+from dpcov.mechanisms.running import released
 from dpcov.schema import Numeric, Schema
 from dpcov.sources.array import ArraySource
-from dpcov.verify.testing import NoSource, SeededBits
+from dpcov.verify.testing import NoSource, SeededBits, opened
+from tests.refusals.small import untouched
 from tests.refusals.test_coinpress import NO_BOUNDS, WILD
 
+MEANS = MECHANISMS["mean"]
 NEIGHBORS = ["replace", "add-remove"]
 BUDGETS: list[Budget] = [ZCDP("0.5"), PureDP(1), ApproxDP(1, "1e-6")]
 HALF = BUDGETS[0]
@@ -30,14 +33,14 @@ MESSAGE = r"(?s)%s\b.* must .+, got .+\. Hint: .+\."
 def curator(budget: Budget = HALF, *, n: int = 5000, d: int = 3, **options: Any) -> Curator:
     """Return a curator whose source fails the test when it is read."""
     source = NoSource(n, d, rereadable=options.pop("rereadable", True))
-    return Curator(source, Grid(20.0), budget, options.pop("neighbors", "replace"), SeededBits(0))
+    return opened(source, Grid(20.0), budget, options.pop("neighbors", "replace"), SeededBits(0))
 
 
 def assert_refused(asked: Curator, name: str, budget: Budget, what: str, **options: Any) -> None:
     with pytest.raises(ParameterError) as caught:
-        MEANS[name](asked, budget, **options)
+        released(MEANS[name], asked, budget, **options)
     assert re.fullmatch(MESSAGE % what, str(caught.value)), str(caught.value)
-    assert asked._charged == []
+    assert untouched(asked)
 
 
 ORIGINS: list[Any] = [[1.0, 2.0], [1.0] * 4, np.nan, [0.0, np.inf, 0.0], "zero", None, np.eye(3), {}, 1j, 1e151]
@@ -156,8 +159,8 @@ def test_too_small_a_budget_is_refused_before_reading(
 ) -> None:
     asked = curator(budget, neighbors=neighbors)
     with pytest.raises(ParameterError, match=r"must .+, got .+\. Hint: "):
-        MEANS[name](asked, budget, **options)
-    assert asked._charged == []
+        released(MEANS[name], asked, budget, **options)
+    assert untouched(asked)
 
 
 @pytest.mark.parametrize(
@@ -173,20 +176,20 @@ def test_nothing_is_charged_on_an_error(name: str, options: dict[str, Any]) -> N
     rows = np.ones((300, 3))
     for exponent in range(-40, 0, 3):
         for budget in (ZCDP(f"1e{exponent}"), PureDP(f"1e{exponent}")):
-            asked = Curator(ArraySource(rows), Grid(20.0), budget, "add-remove", SeededBits(0))
+            asked = opened(ArraySource(rows), Grid(20.0), budget, "add-remove", SeededBits(0))
             try:
-                assert np.isfinite(MEANS[name](asked, budget, **options).mean).all()
+                assert np.isfinite(released(MEANS[name], asked, budget, **options).mean).all()
             except ParameterError:
-                assert asked._charged == []
+                assert untouched(asked)
 
 
 @pytest.mark.parametrize("name", MEANS)
 def test_more_than_the_curator_has_is_refused(name: str) -> None:
     for budget in BUDGETS:
         less = budget.share("0.5")
-        asked = Curator(ArraySource(np.ones((300, 3))), Grid(20.0), less, "replace", SeededBits(0))
+        asked = opened(ArraySource(np.ones((300, 3))), Grid(20.0), less, "replace", SeededBits(0))
         with pytest.raises(BudgetError, match="budget must fit"):
-            MEANS[name](asked, budget)
+            released(MEANS[name], asked, budget)
 
 
 OPTIONS: list[tuple[str, dict[str, Any]]] = [

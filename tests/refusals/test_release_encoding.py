@@ -1,4 +1,4 @@
-"""Release files with a schema and a centre: they come back bit for bit, old ones load, forged ones are refused."""
+"""Release files with a schema and a centre: they come back bit for bit, and those with another encoding are refused."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ import pytest
 
 import dpcov
 from dpcov.errors import ReleaseError
-from dpcov.release.file import _checksum, parse, text_of
+from dpcov.release.file import parse, text_of
 from dpcov.schema import Categorical, Ignored, Numeric, Schema
-
-Record = dict[str, Any]
+from tests.refusals.small import Record, record_of, sealed
 
 SCHEMA = Schema(
     {
@@ -49,17 +48,6 @@ def plain(**changes: Any) -> dpcov.Release:
     rows = np.array([[0.5, -0.25], [0.3, 0.9]])
     arguments: dict[str, Any] = {"row_norm": 1.5, "mechanism": "gaussian", "seed": 5}
     return dpcov.covariance(rows, dpcov.ZCDP(2), **(arguments | changes))
-
-
-def sealed(record: Record) -> str:
-    """Write a record with a fresh checksum, as a forger would."""
-    body = {key: value for key, value in record.items() if key != "checksum"}
-    return json.dumps(body | {"checksum": _checksum(body)})
-
-
-def record_of(release: dpcov.Release) -> Record:
-    record: Record = json.loads(text_of(release))
-    return record
 
 
 def saved(release: dpcov.Release, folder: Path) -> dpcov.Release:
@@ -102,59 +90,18 @@ def test_round_trips_of_other_noises(mechanism: str, budget: Any, tmp_path: Path
 
 
 def test_a_pickle_of_a_forged_release_is_refused() -> None:
-    function, (text,) = example().__reduce__()
+    function, (text, mechanisms) = example().__reduce__()
+    assert mechanisms == ()
     with pytest.raises(ReleaseError):
-        function(text.replace('"center": true', '"center": false'))
+        function(text.replace('"constant": true', '"constant": false'), mechanisms)
 
 
-class TestOldVersions:
-    def old(self, release: dpcov.Release, version: int = 1) -> Record:
-        """Leave out what came later, whatever it says."""
-        record = record_of(release) | {"format_version": version}
-        for key in ("center", "schema") if version < 2 else ():
-            del record["encoding"][key]
-        for answer in record["answers"]:
-            for key in ("radii", "frame", "columns")[{1: 0, 2: 0, 3: 1, 4: 2}[version] :]:
-                del answer[key]
-        return record
-
-    @pytest.mark.parametrize("neighbors", ["replace", "add-remove"])
-    def test_version_one_still_loads(self, neighbors: str) -> None:
-        release = plain(neighbors=neighbors)
-        back = parse(sealed(self.old(release)))
-        assert_same(back, release)
-        assert (back.center, back.schema) == (False, None)
-
-    @pytest.mark.parametrize("neighbors", ["replace", "add-remove"])
-    def test_version_two_still_loads(self, neighbors: str) -> None:
-        for release in (plain(neighbors=neighbors), example(neighbors=neighbors)):
-            assert_same(parse(sealed(self.old(release, version=2))), release)
-            assert_refused(record_of(release) | {"format_version": 2}, "version 2 has no radii")
-
-    @pytest.mark.parametrize("neighbors", ["replace", "add-remove"])
-    def test_version_three_still_loads(self, neighbors: str) -> None:
-        for release in (plain(neighbors=neighbors, clip=0.7), example(neighbors=neighbors)):
-            assert_same(parse(sealed(self.old(release, version=3))), release)
-            assert_refused(record_of(release) | {"format_version": 3}, "version 3 has no frame")
-
-    def test_version_four_still_loads(self) -> None:
-        release = plain(clip=0.7)
-        assert_same(parse(sealed(self.old(release, version=4))), release)
-        assert_refused(record_of(release) | {"format_version": 4}, "version 4 has no columns")
-
-    def test_a_centred_or_encoded_one_cannot_pass_for_it(self) -> None:
-        for release in (plain(center=True), example(), example(neighbors="add-remove")):
-            assert_refused(self.old(release))
-
-    def test_newer_ones_must_say_all(self) -> None:
-        for key in ("center", "schema"):
-            record = record_of(plain())
-            del record["encoding"][key]
-            assert_refused(record)
-        for key in ("radii", "frame", "columns"):
-            record = record_of(plain())
-            del record["answers"][0][key]
-            assert_refused(record)
+@pytest.mark.parametrize("key", ["feature_names", "row_norm", "grid_bits", "constant", "midpoints", "pairs", "schema"])
+def test_an_encoding_says_all(key: str) -> None:
+    for release in (plain(), example()):
+        record = record_of(release)
+        del record["encoding"][key]
+        assert_refused(record, f"encoding.{key} is a")
 
 
 def assert_refused(record: Record, reason: str = "") -> None:
@@ -176,15 +123,17 @@ def put_schema(record: Record, changes: Record) -> None:
 
 def without(record: Record, name: str, *, in_names: bool = False) -> None:
     if in_names:
-        record["feature_names"] = [feature for feature in record["feature_names"] if feature != name]
+        record["encoding"]["feature_names"] = [feature for feature in record["encoding"]["feature_names"] if feature != name]
     record["encoding"]["schema"] = {key: value for key, value in schema_of(record).items() if key != name}
 
 
 GREAT = "größe \n\"'"
 FORGED: dict[str, Callable[[Record], Any]] = {
-    "centre flipped": lambda r: r["encoding"].update(center=False),
-    "centre is a number": lambda r: r["encoding"].update(center=1),
-    "centre is null": lambda r: r["encoding"].update(center=None),
+    "constant flipped": lambda r: r["encoding"].update(constant=False),
+    "constant is a number": lambda r: r["encoding"].update(constant=1),
+    "constant is null": lambda r: r["encoding"].update(constant=None),
+    "midpoints are a number": lambda r: r["encoding"].update(midpoints=1),
+    "pairs of rows with a constant": lambda r: r["encoding"].update(pairs=True),
     "schema is null": lambda r: r["encoding"].update(schema=None),
     "schema is a list": lambda r: r["encoding"].update(schema=[]),
     "another row norm": lambda r: r["encoding"].update(row_norm=2.0),
@@ -209,7 +158,9 @@ FORGED: dict[str, Callable[[Record], Any]] = {
     "weight 0": lambda r: schema_of(r)[GREAT].update(weight=0),
     "unknown key": lambda r: schema_of(r)[GREAT].update(unit="cm"),
     "entry is a list": lambda r: put_schema(r, {GREAT: [0, 1]}),
-    "names of others": lambda r: r.update(feature_names=[f"x{k}" for k in range(len(r["feature_names"]))]),
+    "names of others": lambda r: r["encoding"].update(
+        feature_names=[f"x{k}" for k in range(len(r["encoding"]["feature_names"]))]
+    ),
     "unknown encoding": lambda r: r["encoding"].update(radius=1.0),
 }
 
@@ -226,10 +177,17 @@ def test_forged_encodings(case: str, neighbors: str) -> None:
 
 
 def test_a_plain_release_cannot_be_given_a_centre_or_a_schema() -> None:
-    for changes in ({"center": True}, {"schema": {"x0": {"lower": 0, "upper": 1}, "x1": {"lower": 0, "upper": 1}}}):
+    for changes in ({"constant": True}, {"schema": {"x0": {"lower": 0, "upper": 1}, "x1": {"lower": 0, "upper": 1}}}):
         record = record_of(plain())
         record["encoding"].update(changes)
         assert_refused(record, "consistent")
+
+
+def test_a_schema_left_out_leaves_numbers_without_units() -> None:
+    """Nothing in a file contradicts that: they are then those of the encoded rows."""
+    record = record_of(example())
+    record["encoding"]["schema"] = {}
+    assert parse(sealed(record)).covariance.tobytes() == example().encoded_covariance.tobytes()
 
 
 def test_n_must_be_that_of_the_corner() -> None:
@@ -239,12 +197,15 @@ def test_n_must_be_that_of_the_corner() -> None:
     assert_refused(record, "noisy count")
 
 
-def test_a_count_beside_the_corner_was_never_asked() -> None:
-    record = record_of(example(neighbors="add-remove"))
-    plain_record = record_of(example(neighbors="add-remove", center=False))
-    for key in ("answers", "spent"):
-        record[key] = [record[key][0], plain_record[key][1]]
-    assert_refused(record)
+def test_a_count_beside_the_corner_is_the_one_that_counts() -> None:
+    """A curator would answer both: n is then the count's, and a file that says the corner's is refused."""
+    record, beside = (record_of(example(neighbors="add-remove", center=center)) for center in (True, False))
+    (count,) = (answer for answer in beside["answers"] if answer["question"]["asked"] == "count")
+    record["privacy"]["rho"] = "1000"
+    record["answers"].append(count)
+    count["integers"] = [record["n"] + 17]
+    assert_refused(record, "noisy count")
+    assert parse(sealed(record | {"n": record["n"] + 17})).n == record["n"] + 17
 
 
 def test_estimates_of_the_wrong_kind_are_refused() -> None:

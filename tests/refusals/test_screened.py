@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,13 +13,15 @@ import pytest
 import dpcov
 from dpcov import ZCDP, ApproxDP, ParameterError, PureDP, ReleaseError
 from dpcov.kernel.budget import Budget
-from dpcov.kernel.curator import Curator
+from dpcov.kernel.questions.columns import Block
 from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
+from dpcov.mechanisms.running import released
 from dpcov.release.file import parse, text_of
 from dpcov.sources.array import ArraySource
-from dpcov.verify.testing import NoSource, SeededBits
-from tests.refusals.test_release_encoding import sealed
+from dpcov.verify.testing import NoSource, SeededBits, opened
+from tests.fuzz.forged import verdict
+from tests.refusals.small import Record, record_of, sealed, untouched
 
 BUDGETS: list[Budget] = [PureDP(1), ZCDP("0.1"), ApproxDP(1, "1e-6")]
 ROWS = np.random.default_rng((1, 7)).normal(size=(500, 16)) * 0.6 ** np.arange(16) * 0.5
@@ -28,11 +32,11 @@ def refused(match: str, budget: Budget = PureDP(1), d: int = 16, neighbors: str 
         if name == "auto" and set(options) - {"k", "center"}:
             continue
         center = options.get("center", False)
-        curator = Curator(NoSource(500, d), Grid(1.0, center=center), budget, neighbors, SeededBits(0))
+        curator = opened(NoSource(500, d), Grid(1.0, center=center), budget, neighbors, SeededBits(0))
         settings = {key: value for key, value in options.items() if key != "center"}
         with pytest.raises(ParameterError, match=match):
-            MECHANISMS["pca"][name](curator, budget, **settings)
-        assert curator.spent == ()
+            released(MECHANISMS["pca"][name], curator, budget, **settings)
+        assert untouched(curator)
 
 
 @pytest.mark.parametrize("neighbors", ["replace", "add-remove"])
@@ -60,11 +64,11 @@ def test_a_budget_is_refused_whole_or_served_whole(neighbors: str, numerics: str
     served = []
     for exponent in np.arange(-9, -4, 0.1):
         for budget in (PureDP(float(10**exponent)), ZCDP(float(100**exponent)), ApproxDP(float(10**exponent), 1e-12)):
-            curator = Curator(ArraySource(ROWS), Grid(1.0), budget, neighbors, SeededBits(0))
+            curator = opened(ArraySource(ROWS), Grid(1.0), budget, neighbors, SeededBits(0))
             try:
-                MECHANISMS["pca"]["screened"](curator, budget, k=2, numerics=numerics)
+                released(MECHANISMS["pca"]["screened"], curator, budget, k=2, numerics=numerics)
             except ParameterError:
-                assert curator._charged == []
+                assert untouched(curator)
                 served.append(False)
             else:
                 served.append(True)
@@ -131,183 +135,201 @@ def test_an_empty_table_is_one_like_any_other_under_add_remove() -> None:
         dpcov.pca(np.zeros((0, 16)), PureDP(1), 2, row_norm=1)
 
 
-def record() -> dict[str, Any]:
-    import json
-
-    return dict(json.loads(text_of(dpcov.pca(ROWS, PureDP(1), 2, row_norm=1, mechanism="screened", seed=3))))
+def record() -> Record:
+    return record_of(dpcov.pca(ROWS, PureDP(1), 2, row_norm=1, mechanism="screened", seed=3))
 
 
-def answer(made: dict[str, Any], name: str) -> dict[str, Any]:
-    return next(entry for entry in made["answers"] if entry["statistic"] == name)
+def question(made: Record, name: str) -> Record:
+    return answer(made, name)["question"]  # type: ignore[no-any-return]
 
 
-def drop_a_column(made: dict[str, Any]) -> None:
-    answer(made, "block")["columns"].pop()
+def answer(made: Record, name: str) -> Record:
+    return next(entry for entry in made["answers"] if entry["question"]["asked"] == name)
 
 
-def other_columns(made: dict[str, Any]) -> None:
-    answer(made, "block")["columns"].reverse()
+def drop_a_column(made: Record) -> None:
+    question(made, "block")["columns"].pop()
 
 
-def beyond_the_table(made: dict[str, Any]) -> None:
-    answer(made, "block")["columns"][-1] = 16
+def other_columns(made: Record) -> None:
+    question(made, "block")["columns"].reverse()
 
 
-def columns_of_the_squares(made: dict[str, Any]) -> None:
-    answer(made, "squares")["columns"] = [0, 1]
+def beyond_the_table(made: Record) -> None:
+    question(made, "block")["columns"][-1] = 16
 
 
-def another_radius(made: dict[str, Any]) -> None:
-    answer(made, "block")["radii"] = [0.123]
+def columns_of_the_squares(made: Record) -> None:
+    question(made, "squares")["columns"] = [0, 1]
 
 
-def all_of_another_radius(made: dict[str, Any]) -> None:
-    answer(made, "block")["radii"] = answer(made, "squares")["radii"] = [answer(made, "block")["radii"][0] * 1.001]
+def a_larger_radius(made: Record) -> None:
+    question(made, "block")["rows"]["radius"] = 1.5
 
 
-def squares_of_other_rows(made: dict[str, Any]) -> None:
-    answer(made, "squares")["radii"] = [0.123]
+def less_noise_on_the_squares(made: Record) -> None:
+    answer(made, "squares")["noise"][0]["parameters"]["scale"] = "1"
 
 
-def variances_inside_the_radius(made: dict[str, Any]) -> None:
-    answer(made, "explained")["radii"] = [0.001]
+def squares_that_were_not_paid_for(made: Record) -> None:
+    answer(made, "squares")["noise"] = []
 
 
-def less_noise_on_the_squares(made: dict[str, Any]) -> None:
-    answer(made, "squares")["noise"]["parameters"]["scale"] = "1"
+def variances_along_what_comes_later(made: Record) -> None:
+    made["answers"].remove(answer(made, "block"))
 
 
-def more_components(made: dict[str, Any]) -> None:
-    made["options"]["k"] = 3
+def a_kind_of_its_own(made: Record) -> None:
+    made["kind"] = "components"
 
 
-def no_k(made: dict[str, Any]) -> None:
-    del made["options"]["k"]
-
-
-def a_covariance(made: dict[str, Any]) -> None:
-    made["kind"] = "covariance"
-
-
-def without_squares(made: dict[str, Any]) -> None:
-    made["answers"] = [entry for entry in made["answers"] if entry["statistic"] != "squares"]
-
-
-def columns_for_nothing(made: dict[str, Any]) -> None:
-    without_squares(made)
-    made["spent"] = [entry for entry in made["spent"] if entry["asked"] != "squares"]
-
-
-def not_screened(made: dict[str, Any]) -> None:
-    made["options"]["screen"] = False
-
-
-def exact_numbers(made: dict[str, Any]) -> None:
-    made["options"]["numerics"] = "exact"
-
-
-def variances_beyond_reach(made: dict[str, Any]) -> None:
-    answer(made, "explained")["radii"] = [answer(made, "block")["radii"][0]]
-
-
-def an_old_version(made: dict[str, Any]) -> None:
-    made["format_version"] = 4
-    for entry in made["answers"]:
-        del entry["columns"]
-
-
-def another_option(made: dict[str, Any]) -> None:
-    made["options"]["robust"] = False
-
-
-def another_postprocess(made: dict[str, Any]) -> None:
-    made["postprocess"] = "shrink"
-
-
-FORGED = [
+FORGED: list[Callable[[Record], None]] = [
     drop_a_column,
     other_columns,
     beyond_the_table,
     columns_of_the_squares,
+    a_larger_radius,
+    less_noise_on_the_squares,
+    squares_that_were_not_paid_for,
+    variances_along_what_comes_later,
+    a_kind_of_its_own,
+]
+
+
+def another_radius(made: Record) -> None:
+    question(made, "block")["rows"]["radius"] = 0.123
+
+
+def all_of_another_radius(made: Record) -> None:
+    radius = question(made, "block")["rows"]["radius"] * 0.999
+    question(made, "block")["rows"]["radius"] = question(made, "squares")["rows"]["radius"] = radius
+
+
+def squares_of_other_rows(made: Record) -> None:
+    question(made, "squares")["rows"]["radius"] = 0.123
+
+
+def variances_inside_the_radius(made: Record) -> None:
+    question(made, "explained")["rows"]["radius"] = 0.001
+
+
+def variances_beyond_reach(made: Record) -> None:
+    question(made, "explained")["rows"]["radius"] = question(made, "block")["rows"]["radius"]
+
+
+def more_components(made: Record) -> None:
+    made["mechanism"]["options"]["k"] = 3
+
+
+def no_k(made: Record) -> None:
+    del made["mechanism"]["options"]["k"]
+
+
+def a_covariance(made: Record) -> None:
+    made["kind"] = "covariance"
+
+
+def without_squares(made: Record) -> None:
+    place = made["answers"].index(answer(made, "squares"))
+    del made["answers"][place]
+    question(made, "explained")["basis"]["eigenvectors of"] -= 1
+
+
+def not_screened(made: Record) -> None:
+    made["mechanism"]["options"]["screen"] = False
+
+
+def exact_numbers(made: Record) -> None:
+    made["mechanism"]["options"]["numerics"] = "exact"
+
+
+def another_option(made: Record) -> None:
+    made["mechanism"]["options"]["robust"] = False
+
+
+def another_postprocess(made: Record) -> None:
+    made["postprocess"] = "shrink"
+
+
+HIDDEN: list[Callable[[Record], None]] = [
     another_radius,
     all_of_another_radius,
     squares_of_other_rows,
     variances_inside_the_radius,
-    less_noise_on_the_squares,
+    variances_beyond_reach,
     more_components,
     no_k,
     a_covariance,
     without_squares,
-    another_postprocess,
-    columns_for_nothing,
     not_screened,
     exact_numbers,
-    variances_beyond_reach,
-    an_old_version,
     another_option,
+    another_postprocess,
 ]
 
 
-def test_columns_chosen_without_a_question_are_refused() -> None:
-    """Under zCDP all are kept: which of them to keep would have to be asked for."""
-    import json
+def is_retraced(release: dpcov.Release) -> bool:
+    try:
+        return release.retrace().agrees
+    except ReleaseError:  # there is no such mechanism
+        return False
 
-    made = dict(json.loads(text_of(dpcov.pca(ROWS, ZCDP("0.5"), 2, row_norm=1, mechanism="screened", seed=3))))
-    assert parse(sealed(made)).answer("block").columns == tuple(range(16))  # type: ignore[union-attr]
-    block = answer(made, "block")
-    block["columns"] = [0, 1, 2, 3]
-    block["integers"] = block["integers"][:10]  # as many as four columns have
-    with pytest.raises(ReleaseError, match="columns that were chosen without a question"):
-        parse(sealed(made))
+
+def test_columns_chosen_without_a_question_are_a_verdict() -> None:
+    """Under zCDP all are kept: which of them to keep would have to be asked for. A block of four is as private, and loads."""
+    made = record_of(dpcov.pca(ROWS, ZCDP("0.5"), 2, row_norm=1, mechanism="screened", seed=3))
+    (block,) = parse(sealed(made)).every(Block)
+    assert isinstance(block.question, Block)
+    assert block.question.columns == tuple(range(16))
+    assert is_retraced(parse(sealed(made)))
+    question(made, "block")["columns"] = [0, 1, 2, 3]
+    edited = answer(made, "block")
+    edited["integers"] = edited["integers"][:10]  # as many as four columns have
+    assert verdict(sealed(made)) == ("loaded", "")
+    assert not is_retraced(parse(sealed(made)))
 
 
 def test_mod_sulq_has_the_noise_of_its_paper() -> None:
-    """Otherwise a file with the noise of gaussian, or of another promise, would bear its name."""
-    import json
-
-    made = dict(json.loads(text_of(dpcov.pca(ROWS, ApproxDP(1, "1e-6"), 2, row_norm=1, mechanism="gaussian", seed=3))))
-    made["mechanism"] = made["requested"] = "mod-sulq"
+    """A file with the noise of gaussian, or of another promise, that bears its name is as private; it did not ask so."""
+    made = record_of(dpcov.pca(ROWS, ApproxDP(1, "1e-6"), 2, row_norm=1, mechanism="gaussian", seed=3))
+    made["mechanism"] = {"name": "mod-sulq", "options": {"k": 2}}
     made["postprocess"] = "clip"
-    with pytest.raises(ReleaseError, match="less noise than its paper has"):
-        parse(sealed(made))
+    assert verdict(sealed(made)) == ("loaded", "")
+    assert not is_retraced(parse(sealed(made)))
     honest = dpcov.pca(ROWS, ApproxDP(1, "1e-6"), 2, row_norm=1, mechanism="mod-sulq", seed=3)
     assert parse(text_of(honest)).mechanism == "mod-sulq"
-
-
-@pytest.mark.parametrize("name", ["eigenvectors", "ppca", "mod-sulq", "random"])
-def test_auto_chooses_what_it_can(name: str) -> None:
-    import json
-
-    options: dict[str, Any] = {"approximate": True, "sweeps": 2} if name == "ppca" else {}
-    made = dict(json.loads(text_of(dpcov.pca(ROWS, ApproxDP(1, "1e-6"), 2, row_norm=1, mechanism=name, seed=3, **options))))
-    assert parse(sealed(made)).requested == name
-    made["requested"] = "auto"
-    with pytest.raises(ReleaseError, match="auto does not choose"):
-        parse(sealed(made))
+    assert is_retraced(parse(text_of(honest)))
 
 
 @pytest.mark.parametrize("name", ["screened", "eigenvectors", "random"])
 @pytest.mark.parametrize("bits", range(2900, 3300, 13))
 def test_budgets_with_many_digits_are_refused_whole(name: str, bits: int) -> None:
     """Shares have more digits than the whole: none of them may be refused after a charge."""
-    from fractions import Fraction
-
     denominator = 2**bits + 1
     try:
         budget = PureDP(Fraction(37 * denominator + 11, denominator))
     except ParameterError:
         return  # too many digits for a budget
-    curator = Curator(ArraySource(ROWS), Grid(1.0), budget, "add-remove", SeededBits(0))
+    curator = opened(ArraySource(ROWS), Grid(1.0), budget, "add-remove", SeededBits(0))
     try:
-        MECHANISMS["pca"][name](curator, budget, k=3)
+        released(MECHANISMS["pca"][name], curator, budget, k=3)
     except ParameterError:
-        assert curator._charged == []
+        assert untouched(curator)
 
 
 @pytest.mark.parametrize("edit", FORGED, ids=lambda edit: edit.__name__)
-def test_forged_files_are_refused(edit: Any) -> None:
+def test_forged_files_are_refused(edit: Callable[[Record], None]) -> None:
     made = record()
     assert parse(sealed(made)).mechanism == "screened"  # good before it is forged
     edit(made)
     with pytest.raises(ReleaseError, match=r"release file must be .+, got .+\. Hint: "):
         parse(sealed(made))
+
+
+@pytest.mark.parametrize("edit", HIDDEN, ids=lambda edit: edit.__name__)
+def test_what_only_the_mechanism_knows_is_a_verdict(edit: Callable[[Record], None]) -> None:
+    made = record()
+    assert is_retraced(parse(sealed(made)))
+    edit(made)
+    assert verdict(sealed(made)) == ("loaded", "")
+    assert edit is another_postprocess or not is_retraced(parse(sealed(made)))

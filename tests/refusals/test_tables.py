@@ -17,12 +17,14 @@ import pytest
 
 import dpcov
 from dpcov.errors import DpcovError, EngineError, ParameterError, SchemaError
+from dpcov.kernel.account import Account
 from dpcov.kernel.bits import SeededBits
 from dpcov.kernel.budget import Budget
-from dpcov.kernel.curator import Curator
 from dpcov.kernel.rows.grid import Grid
 from dpcov.schema import Categorical, Ignored, Numeric, Schema
 from dpcov.sources.opening import open_source
+from dpcov.verify.testing import opened
+from tests.refusals.small import charged, untouched
 
 AGE = Schema({"age": Numeric(0, 100)})
 BOTH = Schema({"age": Numeric(0, 100), "town": Categorical(["SECRET", "Basel"])})
@@ -42,10 +44,10 @@ def ask(data: Any, **changes: Any) -> dpcov.Release:
 def unspent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fail whoever charges the budget."""
 
-    def charge(_: Curator, budget: Budget) -> NoReturn:
-        raise AssertionError(f"{budget!r} was charged")
+    def charge(_: Account, *budgets: Budget) -> NoReturn:
+        raise AssertionError(f"{budgets!r} were charged")
 
-    monkeypatch.setattr(Curator, "_charge", charge)
+    monkeypatch.setattr(Account, "charge", charge)
 
 
 def file(name: str, content: bytes) -> Callable[[Path], Any]:
@@ -267,13 +269,13 @@ def test_a_blank_line_of_one_column_is_a_row(tmp_path: Path) -> None:
 
 def test_a_stream_answers_one_question() -> None:
     source = open_source(TABLE.to_reader(), None, BOTH)
-    curator = Curator(source, Grid(1.0), dpcov.ZCDP(1), "add-remove", SeededBits(0))
-    curator.noisy(curator.second_moment(), dpcov.ZCDP("0.25"), noise="gaussian")
+    curator = opened(source, Grid(1.0), dpcov.ZCDP(1), "add-remove", SeededBits(0))
+    curator.noisy(curator.public.second_moment(), dpcov.ZCDP("0.25"), noise="gaussian")
     curator.ask_n(dpcov.ZCDP("0.25"))  # the rows were counted on the way
     with pytest.raises(EngineError) as raised:
-        curator.noisy(curator.second_moment(), dpcov.ZCDP("0.25"), noise="gaussian")
+        curator.noisy(curator.public.second_moment(), dpcov.ZCDP("0.25"), noise="gaussian")
     assert_clear(raised.value)
-    assert (len(curator.spent), len(curator._charged)) == (2, 2)
+    assert (len(curator.answers), len(charged(curator))) == (2, 2)
 
 
 @pytest.mark.parametrize("neighbors", ["replace", "add-remove"])
@@ -290,10 +292,10 @@ def test_a_file_that_changed_between_two_readings(tmp_path: Path) -> None:
     source = open_source(path, None, AGE)
     assert source.n == 2
     path.write_bytes(b"age\n1\n2\n424242\n")
-    curator = Curator(source, Grid(1.0), dpcov.ZCDP(1), "replace", SeededBits(0))
+    curator = opened(source, Grid(1.0), dpcov.ZCDP(1), "replace", SeededBits(0))
     for change in (lambda: None, path.unlink):  # longer, and then gone
         change()
         with pytest.raises(EngineError) as raised:
-            curator.noisy(curator.second_moment(), dpcov.ZCDP(1), noise="gaussian")
+            curator.noisy(curator.public.second_moment(), dpcov.ZCDP(1), noise="gaussian")
         assert_clear(raised.value)
-    assert curator._charged == []
+    assert untouched(curator)

@@ -14,10 +14,14 @@ from dpcov.bounds import eta, nu, omega
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, compose
 from dpcov.kernel.noise.choice import SparseVector
 from dpcov.kernel.questions.choices import Bias, Radius
-from dpcov.mechanisms.covariance.adaptive import adaptive
+from dpcov.kernel.questions.moments import SecondMoment
+from dpcov.kernel.questions.norms import Trace
+from dpcov.mechanisms.covariance.adaptive import ADAPTIVE
 from dpcov.mechanisms.covariance.adaptive_noise import EASED, Noises, noises_of
-from dpcov.verify.testing import ScriptedCurator
-from tests.scripted.quiet import Integers, QuietCurator, skewed
+from dpcov.mechanisms.running import released
+from dpcov.sources.array import ArraySource
+from dpcov.verify.testing import scripted
+from tests.scripted.quiet import QuietSampler, quiet_curator, radii, skewed
 from tests.scripted.test_gaussian import rotated
 from tests.scripted.test_separate import of_rho
 
@@ -31,16 +35,13 @@ OCTAVES = 498  # from row_norm 1 down to 1e-150
 MANY = 10_000
 
 
-class Watched(ScriptedCurator):
-    """Keeps the searches and their noise."""
+class Watched(QuietSampler):
+    """Tells the searches and their noise."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.searched: list[tuple[Radius | Bias, SparseVector]] = []
-
-    def _search(self, question: Radius | Bias, counts: Integers, law: SparseVector) -> int:
-        self.searched.append((question, law))
-        return super()._search(question, counts, law)
+    @property
+    def searched(self) -> list[tuple[Radius | Bias, SparseVector]]:
+        each = zip(self.asked, self.laws, strict=True)
+        return [(asked, law) for asked, law in each if isinstance(asked, Radius | Bias) and isinstance(law, SparseVector)]
 
 
 def bins(**rows: int) -> list[int]:
@@ -60,8 +61,9 @@ def run(
     row_norm: float = 1.0,
     **options: Any,
 ) -> tuple[Release, Watched]:
-    curator = Watched(answers, n=MANY, d=d, budget=budget, neighbors=neighbors, row_norm=row_norm)
-    return adaptive(curator, budget, **options), curator
+    watched = Watched()
+    curator = scripted(answers, n=MANY, d=d, budget=budget, neighbors=neighbors, row_norm=row_norm, sampler=watched)
+    return released(ADAPTIVE, curator, budget, **options), watched
 
 
 FIRST = bins(_2=MANY)  # all rows between 1/8 and 1/4: the radius is 1/4
@@ -107,10 +109,8 @@ class TestPath:
     def test_the_rows_are_those_of_the_threshold(self) -> None:
         """r̃ = 1/4; clipping costs from 1/32 on; so 1/16, in units of row_norm 5/4."""
         release, curator = run([FIRST, MANY / 2, LATER, 10 * rotated(0.5, 0.3, 0.1)], 3, row_norm=1.25, postprocess="none")
-        trace, moment = release.answer("trace"), release.answer("second moment")
-        assert trace is not None
-        assert moment is not None
-        assert (trace.radii, moment.radii) == ((1.25 / 4,), (1.25 / 16,))
+        trace, moment = release.take(Trace), release.take(SecondMoment)
+        assert (radii(trace), radii(moment)) == ((1.25 / 4,), (1.25 / 16,))
         assert np.allclose(release.second_moment, rotated(0.5, 0.3, 0.1) * (1.25 / 16) ** 2 / 1000, rtol=0, atol=1e-9)
         bias = curator.searched[1][0]
         assert isinstance(bias, Bias)
@@ -123,13 +123,12 @@ class TestPath:
     def test_without_noise_it_clips_and_answers_the_clipped_rows(self) -> None:
         rows = skewed(3000, 3, 51) / 8
         for budget in BUDGETS:
-            curator = QuietCurator(rows, budget)
-            release = adaptive(curator, budget, postprocess="none")
-            moment = release.answer("second moment")
-            assert moment is not None
+            curator = quiet_curator(rows, budget)
+            release = released(ADAPTIVE, curator, budget, postprocess="none")
+            moment = release.take(SecondMoment)
             assert release.clip_radius in (1 / 8, 1 / 16, 1 / 32)
-            exact = curator._source.total(curator.second_moment(release.clip_radius))
-            assert np.array_equal(moment.integers, moment.noise.settle(exact))
+            exact = ArraySource(rows).total(curator.public.second_moment(release.clip_radius))
+            assert np.array_equal(moment.integers, moment.law.settle(exact))
 
 
 def closed_form(d: int, last: PureDP | ZCDP, neighbors: str) -> Noises:
@@ -155,15 +154,15 @@ class TestNoises:
     @pytest.mark.parametrize("budget", [ZCDP("0.01"), ZCDP(4), PureDP("0.1"), PureDP(3)], ids=str)
     def test_root_mean_squares(self, budget: PureDP | ZCDP, d: int, neighbors: str) -> None:
         """To 1 in 1000: an ε or a half that is forgotten is off by 1.4 at least."""
-        curator = ScriptedCurator([], n=MANY, d=d, budget=budget, neighbors=neighbors)
-        found, expected = noises_of(curator, budget, 0.05, paper=False), closed_form(d, budget, neighbors)
+        public = scripted([], n=MANY, d=d, budget=budget, neighbors=neighbors).public
+        found, expected = noises_of(public, budget, 0.05, paper=False), closed_form(d, budget, neighbors)
         for name in ("whole", "operator", "values"):
             assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-3), name
 
     @pytest.mark.parametrize("rho", ["0.01", "4"])
     def test_the_papers_bounds(self, rho: str) -> None:
-        curator = ScriptedCurator([], n=MANY, d=30, budget=ZCDP(rho))
-        found, root = noises_of(curator, ZCDP(rho), 0.05, paper=True), math.sqrt(float(rho))
+        public = scripted([], n=MANY, d=30, budget=ZCDP(rho)).public
+        found, root = noises_of(public, ZCDP(rho), 0.05, paper=True), math.sqrt(float(rho))
         assert found.whole == pytest.approx(omega(30, 0.05) / root)
         assert found.operator == pytest.approx(math.sqrt(2) * nu(30, 0.025) / root)
         assert found.values == pytest.approx(math.sqrt(2) * eta(30, 0.025) / root)

@@ -5,6 +5,7 @@ Covariances are rotated and of condition 100, so that no factor is symmetric; no
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from typing import Any
@@ -15,13 +16,20 @@ import pytest
 from dpcov import Release
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.budget import ZCDP, Budget
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.face import Face
+from dpcov.kernel.questions.choices import Indexed
+from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.rows.frame import Frame
+from dpcov.kernel.rows.frames import Ball, Box, Ellipsoid
+from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import unpack
-from dpcov.mechanisms.coinpress.covariance import coinpress
+from dpcov.mechanisms.coinpress.covariance import COINPRESS
+from dpcov.mechanisms.running import released
 from dpcov.sources.array import ArraySource
 from dpcov.sources.paired import PairedSource
-from dpcov.verify.testing import ScriptedCurator
-from tests.scripted.quiet import Floats, QuietCurator
+from dpcov.verify.testing import encoding_of, opened, scripted
+from tests.scripted.quiet import Floats, QuietSampler, quiet_curator
 
 ROUNDS = [2, 3, 5, 10]
 HALF = ZCDP("0.5")
@@ -56,8 +64,10 @@ def second(rows: Floats) -> Floats:
 
 
 def frame(answer: Answer) -> Frame:
-    assert answer.frame is not None
-    return answer.frame
+    question = answer.question
+    rows = getattr(question.counted if isinstance(question, Indexed) else question, "grid", None)
+    assert isinstance(rows, Ball | Box | Ellipsoid)
+    return rows.frame
 
 
 def whitener(answer: Answer) -> Floats:
@@ -66,7 +76,7 @@ def whitener(answer: Answer) -> Floats:
 
 
 def moments(release: Release) -> list[Answer]:
-    return [answer for answer in release.answers if answer.statistic == "second moment"]
+    return release.every(SecondMoment)
 
 
 def whitened(answer: Answer, n: int) -> Floats:
@@ -76,7 +86,7 @@ def whitened(answer: Answer, n: int) -> Floats:
 
 def quiet(rows: Floats = ROWS, budget: Budget = HALF, *, noise: Floats | None = None, **options: Any) -> Release:
     given: dict[str, Any] = {"upper": UPPER} | options
-    return coinpress(QuietCurator(rows, budget, noise=noise), budget, **given)
+    return released(COINPRESS, quiet_curator(rows, budget, noise=noise), budget, **given)
 
 
 def seen(rows: Floats, coordinates: Frame) -> Floats:
@@ -133,7 +143,7 @@ class TestUnderNoise:
             noisy = whitened(answer, release.n)
             values, vectors = np.linalg.eigh(noisy)
             assert number > 0 or values[0] < 0  # the first is indefinite
-            spread = math.sqrt(answer.noise.spread().diagonal_variance) * 2.0**-answer.unit_bits / release.n
+            spread = math.sqrt(answer.law.spread().diagonal_variance) * 2.0**-answer.unit_bits / release.n
             widening = 0.5 * spread * frame(answer).deviations ** 2 * math.sqrt(2 * D)
             expected = (vectors * (np.maximum(values, 0) + widening)) @ vectors.T
             found = np.linalg.inv(turned @ turned)
@@ -172,8 +182,8 @@ class TestCentred:
     def test_mean_and_covariance_of_rows_far_away(self, rounds: Any, neighbors: str) -> None:
         rows = ROWS + self.FAR
         for budget, close in ((HALF, 0.02), (LARGE, 1e-3)):
-            curator = QuietCurator(rows, budget, neighbors=neighbors)
-            release = coinpress(curator, budget, upper=UPPER, centring="mean", radius=1e5, rounds=rounds)
+            curator = quiet_curator(rows, budget, neighbors=neighbors)
+            release = released(COINPRESS, curator, budget, upper=UPPER, centring="mean", radius=1e5, rounds=rounds)
             assert mahalanobis(release.covariance, np.cov(rows.T, bias=True)) < close
             assert np.linalg.norm(np.linalg.solve(ROOT, release.mean - rows.mean(axis=0))) < close
             assert np.allclose(
@@ -182,44 +192,47 @@ class TestCentred:
 
     def test_an_origin_is_not_in_the_way(self) -> None:
         rows = ROWS + self.FAR
-        release = coinpress(QuietCurator(rows, LARGE), LARGE, upper=UPPER, centring="mean", radius=100.0, origin=self.FAR - 5)
+        options: dict[str, Any] = {"upper": UPPER, "centring": "mean", "radius": 100.0, "origin": self.FAR - 5}
+        release = released(COINPRESS, quiet_curator(rows, LARGE), LARGE, **options)
         assert mahalanobis(release.covariance, np.cov(rows.T, bias=True)) < 1e-3
 
     def test_a_public_origin_is_part_of_the_second_moment(self) -> None:
         """Rows that are taken to have this mean: Σ about it, and Σ + o oᵀ about 0."""
-        far = coinpress(QuietCurator(ROWS + self.FAR, LARGE), LARGE, upper=UPPER, origin=self.FAR)
+        far = released(COINPRESS, quiet_curator(ROWS + self.FAR, LARGE), LARGE, upper=UPPER, origin=self.FAR)
         assert mahalanobis(far.covariance, second(ROWS)) < 1e-3
         assert np.allclose(far.second_moment, far.covariance + np.outer(self.FAR, self.FAR), rtol=1e-12, atol=0)
-        near = coinpress(QuietCurator(ROWS, LARGE), LARGE, upper=UPPER)
+        near = released(COINPRESS, quiet_curator(ROWS, LARGE), LARGE, upper=UPPER)
         assert np.array_equal(near.second_moment, near.covariance)
 
     def test_the_noise_of_the_mean_is_taken_off(self) -> None:
         """Z − m mᵀ + σ²: the square of a noisy mean is too large by its variance."""
-        answers = [np.zeros(D), 1000 * rotated(0.4, 0.3, 0.2, 0.1)]
-        curator = ScriptedCurator([np.zeros(D)] * 20, n=4000, d=D, budget=HALF)
-        curator._script = iter([np.zeros(D)] * approaches(curator) + answers)
-        release = coinpress(curator, HALF, upper=UPPER, centring="mean", radius=1.0, rounds=1)
+        before = approaches(scripted([], n=4000, d=D, budget=HALF))
+        answers = [np.zeros(D)] * before + [np.zeros(D), 1000 * rotated(0.4, 0.3, 0.2, 0.1)]
+        curator = scripted(answers, n=4000, d=D, budget=HALF)
+        release = released(COINPRESS, curator, HALF, upper=UPPER, centring="mean", radius=1.0, rounds=1)
         told, moment = release.answers[-2:]
-        variance = told.noise.spread().diagonal_variance * 4.0**-told.unit_bits / 4000**2
+        variance = told.law.spread().diagonal_variance * 4.0**-told.unit_bits / 4000**2
         back = frame(moment).unwhitener
         expected = back @ (rotated(0.1, 0.075, 0.05, 0.025) + variance * np.eye(D)) @ back.T
         assert np.allclose(release.covariance, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
 
     def test_pairs_need_no_mean(self) -> None:
         rows = ROWS + self.FAR
-        curator = QuietCurator(rows, LARGE)
-        curator._source = PairedSource(ArraySource(rows), "replace")
-        release = coinpress(curator, LARGE, upper=UPPER, centring="pairs")
+        source = PairedSource(ArraySource(rows), "replace")
+        encoding = dataclasses.replace(encoding_of(Grid(1.0), source), pairs=True)
+        curator = opened(source, encoding, LARGE, sampler=QuietSampler())
+        release = released(COINPRESS, curator, LARGE, upper=UPPER, centring="pairs")
         differences = (rows[::2] - rows[1::2]) / math.sqrt(2)
         assert release.n == len(rows) // 2
         assert not release.center
         assert mahalanobis(release.covariance, second(differences)) < 1e-3
 
 
-def approaches(curator: ScriptedCurator) -> int:
+def approaches(curator: Curator) -> int:
     """Return how many sums come before the first round, from the public plan."""
     from dpcov.mechanisms.coinpress.bounds import checked_bounds
+    from dpcov.mechanisms.coinpress.confidence import checked_claim
     from dpcov.mechanisms.coinpress.whitening import Whitening
 
-    bounds = checked_bounds(UPPER, None, 1.0, D)
-    return len(Whitening(curator, HALF, bounds, np.zeros(D), 1.0, 1, "practical", 0.1).approach)
+    bounds, claim = checked_bounds(UPPER, None, 1.0, D), checked_claim("practical", 0.1)
+    return len(Whitening(Face(curator), HALF, bounds, np.zeros(D), 1.0, 1, claim).approach)

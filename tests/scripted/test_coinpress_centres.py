@@ -10,29 +10,29 @@ import pytest
 
 from dpcov import Release
 from dpcov.kernel.answer import Answer
-from dpcov.mechanisms.coinpress.covariance import coinpress
-from dpcov.verify.testing import ScriptedCurator
-from tests.scripted.quiet import Floats, QuietCurator
+from dpcov.mechanisms.coinpress.covariance import COINPRESS
+from dpcov.mechanisms.running import released
+from dpcov.verify.testing import scripted as scripted_curator
+from tests.scripted.quiet import Floats, quiet_curator
 from tests.scripted.test_coinpress import HALF, ROWS, UPPER, D, frame, moments, rotated, whitened, whitener
 
 N = len(ROWS)
 CENTRED: dict[str, Any] = {"upper": UPPER, "centring": "mean", "radius": 1e4, "rounds": 2}
 SHAPE = rotated(0.3, 0.2, 0.1, 0.05)
 ALONG = np.array([0.6, 0.0, -0.8, 0.0])  # of norm 1
-APPROACHES = [answer.statistic for answer in coinpress(QuietCurator(ROWS, HALF), HALF, **CENTRED).answers].index(
-    "second moment"
-) - 1
+RUN = released(COINPRESS, quiet_curator(ROWS, HALF), HALF, **CENTRED)
+APPROACHES = [answer.question.name for answer in RUN.answers].index("second moment") - 1
 
 
 def scripted(first: Floats) -> Release:
     """Return a release whose first round finds this mean, in the coordinates of its frame; all others are 0."""
     answers: list[Any] = [np.zeros(D)] * APPROACHES + [N * first, N * SHAPE, np.zeros(D), N * SHAPE, 0.0]
-    return coinpress(ScriptedCurator(answers, n=N, d=D, budget=HALF), HALF, **CENTRED)
+    return released(COINPRESS, scripted_curator(answers, n=N, d=D, budget=HALF), HALF, **CENTRED)
 
 
 def deviation(answer: Answer) -> float:
     """Return that of the noise of a mean, in the coordinates of the frame."""
-    return math.sqrt(answer.noise.spread().diagonal_variance) * 2.0**-answer.unit_bits / N
+    return math.sqrt(answer.law.spread().diagonal_variance) * 2.0**-answer.unit_bits / N
 
 
 BLUR = deviation(scripted(np.zeros(D)).answers[APPROACHES])
@@ -44,7 +44,7 @@ def test_a_centre_moves_by_what_is_not_noise(size: float) -> None:
     first = size * math.sqrt(D) * BLUR * ALONG
     release = scripted(first)
     told, following = release.answers[APPROACHES : APPROACHES + 3 : 2]
-    assert (told.statistic, following.statistic) == ("sum", "sum")
+    assert (told.question.name, following.question.name) == ("sum", "sum")
     believed = max(0.0, 1 - 1 / size**2) if size else 0.0
     assert np.allclose(frame(following).centre, frame(told).point(believed * told.values / N), rtol=1e-6, atol=1e-9)
     assert bool(np.any(frame(following).centre)) == (size > 1)

@@ -11,10 +11,12 @@ import pytest
 import dpcov
 from dpcov import Release
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, compose
-from dpcov.mechanisms.coinpress.covariance import coinpress
+from dpcov.kernel.questions.norms import Trace
+from dpcov.mechanisms.coinpress.covariance import COINPRESS
 from dpcov.mechanisms.coinpress.rounds import LAST_SHARES
-from dpcov.verify.testing import ScriptedCurator
-from tests.scripted.quiet import Floats, QuietCurator
+from dpcov.mechanisms.running import released
+from dpcov.verify.testing import scripted as scripted_curator
+from tests.scripted.quiet import Floats, quiet_curator
 from tests.scripted.test_coinpress import BOUND, HALF, ROUNDS, ROWS, UPPER, frame, moments, rotated, whitener
 
 NEIGHBORS = ["replace", "add-remove"]
@@ -24,8 +26,8 @@ MANY = 4000
 
 def scripted(answers: list[Any], d: int = 4, budget: Budget = HALF, **options: Any) -> Release:
     neighbors = options.pop("neighbors", "replace")
-    curator = ScriptedCurator(answers, n=MANY, d=d, budget=budget, neighbors=neighbors)
-    return coinpress(curator, budget, **({"upper": UPPER, "rounds": 1} | options))
+    curator = scripted_curator(answers, n=MANY, d=d, budget=budget, neighbors=neighbors)
+    return released(COINPRESS, curator, budget, **({"upper": UPPER, "rounds": 1} | options))
 
 
 def back(release: Release) -> Floats:
@@ -76,7 +78,7 @@ class TestFinishing:
         clip = frame(moments(release)[0]).deviations ** 2
         expected = np.clip(clip * np.array([-0.15, 0.01, 0.2, 0.3]), 1 / condition, 1)
         assert np.allclose(values, expected, rtol=0, atol=1e-6)
-        assert release.options["condition"] == pytest.approx(condition, rel=1e-6)
+        assert release.notes["condition"] == pytest.approx(condition, rel=1e-6)
 
     def test_a_scripted_scale(self) -> None:
         """The wide trace over the clipped one, both in whitened units; at least 0.3."""
@@ -96,7 +98,7 @@ class TestGuard:
             release = scripted([shape, shape, number, shape, 1.0], rounds=3, budget=ZCDP(10**4))
             asked = moments(release)
             turned.append(whitener(asked[2]) @ np.linalg.inv(whitener(asked[1])))
-            guard = next(answer for answer in release.answers if answer.statistic == "trace")
+            guard = release.take(Trace)
             number = 9 * 0.4 * MANY * (frame(asked[1]).deviations / frame(guard).deviations) ** 2
             assert frame(guard).deviations > 1.5 * frame(asked[1]).deviations
         assert np.allclose(turned[0], turned[1] * 3, rtol=0.02, atol=1e-3)
@@ -109,9 +111,9 @@ class TestSpending:
     @pytest.mark.parametrize("rounds", [1, *ROUNDS])
     def test_the_questions_and_their_shares(self, rounds: int, centring: str, budget: Budget, neighbors: str) -> None:
         """Together exactly the budget, (ε, δ) by way of ρ; equal rounds before the last; a fiftieth for n."""
-        curator = QuietCurator(ROWS, budget, neighbors=neighbors)
+        curator = quiet_curator(ROWS, budget, neighbors=neighbors)
         centred: dict[str, Any] = {"centring": "mean", "radius": 100.0} if centring == "mean" else {}
-        release = coinpress(curator, budget, upper=UPPER, rounds=rounds, **centred)
+        release = released(COINPRESS, curator, budget, upper=UPPER, rounds=rounds, **centred)
         whole = budget.to_zcdp() if isinstance(budget, ApproxDP) else budget
         assert isinstance(whole, ZCDP)
         spent = list(release.spent)
@@ -143,8 +145,9 @@ class TestSpending:
                 assert sum(share for _, share in block) == first
 
     def test_auto_is_recorded_as_a_number(self, budget: Budget, neighbors: str) -> None:
-        release = coinpress(QuietCurator(ROWS, budget, neighbors=neighbors), budget, upper=UPPER)
-        assert release.options["rounds"] == len(moments(release))
+        release = released(COINPRESS, quiet_curator(ROWS, budget, neighbors=neighbors), budget, upper=UPPER)
+        assert release.options["rounds"] == "auto"
+        assert release.notes["rounds"] == len(moments(release))
         assert (release.mechanism, release.postprocess, release.center) == ("coinpress", "project", False)
 
 
@@ -160,7 +163,7 @@ def test_a_noisy_number_of_rows_is_the_one_that_counts() -> None:
 @pytest.mark.parametrize("rounds", [1, 2, 5])
 def test_few_columns_have_no_scale_to_buy_back(d: int, rounds: int) -> None:
     rows = ROWS[:, :d]
-    release = coinpress(QuietCurator(rows, HALF), HALF, upper=UPPER, rounds=rounds)
+    release = released(COINPRESS, quiet_curator(rows, HALF), HALF, upper=UPPER, rounds=rounds)
     guards = ["second moment", "trace"] * max(rounds - 2, 0)
     assert [spend.asked for spend in release.spent] == ["second moment", *guards, "second moment"][: 1 + 2 * (rounds - 1)]
     assert np.allclose(release.covariance, rows.T @ rows / len(rows), rtol=0.02, atol=0.5)
@@ -179,7 +182,7 @@ def test_a_seed_gives_the_same_release(options: dict[str, Any]) -> None:
 def test_defaults_of_the_bounds() -> None:
     """Without upper it is row_norm², and lower a millionth; with a schema both are those of encoded rows."""
     release = dpcov.covariance(ROWS, HALF, row_norm=200.0, mechanism="coinpress", seed=7)
-    assert release.options["condition"] == pytest.approx(1e6, rel=1e-6)
+    assert release.notes["condition"] == pytest.approx(1e6, rel=1e-6)
     first = release.answers[0]
     assert np.allclose(whitener(first), np.eye(4) / 200.0, rtol=1e-6, atol=1e-12)
     assert release.options["centring"] == "none"
@@ -198,7 +201,7 @@ def test_whiteners_stay_within_the_bounds(upper: Any, rounds: int, budget: Budge
     rows = ROWS[:, [0, 1, 2, 2]] / np.sqrt(np.mean(ROWS[:, [0, 1, 2, 2]] ** 2, axis=0))
     release = dpcov.covariance(rows, budget, mechanism="coinpress", upper=upper, rounds=rounds, seed=7)
     first = np.linalg.inv(whitener(release.answers[0]))
-    most = 16 * np.sqrt(float(release.options["condition"])) * (1 + 1e-4)
+    most = 16 * np.sqrt(release.note("condition", 1.0, 1e12)) * (1 + 1e-4)
     largest = max(np.linalg.norm(whitener(answer) @ first, 2) for answer in release.answers)
     assert most / 2 < largest < most
     assert compose(*(spend.budget for spend in release.spent)) == budget

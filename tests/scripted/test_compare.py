@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import math
 from pathlib import Path
 from typing import Any, NoReturn
@@ -18,10 +19,11 @@ from dpcov.errors import EngineError, ParameterError, SchemaError
 from dpcov.evaluate import Cell, Comparison
 from dpcov.evaluate.picture import _apart, drawn
 from dpcov.kernel.budget import Budget
-from dpcov.kernel.curator import Curator
+from dpcov.kernel.face import Face
 from dpcov.kernel.questions.measure import Summable
 from dpcov.kernel.questions.moments import Count, SecondMoment
 from dpcov.kernel.rows.grid import Grid
+from dpcov.mechanisms.covariance.gaussian import GAUSSIAN
 from dpcov.sources.array import ArraySource
 from dpcov.sources.kept import SUMS, KeptSource
 from dpcov.sources.opening import open_source
@@ -135,15 +137,15 @@ class TestErrors:
         found = dpcov.compare(rows(), RHO, ["rescaled", "gaussian"], row_norm=3, runs=2, center=True)
         assert [cell.error is None for cell in found.cells] == [True, False]
 
-    def test_a_mechanism_that_refuses_only_these_rows_has_an_empty_cell(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def late(curator: Curator, budget: Budget, *, postprocess: str | None = None) -> dpcov.Release:
+    def test_a_mechanism_that_refuses_only_these_rows_has_an_empty_cell(self) -> None:
+        def ask(curator: Face, budget: Budget, *, clip: str | float = "none", constants: str = "tight") -> None:
             if curator.n > 2:
                 raise ParameterError("budget must be larger for so many rows, got less. Hint: spend more.")
-            return gaussian(curator, budget, postprocess=postprocess)
+            GAUSSIAN.ask(curator, budget, clip=clip, constants=constants)
 
-        gaussian = dpcov.MECHANISMS["covariance"]["gaussian"]
-        monkeypatch.setitem(dpcov.MECHANISMS["covariance"], "late", late)
-        assert dpcov.compare(rows(), RHO, "late", row_norm=3, runs=2).cells == (Cell("late", RHO),)
+        late = dataclasses.replace(GAUSSIAN, name="late", ask=ask)
+        assert dpcov.compare(rows(2), RHO, late, row_norm=3, runs=2).cells[0].error is not None
+        assert dpcov.compare(rows(), RHO, late, row_norm=3, runs=2).cells == (Cell("late", RHO),)
 
     def test_rows_are_read_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         reads, total = [], ArraySource.total

@@ -15,23 +15,40 @@ from numpy.typing import NDArray
 
 from dpcov.errors import BudgetError, EngineError, ParameterError
 from dpcov.kernel import account
+from dpcov.kernel.answer import Spend
 from dpcov.kernel.bits import Bits, SeededBits
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, pays_for
 from dpcov.kernel.curator import Curator
+from dpcov.kernel.face import Face
 from dpcov.kernel.noise.laws import NoiseLaw
+from dpcov.kernel.noise.sampler import RandomSampler
 from dpcov.kernel.questions.choices import Quantile, Radius
-from dpcov.kernel.questions.measure import Measure, Statistic, Summable
+from dpcov.kernel.questions.measure import Measure, Summable
 from dpcov.kernel.questions.moments import Count, SecondMoment, Sum
 from dpcov.kernel.rows.grid import Grid
+from dpcov.mechanisms.running import released
 from dpcov.sources.array import ArraySource
 from dpcov.sources.base import Source
-from dpcov.verify.testing import NoSource, ScriptedCurator
+from dpcov.verify.testing import NoSource, opened, scripted
+from tests.scripted.by_hand import by_hand
 
 ONE = ZCDP(1)
 
 
 def curator(source: Source, *, neighbors: str = "replace", bits: Bits | None = None) -> Curator:
-    return Curator(source, Grid(1.0), ONE, neighbors, bits or SeededBits(0))
+    return opened(source, Grid(1.0), ONE, neighbors, bits or SeededBits(0))
+
+
+def moment(asked: Curator) -> SecondMoment:
+    return asked.public.second_moment()
+
+
+def charged(asked: Curator) -> list[Budget]:
+    return asked._account._charged
+
+
+def spent(asked: Curator) -> list[Spend]:
+    return [spend for answer in asked.answers for spend in answer.spent]
 
 
 @dataclass
@@ -75,32 +92,32 @@ class TestRefusedBeforeReading:
     def test_more_than_is_left(self, budget: Budget) -> None:
         asked = curator(NoSource(4, 2))
         with pytest.raises(BudgetError, match=r"budget must fit .*, got .*\. Hint: "):
-            asked.noisy(asked.second_moment(), budget, noise="gaussian")
-        assert asked.spent == ()
+            asked.noisy(moment(asked), budget, noise="gaussian")
+        assert (spent(asked), charged(asked)) == ([], [])
 
     def test_shares_that_exceed_the_whole_by_a_hair(self) -> None:
-        asked = ScriptedCurator([np.eye(2)] * 3, n=4, d=2, budget=ONE)
+        asked = scripted([np.eye(2)] * 3, n=4, d=2, budget=ONE)
         for share in (Fraction(1, 3), Fraction(2, 3)):
-            asked.noisy(asked.second_moment(), ZCDP(share), noise="gaussian")
+            asked.noisy(moment(asked), ZCDP(share), noise="gaussian")
         with pytest.raises(BudgetError):
-            asked.noisy(asked.second_moment(), ZCDP(Fraction(1, 10**9)), noise="gaussian")
-        assert len(asked.spent) == 2
+            asked.noisy(moment(asked), ZCDP(Fraction(1, 10**9)), noise="gaussian")
+        assert len(spent(asked)) == len(charged(asked)) == 2
 
     @pytest.mark.parametrize("budget", [PureDP(1), ApproxDP(1, 1e-6)])
     def test_another_notion(self, budget: Budget) -> None:
         asked = curator(NoSource(4, 2))
         with pytest.raises((ParameterError, BudgetError), match="ZCDP"):
-            asked.noisy(asked.second_moment(), budget, noise="gaussian")
+            asked.noisy(moment(asked), budget, noise="gaussian")
 
     def test_a_promise_of_another_notion(self) -> None:
-        asked = Curator(NoSource(4, 2), Grid(1.0), PureDP(1), "replace", SeededBits(0))
+        asked = opened(NoSource(4, 2), Grid(1.0), PureDP(1), "replace", SeededBits(0))
         with pytest.raises(BudgetError, match="PureDP"):
-            asked.noisy(asked.second_moment(), ONE, noise="gaussian")
+            asked.noisy(moment(asked), ONE, noise="gaussian")
 
     def test_another_noise(self) -> None:
         asked = curator(NoSource(4, 2))
         with pytest.raises(ParameterError, match="noise must serve"):
-            asked.noisy(asked.second_moment(), ONE, noise="laplace")
+            asked.noisy(moment(asked), ONE, noise="laplace")
 
     def test_the_public_count_under_replace(self) -> None:
         asked = curator(NoSource(4, 2))
@@ -115,11 +132,11 @@ class TestRefusedBeforeReading:
             _ = asked.n
 
     def test_a_second_count(self) -> None:
-        asked = ScriptedCurator([7, 8], n=4, d=2, budget=ONE, neighbors="add-remove")
+        asked = scripted([7, 8], n=4, d=2, budget=ONE, neighbors="add-remove")
         asked.ask_n(ZCDP("0.1"))
         with pytest.raises(ParameterError, match="asked for once"):
             asked.ask_n(ZCDP("0.1"))
-        assert (asked.n, len(asked.spent)) == (7, 1)
+        assert (asked.n, len(spent(asked))) == (7, 1)
 
 
 class TestOrder:
@@ -127,18 +144,18 @@ class TestOrder:
         source, bits = Watched(failures=1), CountedBits(0)
         asked = curator(source, bits=bits)
         with pytest.raises(OSError, match="disk"):
-            asked.noisy(asked.second_moment(), ONE, noise="gaussian")
-        assert (asked.spent, bits.draws) == ((), 0)
-        asked.noisy(asked.second_moment(), ONE, noise="gaussian")  # all of it is still there
-        assert len(asked.spent) == 1
+            asked.noisy(moment(asked), ONE, noise="gaussian")
+        assert (spent(asked), bits.draws) == ([], 0)
+        asked.noisy(moment(asked), ONE, noise="gaussian")  # all of it is still there
+        assert len(spent(asked)) == 1
 
     def test_a_failed_draw_has_been_charged(self) -> None:
         source = Watched()
         asked = curator(source, bits=BrokenBits())
         with pytest.raises(OSError, match="entropy"):
-            asked.noisy(asked.second_moment(), ONE, noise="gaussian")
+            asked.noisy(moment(asked), ONE, noise="gaussian")
         with pytest.raises(BudgetError):
-            asked.noisy(asked.second_moment(), ZCDP(Fraction(1, 10**9)), noise="gaussian")
+            asked.noisy(moment(asked), ZCDP(Fraction(1, 10**9)), noise="gaussian")
         assert source.reads == ["second moment"]
 
     @pytest.mark.parametrize("search", [False, True])
@@ -146,45 +163,47 @@ class TestOrder:
         """Nothing for a read that fails, all of it before the first bit of the choice, and one line of record."""
 
         def ask(asked: Curator, share: Fraction = Fraction(1)) -> None:
-            norms = asked.norms(1, 10)
+            norms = asked.public.norms(1, 10)
             _ = asked.first_above(Radius(norms, 2), ZCDP(share)) if search else asked.choose(Quantile(norms, 2), ZCDP(share))
 
         source, bits = Watched(failures=1), CountedBits(0)
         asked = curator(source, bits=bits)
         with pytest.raises(OSError, match="disk"):
             ask(asked)
-        assert (asked._charged, asked.spent, bits.draws) == ([], (), 0)
+        assert (charged(asked), spent(asked), bits.draws) == ([], [], 0)
         ask(asked, Fraction(1, 2))
-        assert [(spend.asked, spend.budget) for spend in asked.spent] == [("radius", ZCDP("0.5"))]
+        assert [(spend.asked, spend.budget) for spend in spent(asked)] == [("radius", ZCDP("0.5"))]
         with pytest.raises(BudgetError):
             ask(asked)
         assert source.reads == ["norms", "norms"]  # the last was refused before reading
         broken = curator(Watched(), bits=BrokenBits())
         with pytest.raises(OSError, match="entropy"):
             ask(broken)
-        assert (broken._charged, broken.spent) == ([ONE], ())
+        assert (charged(broken), spent(broken)) == ([ONE], [])
 
     def test_the_record_keeps_the_order_of_the_questions(self) -> None:
+        def ask(face: Face, budget: Budget) -> None:  # noqa: ARG001
+            questions: list[Measure] = [Sum(face.grid, 2), face.second_moment(), Sum(face.grid, 2)]
+            face.ask_n(ZCDP("0.1"))
+            for index, question in enumerate(questions, start=2):
+                face.noisy(question, ZCDP(Fraction(index, 10)), noise="gaussian")
+
         asked = curator(Watched(), neighbors="add-remove")
-        statistics: list[Statistic] = [Sum(asked.grid, 2), asked.second_moment(), Sum(asked.grid, 2)]
-        asked.ask_n(ZCDP("0.1"))
-        for index, statistic in enumerate(statistics, start=2):
-            asked.noisy(statistic, ZCDP(Fraction(index, 10)), noise="gaussian")
-        assert [(spend.asked, spend.budget) for spend in asked.spent] == [
+        release = released(by_hand(ask), asked, ONE)
+        assert [(spend.asked, spend.budget) for spend in spent(asked)] == [
             ("count", ZCDP("0.1")),
             ("sum", ZCDP("0.2")),
             ("second moment", ZCDP("0.3")),
             ("sum", ZCDP("0.4")),
         ]
-        release = asked.release("covariance", "by hand", postprocess="none")
-        assert release.spent == asked.spent
-        assert [answer.statistic for answer in release.answers] == ["count", "sum", "second moment", "sum"]
+        assert release.spent == tuple(spent(asked))
+        assert [answer.question.name for answer in release.answers] == ["count", "sum", "second moment", "sum"]
 
     def test_a_floor_can_only_add_noise(self) -> None:
         answers = []
         for floor in (None, Fraction(1, 1000), Fraction(3, 4), Fraction(7)):
-            asked = ScriptedCurator([np.eye(2)], n=4, d=2, budget=ONE)
-            answers.append(asked.noisy(asked.second_moment(), ONE, at_least=floor, noise="gaussian").noise.to_json())
+            asked = scripted([np.eye(2)], n=4, d=2, budget=ONE)
+            answers.append(asked.noisy(moment(asked), ONE, at_least=floor, noise="gaussian").law.to_json())
         grid = 16**16
         assert answers == [
             {"diagonal": str(grid), "off-diagonal": str(grid // 2)},
@@ -206,26 +225,27 @@ class Meeting(ArraySource):
         return super().total(statistic)
 
 
-class Drawing(Curator):
-    """A real curator that lists its draws."""
+class Drawing(RandomSampler):
+    """A real sampler that lists its draws."""
 
-    def __init__(self, source: Source) -> None:
-        super().__init__(source, Grid(1.0), ONE, "replace", SeededBits(0))
+    def __init__(self) -> None:
+        super().__init__(SeededBits(0))
         self.drawn: list[str] = []
 
-    def _draw(self, statistic: Measure, law: NoiseLaw) -> NDArray[np.int64]:
-        self.drawn.append(statistic.name)
-        return super()._draw(statistic, law)
+    def noisy(self, question: Measure, law: NoiseLaw, exact: NDArray[np.int64]) -> NDArray[np.int64]:
+        self.drawn.append(question.name)
+        return super().noisy(question, law, exact)
 
 
 @pytest.mark.parametrize(("threads", "share", "winners"), [(2, Fraction(1), 1), (5, Fraction(1, 3), 3)])
 def test_threads_cannot_spend_the_same_share(threads: int, share: Fraction, winners: int) -> None:
-    asked = Drawing(Meeting(threads))
+    drawing = Drawing()
+    asked = opened(Meeting(threads), Grid(1.0), ONE, sampler=drawing)
     outcomes: list[type] = []
 
     def ask() -> None:
         try:
-            outcomes.append(type(asked.noisy(Sum(asked.grid, 2), ZCDP(share), noise="gaussian")))
+            outcomes.append(type(asked.noisy(Sum(asked.public.grid, 2), ZCDP(share), noise="gaussian")))
         except BudgetError as error:
             outcomes.append(type(error))
 
@@ -236,8 +256,8 @@ def test_threads_cannot_spend_the_same_share(threads: int, share: Fraction, winn
         thread.join()
     assert len(outcomes) == threads
     assert outcomes.count(BudgetError) == threads - winners
-    assert len(asked.spent) == winners
-    assert asked.drawn == ["sum"] * winners  # whoever was refused drew nothing
+    assert len(spent(asked)) == winners
+    assert drawing.drawn == ["sum"] * winners  # whoever was refused drew nothing
 
 
 def test_a_charge_and_its_verdict_are_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,7 +275,7 @@ def test_a_charge_and_its_verdict_are_one_step(monkeypatch: pytest.MonkeyPatch) 
 
     def charge() -> None:
         try:
-            shared._charge(ZCDP("0.6"))
+            shared.charge(ZCDP("0.6"))
         except BudgetError as error:
             refused.append(error)
 
@@ -269,15 +289,18 @@ def test_a_charge_and_its_verdict_are_one_step(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_n_is_taken_from_this_curators_own_answer() -> None:
-    """Another's corner was paid for elsewhere, or not at all."""
-    grid = Grid(1.0, center=True)
-    asked, other = (Curator(ArraySource(np.zeros((9, 1))), grid, ONE, "add-remove", SeededBits(k)) for k in range(2))
-    own, foreign = (each.noisy(each.second_moment(), ONE, noise="gaussian") for each in (asked, other))
-    for answer in (foreign, dataclasses.replace(own, integers=own.integers * 2)):
-        with pytest.raises(ParameterError, match="moment must be this curator's answer"):
-            asked.take_n(answer)
-    asked.take_n(own)
-    assert asked.n >= 1
+    """Of centred rows, from the corner, as the file tells it; another's was paid for elsewhere, or not at all."""
+    rows, grid = ArraySource(np.zeros((1000, 1))), Grid(1.0, center=True)
+    asked, other = (opened(rows, grid, ONE, "add-remove", SeededBits(k)) for k in range(2))
+    foreign = other.noisy(moment(other), ONE, noise="gaussian")
+    with pytest.raises(ParameterError, match="n must be asked for"):
+        _ = asked.n
+    own = asked.noisy(moment(asked), ONE, noise="gaussian")
+    assert (asked.n, other.n) == (own.question.gives_n(own.integers), foreign.question.gives_n(foreign.integers))
+    corner = float(own.values[0]) * 4
+    assert abs(asked.n - corner) <= 0.5
+    assert 900 < asked.n < 1100
+    assert asked.n != other.n
 
 
 class TestStatisticsThatDoNotFit:
@@ -288,7 +311,7 @@ class TestStatisticsThatDoNotFit:
         [SecondMoment(Grid(1.0), 1), Sum(Grid(1.0), 1), SecondMoment(Grid(2.0), 2), SecondMoment(Grid(1.0, 8), 2)],
     )
     def test_another_shape_or_grid(self, statistic: Any) -> None:
-        with pytest.raises(ParameterError, match="statistic must be"):
+        with pytest.raises(ParameterError, match="question must be one of this curator's rows"):
             curator(NoSource(4, 2)).noisy(statistic, ONE, noise="gaussian")
 
     def test_a_home_made_statistic(self) -> None:
@@ -296,7 +319,7 @@ class TestStatisticsThatDoNotFit:
             def sensitivity_squared(self, neighbors: str) -> int:  # noqa: ARG002
                 return 1
 
-        with pytest.raises(ParameterError, match="statistic must be"):
+        with pytest.raises(ParameterError, match="question must be one of this curator's rows"):
             curator(NoSource(4, 2)).noisy(Cheap(Grid(1.0), 2), ONE, noise="gaussian")
 
     def test_a_source_of_another_shape_is_not_charged(self) -> None:
@@ -308,20 +331,37 @@ class TestStatisticsThatDoNotFit:
 
         asked = curator(Short())
         with pytest.raises(EngineError):
-            asked.noisy(asked.second_moment(), ONE, noise="gaussian")
-        assert asked._charged == []
+            asked.noisy(moment(asked), ONE, noise="gaussian")
+        assert charged(asked) == []
 
 
 @pytest.mark.parametrize("neighbors", ["Replace", "substitute", None, 1])
 def test_an_unknown_relation_is_refused(neighbors: Any) -> None:
     with pytest.raises(ParameterError, match="neighbors must be"):
-        Curator(NoSource(4, 2), Grid(1.0), ONE, neighbors, SeededBits(0))
+        opened(NoSource(4, 2), Grid(1.0), ONE, neighbors, SeededBits(0))
 
 
-@pytest.mark.parametrize("name", ["neighbors", "budget", "grid", "n", "d"])
+@pytest.mark.parametrize("name", ["neighbors", "budget", "grid", "n", "d", "public", "encoding", "known_n"])
 def test_what_the_promise_rests_on_cannot_be_reassigned(name: str) -> None:
+    asked = curator(NoSource(4, 2))
     with pytest.raises(AttributeError):
-        setattr(curator(NoSource(4, 2)), name, 0)
+        setattr(asked if name in ("budget", "n", "public") else asked.public, name, 0)
+
+
+def test_what_a_mechanism_is_handed_cannot_change_it() -> None:
+    """It may tell itself another relation or another grid: the curator prices by its own, and refuses the rows of others."""
+    asked = curator(Watched())
+    face: Any = Face(asked)
+    with contextlib.suppress(AttributeError):
+        face.neighbors = "add-remove"
+    with contextlib.suppress(AttributeError):
+        face.encoding = dataclasses.replace(asked.public.encoding, row_norm=2.0)
+    with pytest.raises(ParameterError, match="question must be one of this curator's rows"):
+        face.noisy(SecondMoment(Grid(2.0), 2), ONE, noise="gaussian")
+    answer = face.noisy(SecondMoment(Grid(1.0), 2), ONE, noise="gaussian")
+    again = curator(Watched())
+    assert answer.laws == again.noisy(moment(again), ONE, noise="gaussian").laws
+    assert asked.public == again.public
 
 
 @pytest.mark.parametrize(("row_norm", "bits"), [(0.0, 16), (-1.0, 16), (np.nan, 16), (np.inf, 16), (1.0, 0), (1.0, 27)])
@@ -339,7 +379,7 @@ def test_a_variance_in_floats_is_refused() -> None:
 @pytest.mark.parametrize("noise", ["wishart", "frobenius"])
 def test_rounded_noise_must_fit_into_delta(promise: ApproxDP, noise: str) -> None:
     """The trusted layer checks it, not only the mechanisms."""
-    asked = Curator(NoSource(4, 2), Grid(1.0), promise, "replace", SeededBits(0))
+    asked = opened(NoSource(4, 2), Grid(1.0), promise, "replace", SeededBits(0))
     with pytest.raises(ParameterError, match="tail"):
-        asked.noisy(asked.second_moment(), PureDP(1), noise=noise)
-    assert asked._charged == []
+        asked.noisy(moment(asked), PureDP(1), noise=noise)
+    assert charged(asked) == []

@@ -14,8 +14,10 @@ from dpcov import Release
 from dpcov.errors import BudgetError
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, compose
 from dpcov.kernel.noise.drawn import Bingham
+from dpcov.kernel.questions.directions import Directions, directions_of
 from dpcov.mechanisms import MECHANISMS
-from dpcov.verify.testing import ScriptedCurator
+from dpcov.mechanisms.running import released
+from dpcov.verify.testing import scripted
 
 Floats = NDArray[np.float64]
 NEIGHBORS = ["replace", "add-remove"]
@@ -42,12 +44,12 @@ def run(name: str, budget: Budget, moment: Floats, neighbors: str = "replace", *
         answers.append(np.linalg.eigvalsh(moment)[::-1])
     center = options.pop("center", False)
     d = len(moment) - center
-    curator = ScriptedCurator([*answers, moment], n=N, d=d, budget=budget, neighbors=neighbors, row_norm=2.0, center=center)
-    return MECHANISMS["covariance"][name](curator, budget, **options)
+    curator = scripted([*answers, moment], n=N, d=d, budget=budget, neighbors=neighbors, row_norm=2.0, center=center)
+    return released(MECHANISMS["covariance"][name], curator, budget, **options)
 
 
 def directions_law(release: Release) -> Bingham:
-    [law] = [answer.noise for answer in release.answers if isinstance(answer.noise, Bingham)]
+    [law] = [law for answer in release.answers for law in answer.laws if isinstance(law, Bingham)]
     return law
 
 
@@ -60,7 +62,7 @@ class TestEigenvectors:
         """A transposed factor, a reflector of the wrong sign or directions in another order would not give it back."""
         release = run("eigenvectors", budget, truth(d), neighbors, **options)
         assert np.allclose(release.second_moment, 4 * truth(d) / N, rtol=0, atol=1e-4)
-        rows = release.directions
+        rows = directions_of(release.take(Directions))
         assert rows.shape == (d, d)
         assert np.abs(rows @ rows.T - np.eye(d)).max() < 1e-5
         assert release.options == {"rank": 0, "beta": 0.05, "constants": "tight", "timing": "batches"} | options
@@ -197,9 +199,9 @@ class TestKapralovTalwar:
 class TestBoth:
     @pytest.mark.parametrize("neighbors", NEIGHBORS)
     def test_more_than_there_is(self, name: str, neighbors: str) -> None:
-        curator = ScriptedCurator([N, truth(2)], n=N, d=2, budget=PureDP(1), neighbors=neighbors)
+        curator = scripted([N, truth(2)], n=N, d=2, budget=PureDP(1), neighbors=neighbors)
         with pytest.raises(BudgetError, match=r"budget must fit .* Hint: "):
-            MECHANISMS["covariance"][name](curator, PureDP(4))
+            released(MECHANISMS["covariance"][name], curator, PureDP(4))
 
     @pytest.mark.parametrize("neighbors", NEIGHBORS)
     @pytest.mark.parametrize("postprocess", ["clip", "none"])
@@ -219,7 +221,7 @@ class TestBoth:
                 rank=rank,
                 seed=1020 + seed,
             )
-            assert release.directions.shape == (rank or 4, 4)
+            assert directions_of(release.take(Directions)).shape == (rank or 4, 4)
             assert np.isfinite(release.covariance).all()
             assert np.array_equal(release.covariance, release.covariance.T)
             assert ("count" in [spend.asked for spend in release.spent]) == (neighbors == "add-remove")

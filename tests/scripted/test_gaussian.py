@@ -13,8 +13,9 @@ from dpcov import PureDP, Release
 from dpcov.errors import BudgetError, ParameterError
 from dpcov.kernel.budget import ZCDP, ApproxDP, compose
 from dpcov.kernel.noise.laws import DiscreteGaussian
-from dpcov.mechanisms.covariance.gaussian import gaussian
-from dpcov.verify.testing import ScriptedCurator
+from dpcov.mechanisms.covariance.gaussian import GAUSSIAN
+from dpcov.mechanisms.running import released
+from dpcov.verify.testing import scripted
 
 Matrix = NDArray[np.float64]
 GRID = 16**16  # squared grid steps in one squared unit of the second moment
@@ -32,12 +33,12 @@ def rotated(*eigenvalues: float) -> Matrix:
 
 def run(answers: list[Any], d: int, *, n: int = 10, row_norm: float = 1.0, **options: Any) -> Release:
     neighbors = options.pop("neighbors", "replace")
-    curator = ScriptedCurator(answers, n=n, d=d, budget=ZCDP(RHO), neighbors=neighbors, row_norm=row_norm)
-    return gaussian(curator, ZCDP(RHO), **options)
+    curator = scripted(answers, n=n, d=d, budget=ZCDP(RHO), neighbors=neighbors, row_norm=row_norm)
+    return released(GAUSSIAN, curator, ZCDP(RHO), **options)
 
 
 def variances(release: Release, index: int = 0) -> dict[str, Fraction]:
-    law = release.answers[index].noise
+    law = release.answers[index].law
     assert isinstance(law, DiscreteGaussian)
     return dict(law.variances)
 
@@ -112,7 +113,7 @@ class TestSpending:
     def test_replace_asks_one_question_for_everything(self) -> None:
         release = run([np.eye(3)], 3)
         assert [(spend.asked, spend.budget) for spend in release.spent] == [("second moment", ZCDP(RHO))]
-        assert [answer.statistic for answer in release.answers] == ["second moment"]
+        assert [answer.question.name for answer in release.answers] == ["second moment"]
         assert release.n == 10
 
     @pytest.mark.parametrize("d", [1, 2, 3])
@@ -123,7 +124,7 @@ class TestSpending:
             ("second moment", ZCDP(RHO * (1 - share))),
             ("count", ZCDP(RHO * share)),
         ]
-        assert [answer.statistic for answer in release.answers] == ["second moment", "count"]
+        assert [answer.question.name for answer in release.answers] == ["second moment", "count"]
         assert compose(*(spend.budget for spend in release.spent)) == release.privacy == ZCDP(RHO)
 
     @pytest.mark.parametrize(("count", "n"), [(20, 20), (7.4, 7), (1, 1), (0, 1), (-5, 1), (-1e9, 1)])
@@ -140,15 +141,15 @@ class TestSpending:
 
     @pytest.mark.parametrize("neighbors", ["replace", "add-remove"])
     def test_more_than_the_curator_has_is_refused(self, neighbors: str) -> None:
-        curator = ScriptedCurator([10, np.eye(2)], n=10, d=2, budget=ZCDP(RHO), neighbors=neighbors)
+        curator = scripted([10, np.eye(2)], n=10, d=2, budget=ZCDP(RHO), neighbors=neighbors)
         with pytest.raises(BudgetError, match=r"budget must fit .* Hint: "):
-            gaussian(curator, ZCDP(2 * RHO))
+            released(GAUSSIAN, curator, ZCDP(2 * RHO))
 
     def test_pure_budgets_are_refused_before_asking(self) -> None:
-        curator = ScriptedCurator([], n=10, d=2, budget=PureDP(1))
+        curator = scripted([], n=10, d=2, budget=PureDP(1))
         with pytest.raises(ParameterError, match=r"must be ZCDP or ApproxDP, got .* Hint: "):
-            gaussian(curator, PureDP(1))
-        assert curator.spent == ()
+            released(GAUSSIAN, curator, PureDP(1))
+        assert curator.answers == ()
 
 
 class TestApproximate:
@@ -156,15 +157,15 @@ class TestApproximate:
 
     def test_one_answer_is_calibrated_analytically(self) -> None:
         """Balle and Wang's multiplier for ε = 1, δ = 10⁻⁶ is 4.2248; through zCDP it would be 4.62."""
-        curator = ScriptedCurator([np.eye(3)], n=10, d=3, budget=self.PROMISE)
-        release = gaussian(curator, self.PROMISE)
+        curator = scripted([np.eye(3)], n=10, d=3, budget=self.PROMISE)
+        release = released(GAUSSIAN, curator, self.PROMISE)
         assert [spend.budget for spend in release.spent] == [self.PROMISE]
         sigma = float(variances(release)["diagonal"] / (2 * GRID)) ** 0.5  # over the sensitivity √2
         assert abs(sigma / 4.2248 - 1) < 1e-4
         assert variances(release)["off-diagonal"] == variances(release)["diagonal"] / 2
 
     def test_two_answers_go_through_zcdp(self) -> None:
-        curator = ScriptedCurator([np.eye(3), 10], n=10, d=3, budget=self.PROMISE, neighbors="add-remove")
-        release = gaussian(curator, self.PROMISE)
+        curator = scripted([np.eye(3), 10], n=10, d=3, budget=self.PROMISE, neighbors="add-remove")
+        release = released(GAUSSIAN, curator, self.PROMISE)
         assert compose(*(spend.budget for spend in release.spent)) == self.PROMISE.to_zcdp()
         assert release.privacy == self.PROMISE

@@ -5,20 +5,28 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dpcov
-from dpcov.kernel import drawing
-from dpcov.kernel.bits import SystemBits
+from dpcov.errors import ParameterError
+from dpcov.kernel import curator as curator_module
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.kernel.curator import Curator
-from dpcov.kernel.questions import spectral
+from dpcov.kernel.face import Face
+from dpcov.kernel.peel import Peel
+from dpcov.kernel.questions import along, spectral
+from dpcov.kernel.questions.directions import Directions
 from dpcov.kernel.rows.grid import Grid
+from dpcov.kernel.sums import ExactSums
+from dpcov.mechanisms.running import released
 from dpcov.release.record import Release
 from dpcov.sources.array import ArraySource
+from dpcov.verify.testing import opened
+from tests.scripted.by_hand import by_hand
 
 ROWS = np.random.default_rng(97).normal(size=(500, 4)) * 0.3
 RUNS: list[tuple[str, Budget, dict[str, Any]]] = [
@@ -67,7 +75,8 @@ def exact(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[weakref.ref[Any]]]:
 
     watch(ArraySource, "total", None)
     watch(spectral, "to_floats", None)
-    watch(drawing, "to_floats", None)
+    watch(along, "to_floats", None)
+    watch(curator_module, "to_floats", None)
     watch(Curator, "__init__", 0)
     gc.collect()
     gc.disable()
@@ -88,20 +97,60 @@ def test_exact_sums_are_gone_after_a_release(
     assert not any(reference() is not None for reference in exact)
 
 
+def holds_nothing(curator: Curator, peel: Peel) -> bool:
+    assert isinstance(curator._sums, ExactSums)
+    return not (curator._sums._kept or curator._peels or peel._matrix.size or peel._guess.size)
+
+
 def test_a_curator_and_a_peel_that_are_kept_hold_nothing(exact: list[weakref.ref[Any]]) -> None:
-    curator = Curator(ArraySource(ROWS), Grid(1.0), PureDP(1), "replace", SystemBits())
-    curator.hold()
-    peel = curator.peel(spectral.Values(curator.second_moment(), 1), None, PureDP(1), noise="laplace")
+    curator = opened(ArraySource(ROWS), Grid(1.0), PureDP(1))
+    moment = curator.public.second_moment()
+    curator.prefetch(moment)
+    peel = curator.peel(Directions(moment, 1), PureDP(1), noise="laplace")
     assert [reference() is not None for reference in exact[1:]] == [True, True]  # the control: integers, and floats
+    assert not holds_nothing(curator, peel)
     peel.direction(peel.left)
     peel.skip()
     peel.close()
-    curator.release("covariance", "by hand", postprocess="none")
+    curator.close()
     assert [reference() is not None for reference in exact[1:]] == [False, False]
-    assert peel._matrix.size == peel._guess.size == 0
+    assert holds_nothing(curator, peel)
     del curator
     assert peel.closed
     assert exact[0]() is None  # nor does the peel keep the curator
+
+
+@pytest.mark.parametrize("ending", ["closed", "open", "interrupted", "forgotten"])
+def test_whoever_keeps_the_curator_keeps_no_sums(ending: str, exact: list[weakref.ref[Any]]) -> None:
+    """After a release, a refusal of one that is not complete, an interrupt, and where it is let go of by hand."""
+    curator = opened(ArraySource(ROWS), Grid(1.0), PureDP(1))
+    peels: list[Peel] = []
+
+    def ask(face: Face, budget: PureDP) -> None:
+        moment = face.second_moment()
+        face.prefetch(moment)
+        handed = face.peel(Directions(moment, 1), budget, noise="laplace")
+        peels.extend(curator._peels)
+        assert [reference() is not None for reference in exact[1:]] == [True, True]
+        if ending == "interrupted":
+            raise KeyboardInterrupt
+        if ending == "closed":
+            handed.direction(handed.left)
+            handed.skip()
+            handed.close()
+
+    if ending == "forgotten":
+        ask(Face(curator), PureDP(1))
+        curator.forget()
+    elif ending == "closed":
+        assert len(released(by_hand(ask), curator, PureDP(1)).answers) == 1
+    else:
+        with pytest.raises((KeyboardInterrupt, ParameterError)):
+            released(by_hand(ask), curator, PureDP(1))
+    assert holds_nothing(curator, peels[0])
+    assert [reference() is not None for reference in exact[1:]] == [False, False]
+    with pytest.raises(ParameterError, match="must be"):
+        peels[0].direction(Fraction(1))
 
 
 @pytest.mark.parametrize("name", ["eigenvectors", "separate"])
@@ -113,8 +162,8 @@ def test_exact_sums_are_gone_after_a_run_that_failed(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    where = "bingham" if name == "eigenvectors" else "Answer"
-    monkeypatch.setattr(f"dpcov.{'drawing' if name == 'eigenvectors' else 'curator'}.{where}", interrupted)
+    where = "noise.sampler.bingham" if name == "eigenvectors" else "curator.Answer"
+    monkeypatch.setattr(f"dpcov.kernel.{where}", interrupted)
     with pytest.raises(KeyboardInterrupt):
         dpcov.covariance(ROWS, PureDP(1), row_norm=1.0, mechanism=name)
     assert len(exact) >= 2

@@ -15,13 +15,17 @@ import dpcov
 from dpcov import Release
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, compose
+from dpcov.kernel.questions.bins import Rank
+from dpcov.kernel.questions.moments import Sum
 from dpcov.kernel.rows.frame import Frame
+from dpcov.mechanisms import MECHANISMS
 from dpcov.mechanisms.coinpress.mean_rounds import LAST_SHARES
-from dpcov.mechanisms.mean import MEANS
-from dpcov.verify.testing import ScriptedCurator
-from tests.scripted.quiet import Floats, QuietCurator
+from dpcov.mechanisms.running import released
+from dpcov.verify.testing import scripted as scripted_curator
+from tests.scripted.quiet import Floats, quiet_curator
 from tests.scripted.test_coinpress import ROOT, ROWS, frame
 
+MEANS = MECHANISMS["mean"]
 NEIGHBORS = ["replace", "add-remove"]
 BUDGETS: list[Budget] = [ZCDP("0.5"), PureDP(1), ApproxDP(1, "1e-6")]
 HALF, D = BUDGETS[0], 4
@@ -33,17 +37,17 @@ SKEWED = np.random.default_rng(92).exponential(size=(1001, 3)) * [1.0, 3.0, 9.0]
 
 def quiet(name: str, rows: Floats, budget: Budget = HALF, *, radius: float = RADIUS, **options: Any) -> Release:
     neighbors = options.pop("neighbors", "replace")
-    return MEANS[name](QuietCurator(rows, budget, row_norm=radius, neighbors=neighbors), budget, **options)
+    return released(MEANS[name], quiet_curator(rows, budget, row_norm=radius, neighbors=neighbors), budget, **options)
 
 
 def scripted(name: str, answers: list[Any], d: int = D, *, n: int = 1000, radius: float = RADIUS, **options: Any) -> Release:
     neighbors = options.pop("neighbors", "replace")
-    curator = ScriptedCurator(answers, n=n, d=d, budget=HALF, row_norm=radius, neighbors=neighbors)
-    return MEANS[name](curator, HALF, **options)
+    curator = scripted_curator(answers, n=n, d=d, budget=HALF, row_norm=radius, neighbors=neighbors)
+    return released(MEANS[name], curator, HALF, **options)
 
 
 def sums(release: Release) -> list[Answer]:
-    return [answer for answer in release.answers if answer.statistic == "sum"]
+    return release.every(Sum)
 
 
 def asked(release: Release) -> list[str]:
@@ -70,7 +74,8 @@ class TestCoinpress:
         release = quiet("coinpress", ROWS + FAR, covariance=COVARIANCE, rounds=rounds, neighbors=neighbors)
         away = np.linalg.solve(ROOT, release.mean - (ROWS + FAR).mean(axis=0))
         assert np.linalg.norm(away) < 0.01
-        assert release.options["rounds"] == len(sums(release))
+        assert release.options["rounds"] == rounds
+        assert release.notes["rounds"] == len(sums(release))
 
     def test_the_centre_moves_to_each_answer(self) -> None:
         """Scripted sums in whitened coordinates: c′ = c + W⁻¹s/n, from the record alone; W is far from symmetric."""
@@ -164,9 +169,11 @@ class TestBaselines:
         middle = np.quantile(SKEWED, [level, 1 - level], axis=0).mean(axis=0)
         assert np.allclose(release.mean, middle, rtol=0, atol=2 * 64 / 4096 + 0.1)
         assert np.abs(middle - SKEWED.mean(axis=0)).max() > 0.5
-        records = [answer.integers.tolist() for answer in release.answers]
+        ranks = [answer.question for answer in release.every(Rank)]
         rows = round(level * 1001)
-        assert [record[1:] for record in records] == [[4096, j, r] for j in range(3) for r in (rows, 1001 - rows)]
+        asked = [(rank.candidates, rank.column, rank.rows) for rank in ranks if isinstance(rank, Rank)]
+        assert asked == [(4096, j, r) for j in range(3) for r in (rows, 1001 - rows)]
+        assert len(release.answers) == 6
 
     def test_symq_by_hand(self) -> None:
         """4096 bins from −2 to 2, 1024 to the unit: the middle between the middles of bins 1000 and 3000, 0 and 4095."""

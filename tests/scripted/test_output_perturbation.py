@@ -15,9 +15,10 @@ from dpcov import Categorical, Numeric, Schema
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.kernel.noise.laws import DiscreteGaussian, DiscreteLaplace
 from dpcov.mechanisms import MECHANISMS
+from dpcov.mechanisms.running import released
 from dpcov.release.record import Release
-from dpcov.verify.testing import ScriptedCurator
-from tests.scripted.quiet import Floats, QuietCurator, skewed
+from dpcov.verify.testing import scripted
+from tests.scripted.quiet import Floats, QuietSampler, quiet_curator, skewed
 
 RUN = MECHANISMS["ridge"]["output-perturbation"]
 BUDGETS: list[Budget] = [PureDP("0.7"), ZCDP("0.3"), ApproxDP("0.7", "1e-6"), ApproxDP("0.7", "1e-40")]
@@ -31,7 +32,7 @@ def sklearn_coefficients(rows: Floats, target: int, alpha: float) -> Floats:
 
 
 def quiet(rows: Floats, target: int, alpha: float, row_norm: float = 1.0, budget: Budget = PureDP(1)) -> Release:  # noqa: B008
-    return RUN(QuietCurator(rows, budget, row_norm=row_norm), budget, target=target, alpha=alpha)
+    return released(RUN, quiet_curator(rows, budget, row_norm=row_norm), budget, target=target, alpha=alpha)
 
 
 class TestNoiseOff:
@@ -85,21 +86,22 @@ class TestNoiseOff:
 class TestQuestions:
     @pytest.mark.parametrize("budget", BUDGETS, ids=repr)
     def test_one_question_for_the_whole_budget(self, budget: Budget) -> None:
-        curator = QuietCurator(skewed(800, 4, 9320), budget)
-        release = RUN(curator, budget, target=2, alpha=0.3)
-        assert [statistic.name for statistic in curator.asked] == ["solution"]
+        sampler = QuietSampler()
+        curator = quiet_curator(skewed(800, 4, 9320), budget, sampler=sampler)
+        release = released(RUN, curator, budget, target=2, alpha=0.3)
+        assert [question.name for question in sampler.asked] == ["solution"]
         assert [spend.asked for spend in release.spent] == ["solution"]
         assert release.privacy == budget
         tiny = budget == BUDGETS[-1]  # of a δ below the gap between discrete and continuous noise
         assert release.spent[0].budget == (budget.to_zcdp() if isinstance(budget, ApproxDP) and tiny else budget)
-        assert isinstance(curator.laws[0], DiscreteLaplace if isinstance(budget, PureDP) else DiscreteGaussian)
+        assert isinstance(sampler.laws[0], DiscreteLaplace if isinstance(budget, PureDP) else DiscreteGaussian)
         assert (release.kind, release.mechanism, release.postprocess) == ("ridge", "output-perturbation", "none")
         assert dict(release.options) == {"target": 2, "alpha": 0.3}
 
     def test_chosen_answers_are_the_coefficients(self) -> None:
         """In the order of the other columns, with nothing done to them."""
-        curator = ScriptedCurator([[0.5, -3.0, 100.0]], n=10, d=4, budget=PureDP(1), row_norm=9.0)
-        model = RUN(curator, PureDP(1), target=1, alpha=2).ridge()
+        curator = scripted([[0.5, -3.0, 100.0]], n=10, d=4, budget=PureDP(1), row_norm=9.0)
+        model = released(RUN, curator, PureDP(1), target=1, alpha=2).ridge()
         assert model.coefficients.tolist() == [0.5, -3.0, 100.0]
         assert model.feature_names == ("x0", "x2", "x3")
         assert (model.alpha, type(model.alpha), model.intercept) == (2.0, float, 0.0)
@@ -152,7 +154,7 @@ class TestSchemas:
     def test_row_norm_is_one(self) -> None:
         """Encoded rows have norm 1 at most: the noise is that of α itself, not of α over something."""
         release = dpcov.ridge(people(100), PureDP(1), "age", alpha=1.0, schema=SCHEMA, seed=9332)
-        law = release.answers[0].noise
+        law = release.answers[0].law
         assert isinstance(law, DiscreteLaplace)
         expected = math.sqrt(3) * math.sqrt(1 + 1 / 8) / 100
         assert float(law.scale) * 2.0 ** -release.answers[0].unit_bits == pytest.approx(expected, rel=2e-3)

@@ -15,14 +15,18 @@ from dpcov import Release
 from dpcov.errors import ParameterError
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, compose, pays_for
+from dpcov.kernel.questions.choices import Quantile
+from dpcov.kernel.questions.measure import Question
+from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.questions.overlap import Overlap
 from dpcov.linalg import unpack
-from dpcov.mechanisms.covariance.auto import auto
-from dpcov.mechanisms.covariance.rescaled import rescaled
+from dpcov.mechanisms.covariance.auto import AUTO
+from dpcov.mechanisms.covariance.rescaled import RESCALED
+from dpcov.mechanisms.running import released
 from dpcov.mechanisms.shared.matrix_noise import best_noise
 from dpcov.spectra import cautious_spectrum
-from dpcov.verify.testing import ScriptedCurator
-from tests.scripted.quiet import QuietCurator, skewed
+from dpcov.verify.testing import scripted
+from tests.scripted.quiet import QuietSampler, quiet_curator, radii, skewed
 from tests.scripted.test_gaussian import ROTATION_3, rotated
 
 NEIGHBORS = ["replace", "add-remove"]
@@ -41,8 +45,8 @@ def run(
     answers: list[Any], d: int = 3, budget: Budget = LARGE, *, n: int = MANY, row_norm: float = 1.0, **options: Any
 ) -> Release:
     neighbors = options.pop("neighbors", "replace")
-    curator = ScriptedCurator(answers, n=n, d=d, budget=budget, neighbors=neighbors, row_norm=row_norm)
-    return rescaled(curator, budget, **options)
+    curator = scripted(answers, n=n, d=d, budget=budget, neighbors=neighbors, row_norm=row_norm)
+    return released(RESCALED, curator, budget, **options)
 
 
 def asked(release: Release) -> list[str]:
@@ -50,9 +54,15 @@ def asked(release: Release) -> list[str]:
 
 
 def answer(release: Release, name: str) -> Answer:
-    found = release.answer(name)
-    assert found is not None
-    return found
+    kinds: dict[str, type[Question]] = {"radius": Quantile, "second moment": SecondMoment, "overlap": Overlap}
+    return release.take(kinds[name])
+
+
+def outside(release: Release) -> int:
+    """Return how many rows were to lie outside the radius."""
+    question = answer(release, "radius").question
+    assert isinstance(question, Quantile)
+    return question.rows
 
 
 def total(release: Release) -> Budget:
@@ -72,7 +82,7 @@ class TestSpending:
     @pytest.mark.parametrize("options", [{}, {"robust": True}, {"numerics": "exact"}], ids=str)
     def test_everything(self, budget: Budget, neighbors: str, options: dict[str, Any]) -> None:
         """A radius, a matrix, a number, n before them; together exactly the budget."""
-        release = rescaled(QuietCurator(ROWS, budget, neighbors=neighbors), budget, **options)
+        release = released(RESCALED, quiet_curator(ROWS, budget, neighbors=neighbors), budget, **options)
         assert asked(release) == ["count"] * (neighbors == "add-remove") + ["radius", "second moment", "overlap"]
         assert total(release) == whole_of(budget, release)
         assert release.options == {"robust": False, "numerics": "rounded"} | options
@@ -83,14 +93,14 @@ class TestSpending:
         release = run([MANY] * (neighbors == "add-remove") + [bins(0), np.eye(3)], 3, budget, neighbors=neighbors)
         assert asked(release)[-2:] == ["radius", "second moment"]
         assert total(release) == whole_of(budget, release)
-        assert answer(release, "second moment").radii == ()
+        assert radii(answer(release, "second moment")) == (1.0,)
 
     def test_one_column(self, budget: Budget, neighbors: str) -> None:
         """A scale is all there is: the matrix has it."""
         release = run([MANY] * (neighbors == "add-remove") + [bins(64), [[500.0]]], 1, budget, neighbors=neighbors)
         assert asked(release)[-2:] == ["radius", "second moment"]
         assert total(release) == whole_of(budget, release)
-        assert answer(release, "second moment").radii == (0.25,)  # four times the radius 1/16
+        assert radii(answer(release, "second moment")) == (0.25,)  # four times the radius 1/16
 
     def test_an_estimate_of_zero_has_no_scale(self, budget: Budget, neighbors: str) -> None:
         release = run([MANY] * (neighbors == "add-remove") + [bins(48), -np.eye(3)], 3, budget, neighbors=neighbors)
@@ -129,8 +139,8 @@ class TestEstimate:
         matrix, p = MANY * rotated(0.5, 0.3, 0.1), 2000.0
         release = run([bins(24), matrix, p], row_norm=row_norm)
         inner, outer = row_norm * 2**-1.5, row_norm * 2**-1.5 * math.sqrt(7)
-        assert answer(release, "second moment").radii == pytest.approx((inner,), rel=1e-15)
-        assert answer(release, "overlap").radii == pytest.approx((inner, outer), rel=1e-14)
+        assert radii(answer(release, "second moment")) == pytest.approx((inner,), rel=1e-15)
+        assert radii(answer(release, "overlap")) == pytest.approx((inner, outer), rel=1e-14)
         scale = 1 + p / MANY * 7 * 0.5 / (0.5**2 + 0.3**2 + 0.1**2)
         assert np.allclose(release.second_moment, rotated(0.5, 0.3, 0.1) * scale * inner**2, rtol=0, atol=2e-4 * row_norm**2)
 
@@ -139,7 +149,7 @@ class TestEstimate:
         release = run([bins(24), MANY * rotated(0.5, 0.01, 0.002), 2000.0], budget=ZCDP("0.001"))
         moment = answer(release, "second moment")
         values, vectors = np.linalg.eigh(unpack(moment.values, 3) / MANY)
-        clean = cautious_spectrum(values, moment.noise.spread().scaled(2.0**-32 / MANY), 1.0)
+        clean = cautious_spectrum(values, moment.law.spread().scaled(2.0**-32 / MANY), 1.0)
         assert np.abs(clean - values).max() > 1e-3
         clean = clean * (1 + 2000 / MANY * 7 * clean[-1] / np.sum(clean**2))
         assert np.allclose(release.second_moment, (vectors * clean) @ vectors.T / 8, rtol=0, atol=1e-12)
@@ -155,7 +165,7 @@ class TestEstimate:
     def test_an_unlucky_radius_gives_zero(self) -> None:
         """Each row outside adds 1 to the trace: 55/√ρ of them should be there, and a trace of 100 says that they are not."""
         release = run([bins(0), 100 * rotated(0.8, 0.1, 0.1)], budget=ZCDP("0.01"))
-        assert int(answer(release, "radius").integers[2]) > 200
+        assert outside(release) > 200
         assert not release.second_moment.any()
 
     def test_none_is_the_raw_matrix_with_the_same_scale(self) -> None:
@@ -163,32 +173,33 @@ class TestEstimate:
         scale = float(raw.second_moment[0, 0] / (rotated(0.5, 0.3, -0.1)[0, 0] / 8))
         assert scale > 1.5
         assert np.allclose(raw.second_moment, scale * rotated(0.5, 0.3, -0.1) / 8, rtol=0, atol=1e-9)
-        usual = dataclasses.replace(raw, postprocess="shrink").second_moment
+        usual = raw.finished("shrink").second_moment
         assert np.linalg.eigvalsh(usual)[-1] == pytest.approx(scale * 0.5 / 8, rel=1e-3)  # the largest is not shrunk
 
     def test_without_noise_the_number_is_what_clipping_took_along_the_estimate(self) -> None:
         """Σ (min(‖x‖, u)² − τ²)₊·x̂ᵀQx̂, Q = Ŝ/λ_max, in floats: a transposed or permuted basis is off by 10 % and more."""
         for budget in BUDGETS:
-            curator = QuietCurator(ROWS, budget)
-            release = rescaled(curator, budget)
-            overlap = curator.asked[-1]
+            sampler = QuietSampler()
+            release = released(RESCALED, quiet_curator(ROWS, budget, sampler=sampler), budget)
+            overlap = sampler.asked[-1]
             assert isinstance(overlap, Overlap)
-            inner, outer = answer(release, "overlap").radii
+            basis, along_basis = overlap.basis.columns, np.array(overlap.weights)
+            inner, outer = radii(answer(release, "overlap"))
             norms = np.linalg.norm(ROWS, axis=1)
             lengths = np.maximum(np.minimum(norms, outer) ** 2 - inner**2, 0.0)
-            public = (overlap.basis * overlap.along) @ overlap.basis.T
+            public = (basis * along_basis) @ basis.T
             along = np.einsum("ij,jk,ik->i", ROWS, public, ROWS) / norms**2
             expected = float(lengths @ along)
             found = float(answer(release, "overlap").values[0]) * outer**2
             assert found == pytest.approx(expected, rel=1e-3)
-            swapped = (overlap.basis.T * overlap.along) @ overlap.basis
+            swapped = (basis.T * along_basis) @ basis
             wrong = lengths @ (np.einsum("ij,jk,ik->i", ROWS, swapped, ROWS) / norms**2)
             assert abs(wrong / expected - 1) > 0.1
 
     def test_without_noise_it_is_close_to_the_truth(self) -> None:
         """Clipped at τ alone it would lose a fifth of the trace and more."""
         truth = ROWS.T @ ROWS / len(ROWS)
-        release = rescaled(QuietCurator(ROWS, ZCDP("0.01")), ZCDP("0.01"))
+        release = released(RESCALED, quiet_curator(ROWS, ZCDP("0.01")), ZCDP("0.01"))
         assert np.linalg.norm(release.second_moment - truth) < 0.12 * np.linalg.norm(truth)
         clipped = dataclasses.replace(release, answers=release.answers[:-1])  # without the number
         assert np.trace(clipped.second_moment) < 0.8 * np.trace(truth)
@@ -203,7 +214,7 @@ class TestRobust:
         for robust in (False, True):
             answers = [MANY] * (neighbors == "add-remove") + [bins(0), np.eye(d)]
             release = run(answers, d, budget, neighbors=neighbors, robust=robust)
-            rows.append(int(answer(release, "radius").integers[2]))
+            rows.append(outside(release))
         assert rows[1] <= rows[0]
 
     def test_it_keeps_a_long_minority(self) -> None:
@@ -211,7 +222,7 @@ class TestRobust:
         rows = np.zeros((6000, 2))
         rows[:, 0] = 0.05
         rows[:28] = [0.0, 1.0]
-        plain, robust = (rescaled(QuietCurator(rows, ZCDP(1)), ZCDP(1), robust=option) for option in (False, True))
+        plain, robust = (released(RESCALED, quiet_curator(rows, ZCDP(1)), ZCDP(1), robust=option) for option in (False, True))
         assert robust.second_moment[1, 1] > 2 * plain.second_moment[1, 1]
 
 
@@ -220,7 +231,7 @@ class TestSplit:
     @pytest.mark.parametrize("budget", BUDGETS[:2], ids=str)
     def test_shares_are_what_is_left(self, budget: Budget, neighbors: str) -> None:
         """Never more than is left, and none negative, whatever the radii."""
-        noise = best_noise(ScriptedCurator([], n=MANY, d=3, budget=budget, neighbors=neighbors), budget, "rounded")
+        noise = best_noise(scripted([], n=MANY, d=3, budget=budget, neighbors=neighbors).public, budget, "rounded")
         assert noise is not None
         for left in (Fraction(99, 100), Fraction(1, 2), Fraction(1, 10)):
             for inner, outer in ((1e-3, 1.0), (0.1, 0.2), (0.5, 0.5000001), (1.0, 1.0)):
@@ -231,7 +242,7 @@ class TestSplit:
     def test_the_balance(self) -> None:
         """zCDP: the ratio of the errors, Δ·h over 0.85·c₀τ²; pure: to the power ⅔. Shares are whole thousandths."""
         for budget, power in ((ZCDP("0.1"), 1.0), (PureDP(1), 2 / 3)):
-            noise = best_noise(ScriptedCurator([], n=MANY, d=3, budget=budget), budget, "rounded")
+            noise = best_noise(scripted([], n=MANY, d=3, budget=budget).public, budget, "rounded")
             assert noise is not None
             left = Fraction(9, 10)
             scale = noise.scale_share(3.0, left)
@@ -245,7 +256,9 @@ class TestAuto:
     @pytest.mark.parametrize("budget", BUDGETS, ids=str)
     @pytest.mark.parametrize("options", [{}, {"postprocess": "none"}, {"robust": True, "numerics": "exact"}], ids=str)
     def test_it_is_rescaled(self, budget: Budget, neighbors: str, options: dict[str, Any]) -> None:
-        chosen, same = (m(QuietCurator(ROWS, budget, neighbors=neighbors), budget, **options) for m in (auto, rescaled))
+        chosen, same = (
+            released(named, quiet_curator(ROWS, budget, neighbors=neighbors), budget, **options) for named in (AUTO, RESCALED)
+        )
         assert (chosen.mechanism, chosen.requested) == ("rescaled", "auto")
         assert (chosen.spent, chosen.options) == (same.spent, same.options)
         assert chosen.second_moment.tobytes() == same.second_moment.tobytes()

@@ -11,10 +11,15 @@ from numpy.typing import NDArray
 
 import dpcov
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, compose
+from dpcov.kernel.questions.along import Explained
+from dpcov.kernel.questions.choices import Quantile
+from dpcov.kernel.questions.columns import Block
 from dpcov.mechanisms import MECHANISMS
 from dpcov.mechanisms.pca.screening import deconvolved, kept_columns
+from dpcov.mechanisms.running import released
 from dpcov.release.record import Release
-from dpcov.verify.testing import ScriptedCurator
+from dpcov.verify.testing import scripted
+from tests.scripted.quiet import radii
 
 Floats = NDArray[np.float64]
 N, D, K = 100_000, 20, 3
@@ -45,21 +50,26 @@ def told(matrix: Floats, k: int = K) -> Floats:
 
 
 def run(answers: list[Any], budget: Budget = PureDP(1), neighbors: str = "replace", **options: Any) -> Release:  # noqa: B008
-    curator = ScriptedCurator(answers, n=N, d=D, budget=budget, neighbors=neighbors)
-    return MECHANISMS["pca"]["screened"](curator, budget, k=K, **options)
+    curator = scripted(answers, n=N, d=D, budget=budget, neighbors=neighbors)
+    return released(MECHANISMS["pca"]["screened"], curator, budget, k=K, **options)
 
 
-def block(matrix: Floats, columns: tuple[int, ...] = LOADED) -> Floats:
-    return matrix[np.ix_(columns, columns)]
+def block(matrix: Floats) -> Floats:
+    return matrix[np.ix_(LOADED, LOADED)]
+
+
+def columns(release: Release) -> tuple[int, ...]:
+    """Return the columns that were kept."""
+    question = release.take(Block).question
+    assert isinstance(question, Block)
+    return question.columns
 
 
 @pytest.mark.parametrize("seed", [3, 4, 5])
 def test_a_rotated_subspace_comes_back_in_its_columns(seed: int) -> None:
     matrix = loaded(seed)
     release = run([counts(0), matrix.diagonal(), block(matrix), told(matrix)])
-    kept = release.answer("block")
-    assert kept is not None
-    assert kept.columns == LOADED
+    assert columns(release) == LOADED
     overlaps = np.linalg.svd(release.components @ truth(matrix).T)[1]
     np.testing.assert_allclose(overlaps, 1, atol=1e-6)
     assert not release.components[:, [j for j in range(D) if j not in LOADED]].any()
@@ -82,7 +92,7 @@ def test_under_zcdp_nothing_is_screened() -> None:
     matrix = loaded()
     release = run([counts(0), matrix, told(matrix)], ZCDP("0.1"))
     assert [spend.asked for spend in release.spent] == ["radius", "block", "explained"]
-    assert release.answer("block").columns == tuple(range(D))  # type: ignore[union-attr]
+    assert columns(release) == tuple(range(D))
     assert compose(*(spend.budget for spend in release.spent)) == ZCDP("0.1")
     overlaps = np.linalg.svd(release.components @ truth(matrix).T)[1]
     np.testing.assert_allclose(overlaps, 1, atol=1e-6)
@@ -100,15 +110,13 @@ def test_rows_are_clipped_where_the_radius_says() -> None:
     """Half an octave below row_norm for the block, at least three times that for the variances."""
     matrix = loaded() / 2
     release = run([counts(16), matrix.diagonal(), block(matrix), told(matrix)])
-    kept, along = release.answer("block"), release.answer("explained")
-    assert kept is not None
-    assert along is not None
-    assert kept.radii == pytest.approx([0.5])
-    assert along.radii == ()
+    assert radii(release.take(Block)) == pytest.approx([0.5])
+    assert radii(release.take(Explained)) == (1.0,)
     deeper = run([counts(64), matrix.diagonal(), block(matrix), told(matrix)])
-    assert deeper.answer("block").radii == pytest.approx([1 / 16])  # type: ignore[union-attr]
-    assert 3 / 16 <= deeper.answer("explained").radii[0] <= 8 / 16  # type: ignore[union-attr]
-    np.testing.assert_allclose(deeper.explained, told(matrix)[:K] / N * deeper.answer("explained").radii[0] ** 2, rtol=1e-3)  # type: ignore[union-attr]
+    assert radii(deeper.take(Block)) == pytest.approx([1 / 16])
+    [outer] = radii(deeper.take(Explained))
+    assert 3 / 16 <= outer <= 8 / 16
+    np.testing.assert_allclose(deeper.explained, told(matrix)[:K] / N * outer**2, rtol=1e-3)
 
 
 def test_screen_false_keeps_all_columns() -> None:
@@ -123,7 +131,9 @@ def test_no_more_rows_are_outside_than_the_noise_is_large() -> None:
     matrix = loaded()
     for epsilon, least, most in (("1", 125, 200), ("0.1", 1250, 2000), ("0.0001", N // 2, N // 2)):
         release = run([counts(0), matrix, told(matrix)], PureDP(epsilon), screen=False)
-        assert least <= int(release.answer("radius").integers[2]) <= most  # type: ignore[union-attr]
+        chosen = release.take(Quantile).question
+        assert isinstance(chosen, Quantile)
+        assert least <= chosen.rows <= most
 
 
 class TestExplained:
@@ -232,6 +242,6 @@ def test_the_record_survives_its_file(tmp_path: Any) -> None:
     release = run([counts(5), matrix.diagonal(), block(matrix), told(matrix)])
     release.save(tmp_path / "pca.json")
     back = dpcov.load(tmp_path / "pca.json")
-    assert back.answer("block").columns == LOADED  # type: ignore[union-attr]
+    assert columns(back) == LOADED
     assert back.components.tobytes() == release.components.tobytes()
     assert back.pca(2).components.tobytes() == release.components[:2].tobytes()

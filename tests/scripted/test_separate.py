@@ -11,10 +11,15 @@ import pytest
 import dpcov
 from dpcov import Release
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, compose
+from dpcov.kernel.questions.along import Diagonal
+from dpcov.kernel.questions.choices import Quantile
+from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.mechanisms import MECHANISMS
-from dpcov.mechanisms.covariance.separate import separate
-from dpcov.verify.testing import ScriptedCurator
-from tests.scripted.quiet import QuietCurator, skewed
+from dpcov.mechanisms.covariance.separate import SEPARATE
+from dpcov.mechanisms.running import released
+from dpcov.sources.array import ArraySource
+from dpcov.verify.testing import scripted
+from tests.scripted.quiet import quiet_curator, radii, skewed
 from tests.scripted.test_gaussian import ROTATION_3, rotated
 
 NEIGHBORS = ["replace", "add-remove"]
@@ -24,8 +29,8 @@ ROWS = skewed(3000, 3, 41)
 
 def run(answers: list[Any], d: int, budget: Budget = BUDGETS[0], *, n: int = 10, **options: Any) -> Release:
     neighbors = options.pop("neighbors", "replace")
-    curator = ScriptedCurator(answers, n=n, d=d, budget=budget, neighbors=neighbors)
-    return separate(curator, budget, **options)
+    curator = scripted(answers, n=n, d=d, budget=budget, neighbors=neighbors)
+    return released(SEPARATE, curator, budget, **options)
 
 
 def of_rho(budget: Budget) -> PureDP | ZCDP:
@@ -42,8 +47,8 @@ class TestEstimate:
         """V diag(VᵀSV) Vᵀ, V of S plus indefinite noise: a transposed V, or one of S, is off by 0.05 and more."""
         noise = len(ROWS) * rotated(0.05, -0.1, 0.01)
         for budget in (ZCDP(1), PureDP(1000)):
-            curator = QuietCurator(ROWS, budget, noise=noise)
-            release = separate(curator, budget, postprocess="none")
+            curator = quiet_curator(ROWS, budget, noise=noise)
+            release = released(SEPARATE, curator, budget, postprocess="none")
             moment = ROWS.T @ ROWS
             values, basis = np.linalg.eigh(moment + noise)
             assert values[0] < 0 < values[1]
@@ -102,13 +107,13 @@ class TestSpending:
         assert release.spent[1].noise == ("discrete gaussian" if isinstance(whole, ZCDP) else "discrete laplace")
 
     def test_a_private_radius_comes_first_and_leaves_the_rest(self, budget: Budget, neighbors: str) -> None:
-        curator = QuietCurator(ROWS, budget, neighbors=neighbors)
-        release = separate(curator, budget, clip="private")
+        curator = quiet_curator(ROWS, budget, neighbors=neighbors)
+        release = released(SEPARATE, curator, budget, clip="private")
         asked = [spend.asked for spend in release.spent]
         assert asked == ["radius", "second moment", "diagonal in a basis"] + ["count"] * (neighbors == "add-remove")
         assert compose(*(spend.budget for spend in release.spent)) == of_rho(budget)
-        answers = {answer.statistic: answer for answer in release.answers}
-        assert answers["second moment"].radii == answers["diagonal in a basis"].radii == (release.clip_radius,)
+        moment, along = release.take(SecondMoment), release.take(Diagonal)
+        assert radii(moment) == radii(along) == (release.clip_radius,)
         assert 0 < release.clip_radius < 1
 
 
@@ -126,7 +131,7 @@ class TestClip:
         small = dpcov.covariance(ROWS, budget, row_norm=0.15, **options)
         for one, other in zip(clipped.answers, small.answers, strict=True):
             assert one.integers.tolist() == other.integers.tolist()
-            assert one.noise == other.noise
+            assert one.laws == other.laws
         assert clipped.spent == small.spent
         assert clipped.second_moment.tobytes() == small.second_moment.tobytes()
         assert clipped.clip_radius == 0.15
@@ -138,19 +143,18 @@ class TestClip:
     @pytest.mark.parametrize(("name", "budget"), CASES, ids=str)
     def test_a_private_radius_clips_there(self, name: str, budget: Budget, neighbors: str, center: bool) -> None:
         """Without noise the integers are those of rows clipped at the chosen radius, of which M are longer, to within a bin."""
-        curator = QuietCurator(ROWS, budget, neighbors=neighbors, center=center)
-        release = MECHANISMS["covariance"][name](curator, budget, clip="private")
-        chosen, moment = release.answer("radius"), release.answer("second moment")
-        assert chosen is not None
-        assert moment is not None
-        place, per_octave, rows = chosen.integers.tolist()
-        tau = 2.0 ** (-place / per_octave)
-        assert moment.radii == pytest.approx((tau,), rel=1e-15)
+        curator = quiet_curator(ROWS, budget, neighbors=neighbors, center=center)
+        release = released(MECHANISMS["covariance"][name], curator, budget, clip="private")
+        chosen, moment = release.take(Quantile), release.take(SecondMoment)
+        assert isinstance(chosen.question, Quantile)
+        tau = 2.0 ** (-chosen.question.place(int(chosen.integers[0])) / chosen.question.norms.per_octave)
+        rows = chosen.question.rows
+        assert radii(moment) == pytest.approx((tau,), rel=1e-15)
         norms = np.linalg.norm(ROWS, axis=1)
         coarsest = 2.0 ** (-8 / 16)
         assert np.sum(norms > tau) <= rows <= np.sum(norms > tau * coarsest)
-        exact = curator._source.total(curator.second_moment(tau))
-        assert np.array_equal(moment.integers, moment.noise.settle(exact))
+        exact = ArraySource(ROWS).total(curator.public.second_moment(tau))
+        assert np.array_equal(moment.integers, moment.law.settle(exact))
         assert compose(*(spend.budget for spend in release.spent)) == (
             PureDP(1) if release.mechanism in ("wishart", "laplace", "frobenius") else of_rho(budget)
         )

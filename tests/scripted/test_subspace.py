@@ -17,15 +17,25 @@ from numpy.typing import NDArray
 import dpcov
 from dpcov import Categorical, Numeric, PrincipalComponents, Release, Schema
 from dpcov.errors import ParameterError, ReleaseError
+from dpcov.kernel.account import Account
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, compose
+from dpcov.kernel.curator import Curator
 from dpcov.kernel.noise.drawn import Bingham, MatrixBingham, Uniform
+from dpcov.kernel.noise.sampler import Sampler
+from dpcov.kernel.public import Public
+from dpcov.kernel.questions.along import Explained
+from dpcov.kernel.questions.measure import Question
+from dpcov.kernel.questions.moments import SecondMoment
+from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import unpack
 from dpcov.mechanisms import MECHANISMS
+from dpcov.mechanisms.running import released
 from dpcov.mechanisms.shared.components import EXPLAINED
 from dpcov.mechanisms.shared.shares import STEPS, count_share
-from dpcov.verify.testing import ScriptedCurator
+from dpcov.verify.testing import Noiseless, NoSource, ScriptedSums, encoding_of
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 NEIGHBORS = ["replace", "add-remove"]
 PURE, RHO, APPROX = PureDP("0.7"), ZCDP("0.3"), ApproxDP("0.7", "1e-9")
 SERVED: dict[str, list[Budget]] = {
@@ -52,24 +62,34 @@ def truth() -> Floats:
     return np.asarray((moment + moment.T) / 2)
 
 
-class Scripted(ScriptedCurator):
+class Scripted(ScriptedSums):
     """Says what lies along the components that were asked about, exactly; a uniform subspace is another one's."""
 
-    def _read(self, statistic: Any) -> Any:
-        if statistic.name == "explained":
-            along = np.einsum("ij,ij->j", statistic.basis, truth() @ statistic.basis)
-            return np.rint(np.ldexp(np.append(along, np.trace(truth()) - along.sum()), statistic.unit_bits)).astype(np.int64)
-        return super()._read(statistic)
+    def read(self, question: Question) -> Integers:
+        if isinstance(question, Explained):
+            columns = question.basis.columns
+            along = np.einsum("ij,ij->j", columns, truth() @ columns)
+            told = np.append(along, np.trace(truth()) - along.sum())
+            return np.asarray(np.rint(np.ldexp(told, question.unit_bits)), dtype=np.int64)
+        return super().read(question)
+
+
+def curator_of(
+    answers: list[Any], budget: Budget, neighbors: str, sums: type[Scripted] = Scripted, sampler: Sampler | None = None
+) -> Curator:
+    known = N if neighbors == "replace" else None
+    public = Public(encoding_of(Grid(2.0), NoSource(N, D)), neighbors, known)
+    return Curator(sums(answers, public, N), Account(budget), sampler or Noiseless())
 
 
 def run(name: str, budget: Budget, k: int, neighbors: str = "replace", **options: Any) -> Release:
     """Run a mechanism on a scripted count and moment, in the order in which it asks for them."""
     count: list[Any] = [N] if neighbors == "add-remove" else []
     answers = [*count, truth()] if name in DRAWN else [truth(), *count]
-    curator = Scripted(answers, n=N, d=D, budget=budget, neighbors=neighbors, row_norm=2.0)
+    curator = curator_of(answers, budget, neighbors)
     if name == "ppca":
         options = {"approximate": k > 1} | options
-    return MECHANISMS["pca"][name](curator, budget, k=k, **options)
+    return released(MECHANISMS["pca"][name], curator, budget, k=k, **options)
 
 
 def assert_signs(components: Floats) -> None:
@@ -143,7 +163,7 @@ class TestDraws:
         span = {"replace": 2, "add-remove": 1}[neighbors]
         for k in (1, 3, 4):
             release = run("eigenvectors", PURE, k, neighbors)
-            law, paid = release.answers[-2].noise, release.spent[-2].budget
+            law, paid = release.answers[-2].law, release.spent[-2].budget
             assert isinstance(law, Bingham)
             assert isinstance(paid, PureDP)
             exponents = [span * c for _, c in law.concentrations]
@@ -154,14 +174,14 @@ class TestDraws:
         span = {"replace": 2, "add-remove": 1}[neighbors]
         for k in (2, 4):
             release = run("ppca", PURE, k, neighbors, sweeps=77)
-            law, paid = release.answers[-2].noise, release.spent[-2].budget
+            law, paid = release.answers[-2].law, release.spent[-2].budget
             assert isinstance(law, MatrixBingham)
             assert isinstance(paid, PureDP)
-            assert span * law.concentration == paid.epsilon
+            assert (span * law.concentration, law.sweeps) == (paid.epsilon, 77)
             assert release.options == {"k": k, "sweeps": 77, "approximate": True}
             assert "approximate: private at stationarity only" in release.statement()
         single = run("ppca", PURE, 1, neighbors, sweeps=77)
-        assert isinstance(single.answers[-2].noise, Bingham)
+        assert isinstance(single.answers[-2].law, Bingham)
         assert single.options == {"k": 1, "sweeps": 77, "approximate": False}
         assert "approximate" not in single.statement()
 
@@ -170,21 +190,21 @@ class TestDraws:
             release = run("random", budget, 3, neighbors)
             whole: Any = PureDP("0.7") if isinstance(budget, ApproxDP) else budget
             assert compose(*(spend.budget for spend in release.spent)) == whole
-            assert release.answers[-2].noise == Uniform()
+            assert release.answers[-2].law == Uniform()
             left = whole if neighbors == "replace" else whole.share(1 - count_share(whole, D))
             assert [spend.budget for spend in release.spent[-2:]] == [left.share(EXPLAINED), left.share(1 - EXPLAINED)]
-            assert release.options == {"k": 3, "sweeps": 0}
+            assert release.options == {"k": 3}
 
     def test_directions_are_sorted_by_what_lies_along_them(self, neighbors: str) -> None:
         """Drawn in another order, they come out in that of their variances; equal ones in the order of drawing."""
 
-        class Reversed(Scripted):
-            def _subspace(self, matrix: Floats, *_: Any) -> Floats:
+        class Reversed(Noiseless):
+            def subspace(self, matrix: Floats, *_: Any) -> Floats:
                 return np.asarray(np.linalg.eigh(matrix)[1][:, [2, 0, 4]])
 
         count: list[Any] = [N] if neighbors == "add-remove" else []
-        curator = Reversed([*count, truth()], n=N, d=D, budget=PURE, neighbors=neighbors, row_norm=2.0)
-        release = MECHANISMS["pca"]["ppca"](curator, PURE, k=3, approximate=True)
+        curator = curator_of([*count, truth()], PURE, neighbors, sampler=Reversed())
+        release = released(MECHANISMS["pca"]["ppca"], curator, PURE, k=3, approximate=True)
         expected = rotation().T[[0, 2, 4]]
         assert np.allclose(np.abs(np.einsum("ij,ij->i", release.components, expected)), 1, rtol=0, atol=1e-5)
         assert np.allclose(release.explained, 4 * VALUES[[0, 2, 4]] / N, rtol=0, atol=1e-4)
@@ -194,13 +214,13 @@ class TestDraws:
         """Of two whose noisy variances are the wrong way round the first drawn stays the first, and both have their mean."""
 
         class Noisy(Scripted):
-            def _read(self, statistic: Any) -> Any:
-                found = super()._read(statistic)
-                return found[[1, 0, 2, 3]] if statistic.name == "explained" else found
+            def read(self, question: Question) -> Integers:
+                found = super().read(question)
+                return found[[1, 0, 2, 3]] if isinstance(question, Explained) else found
 
         count: list[Any] = [N] if neighbors == "add-remove" else []
-        curator = Noisy([*count, truth()], n=N, d=D, budget=PURE, neighbors=neighbors, row_norm=2.0)
-        release = MECHANISMS["pca"]["eigenvectors"](curator, PURE, k=3)
+        curator = curator_of([*count, truth()], PURE, neighbors, Noisy)
+        release = released(MECHANISMS["pca"]["eigenvectors"], curator, PURE, k=3)
         assert np.allclose(np.abs(np.einsum("ij,ij->i", release.components, rotation().T[:3])), 1, rtol=0, atol=1e-5)
         mean = VALUES[:2].mean()
         assert np.allclose(release.explained, 4 * np.array([mean, mean, VALUES[2]]) / N, rtol=0, atol=1e-4)
@@ -373,9 +393,7 @@ class TestNothingFound:
     def test_a_matrix_of_noise_keeps_its_order(self) -> None:
         """Shrinkage leaves nothing; the raw matrix still says which direction is likelier."""
         release = dpcov.pca(ROWS[:20], PureDP("0.05"), 2, row_norm=2, mechanism="wishart", seed=5531)
-        moment = release.answer("second moment")
-        assert moment is not None
-        leading = np.linalg.eigh(unpack(moment.values, 4))[1][:, -1]
+        leading = np.linalg.eigh(unpack(release.take(SecondMoment).values, 4))[1][:, -1]
         assert abs(release.components[0] @ leading) == pytest.approx(1)
         assert np.all(np.isfinite(release.explained))
 

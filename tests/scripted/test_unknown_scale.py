@@ -11,10 +11,13 @@ import pytest
 
 import dpcov
 from dpcov import Release
+from dpcov.kernel.answer import Answer
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, compose
-from dpcov.mechanisms.coinpress.mean import coinpress
-from dpcov.verify.testing import ScriptedCurator
-from tests.scripted.quiet import Floats, QuietCurator
+from dpcov.kernel.questions.choices import Quantile
+from dpcov.mechanisms.coinpress.mean import COINPRESS_MEAN
+from dpcov.mechanisms.running import released
+from dpcov.verify.testing import scripted
+from tests.scripted.quiet import Floats, quiet_curator
 from tests.scripted.test_coinpress import ROOT, ROWS, frame
 
 NEIGHBORS = ["replace", "add-remove"]
@@ -26,16 +29,18 @@ RADIUS = 1000.0
 
 def quiet(rows: Floats = ROWS, budget: Budget = HALF, *, radius: float = RADIUS, **options: Any) -> Release:
     neighbors = options.pop("neighbors", "replace")
-    return coinpress(QuietCurator(rows, budget, row_norm=radius, neighbors=neighbors), budget, **options)
+    return released(COINPRESS_MEAN, quiet_curator(rows, budget, row_norm=radius, neighbors=neighbors), budget, **options)
 
 
 def asked(release: Release) -> list[str]:
     return [spend.asked for spend in release.spent]
 
 
-def radius_of(integers: Any, farthest: float) -> float:
+def radius_of(answer: Answer, farthest: float) -> float:
     """Return the radius of a choice: 2^{−k/q} of the farthest."""
-    return float(farthest * 2.0 ** (-int(integers[0]) / int(integers[1])))
+    assert isinstance(answer.question, Quantile)
+    place = answer.question.place(int(answer.integers[0]))
+    return float(farthest * 2.0 ** (-place / answer.question.norms.per_octave))
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
@@ -51,8 +56,8 @@ class TestSpending:
         assert names[: names.index("radius")] == ["count"] * (neighbors == "add-remove")
         assert names[-2:] == ["radius", "sum"]
         assert all("radius" in pair for pair in itertools.pairwise(names[names.index("radius") :]))
-        assert release.options["rounds"] == names.count("sum")
-        assert release.options["scale"] == "private"
+        assert release.notes["rounds"] == names.count("sum")
+        assert release.options["covariance"] is None
         assert release.spent[-1].budget.amounts()[0] > 0.3 * whole.amounts()[0]
 
     @pytest.mark.parametrize("rounds", [1, 2, 3])
@@ -71,9 +76,9 @@ class TestRounds:
         for answer in release.answers:
             assert np.allclose(frame(answer).centre, centre, rtol=0, atol=1e-9)
             extent = float(frame(answer).extent)
-            if answer.statistic == "radius":
+            if answer.question.name == "radius":
                 assert extent == pytest.approx(4 * RADIUS)
-                chosen = radius_of(answer.integers, extent)
+                chosen = radius_of(answer, extent)
             else:
                 assert extent == pytest.approx(chosen, rel=1e-12)
                 centre = centre + extent * answer.values / release.n
@@ -95,7 +100,7 @@ class TestRounds:
     def test_a_mean_that_is_not_believed_is_drawn_to_its_centre(self) -> None:
         """strength = b²/(b² + noise²) times the last step; "none" is the raw one."""
         release = quiet(ROWS[:60] + FAR, PureDP("0.5"))
-        strength = float(release.options["strength"])
+        strength = release.note("strength", 0.0, 1.0)
         assert 0 < strength < 0.99
         last = release.answers[-1]
         step = float(frame(last).extent) * last.values / release.n
@@ -117,12 +122,13 @@ class TestRounds:
         counts = [0] * 20 + [250, 0, 250] + [0] * 30
         fine = [0] * 100 + [500] + [0] * 108
         answers: list[Any] = [500.0, counts, np.array([100.0, 0.0]), counts, np.zeros(2), *[fine, np.zeros(2)] * 10]
-        curator = ScriptedCurator(answers, n=1000, d=2, budget=HALF, neighbors="add-remove", row_norm=RADIUS)
-        release = coinpress(curator, HALF, rounds=2)
+        curator = scripted(answers, n=1000, d=2, budget=HALF, neighbors="add-remove", row_norm=RADIUS)
+        release = released(COINPRESS_MEAN, curator, HALF, rounds=2)
         assert release.n == 500
         chosen, told = release.answers[1], release.answers[2]
-        assert chosen.integers.tolist() == [chosen.integers[0], 2, 250]
-        assert told.statistic == "sum"
+        assert isinstance(chosen.question, Quantile)
+        assert (chosen.question.norms.per_octave, chosen.question.rows) == (2, 250)
+        assert told.question.name == "sum"
         following = frame(release.answers[3])
         assert np.allclose(following.centre, [float(frame(told).extent) * 100 / 500, 0.0], rtol=1e-3, atol=1e-3)
 

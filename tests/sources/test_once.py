@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import dpcov
-from dpcov.kernel.curator import Curator
+from dpcov.kernel.account import Account
 from dpcov.sources.arrow import ArrowSource
 
 ROWS = np.random.default_rng(8).normal(size=(300, 3)) * 0.3
@@ -70,7 +70,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> pa.RecordBatchReader:
     def charged(*_: Any) -> None:
         raise AssertionError("something was charged")
 
-    monkeypatch.setattr(Curator, "_charge", charged)
+    monkeypatch.setattr(Account, "charge", charged)
     return pa.RecordBatchReader.from_batches(pa.schema([("c0", pa.float64())]), batches())
 
 

@@ -17,7 +17,6 @@ import pytest
 import dpcov
 from dpcov.errors import ParameterError
 from dpcov.kernel.questions.bins import Bins
-from dpcov.kernel.questions.measure import Statistic
 from dpcov.kernel.questions.moments import Count, SecondMoment, Sum
 from dpcov.kernel.questions.norms import Norms, Trace
 from dpcov.kernel.rows.frames import Ball, Box, Ellipsoid
@@ -29,6 +28,7 @@ from dpcov.sources.paired import PairedSource
 from tests.laws.rows import Floats, fuzz
 
 D = 3
+Statistic = Count | Sum | SecondMoment | Trace | Norms | Bins
 WHITENER = np.array([[1.5, 0.25, 0.0], [-0.5, 0.75, 0.5], [0.0, 1.0, -0.125]])
 STATISTICS: list[Statistic] = [
     Count(),

@@ -14,10 +14,10 @@ import pytest
 import dpcov
 from dpcov.errors import EngineError, ParameterError, SchemaError
 from dpcov.kernel.bits import SeededBits
-from dpcov.kernel.curator import Curator
-from dpcov.kernel.questions.moments import Count
+from dpcov.kernel.questions.columns import Squares
 from dpcov.kernel.rows.grid import Grid
 from dpcov.sources.array import ArraySource
+from dpcov.verify.testing import opened
 
 ONE = dpcov.ZCDP(1)
 AGE = dpcov.Schema({"a": dpcov.Numeric(0, 10)})
@@ -107,16 +107,26 @@ def test_progress_tells_whole_percents_once(kind: str) -> None:
 
 def test_n_is_taken_from_a_centred_second_moment_only() -> None:
     source = ArraySource(np.full((1000, 2), 0.3))
-    curator = Curator(source, Grid(1.0, center=True), ONE, "add-remove", SeededBits(0))
-    count = curator.noisy(Count(), ONE.share("0.1"), noise="gaussian")
-    with pytest.raises(ParameterError, match="moment must be"):
-        curator.take_n(count)
-    moment = curator.noisy(curator.second_moment(), ONE.share("0.5"), noise="gaussian")
-    curator.take_n(moment)
+    curator = opened(source, Grid(1.0, center=True), ONE, "add-remove", SeededBits(0))
+    curator.noisy(Squares(curator.public.second_moment()), ONE.share("0.1"), noise="gaussian")
+    with pytest.raises(ParameterError, match="n must be asked for"):
+        _ = curator.n
+    curator.noisy(curator.public.second_moment(), ONE.share("0.5"), noise="gaussian")
     assert abs(curator.n - 1000) < 50
-    plain = Curator(source, Grid(1.0), ONE, "add-remove", SeededBits(0))
-    with pytest.raises(ParameterError, match="moment must be"):
-        plain.take_n(plain.noisy(plain.second_moment(), ONE.share("0.5"), noise="gaussian"))
+    plain = opened(source, Grid(1.0), ONE, "add-remove", SeededBits(0))
+    plain.noisy(plain.public.second_moment(), ONE.share("0.5"), noise="gaussian")
+    with pytest.raises(ParameterError, match="n must be asked for"):
+        _ = plain.n
+
+
+def test_a_count_goes_before_a_corner() -> None:
+    """Both tell n; a count does so with less noise, whichever was asked first."""
+    source = ArraySource(np.full((1000, 2), 0.3))
+    curator = opened(source, Grid(1.0, center=True), ONE, "add-remove", SeededBits(0))
+    corner = curator.noisy(curator.public.second_moment(), ONE.share("0.001"), noise="gaussian")
+    assert curator.n == corner.question.gives_n(corner.integers) != 1000
+    curator.ask_n(ONE.share("0.9"))
+    assert abs(curator.n - 1000) <= 5
 
 
 def test_a_broken_dictionary_raises_nothing() -> None:

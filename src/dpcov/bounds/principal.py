@@ -84,8 +84,7 @@ def mod_sulq_beta(n: int, d: int, epsilon: float, delta: float) -> float:
     limit = (d * d + d) / (2 * math.sqrt(2 * math.pi))
     if delta >= limit:
         raise ParameterError(
-            f"delta of mechanism 'mod-sulq' must be below (d² + d)/(2√(2π)) = {limit:.4g}, got {shown(delta)}. "
-            f"Hint: 1e-6 is a usual one."
+            f"delta must be below (d² + d)/(2√(2π)) = {limit:.4g}, got {shown(delta)}. Hint: 1e-6 is a usual one."
         )
     return ((d + 1) / epsilon * math.sqrt(2 * math.log(limit / delta)) + 1 / math.sqrt(epsilon)) / n
 

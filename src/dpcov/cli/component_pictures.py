@@ -117,7 +117,7 @@ def convergence_picture(release: Release, traces: Floats) -> bytes:
     from matplotlib.figure import Figure
 
     chains, length = traces.shape
-    k = release.options["k"]
+    k = release.estimate.k
     times = np.unique(np.rint(np.linspace(1, length, min(length, MOST_POINTS))).astype(int))
     figure = Figure(figsize=(7.6, 4.6), dpi=150, layout="constrained")
     axis = figure.subplots()

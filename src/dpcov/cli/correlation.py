@@ -99,7 +99,7 @@ def _print(release: Release, found: Description, top: int) -> None:
     else:
         said.append("There are no two columns.")
     if release.schema is not None:
-        said.append(missing_line(found, midpoints=release.about_midpoints))
+        said.append(missing_line(found, midpoints=release.encoding.midpoints))
     if not centred:
         said.append("Rows were not centred: these are cosines about 0. --center at the release gives correlations.")
     out.print("\n".join(said), soft_wrap=True)

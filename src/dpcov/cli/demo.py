@@ -99,7 +99,7 @@ def _print(rows: NDArray[np.float64], release: Release, output: str, picture: st
     out = console()
     out.print(head_line(found, centred=True), style="bold")
     out.print(features_table(release.feature_names, columns, "mean and standard deviation, in the columns' units", None))
-    out.print(spends_table(release))
+    out.print(spends_table(release.spent))
     out.print(f"Privacy: {release.statement()}", soft_wrap=True)
     out.print(error_line(release), soft_wrap=True)
     out.print(f"±: the standard error that the noise gives; {NOISE}: within 3 of them, so it cannot be told from noise.")

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from dpcov.cli.rehearsal import Rehearsed
     from dpcov.kernel.budget import Budget
-    from dpcov.options import Option
-    from dpcov.release.record import Release
+    from dpcov.release.record import Option, Release
+    from dpcov.request import Request
     from dpcov.schema import Schema
 
 GIGABYTE = 10**9
@@ -37,34 +38,15 @@ def dry_run(
 
     With ``k`` it is one of so many components.
     """
-    from dpcov.cli.rehearsal import Shape, rehearse
-    from dpcov.kernel.bits import SeededBits
     from dpcov.mechanisms import MECHANISMS
-    from dpcov.request import about_midpoints, checked_grid, in_encoded_units, prepared_source, public_encoding
-    from dpcov.sources.opening import open_source
+    from dpcov.request import check_seed, checked_request
 
-    if seed is not None:
-        SeededBits(seed)  # refuses what is no seed
-    if k is None:
-        grid, settings = public_encoding(mechanism, row_norm, schema, neighbors, center, options)
-        about = about_midpoints(center, settings)
-        source = prepared_source(open_source(data, columns, schema, about), neighbors, settings)
-        settings = in_encoded_units(settings, source.schema, about)
-    else:
-        grid, settings = checked_grid(row_norm, schema, neighbors, center), {**options, "k": k}
-        source = open_source(data, columns, schema, center)
-    public_n = source.known_n if neighbors == "replace" else None  # under add-remove n is private, also here
-    planned = rehearse(
-        MECHANISMS["covariance" if k is None else "pca"][mechanism],
-        Shape(source.feature_names, source.schema, public_n),
-        budget,
-        row_norm=grid.row_norm,
-        neighbors=neighbors,
-        center=grid.center,
-        postprocess=postprocess,
-        options=settings,
-    )
-    _tell(data, planned, public_n, 8 * (planned.d + center) ** 2, as_json)
+    check_seed(seed)
+    named = MECHANISMS["covariance" if k is None else "pca"][mechanism]
+    settings = options if k is None else {**options, "k": k}
+    request = checked_request(named, row_norm, schema, neighbors, center, settings)
+    found, public_n = _rehearsed(request, data, columns, budget, postprocess)
+    _tell(data, found, public_n, 8 * (found.release.d + center) ** 2, as_json)
 
 
 def dry_run_mean(
@@ -83,61 +65,78 @@ def dry_run_mean(
     origin: Any = 0.0,
 ) -> None:
     """Open the table for its names and types, rehearse the mechanism without data, and say what a mean would cost."""
-    from dpcov.cli.rehearsal import Shape, rehearse
-    from dpcov.kernel.bits import SeededBits
     from dpcov.mechanisms import MECHANISMS
-    from dpcov.request import checked_grid, in_encoded_units
-    from dpcov.sources.opening import open_source
+    from dpcov.request import check_seed, checked_request
 
-    if seed is not None:
-        SeededBits(seed)  # refuses what is no seed
-    grid = checked_grid(radius, schema, neighbors, False, name="radius")
-    source = open_source(data, columns, schema, True)
-    public_n = source.known_n if neighbors == "replace" else None
-    planned = rehearse(
-        MECHANISMS["mean"][mechanism],
-        Shape(source.feature_names, source.schema, public_n),
+    check_seed(seed)
+    named = MECHANISMS["mean"][mechanism]
+    request = checked_request(named, radius, schema, neighbors, False, {**options, "origin": origin})
+    found, public_n = _rehearsed(request, data, columns, budget, postprocess)
+    _tell(data, found, public_n, 8 * found.release.d, as_json)
+
+
+def _rehearsed(
+    request: Request, data: str, columns: list[str] | None, budget: Budget, postprocess: str | None
+) -> tuple[Rehearsed, int | None]:
+    """Return what would be asked of a table, and n where that is public and known."""
+    from dpcov.cli.rehearsal import Shape, rehearse
+
+    source = request.source(data, columns)
+    public_n = source.known_n if request.neighbors == "replace" else None  # under add-remove n is private, also here
+    found = rehearse(
+        request.named,
+        Shape(source.feature_names, source.schema, public_n, request.midpoints, request.pairs),
         budget,
-        row_norm=grid.row_norm,
-        neighbors=neighbors,
+        row_norm=request.row_norm,
+        neighbors=request.neighbors,
+        center=request.constant,
         postprocess=postprocess,
-        options=in_encoded_units({**options, "origin": origin}, source.schema, True),
+        options=request.settings(source),
     )
-    _tell(data, planned, public_n, 8 * planned.d, as_json)
+    return found, public_n
 
 
-def _tell(data: str, planned: Release, public_n: int | None, matrix_bytes: int, as_json: bool) -> None:
+def _tell(data: str, found: Rehearsed, public_n: int | None, matrix_bytes: int, as_json: bool) -> None:
     if as_json:
-        click.echo(_json_text(planned, public_n, matrix_bytes))
+        click.echo(_json_text(found, public_n, matrix_bytes))
     else:
-        _print(data, planned, public_n, matrix_bytes)
+        _print(data, found, public_n, matrix_bytes)
+
+
+def _unfinished(planned: Release) -> Release:
+    """Return a planned release as its error is computed from it: post-processing would only decompose zeros."""
+    return planned.finished("none")
 
 
 def _is_found_on_the_way(planned: Release) -> bool:
-    """Whether the noise depends on what earlier answers say."""
-    from dpcov.estimate_framed import is_framed
+    """Whether the noise depends on what earlier answers say: rows are clipped in public coordinates, more than once.
 
-    return is_framed(planned) and planned.mechanism not in ("clipped", "coordinatewise")
+    Or once here and perhaps more often of other rows, where the mechanism notes what it made of their number.
+    """
+    local = sum(answer.question.is_local for answer in planned.answers)
+    return local > 1 or (local == 1 and bool(planned.notes))
 
 
-def _json_text(planned: Release, public_n: int | None, matrix_bytes: int) -> str:
+def _json_text(found: Rehearsed, public_n: int | None, matrix_bytes: int) -> str:
     from dpcov.cli.estimates import known_error
 
-    error = None if _is_found_on_the_way(planned) else known_error(planned)
+    planned = found.release
+    header = planned.header()
+    error = None if _is_found_on_the_way(planned) else known_error(_unfinished(planned))
     known = {"expected_error": error} if public_n is not None else {}
     record = {
         "dry_run": True,
-        "kind": planned.kind,
+        "kind": header["kind"],
         "privacy": planned.privacy.to_json(),
         "neighbors": planned.neighbors,
-        "mechanism": planned.mechanism,
-        "requested": planned.requested,
+        "mechanism": header["mechanism"]["name"],
+        "requested": header["requested"]["name"],
         "postprocess": planned.postprocess,
         "n": public_n,
         "d": planned.d,
-        "center": planned.center,
+        "center": _unfinished(planned).center,
         "feature_names": list(planned.feature_names),
-        "asked": [{"asked": s.asked, "noise": s.noise, "budget": s.budget.to_json()} for s in planned.spent],
+        "asked": [{"asked": s.asked, "noise": s.noise, "budget": s.budget.to_json()} for s in found.spent],
         **known,
         "expected_error_times_n": None if error is None else error * planned.n,
         "matrix_bytes": matrix_bytes,
@@ -147,31 +146,39 @@ def _json_text(planned: Release, public_n: int | None, matrix_bytes: int) -> str
 
 def _components_line(planned: Release) -> str:
     """Say what a rehearsal cannot know of components."""
-    varies = planned.requested == "auto" or planned.answer("radius") is not None
+    header = planned.header()
+    varies = header["requested"]["name"] != header["mechanism"]["name"] or _has_radius(planned)
     prices = "Later questions and prices may depend on the number of rows and on earlier answers. " * varies
     return f"{prices}How good components are depends on the gaps of the spectrum: see dpcov plan pca."
 
 
-def _print(data: str, planned: Release, public_n: int | None, matrix_bytes: int) -> None:
+def _has_radius(planned: Release) -> bool:
+    """Whether a radius is chosen privately."""
+    from dpcov.kernel.questions.choices import Quantile, Radius
+
+    return planned.find(Quantile, Radius) is not None
+
+
+def _print(data: str, found: Rehearsed, public_n: int | None, matrix_bytes: int) -> None:
     from dpcov.cli.estimates import error_line
     from dpcov.cli.text import console, printable, spends_table
 
-    out = console()
+    out, planned = console(), found.release
     out.print("Dry run: only names and types were read; nothing is spent, nothing is written.")
     rows = "n is not known before reading" if planned.neighbors == "replace" else "n is private"
-    pairs = " pairs" if planned.options.get("centring") == "pairs" else ""
+    pairs = " pairs" if planned.encoding.pairs else ""
     rows = rows if public_n is None else f"n = {public_n}{pairs}"
     out.print(f"Table: {printable(data)}, {planned.d} feature(s), {rows}.", soft_wrap=True)
-    auto = " (chosen by auto)" if planned.requested == "auto" else ""
-    out.print(f"Mechanism: {planned.mechanism}{auto}, postprocess {planned.postprocess}; neighbours: {planned.neighbors}.")
-    out.print(spends_table(planned, title="would be asked"))
+    out.print(f"Mechanism: {planned.how()}; neighbours: {planned.neighbors}.")
+    out.print(spends_table(found.spent, title="would be asked"))
     if _is_found_on_the_way(planned):
         out.print("Expected error: it depends on what the rounds find, as do prices, and their number where n is not known.")
-    elif error := error_line(planned, known_n=public_n is not None):
+    elif error := error_line(_unfinished(planned), known_n=public_n is not None):
         out.print(error, soft_wrap=True)
-    if planned.kind == "pca":
+    kind = planned.header()["kind"]
+    if kind == "pca":
         out.print(_components_line(planned), soft_wrap=True)
-    if planned.answer("radius") is not None and planned.kind == "covariance":
+    if kind == "covariance" and _has_radius(planned):
         out.print("How the budget is split depends on the number of rows and on the radius; here a radius just below row_norm.")
     if matrix_bytes > GIGABYTE:
         out.print(f"Memory: each matrix of the release takes {matrix_bytes / GIGABYTE:.1f} GB, and several are needed at once.")

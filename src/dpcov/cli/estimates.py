@@ -9,8 +9,11 @@ from numpy.typing import NDArray
 
 from dpcov.cli.components import record
 from dpcov.cli.readings import DEVIATION, description_record
-from dpcov.estimate_framed import is_framed
+from dpcov.cli.text import finite
+from dpcov.kernel.questions.moments import Count
+from dpcov.release.estimate import NoisyDirections
 from dpcov.release.record import Release
+from dpcov.uses.held import holds_covariance
 
 Floats = NDArray[np.float64]
 
@@ -19,7 +22,7 @@ MANY = 0.5  # of the rows: where so many may be clipped, means are of shortened 
 
 def is_centred(release: Release) -> bool:
     """Whether a release estimates the covariance about the mean: by a mean, or by differences of rows."""
-    return release.center or release.options.get("centring") == "pairs"
+    return release.center or release.encoding.pairs
 
 
 def roots(release: Release) -> tuple[str, Floats]:
@@ -39,21 +42,31 @@ def spectrum_of(release: Release) -> str:
 
 def promise(release: Release) -> dict[str, Any]:
     """Return what a machine wants to know of the release behind a use of it."""
-    names = ("kind", "seeded", "mechanism", "n", "d", "center")
-    known = {name: getattr(release, name) for name in names}
-    return {**known, "privacy": release.privacy.to_json(), "statement": release.statement()}
+    header = release.header()
+    return {
+        "kind": header["kind"],
+        "seeded": release.seeded,
+        "mechanism": header["mechanism"]["name"],
+        "n": release.n,
+        "d": release.d,
+        "center": release.center,
+        "privacy": release.privacy.to_json(),
+        "statement": release.statement(),
+    }
 
 
 def facts(release: Release) -> dict[str, Any]:
     """Return what a machine wants to know of a release."""
+    header = release.header()
     return {
         **promise(release),
         "neighbors": release.neighbors,
-        "requested": release.requested,
+        "requested": header["requested"]["name"],
         "postprocess": release.postprocess,
-        "options": dict(release.options),
-        "clip_radius": None if is_framed(release) else release.clip_radius,
-        "expected_error": known_error(release),
+        "options": header["mechanism"]["options"],
+        "notes": header["notes"],
+        "clip_radius": release.estimate.radius,
+        "expected_error": finite(known_error(release)),
         "feature_names": list(release.feature_names),
         **_estimates(release),
         **_confidence(release),
@@ -62,12 +75,12 @@ def facts(release: Release) -> dict[str, Any]:
 
 def _estimates(release: Release) -> dict[str, Any]:
     """Return what is estimated: numbers for each feature, components, or a model."""
-    if release.kind == "ridge":
+    if release.estimate.coefficients is not None:
         from dpcov.cli.models import LEVEL, told
         from dpcov.cli.models import record as model_record
 
         return model_record(told(release, release.ridge(), LEVEL))
-    if release.kind == "pca":
+    if release.estimate.k is not None:
         return {**description_record(release.describe(), centred=is_centred(release)), **record(release.pca())}
     return description_record(release.describe(), centred=is_centred(release))
 
@@ -85,8 +98,8 @@ def confidence_line(release: Release) -> str | None:
 
 def _confidence(release: Release) -> dict[str, Any]:
     """Return the confidence region of a release that has one."""
-    from dpcov.confidence import ConfidenceBall
     from dpcov.errors import ReleaseError
+    from dpcov.release.estimate import ConfidenceBall
 
     try:
         found = release.confidence
@@ -97,32 +110,26 @@ def _confidence(release: Release) -> dict[str, Any]:
         return {
             "confidence": {
                 **shape,
-                "centre": found.centre.tolist(),
+                "centre": finite(found.centre),
                 "radius": found.radius,
-                "whitener": found.whitener.tolist(),
+                "whitener": finite(found.whitener),
             }
         }
     outer = found.outer.tolist() if np.isfinite(found.outer).all() else None
-    return {"confidence": {**shape, "inner": found.inner.tolist(), "outer": outer}}
+    return {"confidence": {**shape, "inner": finite(found.inner), "outer": outer}}
 
 
 def known_error(release: Release) -> float | None:
     """Return the predicted error, which directions have none of; that of a matrix says little of its components."""
-    from dpcov.errors import ReleaseError
-
-    if release.kind == "pca":
-        return None
-    try:
-        return release.expected_error
-    except ReleaseError:
-        return None
+    return release.estimate.expected_error if release.estimate.k is None else None
 
 
 def clip_line(release: Release) -> str:
     """Say where rows were clipped further, and how many may have been longer."""
+    from dpcov.kernel.questions.choices import Bias, Quantile, Radius
     from dpcov.uses.clipping import clipped_share
 
-    found = "found privately" if release.answer("radius") or release.answer("threshold") else "as asked"
+    found = "found privately" if release.find(Quantile, Radius, Bias) else "as asked"
     unit = "" if release.schema is None else " of the encoded rows"
     share, longer = clipped_share(release), ""
     if share >= MANY:
@@ -134,7 +141,7 @@ def clip_line(release: Release) -> str:
 
 def zero_line(release: Release) -> str | None:
     """Say that an estimate is 0 although something was asked; None where it is not."""
-    if release.kind != "covariance" or not release.answers or release.covariance.any():
+    if not holds_covariance(release) or not release.answers or release.covariance.any():
         return None
     return "The estimate is 0: what was answered cannot be told from noise."
 
@@ -144,17 +151,19 @@ def error_line(release: Release, *, known_n: bool = True) -> str | None:
 
     None for components: how far they are off depends on the gaps of the spectrum, which nobody knows; a model has intervals.
     """
-    if release.kind in ("pca", "ridge"):
+    if release.estimate.k is not None or release.estimate.coefficients is not None:
         return None
     expected = known_error(release)
-    if not any(answer.statistic != "count" for answer in release.answers):
+    if all(isinstance(answer.question, Count) for answer in release.answers):
         return "Too few rows for this budget: nothing was asked of them, and the estimate is 0."
-    if expected is None:
+    if expected is None and isinstance(release.estimate.noise, NoisyDirections):
         return "Expected error: not known before reading; the error of drawn directions depends on the spectrum."
+    if expected is None:
+        return "Expected error: not known; it depends on the data, or its mechanism does not tell."
     error = f"{expected:.3g}" if known_n else f"{expected * release.n:.3g} / n"
-    if is_framed(release):
+    if release.estimate.radius is None:
         units = "the data's units" if release.schema is None else "the units of encoded rows"
-        if release.kind == "mean":
+        if release.estimate.covariance is None:
             return f"Expected error: {error}, the r.m.s. norm of the noise in the mean, in {units}; clipping adds to it."
         return f"Expected error: {error}, the r.m.s. Frobenius norm of the noise in the covariance, in {units}."
     rows = "rows divided by row_norm" if release.schema is None else "encoded rows"
@@ -166,7 +175,8 @@ def error_line(release: Release, *, known_n: bool = True) -> str | None:
 
 def _beyond_noise(release: Release) -> str:
     """Say what else the error of the estimate is made of."""
-    if release.mechanism == "rescaled":
+    raw = release.estimate.raw
+    if raw is not None and raw.by is not None:
         return "at the radius that was drawn: clipping and the noise of the scale are not in it, denoising makes it smaller"
     if release.clip_radius < release.row_norm:
         return "noise only, without what clipping takes away; post-processing makes it smaller"

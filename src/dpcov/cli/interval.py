@@ -71,7 +71,7 @@ def _intervals(release: Release, level: float) -> Intervals:
     try:
         return release.interval(level)
     except ReleaseError as error:
-        hint = "--mechanism wishart or gaussian at the release; `dpcov show` tells of regions that coinpress has"
+        hint = "a --mechanism that asks for one noisy matrix, at the release; `dpcov show` tells of regions that others have"
         raise ReleaseError(f"{reason(error)}. Hint: {hint}.") from None
 
 

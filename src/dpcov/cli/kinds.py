@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dpcov.release.record import Release
 
-HELD = {"covariance": "a covariance", "mean": "a mean", "pca": "components", "ridge": "one regression"}
-
 
 def check_covariance(release: Release, use: str) -> None:
     """Refuse a release that holds no covariance; ``use`` says what it would be for."""
     from dpcov.errors import ReleaseError
+    from dpcov.uses.held import holds_covariance, what_it_holds
 
-    if release.kind != "covariance":
-        hint = "`dpcov release` without --pca makes one" if release.kind == "pca" else "`dpcov release` makes one"
-        raise ReleaseError(f"release must hold a covariance for {use}, got {HELD[release.kind]}. Hint: {hint}.")
+    if not holds_covariance(release):
+        hint = "`dpcov release` without --pca makes one" if release.estimate.k is not None else "`dpcov release` makes one"
+        raise ReleaseError(f"release must hold a covariance for {use}, got {what_it_holds(release)}. Hint: {hint}.")
 
 
 def reason(error: Exception) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +12,7 @@ from dpcov.cli.options import json_option
 
 if TYPE_CHECKING:
     from dpcov.kernel.budget import Budget
-    from dpcov.release.record import Release
+    from dpcov.mechanisms.base import Named
 
 COMMANDS = {
     "covariance": "dpcov release --mechanism",
@@ -21,8 +20,8 @@ COMMANDS = {
     "pca": "dpcov release --pca K --mechanism",
     "ridge": "dpcov.ridge(..., mechanism=...), in Python only",
 }
-NEEDED = {"k": 1, "target": 0, "alpha": 0.1}
-"""What mechanisms must be told, with an example: no options, as the command or the function has words for them."""
+NEEDED = ("k", "target", "alpha")
+"""What mechanisms must be told: no options, as the command or the function has words for them."""
 
 
 @click.command(epilog="\b\nExample:\n  dpcov mechanisms")
@@ -34,10 +33,10 @@ def mechanisms(as_json: bool) -> None:
     if as_json:
         listed = {
             target: {
-                name: {"notions": [b.notion for b in served(run)], "options": own_options(run), "summary": summary(run)}
-                for name, run in runs.items()
+                name: {"notions": [b.notion for b in served(one)], "options": own_options(one), "summary": one.summary}
+                for name, one in known.items()
             }
-            for target, runs in MECHANISMS.items()
+            for target, known in MECHANISMS.items()
         }
         click.echo(json.dumps(listed))
         return
@@ -47,39 +46,22 @@ def mechanisms(as_json: bool) -> None:
 
     for target, command in COMMANDS.items():
         table = Table("mechanism", "budgets", "options", "what it does", title=command, title_justify="left")
-        for name, run in MECHANISMS[target].items():
-            settings = "\n".join(f"{option}={default}" for option, default in own_options(run).items())
-            budgets = "\n".join(" ".join(f"--{amount}" for amount in b.names) for b in served(run))
-            table.add_row(name, budgets, settings, summary(run))
+        for name, one in MECHANISMS[target].items():
+            settings = "\n".join(f"{option}={default}" for option, default in own_options(one).items())
+            budgets = "\n".join(" ".join(f"--{amount}" for amount in b.names) for b in served(one))
+            table.add_row(name, budgets, settings, one.summary)
         console().print(table)
 
 
-def summary(run: Callable[..., Release]) -> str:
-    """Return the first line of a mechanism's docstring."""
-    return (inspect.getdoc(run) or "").partition("\n")[0]
+def own_options(named: Named) -> dict[str, Any]:
+    """Return what --option may set, with the defaults; None: it must be given."""
+    given = {name: default for name, default in named.options.items() if name not in NEEDED}
+    return {name: None if default is inspect.Parameter.empty else default for name, default in given.items()}
 
 
-def own_options(run: Callable[..., Release]) -> dict[str, Any]:
-    """Return what --option may set."""
-    from dpcov.mechanisms import options_of
-
-    return {name: default for name, default in options_of(run).items() if name not in NEEDED}
-
-
-def served(run: Callable[..., Release]) -> list[Budget]:
-    """Return a budget of each notion that a mechanism takes: it is tried, without data."""
-    from dpcov.cli.rehearsal import Shape, rehearse
-    from dpcov.errors import ParameterError
+def served(named: Named) -> list[type[Budget]]:
+    """Return the notions that a mechanism takes, the strictest first."""
     from dpcov.kernel.budget import ZCDP, ApproxDP, PureDP
-    from dpcov.mechanisms import options_of
 
-    budgets: tuple[Budget, ...] = (PureDP(1), ZCDP(1), ApproxDP(1, "1e-6"))
-    needed = {name: example for name, example in NEEDED.items() if name in options_of(run)}
-    taken = []
-    for budget in budgets:
-        try:
-            rehearse(run, Shape(("x0", "x1"), known_n=1000), budget, options=needed)
-        except ParameterError:
-            continue
-        taken.append(budget)
-    return taken
+    notions: tuple[type[Budget], ...] = (PureDP, ZCDP, ApproxDP)
+    return [notion for notion in notions if notion in named.serves]

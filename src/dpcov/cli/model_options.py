@@ -53,14 +53,16 @@ def model_options(command: Command) -> Command:
 
 def fitted(release: Release, target: str | None, alpha: float | str, features: str | None) -> RidgeModel:
     """Return the model that was asked for, or refuse in the words of the command line."""
-    from dpcov.cli.kinds import HELD, reason
+    from dpcov.cli.kinds import reason
     from dpcov.cli.options import read_columns
     from dpcov.errors import ParameterError, ReleaseError
+    from dpcov.uses.held import holds_covariance, what_it_holds
 
-    if release.kind in ("mean", "pca"):
-        held = HELD[release.kind]
+    single = release.estimate.coefficients is not None
+    if not holds_covariance(release) and not single:
+        held = what_it_holds(release)
         raise ReleaseError(f"release must hold a covariance for a regression, got {held}. Hint: `dpcov release` makes one.")
-    if target is None and release.kind != "ridge":
+    if target is None and not single:
         raise click.UsageError(f"give --target NAME, such as --target {release.feature_names[0]!r}")
     if release.d < 2:
         raise ReleaseError("release must have two columns or more for a regression, got 1. Hint: release more of them.")
@@ -69,7 +71,7 @@ def fitted(release: Release, target: str | None, alpha: float | str, features: s
         return release.ridge(target, alpha=alpha, features=chosen)
     except ReleaseError as error:
         hint = "leave --target, --alpha and --features out; a release of a covariance has all models"
-        raise ReleaseError(f"{reason(error)}. Hint: {hint if release.kind == 'ridge' else 'see `dpcov show`'}.") from None
+        raise ReleaseError(f"{reason(error)}. Hint: {hint if single else 'see `dpcov show`'}.") from None
     except ParameterError as error:
         message = str(error)
         for name in ("target", "features", "alpha"):

@@ -14,6 +14,7 @@ from dpcov.cli.text import NOISE, finite, interval_record, percent, printable, r
 from dpcov.errors import ReleaseError
 from dpcov.release.record import Release
 from dpcov.uses.description import RARELY
+from dpcov.uses.held import holds_covariance
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -128,7 +129,7 @@ def _scales(release: Release) -> tuple[str, Floats]:
     if release.schema is not None:
         low, high = release.schema.bounds()
         return "over its range", high - low
-    if release.kind == "ridge":
+    if release.estimate.coefficients is not None:
         return "per unit", np.ones(release.d)
     heading, sizes = roots(release)
     return f"per {heading}", sizes
@@ -217,7 +218,7 @@ def model_line(found: ToldModel, asked: float | str | None) -> str:
     features = f"{count} feature{'s' * (count > 1)}" + f" of {columns} column{'s' * (columns > 1)}" * (columns < count)
     level = schema is not None and model.target not in schema.used
     target = printable(model.target) + " (1 where it is so, else 0)" * level
-    auto = ", chosen by auto" * (asked == "auto" and found.release.kind == "covariance")
+    auto = ", chosen by auto" * (asked == "auto" and holds_covariance(found.release))
     named = f"Model: {target} from {features}; alpha {model.alpha:.3g}{auto}"
     intercept = f"intercept {model.intercept:.4g}" if found.release.center else "no intercept"
     if found.release.center and not found.readable:
@@ -237,9 +238,9 @@ def notes(found: ToldModel) -> list[str]:
     if not found.readable:
         together = ": only together they tell" * (len(found.effects) > 1)
         said.append(f"No single coefficient is clear of noise, so none is listed (--all lists them){together}.")
-    if release.kind == "covariance" and not _knows_target(found):
+    if holds_covariance(release) and not _knows_target(found):
         said.append(f"Explained: not known, as noise drowns the variance of {printable(model.target)} itself.")
-    elif release.kind == "covariance":
+    elif holds_covariance(release):
         what = "variance" if is_centred(release) else "second moment"
         said.append(
             f"Explained: roughly {100 * model.explained:.0f} % of the {what}, by the release alone; `dpcov predict --score` "
@@ -253,7 +254,7 @@ def notes(found: ToldModel) -> list[str]:
             "alpha 0: the noisy matrix is trusted as if it were exact; where it is singular, the smallest coefficients are "
             "taken. --alpha auto fits the noise."
         )
-    if release.kind == "covariance" and not release.center:
+    if holds_covariance(release) and not release.center:
         lost = "knows no mean: predictions are right up to a constant" if is_centred(release) else "is not centred"
         said.append(f"No intercept: the release {lost}. --center at the release gives one.")
     return said
@@ -277,7 +278,7 @@ def _interval_lines(found: ToldModel) -> list[str]:
         return [f"No intervals: {found.silent}."]
     if found.useful is None or not found.readable:
         return ["Intervals: too wide to help; --json has them. Fewer --features or a larger --alpha narrow them."]
-    if found.release.kind == "ridge":
+    if found.release.estimate.coefficients is not None:
         return ["Intervals: each for itself, over the noise only, for the coefficients that the exact matrix would give."]
     each = "each holds for itself" if found.intervals.clear else "wide, as the matrix does not stand clear of its noise"
     penalised = (

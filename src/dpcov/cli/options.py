@@ -128,8 +128,7 @@ def complete_mean(context: click.Context, parameter: click.Parameter, start: str
 def _complete(target: str, start: str) -> list[CompletionItem]:
     from click.shell_completion import CompletionItem
 
-    from dpcov.cli.mechanisms import summary
     from dpcov.mechanisms import MECHANISMS
 
-    runs = MECHANISMS[target]
-    return [CompletionItem(name, help=summary(run)) for name, run in runs.items() if name.startswith(start)]
+    known = MECHANISMS[target]
+    return [CompletionItem(name, help=named.summary) for name, named in known.items() if name.startswith(start)]

@@ -50,7 +50,7 @@ def read_count(context: click.Context, parameter: click.Parameter, text: str | N
     "a covariance those that stand out of the noise.",
 )
 @click.option("--plot", metavar="PNG", type=click.Path(), help="Also draw what they explain, and the largest loadings.")
-@click.option("--convergence", metavar="PNG", type=click.Path(), help="Also draw simulated chains, for releases of ppca.")
+@click.option("--convergence", metavar="PNG", type=click.Path(), help="Also draw simulated chains, where a Markov chain drew.")
 @click.option("--chains", type=click.IntRange(1, 100), metavar="NUMBER", help=f"How many of them; {CHAINS} by default.")
 @click.option("--all", "everything", is_flag=True, help="List all components, and the loadings of all features.")
 @json_option
@@ -90,14 +90,12 @@ def pca(
 
 
 def _chosen(release: Release, k: int | float | None) -> PrincipalComponents:
-    from dpcov.cli.kinds import HELD
     from dpcov.errors import ParameterError, ReleaseError
+    from dpcov.uses.held import what_it_holds
 
-    if release.kind in ("mean", "ridge"):
-        held = HELD[release.kind]
-        raise ReleaseError(
-            f"release must hold a covariance or components, got {held}. Hint: dpcov release, with or without --pca."
-        )
+    if release.estimate.covariance is None and release.estimate.k is None:
+        hint = "dpcov release, with or without --pca"
+        raise ReleaseError(f"release must hold a covariance or components, got {what_it_holds(release)}. Hint: {hint}.")
     if isinstance(k, int) and k > release.d:
         raise ParameterError(f"-k must be at most {release.d}, the number of features, got {k}. Hint: -k 0.9 chooses a number.")
     return release.pca(k)
@@ -118,12 +116,11 @@ def _simulated(release: Release, chains: int) -> Floats:
     """Return F_k(T), a row for each chain; the release says how long they are."""
     from dpcov.cli.progress import progress_bar
     from dpcov.errors import ReleaseError
-    from dpcov.uses.convergence import convergence
+    from dpcov.uses.convergence import convergence, is_chain
 
-    if release.kind != "pca" or not release.options.get("approximate"):
+    if not is_chain(release):
         raise ReleaseError(
-            "release must be drawn by a Markov chain for --convergence, got another. "
-            "Hint: only ppca with two components or more runs one; all others need no convergence."
+            "release must be drawn by a Markov chain for --convergence, got another. Hint: all others need no convergence."
         )
     with progress_bar(quiet=False, work="simulating chains") as progress:
         return convergence(release, chains=chains, progress=progress)
@@ -177,7 +174,7 @@ def _print(
 
 
 def _chains_line(release: Release, traces: Floats) -> str:
-    k, last, length = release.options["k"], traces[:, -1], traces.shape[1]
+    k, last, length = release.estimate.k, traces[:, -1], traces.shape[1]
     return (
         f"Chains: F_{k} of {len(last)} simulated chains after {length} sweeps is {last.min():.2g} to {last.max():.2g}; "
         f"independent draws would have about {length**-0.5:.2g}. It should fall to 0: that is evidence, and no proof."

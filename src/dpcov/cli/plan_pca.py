@@ -41,8 +41,8 @@ class Rows:
 @click.command(name="pca", epilog=EXAMPLE)
 @click.option("--d", type=int, required=True, help="Number of features: a column of text counts once per level.")
 @click.option("--gap", type=float, required=True, help="Between the two largest eigenvalues of the mean of x xᵀ.")
-@click.option("--epsilon", metavar="NUMBER", required=True, help="Pure DP; with --delta the budget of mod-sulq.")
-@click.option("--delta", metavar="NUMBER", default="1e-6", show_default=True, help="Of mod-sulq only.")
+@click.option("--epsilon", metavar="NUMBER", required=True, help="Pure DP; with --delta for Gaussian noise on the matrix.")
+@click.option("--delta", metavar="NUMBER", default="1e-6", show_default=True, help="For Gaussian noise on the matrix only.")
 @click.option("--correlation", type=float, default=0.9, show_default=True, help="Wanted, with the true first component.")
 @click.option("--largest", type=float, default=1.0, show_default=True, help="The largest eigenvalue, at most 1.")
 @click.option("--beta", type=float, default=0.05, show_default=True, help="The probability that it may go wrong.")
@@ -113,13 +113,16 @@ def planned(d: int, gap: float, epsilon: str, delta: str, correlation: float, la
 
 def _lines(found: Rows) -> Iterator[tuple[int | None, str, str]]:
     """Yield a number of rows, where it comes from, and one sentence about it."""
+    from dpcov.mechanisms.pca.mod_sulq import MOD_SULQ
+    from dpcov.mechanisms.pca.ppca import PPCA
+
     sure = f"with probability {100 * (1 - found.beta):g} %"
     wanted = f"correlation {found.correlation:g}"
     yield found.enough, "7, tight", f"Enough for one direction drawn by the exponential mechanism to reach {wanted} {sure}."
     yield (
         found.enough_for_release,
         "7, tight",
-        f"The same for dpcov release --pca 1 --mechanism ppca, which keeps {100 * (1 - found.direction_share):.3g} % "
+        f"The same for dpcov release --pca 1 --mechanism {PPCA.name}, which keeps {100 * (1 - found.direction_share):.3g} % "
         "of epsilon to tell what the direction explains.",
     )
     yield found.enough_as_printed, "7, printed", "The same with the constants printed in the paper."
@@ -128,7 +131,7 @@ def _lines(found: Rows) -> Iterator[tuple[int | None, str, str]]:
     else:
         sentence = f"Says nothing about what every epsilon-DP algorithm needs: {_silence(found)}."
     yield found.needed_by_any, "8", sentence
-    mod_sulq = f"mod-sulq at delta = {f'{found.delta:g}'.replace('e-0', 'e-')}"
+    mod_sulq = f"{MOD_SULQ.name} at delta = {f'{found.delta:g}'.replace('e-0', 'e-')}"
     if found.needed_by_mod_sulq is not None:
         yield found.needed_by_mod_sulq, "15", f"With fewer, {mod_sulq} cannot reach an expected {wanted} on all data."
     else:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcov.cli.text import NOISE, features_table, finite, printable, rounded
-from dpcov.estimate_framed import is_framed
 from dpcov.uses.clipping import clipped_share
 from dpcov.uses.description import CLEAR, Description, Reading, Spectrum
 
@@ -65,12 +64,12 @@ def _notes(release: Release, found: Description, shown: list[Reading]) -> list[s
     """Say what ± is, what stands for noise, and what a missing cell counts as."""
     clipping = " and of clipping" * (clipped_share(release) > 0)
     said = [f"±: one standard error, of the noise{clipping}; which people happened to be in the table is not in it."]
-    if is_framed(release) and release.kind == "covariance":
+    if release.estimate.radius is None and release.estimate.covariance is not None:
         said.append("Rows are taken to be roughly normal: others, such as rare levels, are clipped, which is not in it either.")
     if any(reading.known and not reading.clear.all() for reading in shown):
         said.append(f"{NOISE}: within {CLEAR:g} standard errors of what no signal at all would show.")
     if release.schema is not None:
-        said.append(missing_line(found, midpoints=release.about_midpoints))
+        said.append(missing_line(found, midpoints=release.encoding.midpoints))
         said += unmatched_lines(found)
     return said
 
@@ -107,6 +106,8 @@ def spectrum_line(of: str, found: Spectrum, d: int, limit: int | None) -> str:
     within = f"{about}± {found.edge:.2g}"
     if found.features == 0:
         return f"Eigenvalues ({of}): none, as no deviation is clear of noise."
+    if not np.isfinite(found.edge):
+        return f"Eigenvalues ({of}): none is clear of noise, whose size is not known."
     clear = [" ± ".join(rounded(*pair)) for pair in zip(found.values[found.clear], found.errors[found.clear], strict=True)]
     if not clear:
         return f"Eigenvalues ({of}): none is clear of noise, which alone would put them within {within}."

@@ -73,12 +73,16 @@ def release(
 
     With --pca K all of the budget goes to K principal components. A covariance has components, too: `dpcov pca FILE`.
     """
+    from dpcov.mechanisms import MECHANISMS
     from dpcov.mechanisms.option_text import read_options
 
     options = read_options(option)
-    bounded = settings["mechanism"] == "coinpress" and "upper" in options and row_norm is None and schema is None
+    named = MECHANISMS["covariance"].get(settings["mechanism"])
+    takes_bounds = named is not None and named.bound == "covariance"
+    bounded = takes_bounds and "upper" in options and row_norm is None and schema is None
     if (row_norm is None) == (schema is None) and not bounded:
-        raise click.UsageError("give --row-norm or --schema, and not both; or, for coinpress, --option upper=NUMBER")
+        other = "; or, for this mechanism, --option upper=NUMBER" * takes_bounds
+        raise click.UsageError(f"give --row-norm or --schema, and not both{other}")
     if output is None and not dry_run:
         raise click.UsageError("give --output FILE, or --dry-run")
     inputs = (data,) if schema is None else (data, schema)
@@ -142,11 +146,13 @@ def checked_output(output: str, force: bool, inputs: tuple[str, ...]) -> Path:
 def _made(data: str, quiet: bool, **settings: Any) -> Release:
     from dpcov.api import covariance, pca
     from dpcov.cli.progress import progress_bar
+    from dpcov.mechanisms import MECHANISMS
 
     if "k" not in settings:
         with progress_bar(quiet) as progress:
             return covariance(data, progress=progress, **settings)
-    chain = "drawing components" if settings["mechanism"] == "ppca" else None
+    named = MECHANISMS["pca"].get(settings["mechanism"])
+    chain = "drawing components" if named is not None and named.draws_long else None
     with progress_bar(quiet, chain=chain) as progress:
         return pca(data, progress=progress, **settings)
 
@@ -175,15 +181,14 @@ def print_summary(made: Release, output: str | None) -> None:
 
     out = console()
     out.print(f"Privacy: {made.statement()}", soft_wrap=True)
-    auto = " (chosen by auto)" if made.requested == "auto" else ""
-    out.print(f"Mechanism: {made.mechanism}{auto}, postprocess {made.postprocess}.")
+    out.print(f"Mechanism: {made.how()}.")
     if made.clip_radius < made.row_norm:
         out.print(clip_line(made), soft_wrap=True)
     if error := error_line(made):
         out.print(error, soft_wrap=True)
     if zero := zero_line(made):
         out.print(zero)
-    if made.kind == "pca":
+    if made.estimate.k is not None:
         print_components(out, made, MOST_FEATURES, loadings_too=False)
     print_description(out, made, made.describe(), "private estimates", MOST_FEATURES)
     if hopeless(made):
@@ -203,10 +208,12 @@ def hopeless(made: Release) -> bool:
 
 def _next(made: Release, file: str) -> list[str]:
     """Return commands that a new release is for."""
-    if made.kind == "pca":
-        chain = [f"dpcov pca {file} --convergence chains.png"] * bool(made.options.get("approximate"))
+    from dpcov.uses.convergence import is_chain
+
+    if made.estimate.k is not None:
+        chain = [f"dpcov pca {file} --convergence chains.png"] * is_chain(made)
         return [f"dpcov pca {file} --plot picture.png", *chain]
-    if made.kind == "mean":
+    if made.estimate.covariance is None:
         return [f"dpcov show {file}"]
     model = [f"dpcov ridge {file} --target {shlex.quote(made.feature_names[0])}"] * (made.d > 1)
     return [f"dpcov show {file}", f"dpcov show {file} --plot picture.png", f"dpcov pca {file}", *model]

@@ -48,19 +48,23 @@ def print_release(release: Release, limit: int | None) -> None:
 
     out = console()
     print_promise(out, release)
-    numerics = " and ".join(sorted({answer.noise.numerics for answer in release.answers}))
+    numerics = " and ".join(sorted({law.numerics for answer in release.answers for law in answer.laws}))
+    if (unknown := _unknown(release)) is not None:
+        out.print(spends_table(release.spent))
+        out.print(unknown, soft_wrap=True)
+        return
     clip = _clip_line(release)
-    out.print(f"Numbers: {clip}, on a {release.grid_bits}-bit grid; {numerics or 'no'} noise.")
+    out.print(f"Numbers: {clip}, on a {release.encoding.bits}-bit grid; {numerics or 'no'} noise.")
     if release.clip_radius < release.row_norm:
         out.print(clip_line(release), soft_wrap=True)
-    if release.options:
-        out.print("Options: " + ", ".join(f"{name}={value}" for name, value in release.options.items()) + ".", soft_wrap=True)
+    if options := _settings(release):
+        out.print(f"Options: {options}.", soft_wrap=True)
     if error := error_line(release):
         out.print(error, soft_wrap=True)
     if zero := zero_line(release):
         out.print(zero)
-    out.print(spends_table(release))
-    if release.kind == "ridge":
+    out.print(spends_table(release.spent))
+    if release.estimate.coefficients is not None:
         from dpcov.cli.models import LEVEL, print_model, told
 
         print_model(out, told(release, release.ridge(), LEVEL), None, limit)
@@ -74,14 +78,15 @@ def _print_estimates(out: Console, release: Release, limit: int | None) -> None:
     from dpcov.cli.estimates import confidence_line, spectrum_of
     from dpcov.cli.readings import print_description, spectrum_line
     from dpcov.uses.description import spectrum
+    from dpcov.uses.held import holds_covariance
 
-    if release.kind == "pca":
+    if release.estimate.k is not None:
         print_components(out, release, limit)
-    found = release.describe()
-    print_description(out, release, found, f"estimate ({release.mechanism}, postprocess {release.postprocess})", limit)
+    found, name = release.describe(), release.header()["mechanism"]["name"]
+    print_description(out, release, found, f"estimate ({name}, postprocess {release.postprocess})", limit)
     if region := confidence_line(release):
         out.print(region, soft_wrap=True)
-    if release.kind == "covariance":
+    if holds_covariance(release):
         shown = None if limit is None else MOST_EIGENVALUES
         out.print(spectrum_line(spectrum_of(release), spectrum(release, found), release.d, shown), soft_wrap=True)
 
@@ -90,26 +95,45 @@ def json_text(release: Release, file: str) -> str:
     """Return a release's facts and estimates for machines."""
     from dpcov.cli.estimates import facts, is_centred, spectrum_of
     from dpcov.cli.readings import spectrum_record
+    from dpcov.cli.text import finite
     from dpcov.uses.description import spectrum
+    from dpcov.uses.held import holds_covariance
 
-    record = {
-        "file": file,
-        **facts(release),
-        "spent": [{"asked": s.asked, "noise": s.noise, "budget": s.budget.to_json()} for s in release.spent],
-    }
-    if release.kind == "covariance":
-        record["covariance" if is_centred(release) else "second_moment"] = release.covariance.tolist()
+    spent = [{"asked": s.asked, "noise": s.noise, "budget": s.budget.to_json()} for s in release.spent]
+    if (unknown := _unknown(release)) is not None:
+        header = {**release.header(), "statement": release.statement()}
+        return json.dumps({"file": file, **header, "spent": spent, "estimate": None, "unknown": unknown}, allow_nan=False)
+    record = {"file": file, **facts(release), "spent": spent}
+    if holds_covariance(release):
+        record["covariance" if is_centred(release) else "second_moment"] = finite(release.covariance)
         record["eigenvalues"] = spectrum_record(spectrum_of(release), spectrum(release, release.describe()))
     return json.dumps(record, allow_nan=False)
 
 
 def _clip_line(release: Release) -> str:
     """Say where rows were clipped."""
-    from dpcov.estimate_framed import is_framed
-
-    if is_framed(release):
+    if release.estimate.radius is None:
         return "rows clipped in public coordinates, round by round"
     return f"rows clipped to norm {release.row_norm:g}" if release.schema is None else "values clipped to public bounds"
+
+
+def _settings(release: Release) -> str:
+    """Return the options of the mechanism, and what it noted, but lists."""
+    header = release.header()
+    named = {**header["mechanism"]["options"], **header["notes"]}
+    return ", ".join(f"{name}={value}" for name, value in named.items() if value is not None and not isinstance(value, list))
+
+
+def _unknown(release: Release) -> str | None:
+    """Say why nothing can be estimated: the mechanism is none that is known here; None where all is well."""
+    from dpcov.cli.kinds import reason
+    from dpcov.errors import ReleaseError
+
+    try:
+        _ = release.estimate
+    except ReleaseError as error:
+        return f"No estimates: {reason(error)}."
+    return None
 
 
 def draw(release: Release, target: str, file: str) -> None:
@@ -120,15 +144,15 @@ def draw(release: Release, target: str, file: str) -> None:
     from dpcov.cli.pictures import picture
     from dpcov.uses.description import spectrum
 
-    if release.kind == "mean":
+    if release.estimate.covariance is None and release.estimate.mean is not None:
         from dpcov.errors import ParameterError
 
         raise ParameterError("plot must be of a covariance, got a mean. Hint: a mean has no picture; leave --plot out.")
     path = checked_picture(target, (file,))
-    if release.kind == "pca":
+    if release.estimate.k is not None:
         write_picture(path, components_picture(release, release.pca()))
         return
-    if release.kind == "ridge":
+    if release.estimate.coefficients is not None:
         from dpcov.cli.model_pictures import model_picture
         from dpcov.cli.models import LEVEL, told
 

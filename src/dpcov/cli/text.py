@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from dpcov.kernel.answer import Spend
     from dpcov.release.record import Release
     from dpcov.uses.description import Reading
     from dpcov.uses.intervals import Interval
@@ -46,12 +47,12 @@ def shortened(name: str) -> str:
     return name if len(name) <= LONGEST_NAME else f"{name[:half]}…{name[-half + 1 :]}"
 
 
-def spends_table(release: Release, title: str = "spent") -> Table:
+def spends_table(spent: Sequence[Spend], title: str = "spent") -> Table:
     """List every question that was asked of the data."""
     from rich.table import Table
 
-    table = Table("asked", "noise", "cost", title=f"{title}: {len(release.spent)} question(s)", title_justify="left")
-    for spend in release.spent:
+    table = Table("asked", "noise", "cost", title=f"{title}: {len(spent)} question(s)", title_justify="left")
+    for spend in spent:
         table.add_row(spend.asked, spend.noise, repr(spend.budget))
     return table
 
@@ -124,7 +125,7 @@ def span(lower: float, upper: float) -> str:
     return f"{lower:z.{decimals}f} to {upper:z.{decimals}f}"
 
 
-def finite(numbers: NDArray[np.float64] | float) -> Any:
+def finite(numbers: NDArray[np.float64] | float | None) -> Any:
     """Return numbers as JSON has them: what is not finite is null."""
     import numpy as np
 

@@ -14,6 +14,7 @@ from dpcov.api import covariance
 from dpcov.estimators.common import PrivateEstimator
 from dpcov.kernel.budget import Exact
 from dpcov.kernel.questions.moments import REPLACE
+from dpcov.mechanisms.base import Named
 from dpcov.release.record import Release
 from dpcov.schema import Schema
 
@@ -80,7 +81,7 @@ class PrivateCovariance(PrivateEstimator):
         rho: Exact | None = None,
         row_norm: float | None = None,
         schema: Schema | None = None,
-        mechanism: str = "auto",
+        mechanism: str | Named = "auto",
         postprocess: str | None = None,
         neighbors: str = REPLACE,
         center: bool = False,

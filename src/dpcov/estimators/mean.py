@@ -12,6 +12,7 @@ from dpcov.api import mean
 from dpcov.estimators.common import PrivateEstimator
 from dpcov.kernel.budget import Exact
 from dpcov.kernel.questions.moments import REPLACE
+from dpcov.mechanisms.base import Named
 from dpcov.mechanisms.shared.means import Origin
 from dpcov.release.record import Release
 from dpcov.schema import Schema
@@ -73,7 +74,7 @@ class PrivateMean(PrivateEstimator):
         radius: float | None = None,
         origin: Origin = 0.0,
         schema: Schema | None = None,
-        mechanism: str = "auto",
+        mechanism: str | Named = "auto",
         postprocess: str | None = None,
         neighbors: str = REPLACE,
         columns: Sequence[str | int] | None = None,

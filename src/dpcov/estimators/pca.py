@@ -16,6 +16,7 @@ from dpcov.estimators.common import PrivateEstimator
 from dpcov.estimators.inputs import is_table, without_objects
 from dpcov.kernel.budget import Exact
 from dpcov.kernel.questions.moments import REPLACE
+from dpcov.mechanisms.base import Named
 from dpcov.release.record import Release
 from dpcov.schema import Schema
 from dpcov.sources.opening import open_source
@@ -92,7 +93,7 @@ class PrivatePCA(TransformerMixin, ClassNamePrefixFeaturesOutMixin, PrivateEstim
         rho: Exact | None = None,
         row_norm: float | None = None,
         schema: Schema | None = None,
-        mechanism: str = "auto",
+        mechanism: str | Named = "auto",
         neighbors: str = REPLACE,
         center: bool = False,
         columns: Sequence[str | int] | None = None,

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from dpcov.api import covariance
-from dpcov.api_ridge import ridge
+from dpcov.api import covariance, ridge
 from dpcov.errors import ParameterError, check_choice, check_real, shown
 from dpcov.estimators.common import PrivateEstimator
 from dpcov.estimators.inputs import check_seed, checked_options, is_table, read_budget, without_objects

@@ -6,7 +6,6 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,20 +13,25 @@ from numpy.typing import NDArray
 from dpcov.errors import ParameterError, shown
 from dpcov.evaluate.comparison import Cell, Comparison
 from dpcov.kernel.bits import SeededBits
-from dpcov.kernel.budget import ZCDP, Budget
-from dpcov.kernel.curator import Curator
-from dpcov.kernel.noise.laws import NoiseLaw
-from dpcov.kernel.questions.measure import Measure
+from dpcov.kernel.budget import Budget
+from dpcov.kernel.noise.sampler import RandomSampler, Sampler
 from dpcov.kernel.questions.moments import REPLACE
-from dpcov.kernel.rows.grid import Grid
-from dpcov.mechanisms import MECHANISMS, Mechanism, checked_mechanism
+from dpcov.kernel.questions.spectral import to_floats
+from dpcov.kernel.rows.centring import mean_and_covariance
+from dpcov.kernel.rows.encoding import Encoding
+from dpcov.kernel.sums import ExactSums
+from dpcov.mechanisms import MECHANISMS, checked_mechanism
+from dpcov.mechanisms.base import Described, Named
 from dpcov.mechanisms.option_text import read_mechanism
+from dpcov.mechanisms.running import released
 from dpcov.release.record import Release
-from dpcov.request import check_budget, checked_grid, in_encoded_units, public_encoding
+from dpcov.request import Request, check_budget, check_seed, checked_norm, checked_request
 from dpcov.schema import Schema
 from dpcov.sources.array import ArraySource
+from dpcov.sources.base import Source
 from dpcov.sources.kept import KeptSource
 from dpcov.sources.opening import open_source
+from dpcov.verify.testing import Noiseless, opened
 
 Floats = NDArray[np.float64]
 
@@ -35,7 +39,7 @@ Floats = NDArray[np.float64]
 def compare(
     data: object,
     budgets: Budget | Sequence[Budget],
-    mechanisms: str | Sequence[str] | None = None,
+    mechanisms: str | Named | Sequence[str | Named] | None = None,
     *,
     row_norm: float | None = None,
     schema: Schema | None = None,
@@ -55,8 +59,9 @@ def compare(
     data : array, frame, path or anything with ``__arrow_c_stream__``
         As in `covariance`, but public, and small enough for memory: it is read once and kept.
     budgets : PureDP, ZCDP or ApproxDP, or a list of them
-    mechanisms : str or list of str, optional
+    mechanisms : str, Mechanism or list of them, optional
         Names in ``dpcov.MECHANISMS["covariance"]``, all by default; with options as in "separate:constants=paper,clip=private".
+        Or mechanisms themselves, of others, too.
     row_norm, schema, neighbors, center, columns
         As in `covariance`.
     runs : int
@@ -87,21 +92,18 @@ def compare(
     'wishart'
     """
     wanted = _checked_budgets(budgets)
-    grid = checked_grid(row_norm, schema, neighbors, center)
-    entries = _checked_entries(mechanisms, (row_norm, schema, neighbors, center))
+    norm = checked_norm(row_norm, schema, neighbors, center)
+    entries = _checked_entries(mechanisms, row_norm, schema, neighbors, center)
     if isinstance(runs, bool) or not isinstance(runs, int) or runs < 2:
         raise ParameterError(f"runs must be an integer of at least 2, got {shown(runs)}. Hint: one has no standard error.")
-    SeededBits(seed)  # refuses what is no seed
+    check_seed(seed)
     report = progress or _silent
     source = open_source(data, columns, schema, center, lambda _: report(None))
     rehearsal = ArraySource(np.zeros((2, source.d)))  # the real mechanisms refuse what they do not serve, before rows are read
     served = {
-        (entry, budget)
-        for entry in entries
-        for budget in wanted
-        if entry.release(_Quiet(rehearsal, entry.grid, budget, neighbors, SeededBits(0)), None) is not None
+        (entry, budget) for entry in entries for budget in wanted if entry.release(rehearsal, budget, Noiseless()) is not None
     }
-    bench = _Bench(KeptSource(source), grid, neighbors, range(seed, seed + runs))
+    bench = _Bench(KeptSource(source), norm, center, range(seed, seed + runs))
     ticks = itertools.count(1)
     report(0.0)
     cells = [
@@ -120,46 +122,28 @@ class _Entry:
     """A mechanism with its options."""
 
     label: str
-    run: Mechanism
-    grid: Grid
-    options: dict[str, Any]
+    request: Request
 
-    def release(self, curator: Curator, schema: Schema | None) -> Release | None:
+    def release(self, source: Source, budget: Budget, sampler: Sampler) -> Release | None:
         """Return a release; None where the mechanism does not serve the budget or the rows. A wrong option is refused."""
+        request = self.request
+        curator = opened(source, request.encoding(source), budget, request.neighbors, sampler=sampler)
         try:
-            settings = in_encoded_units(self.options, schema, self.options.get("centring") == "mean")
-            return self.run(curator, curator.budget, postprocess=None, **settings)
+            return released(request.named, curator, budget, **request.settings(source))
         except ParameterError as error:
-            if str(error).partition(" ")[0] in self.options:
+            if str(error).partition(" ")[0] in request.options:
                 raise
             return None
-
-
-class _Quiet(Curator):
-    """A curator without noise, for the truth about public rows, and for rehearsals."""
-
-    def _draw(self, statistic: Measure, law: NoiseLaw) -> NDArray[np.int64]:  # noqa: ARG002
-        return np.zeros(sum(part.size for part in statistic.parts), dtype=np.int64)
-
-    def _direction(
-        self,
-        matrix: Floats,
-        concentration: float,  # noqa: ARG002
-        guess: Floats,  # noqa: ARG002
-        fixed: bool,  # noqa: ARG002
-    ) -> Floats:
-        return np.asarray(np.eye(1, len(matrix))[0])
 
 
 class _Bench:
     """Public rows, the truth about them, and the seeds to try."""
 
-    def __init__(self, source: KeptSource, grid: Grid, neighbors: str, seeds: range) -> None:
-        self.source, self._neighbors, self._seeds = source, neighbors, seeds
-        exact = _Quiet(source, grid, ZCDP(1), REPLACE, SeededBits(0))
-        self._truth = MECHANISMS["covariance"]["gaussian"](exact, ZCDP(1), postprocess="none").covariance
-        schema = source.schema
-        self._scales = np.full(source.d, grid.row_norm) if schema is None else schema.scales(grid.center)
+    def __init__(self, source: KeptSource, row_norm: float, center: bool, seeds: range) -> None:
+        self.source, self._seeds = source, seeds
+        encoding = Encoding(source.feature_names, row_norm, constant=center, midpoints=center, schema=source.schema)
+        self._scales = row_norm * encoding.units
+        self._truth = _truth(ExactSums(source, encoding, REPLACE)) * np.outer(self._scales, self._scales)
 
     def error(self, estimate: Floats) -> float:
         """Return the Frobenius norm of estimate − truth, in units of encoded rows."""
@@ -169,8 +153,7 @@ class _Bench:
         """Release once per seed, and average the errors."""
         errors, ran = [], {}
         for seed in self._seeds:
-            curator = Curator(self.source, entry.grid, budget, self._neighbors, SeededBits(seed))
-            release = entry.release(curator, self.source.schema)
+            release = entry.release(self.source, budget, RandomSampler(SeededBits(seed)))
             if release is None:
                 return Cell(entry.label, budget)
             errors.append(self.error(release.covariance))
@@ -178,6 +161,13 @@ class _Bench:
             tick()
         deviation = float(np.std(errors, ddof=1)) / math.sqrt(len(errors))
         return Cell(entry.label, budget, " or ".join(ran), float(np.mean(errors)), deviation)
+
+
+def _truth(sums: ExactSums) -> Floats:
+    """Return the exact second moment of encoded rows; where they have a constant, their covariance."""
+    moment = sums.public.second_moment()
+    lifted = to_floats(sums.read(moment), moment) / sums.n
+    return mean_and_covariance(lifted)[1] if moment.grid.center else lifted
 
 
 def _checked_budgets(budgets: object) -> tuple[Budget, ...]:
@@ -190,20 +180,26 @@ def _checked_budgets(budgets: object) -> tuple[Budget, ...]:
     return tuple(dict.fromkeys(several))
 
 
-def _checked_entries(mechanisms: object, encoding: tuple[float | None, Schema | None, str, bool]) -> list[_Entry]:
+def _checked_entries(
+    mechanisms: object, row_norm: float | None, schema: Schema | None, neighbors: str, center: bool
+) -> list[_Entry]:
     """Return the mechanisms with their options, or refuse unknown ones."""
-    named = list(MECHANISMS["covariance"]) if mechanisms is None else mechanisms
-    several = [named] if isinstance(named, str) else named
-    if not isinstance(several, Sequence) or not several or not all(isinstance(name, str) for name in several):
-        raise ParameterError(f"mechanisms must be a list of names, got {shown(mechanisms)}. Hint: ['gaussian', 'separate'].")
-    entries = []
-    for label in dict.fromkeys(several):
-        name, options = read_mechanism(label)
-        run = checked_mechanism("covariance", name, options)
-        if options.get("centring", "none") != "none" and not encoding[3]:
+    given = list(MECHANISMS["covariance"]) if mechanisms is None else mechanisms
+    several = [given] if isinstance(given, str | Described) else given
+    known = isinstance(several, Sequence) and all(isinstance(one, str | Described) for one in several)
+    if not known or not several:
+        raise ParameterError(
+            f"mechanisms must be a list of names, got {shown(mechanisms)}. Hint: `dpcov mechanisms` lists them."
+        )
+    entries: dict[str, _Entry] = {}
+    for one in several:  # type: ignore[attr-defined]
+        name, options = read_mechanism(one) if isinstance(one, str) else (one, {})
+        named = checked_mechanism("covariance", name, options)
+        if options.get("centring", "none") != "none" and not center:
             raise ParameterError("centring must be left out of a comparison, got one. Hint: center=True compares covariances.")
-        entries.append(_Entry(label, run, *public_encoding(name, *encoding, options)))
-    return entries
+        label = one if isinstance(one, str) else named.name
+        entries[label] = _Entry(label, checked_request(named, row_norm, schema, neighbors, center, options))
+    return list(entries.values())
 
 
 def _silent(fraction: float | None) -> None:

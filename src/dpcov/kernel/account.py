@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 
 from dpcov.errors import BudgetError
-from dpcov.kernel.answer import Answer, Spend
+from dpcov.kernel.answer import Answer
 from dpcov.kernel.budget import Budget, pays_for
 
 
@@ -18,7 +18,6 @@ class Account:
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
         self._charged: list[Budget] = []
-        self._spent: list[Spend] = []
         self._answers: list[Answer] = []
         self._lock = threading.Lock()
 
@@ -28,11 +27,11 @@ class Account:
         return self._budget
 
     @property
-    def spent(self) -> tuple[Spend, ...]:
-        """Every question answered so far, in order."""
-        return tuple(self._spent)
+    def answers(self) -> tuple[Answer, ...]:
+        """Every answer so far, in order."""
+        return tuple(self._answers)
 
-    def _refuse_beyond(self, *budgets: Budget) -> None:
+    def refuse_beyond(self, *budgets: Budget) -> None:
         """Refuse a question that does not fit into what is left."""
         charges = [*self._charged, *budgets]
         if not pays_for(self.budget, charges):
@@ -40,12 +39,14 @@ class Account:
                 f"budget must fit into {self.budget!r}, got {charges!r} in all. Hint: split or convert the budget."
             )
 
-    def _charge(self, *budgets: Budget) -> None:
+    def charge(self, *budgets: Budget) -> None:
+        """Commit what an answer costs."""
         with self._lock:  # two threads must not both find room for the same share
-            self._refuse_beyond(*budgets)
+            self.refuse_beyond(*budgets)
             self._charged.extend(budgets)
 
-    def _record(self, spend: Spend, answer: Answer) -> None:
+    def record(self, answer: Answer) -> Answer:
+        """Keep an answer for the transcript, and return it."""
         with self._lock:
-            self._spent.append(spend)
             self._answers.append(answer)
+        return answer

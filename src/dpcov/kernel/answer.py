@@ -1,49 +1,99 @@
-"""What left the curator: a noisy answer, and what was paid for it."""
+"""What left the curator: a question, its noisy answer, the law of the noise in it, and what was paid for it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.kernel.budget import Budget
-from dpcov.kernel.noise.laws import NoiseLaw
-from dpcov.kernel.rows.frame import Frame
+from dpcov.kernel.noise.laws import NoiseLaw, Spread
+from dpcov.kernel.questions.measure import Measure, Question
+from dpcov.linalg import unpack
 
-DIRECTION_BITS = 18  # directions are released as multiples of 2⁻¹⁸
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Spend:
+    """One thing that was asked of the data, its noise, and what it cost."""
+
+    asked: str
+    noise: str
+    budget: Budget
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A noisy sum as it left the curator: integers, the size of their unit, and the law of the noise in them.
+    """A question with its noisy answer, in integers.
 
-    ``radii``, in the units of row_norm, say which rows it is about: (τ,) for rows clipped at τ, (τ, u) for what clipping at τ
-    takes from rows clipped at u; none for the encoded rows as they are. ``frame``: the coordinates in which rows were clipped.
-    ``columns``: which of them a block is about.
+    ``laws`` and ``charges`` have one entry each, but for directions that were drawn with values along them: two, as the price
+    of the values rests on the directions being orthonormal.
     """
 
-    statistic: str
+    question: Question
+    laws: tuple[NoiseLaw, ...]
+    charges: tuple[Budget, ...]
     integers: NDArray[np.int64]
-    unit_bits: int
-    noise: NoiseLaw
-    radii: tuple[float, ...] = ()
-    frame: Frame | None = None
-    columns: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         self.integers.flags.writeable = False
 
     @property
-    def values(self) -> NDArray[np.float64]:
+    def law(self) -> NoiseLaw:
+        """The law of the noise; of directions with values: that of the directions."""
+        return self.laws[0]
+
+    @property
+    def spent(self) -> tuple[Spend, ...]:
+        """What was paid for, one by one."""
+        each = zip(self.question.names, self.laws, self.charges, strict=True)
+        return tuple(Spend(name, law.law, charge) for name, law, charge in each)
+
+    @property
+    def unit_bits(self) -> int:
+        """One step of the integers is 2⁻ᵘⁿⁱᵗ⁻ᵇⁱᵗˢ."""
+        return self.question.unit_bits if isinstance(self.question, Measure) else 0
+
+    @property
+    def values(self) -> Floats:
         """The answer in units of the largest row that it is about."""
         return np.ldexp(self.integers.astype(np.float64), -self.unit_bits)
 
+    @property
+    def spread(self) -> Spread:
+        """How large the noise is, in the units of `values`."""
+        return self.law.spread().scaled(2.0**-self.unit_bits)
 
-@dataclass(frozen=True)
-class Spend:
-    """One question that was asked of the data, and what it cost."""
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise of one number, or of one diagonal entry, in the units of `values`."""
+        return float(np.sqrt(self.law.spread().diagonal_variance)) * 2.0**-self.unit_bits
 
-    asked: str
-    noise: str
-    budget: Budget
+    @cached_property
+    def matrix(self) -> Floats:
+        """A noisy second moment as a symmetric matrix, in the units of `values`."""
+        matrix = unpack(self.values, int(getattr(self.question, "d", 0)))
+        matrix.flags.writeable = False
+        return matrix
+
+    @cached_property
+    def decomposition(self) -> tuple[Floats, Floats]:
+        """The eigenvalues of `matrix`, ascending, and its eigenvectors as columns: decomposed once, for all who ask."""
+        values, vectors = np.linalg.eigh(self.matrix)
+        values.flags.writeable = vectors.flags.writeable = False
+        return values, vectors
+
+    @property
+    def eigenvectors(self) -> Floats:
+        """The eigenvectors of `matrix` as columns, the largest eigenvalue first."""
+        return np.ascontiguousarray(self.decomposition[1][:, ::-1])
+
+
+def n_of(answers: Sequence[Answer]) -> int | None:
+    """Return the private number of rows that answers tell: a count's, else a second moment's corner's; None: none does."""
+    told = [(answer.question.name != "count", n) for answer in answers if (n := answer.question.gives_n(answer.integers))]
+    return min(told, key=lambda one: one[0])[1] if told else None

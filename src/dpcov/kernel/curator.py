@@ -1,8 +1,8 @@
 """The only door: the one object that holds data and noise together.
 
-Each primitive does the same five things in the same order, and nothing else touches rows:
-read the exact sum, commit the charge, draw the noise, record one line, answer. (`peel` charges all at once, answers piece by
-piece, and records when it is closed.)
+It is composed of three: exact *sums*, an *account* that commits charges, and a *sampler* that turns exact numbers into what
+leaves. Each primitive does the same five things in the same order, and nothing else touches rows: read the exact sum, commit
+the charge, draw, record, answer. (`peel` charges all at once, answers piece by piece, and records when it is closed.)
 
 A charge is committed before the first random bit is drawn and is never taken back; a read that fails costs nothing.
 Privacy of any use of a curator is adaptive composition of what it charged: docs/guarantee.md.
@@ -10,68 +10,106 @@ Privacy of any use of a curator is adaptive composition of what it charged: docs
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpcov._version import __version__
 from dpcov.errors import ParameterError, shown
-from dpcov.kernel.answer import Answer, Spend
-from dpcov.kernel.budget import ZCDP, Budget, PureDP
-from dpcov.kernel.calibrate import exponential_rate, sparse_vector_epsilon
-from dpcov.kernel.drawing import Drawer
-from dpcov.kernel.noise.choice import MAX_RATE, Exponential, SparseVector, choose, first_above
+from dpcov.kernel.account import Account
+from dpcov.kernel.answer import Answer, n_of
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.calibrate import bingham_concentration, exponential_rate, sparse_vector_epsilon
+from dpcov.kernel.noise.choice import MAX_RATE, Exponential, SparseVector
 from dpcov.kernel.noise.discrete import MIN_SCALE
+from dpcov.kernel.noise.drawn import MatrixBingham, Uniform
 from dpcov.kernel.noise.laws import NoiseLaw
-from dpcov.kernel.questions.bins import CHOSEN, Bins, Rank
-from dpcov.kernel.questions.calibrated import noise_for
-from dpcov.kernel.questions.choices import SEARCHED, Bias, Quantile, Radius
-from dpcov.kernel.questions.columns import columns_of
-from dpcov.kernel.questions.measure import Measure
-from dpcov.kernel.questions.moments import Count, SecondMoment, corner_count
-from dpcov.kernel.questions.norms import Norms
-from dpcov.kernel.questions.spectral import ANSWERED, Diagonal, Spectrum, Values, check_measure
-from dpcov.options import Option
-from dpcov.release.record import Release
+from dpcov.kernel.noise.sampler import Sampler
+from dpcov.kernel.noise.sphere import MAX_CONCENTRATION, decomposed, eigenvalues
+from dpcov.kernel.peel import Peel
+from dpcov.kernel.public import Public
+from dpcov.kernel.questions.along import AlongBasis
+from dpcov.kernel.questions.asked import CHOSEN, DERIVED, SEARCHED, SUMMED
+from dpcov.kernel.questions.calibrated import calibrated, check_tail, noise_for
+from dpcov.kernel.questions.choices import Choice, Search
+from dpcov.kernel.questions.directions import DIRECTION_BITS, VALUED, Directions, Subspace
+from dpcov.kernel.questions.measure import Measure, Question
+from dpcov.kernel.questions.moments import REPLACE, Count
+from dpcov.kernel.questions.overlap import Overlap
+from dpcov.kernel.questions.spectral import Values, to_floats
+from dpcov.kernel.sums import Sums
 
 
-class Curator(Drawer):
-    """Answers questions about the rows of a source, each with noise and at a price.
+class Curator:
+    """Answers questions about rows, each with noise and at a price.
 
     Parameters
     ----------
-    source : Source
-        The rows. Nothing but this object reads them.
-    grid : Grid
-        The public encoding of rows as integers.
-    budget : PureDP, ZCDP or ApproxDP
-        All that may ever be spent here.
-    neighbors : {"replace", "add-remove"}
-        Which data sets must look alike.
-    bits : Bits
-        Randomness.
+    sums : Sums
+        Exact integers for every question. Nothing but this object reads them.
+    account : Account
+        All that may ever be spent here, and what was.
+    sampler : Sampler
+        Where exact numbers and noise meet.
     """
+
+    def __init__(self, sums: Sums, account: Account, sampler: Sampler) -> None:
+        self._sums, self._account, self._sampler = sums, account, sampler
+        self._peels: list[Peel] = []
+
+    @property
+    def public(self) -> Public:
+        """What is known of the rows before anything is asked."""
+        return self._sums.public
+
+    @property
+    def budget(self) -> Budget:
+        """All that may be spent."""
+        return self._account.budget
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """Every answer so far, in order."""
+        return self._account.answers
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the noise can be predicted: not private."""
+        return self._sampler.seeded
+
+    @property
+    def n(self) -> int:
+        """The number of rows: public under replace; under add-remove as an answer tells it, by a count or a centred corner."""
+        if self.public.neighbors == REPLACE:
+            return self._sums.n
+        told = n_of(self.answers)
+        if told is None:
+            raise ParameterError("n must be asked for under add-remove, got no ask_n(budget) yet. Hint: split the budget.")
+        return told
 
     def ask_n(self, budget: Budget) -> None:
         """Ask once for the private number of rows (add-remove); `n` is then the answer, at least 1."""
-        if self._noisy_n is not None:
+        if any(isinstance(answer.question, Count) for answer in self.answers):
             raise ParameterError("n must be asked for once, got a second ask_n. Hint: use curator.n.")
-        answer = self.noisy(Count(), budget, noise=noise_for(budget))
-        self._noisy_n = max(1, int(answer.integers[0]))
+        self.noisy(Count(), budget, noise=noise_for(budget))
 
-    def take_n(self, moment: Answer) -> None:
-        """Take the private number of rows, at least 1, from a centred second moment: its corner is n·a². Costs nothing more."""
-        if not self.grid.center or moment.statistic != SecondMoment.name or not any(moment is a for a in self._answers):
-            raise ParameterError("moment must be this curator's answer about centred rows, got another. Hint: ask_n(budget).")
-        self._noisy_n = corner_count(int(moment.integers[0]), self.grid)
+    def prefetch(self, *questions: Question, derive: bool = True) -> None:
+        """Read what will be asked: before the first charge, so that a failing read costs nothing.
 
-    def noisy(self, statistic: Measure, budget: Budget, *, noise: str, at_least: Fraction | None = None) -> Answer:
-        """Answer a statistic with noise.
+        ``derive=False`` where no numbers will be derived from the sums.
+        """
+        for question in questions:
+            self._check(question, SUMMED)
+        self._sums.prefetch(*questions, derive=derive)
+
+    def noisy(self, question: Measure, budget: Budget, *, noise: str, at_least: Fraction | None = None) -> Answer:
+        """Answer a question with noise.
 
         Parameters
         ----------
-        statistic : Measure
+        question : Measure
             A sum over rows, or numbers derived from one; it brings its own sensitivity.
         budget : PureDP, ZCDP or ApproxDP
             What this answer costs.
@@ -85,43 +123,31 @@ class Curator(Drawer):
         -------
         ``budget``, for the curator's neighbours: the noise's page in docs/mechanisms/.
         """
-        check_measure(statistic, self.second_moment(), ANSWERED)
-        statistic = statistic.among(self.most_rows) if isinstance(statistic, Values) else statistic
-        law = self._calibrate(statistic, budget, noise, at_least)
-        self._refuse_beyond(budget)
-        self._check_rows()
-        exact = self._read(statistic)
-        self._charge(budget)
-        drawn = self._draw(statistic, law)
-        settled = law.settle(exact + drawn)
-        about = self._radii(statistic), self._frame(statistic), columns_of(statistic)
-        answer = Answer(statistic.name, settled, statistic.unit_bits, law, *about)
-        self._record(Spend(statistic.name, law.law, budget), answer)
-        return answer
+        question = self._sized(question)
+        self._check(question, (*SUMMED, *DERIVED))
+        law = self._calibrated(question, budget, noise, at_least)
+        self._account.refuse_beyond(budget)
+        exact = self._sums.read(question)
+        self._account.charge(budget)
+        return self._account.record(Answer(question, (law,), (budget,), self._sampler.noisy(question, law, exact)))
 
-    def spectrum(self, budget: Budget, *, noise: str, radius: float = 1.0) -> Answer:
-        """Answer the eigenvalues of the second moment, descending: docs/mechanisms/eigenvectors.md."""
-        return self.noisy(Spectrum(self.second_moment(radius), self.d), budget, noise=noise)
-
-    def diagonal(self, basis: NDArray[np.float64], budget: Budget, *, noise: str, radius: float = 1.0) -> Answer:
-        """Answer bᵀSb for each column b of a public orthonormal basis: docs/mechanisms/eigenvectors.md."""
-        return self.noisy(Diagonal(self.second_moment(radius), basis.shape[-1], basis), budget, noise=noise)
-
-    def choose(self, question: Quantile | Rank, budget: PureDP | ZCDP) -> Answer:
-        """Choose one of the public radii of `Norms`, or of the `Bins` of a column, by the exponential mechanism.
+    def choose(self, question: Choice, budget: PureDP | ZCDP) -> Answer:
+        """Choose one of public candidates, a radius of `Norms` or a bin of a column, by the exponential mechanism.
 
         Privacy
         -------
         ``budget``, for the curator's neighbours: docs/mechanisms/rescaled.md, docs/mechanisms/symq.md.
         """
-        self._check_choice(question, CHOSEN, budget)
+        self._check(question, CHOSEN)
+        _check_pure_or_zcdp("budget", budget)
         law = Exponential(min(exponential_rate(budget), MAX_RATE))
-        counts = self._counts(question.counted, budget)
-        self._charge(budget)
-        return self._chosen(question, self._choice(question, counts, law), law, budget)
+        self._account.refuse_beyond(budget)
+        counts = self._sums.read(question)
+        self._account.charge(budget)
+        return self._account.record(_indexed(question, law, budget, self._sampler.choice(question, law, counts)))
 
-    def first_above(self, question: Radius | Bias, budget: PureDP | ZCDP, *, query_noise: int = 1) -> Answer:
-        """Search the public radii of `Norms` by the sparse vector technique, for the first query above its threshold.
+    def first_above(self, question: Search, budget: PureDP | ZCDP, *, query_noise: int = 1) -> Answer:
+        """Search public candidates by the sparse vector technique, for the first query above its threshold.
 
         ``query_noise`` multiplies the noise of the queries: papers that do not use that they are monotone have twice as much.
 
@@ -129,54 +155,130 @@ class Curator(Drawer):
         -------
         ``budget``, for the curator's neighbours: docs/mechanisms/adaptive.md.
         """
-        self._check_choice(question, SEARCHED, budget)
+        self._check(question, SEARCHED)
+        _check_pure_or_zcdp("budget", budget)
         if type(query_noise) is not int or query_noise < 1:
             raise ParameterError(f"query_noise must be 1 or more, got {shown(query_noise)}. Hint: it can only add noise.")
         scale = 2 * question.step / sparse_vector_epsilon(budget)  # half of ε for the threshold, half for the queries
         law = SparseVector(max(scale, MIN_SCALE), max(query_noise * scale, MIN_SCALE))
-        counts = self._counts(question.counted, budget)
-        self._charge(budget)
-        return self._chosen(question, self._search(question, counts, law), law, budget)
+        self._account.refuse_beyond(budget)
+        counts = self._sums.read(question)
+        self._account.charge(budget)
+        return self._account.record(_indexed(question, law, budget, self._sampler.search(question, law, counts)))
 
-    def release(self, kind: str, mechanism: str, *, postprocess: str, **options: Option) -> Release:
-        """Put everything answered so far into one record, and let go of the exact sums."""
-        if not all(peel.closed for peel in self._peels):
-            raise ParameterError("peels must be closed before the release, got an open one. Hint: peel.close().")
+    def peel(
+        self,
+        question: Directions,
+        directions: PureDP | ZCDP,
+        values: Budget | None = None,
+        *,
+        noise: str,
+        fixed: bool = False,
+    ) -> Peel:
+        """Open the second moment for directions, drawn one at a time, and their values; all of it is charged here.
+
+        Privacy
+        -------
+        ``directions`` for all draws together, and ``values`` for all values together: docs/mechanisms/eigenvectors.md.
+        """
+        if type(question) is Directions and question.values is not None:
+            question = replace(question, values=self._sized(question.values))
+        self._check(question, (Directions,))
+        _check_pure_or_zcdp("directions", directions)
+        if (values is None) != (question.values is None):
+            raise ParameterError(
+                "values must have a budget where they are asked for, got one of the two. Hint: peel(values=...)."
+            )
+        law = None
+        charges: tuple[Any, ...] = (directions,)
+        if question.values is not None and values is not None:
+            law, charges = self._calibrated(question.values, values, noise, None), (directions, values)
+            question.values.check_noise(law)
+        self._account.refuse_beyond(*charges)
+        exact = to_floats(self._sums.read(question), question.moment)
+        spectrum = eigenvalues(exact)
+        self._account.charge(*charges)
+        later = _no_values if question.values is None or law is None else self._sampler.noisy_later(question.values, law)
+        draw = partial(self._sampler.direction, fixed=fixed)
+        peel = Peel(question, exact, spectrum, charges, law, self.public.neighbors, draw, later, self._account.record)
+        self._peels.append(peel)
+        return peel
+
+    def subspace(self, question: Subspace, budget: PureDP | ZCDP, *, sweeps: int, at_most: Fraction | None = None) -> Answer:
+        """Draw directions together, with density ∝ exp(c·tr VᵀSV), by a Markov chain of so many sweeps.
+
+        ``at_most`` lowers the concentration c. Without sweeps the subspace is uniform, and says nothing of the rows.
+
+        Privacy
+        -------
+        ``budget`` **in the limit of many sweeps only**: docs/mechanisms/ppca.md.
+        """
+        self._check(question, (Subspace,))
+        _check_pure_or_zcdp("budget", budget)
+        if sweeps and question.count < 2:
+            raise ParameterError(f"count must be 2 or more for a chain, got {question.count}. Hint: peel() for one direction.")
+        if at_most is not None and type(at_most) is not Fraction:
+            raise ParameterError(f"at_most must be a Fraction, got {shown(at_most)}. Hint: exact numbers only.")
+        concentration = min(bingham_concentration(budget, self.public.neighbors), MAX_CONCENTRATION)
+        law: MatrixBingham | Uniform = Uniform()
+        if sweeps:
+            law = MatrixBingham(concentration if at_most is None else min(at_most, concentration), sweeps)
+        self._account.refuse_beyond(budget)
+        exact = to_floats(self._sums.read(question), question.moment)
+        basis = decomposed(exact) if sweeps else None  # where it fails, nothing must have been charged
+        self._account.charge(budget)
+        columns = self._sampler.subspace(exact, basis, question.count, law)
+        rows = np.rint(np.ldexp(columns.T, DIRECTION_BITS)).astype(np.int64)
+        return self._account.record(Answer(question, (law,), (budget,), rows.reshape(-1)))
+
+    def close(self) -> None:
+        """Let go of the exact sums, and refuse a transcript with a peel that is still open."""
+        open_ones = not all(peel.closed for peel in self._peels)
         self.forget()
-        return Release(
-            kind=kind,
-            privacy=self.budget,
-            neighbors=self.neighbors,
-            n=self.n,
-            feature_names=self._source.feature_names,
-            row_norm=self.grid.row_norm,
-            grid_bits=self.grid.bits,
-            center=self.grid.center,
-            schema=self._source.schema,
-            mechanism=mechanism,
-            requested=mechanism,
-            options=options,
-            postprocess=postprocess,
-            answers=tuple(self._answers),
-            spent=self.spent,
-            seeded=self._bits.seeded,
-            dpcov_version=__version__,
-        )
+        if open_ones:
+            raise ParameterError("peels must be closed before the release, got an open one. Hint: peel.close().")
 
-    def _counts(self, counted: Norms | Bins, budget: Budget) -> NDArray[np.int64]:
-        self._refuse_beyond(budget)
-        self._check_rows()
-        return self._read(counted)
+    def forget(self) -> None:
+        """Drop what is kept: exact sums must not outlive the questions, nor a run that failed."""
+        self._sums.forget()
+        for peel in self._peels:
+            peel.forget()
+        self._peels.clear()
 
-    def _chosen(self, question: Quantile | Rank | Radius | Bias, index: int, law: NoiseLaw, budget: Budget) -> Answer:
-        """Record a choice by what it means, and the public coordinates that it is about."""
-        place = np.array(question.record(index), dtype=np.int64)
-        answer = Answer(question.name, place, 0, law, frame=self._frame(question.counted))
-        self._record(Spend(question.name, law.law, budget), answer)
-        return answer
+    def _check(self, question: Question, known: tuple[type, ...]) -> None:
+        """Refuse what is not proved: another question, or one about other rows than these."""
+        if type(question) not in known or not question.fits(self.public):
+            raise ParameterError("question must be one of this curator's rows, got another. Hint: curator.second_moment().")
+        told = question.basis.answer if isinstance(question, AlongBasis | Overlap) else None
+        if told is not None and not any(told is answer for answer in self.answers):  # a file could not name it
+            raise ParameterError("basis must be of an answer of this curator, got another. Hint: GivenBasis takes numbers.")
 
-    def _choice(self, question: Quantile | Rank, counts: NDArray[np.int64], law: Exponential) -> int:
-        return choose(question.scores(counts), question.weights, law.rate, self._bits)
+    def _sized(self, question: Any) -> Any:
+        """Return numbers from float64 for as many rows as there can be: what they lose depends on it.
 
-    def _search(self, question: Radius | Bias, counts: NDArray[np.int64], law: SparseVector) -> int:
-        return first_above(question.values(counts), question.threshold, law, self._bits)
+        Only those that are proved are asked for it: `_check` refuses the others as they are.
+        """
+        proved = isinstance(question, Values) and type(question) in (*DERIVED, *VALUED.values())
+        return question.among(self.public.most_rows) if proved else question
+
+    def _calibrated(self, question: Measure, budget: Budget, noise: str, at_least: Fraction | None) -> NoiseLaw:
+        """Set the law from public numbers."""
+        if at_least is not None and type(at_least) is not Fraction:
+            raise ParameterError(f"at_least must be a Fraction, got {shown(at_least)}. Hint: exact numbers only.")
+        law = calibrated(question, budget, self.public.neighbors, noise, at_least)
+        if isinstance(self.budget, ApproxDP):
+            check_tail([*(law for answer in self.answers for law in answer.laws), law], self.budget)
+        return law
+
+
+def _check_pure_or_zcdp(name: str, budget: object) -> None:
+    if type(budget) not in (PureDP, ZCDP):
+        raise ParameterError(f"{name} must be a PureDP or ZCDP, got {shown(budget)}. Hint: ApproxDP has an epsilon.")
+
+
+def _indexed(question: Question, law: NoiseLaw, budget: Budget, index: int) -> Answer:
+    return Answer(question, (law,), (budget,), np.array([index], dtype=np.int64))
+
+
+def _no_values(place: int, exact: int) -> int:  # noqa: ARG001
+    raise ParameterError("values must be paid for before they are asked, got no budget. Hint: peel(values=...).")

@@ -18,18 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import BudgetError, ParameterError
-from dpcov.kernel.answer import DIRECTION_BITS, Answer, Spend
+from dpcov.kernel.answer import Answer
 from dpcov.kernel.budget import ZCDP, Budget, PureDP
 from dpcov.kernel.calibrate import bingham_concentration
 from dpcov.kernel.noise.drawn import Bingham
 from dpcov.kernel.noise.laws import NoiseLaw
 from dpcov.kernel.noise.sphere import MAX_CONCENTRATION, float_below, peeled_guess
 from dpcov.kernel.questions.derived import VALUE_BITS
-from dpcov.kernel.questions.spectral import Quotients, Values, to_steps
+from dpcov.kernel.questions.directions import DIRECTION_BITS, Directions
+from dpcov.kernel.questions.spectral import to_steps
 
 Floats = NDArray[np.float64]
-Sampler = Callable[[Floats, float, Floats], Floats]
-
+Draw = Callable[[Floats, float, Floats], Floats]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -54,19 +54,19 @@ class Peel:
 
     def __init__(
         self,
+        question: Directions,
         matrix: Floats,
         spectrum: Floats,
-        measure: Values,
+        charges: tuple[PureDP | ZCDP, *tuple[Budget, ...]],
         value_law: NoiseLaw | None,
-        answer: Callable[[int, int], int],
-        budgets: tuple[Budget | None, PureDP | ZCDP],
         neighbors: str,
-        sample: Sampler,
-        record: Callable[[Spend, Answer], None],
+        draw: Draw,
+        answer: Callable[[int, int], int],
+        record: Callable[[Answer], Answer],
     ) -> None:
-        self._matrix, self._measure, self._value_law, self._answer = matrix, measure, value_law, answer
-        self._value_budget, self._budget = budgets
-        self._neighbors, self._sample, self._record = neighbors, sample, record
+        self._question, self._matrix, self._neighbors = question, matrix, neighbors
+        self._charges, self._value_law = charges, value_law
+        self._draw, self._answer, self._record = draw, answer, record
         self._guess = spectrum  # exact before the first draw, guessed after it
         self._left = Fraction(1)
         self._concentrations: list[Fraction] = []
@@ -92,22 +92,24 @@ class Peel:
 
         ``at_most`` lowers the concentration: a paper's constants can add noise and never remove any.
         """
-        if self._closed or self._taken < len(self._vectors) or len(self._vectors) == self._measure.count:
+        if self._closed or self._taken < len(self._vectors) or len(self._vectors) == self._question.count:
             raise ParameterError(
                 "directions must be valued before the next is drawn, and end, got another. Hint: value() each time."
             )
         if len(self._matrix) == 1:
             self._vectors.append(np.ones(1))
             return
-        if not isinstance(share, Fraction) or not 0 < share <= self._left:
+        if type(share) is not Fraction or not 0 < share <= self._left:
             raise BudgetError(f"share must be above 0 and at most {self._left}, got {share}. Hint: shares add up to 1.")
-        concentration = bingham_concentration(self._budget.share(share), self._neighbors)
+        if at_most is not None and type(at_most) is not Fraction:
+            raise ParameterError("at_most must be a Fraction, got another. Hint: exact numbers only.")
+        concentration = bingham_concentration(self._charges[0].share(share), self._neighbors)
         concentration = min(concentration, MAX_CONCENTRATION if at_most is None else min(at_most, MAX_CONCENTRATION))
         if concentration <= 0:
             raise ParameterError("at_most must be above 0, got another. Hint: it can only add noise.")
         self._left -= share
         self._concentrations.append(concentration)
-        self._vectors.append(self._sample(self._matrix, float_below(concentration), self._guess))
+        self._vectors.append(self._draw(self._matrix, float_below(concentration), self._guess))
 
     @_one_at_a_time
     def value(self) -> float:
@@ -123,7 +125,7 @@ class Peel:
     @_one_at_a_time
     def skip(self) -> float:
         """Project the direction drawn last out of C without asking for its value."""
-        if isinstance(self._measure, Quotients):
+        if not self._question.orthogonal:
             raise ParameterError("directions must be valued to be subtracted, got skip(). Hint: call value().")
         vector, self._taken = self._untaken(), self._taken + 1
         return self._take_out(vector, math.nan)
@@ -135,11 +137,11 @@ class Peel:
         return self._vectors[-1]
 
     def _take_out(self, vector: Floats, value: float) -> float:
-        if isinstance(self._measure, Quotients):
+        if not self._question.orthogonal:
             self._matrix = self._matrix - value * np.outer(vector, vector)
             self._guess = np.sort(np.append(self._guess[1:], self._guess[0] - value))[::-1]
         elif len(vector) > 1:
-            reflector = _reflector(vector)
+            reflector = reflector_of(vector)
             self._reflectors.append(reflector)
             self._matrix = _projected(self._matrix, reflector)
             self._guess = peeled_guess(self._guess, float(self._concentrations[-1]), self._matrix)
@@ -147,26 +149,26 @@ class Peel:
 
     @_one_at_a_time
     def close(self) -> Answer:
-        """Record what was drawn, once, and return it: the directions, a row each, on their grid; and the values."""
+        """Record what was drawn, once, and return it: the directions, a row each, on their grid, and then the values."""
         if self._closed:
             raise ParameterError("peel must be open, got one that is closed. Hint: close() once, at the end.")
+        if self._taken != self._question.count or len(self._values) != (0 if self._value_law is None else self._taken):
+            raise ParameterError("directions must all be drawn, and valued where that was paid for, got fewer. Hint: go on.")
         self._closed = True
-        rows = np.array(self._vectors) if isinstance(self._measure, Quotients) else self._directions()
+        rows = self._directions() if self._question.orthogonal else np.array(self._vectors)
         on_grid = np.rint(np.ldexp(rows, DIRECTION_BITS)).astype(np.int64).reshape(-1)
         law = Bingham(tuple((str(i + 1), c) for i, c in enumerate(self._concentrations)))
-        directions = Answer("directions", on_grid, DIRECTION_BITS, law)
-        self._record(Spend("directions", law.law, self._budget), directions)
-        if self._value_law is not None and self._value_budget is not None:
-            values = Answer(self._measure.name, np.array(self._values, dtype=np.int64), VALUE_BITS, self._value_law)
-            self._record(Spend(self._measure.name, self._value_law.law, self._value_budget), values)
+        laws = (law,) if self._value_law is None else (law, self._value_law)
+        told = np.array(self._values, dtype=np.int64)
+        answer = self._record(Answer(self._question, laws, self._charges, np.concatenate([on_grid, told])))
         self.forget()
-        return directions
+        return answer
 
     def forget(self) -> None:
         """Drop the matrix, which must not outlive the draws, and what leads to the curator: a cycle that is freed late."""
         self._closed = True
         self._matrix = self._guess = np.zeros(0)
-        self._answer = self._sample = self._record = _forgotten
+        self._answer = self._draw = self._record = _forgotten
 
     def _directions(self) -> Floats:
         """Undo the reflections, the last first: rows are directions in the coordinates of the data."""
@@ -182,7 +184,7 @@ class Peel:
         return rows
 
 
-def _reflector(vector: Floats) -> Floats:
+def reflector_of(vector: Floats) -> Floats:
     """Return the unit vector v for which I − 2vvᵀ maps ``vector`` onto a multiple of the first axis, without cancellation."""
     reflector = vector.copy()
     reflector[0] += 1.0 if vector[0] >= 0 else -1.0

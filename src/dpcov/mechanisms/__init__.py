@@ -1,57 +1,82 @@
-"""One file per algorithm. A mechanism never sees data: it asks a curator and computes with the answers."""
+"""One file per mechanism. A mechanism never sees data: it asks a curator, and computes with the answers."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Collection
-from typing import Any
+from collections.abc import Collection
 
-from dpcov.errors import ParameterError, check_choice
-from dpcov.mechanisms.coinpress.covariance import coinpress
-from dpcov.mechanisms.covariance.adaptive import adaptive
-from dpcov.mechanisms.covariance.auto import ADDITIVE, auto
-from dpcov.mechanisms.covariance.eigenvectors import eigenvectors
-from dpcov.mechanisms.covariance.kapralov_talwar import kapralov_talwar
-from dpcov.mechanisms.covariance.projection import projection
-from dpcov.mechanisms.covariance.rescaled import rescaled
-from dpcov.mechanisms.covariance.separate import separate
-from dpcov.mechanisms.mean import MEANS
-from dpcov.mechanisms.pca import SUBSPACES
-from dpcov.mechanisms.ridge.output_perturbation import output_perturbation
-from dpcov.release.record import Release
+from dpcov.errors import ParameterError, ReleaseError, check_choice, shown
+from dpcov.mechanisms.base import Alias, Described, Mechanism, Named
+from dpcov.mechanisms.coinpress.covariance import COINPRESS
+from dpcov.mechanisms.coinpress.mean import COINPRESS_MEAN
+from dpcov.mechanisms.covariance.adaptive import ADAPTIVE
+from dpcov.mechanisms.covariance.auto import AUTO
+from dpcov.mechanisms.covariance.eigenvectors import EIGENVECTORS
+from dpcov.mechanisms.covariance.frobenius import FROBENIUS
+from dpcov.mechanisms.covariance.gaussian import GAUSSIAN
+from dpcov.mechanisms.covariance.kapralov_talwar import KAPRALOV_TALWAR
+from dpcov.mechanisms.covariance.laplace import LAPLACE
+from dpcov.mechanisms.covariance.projection import PROJECTION
+from dpcov.mechanisms.covariance.rescaled import RESCALED
+from dpcov.mechanisms.covariance.separate import SEPARATE
+from dpcov.mechanisms.covariance.wishart import WISHART
+from dpcov.mechanisms.mean.auto import AUTO_MEAN
+from dpcov.mechanisms.mean.clipped import CLIPPED
+from dpcov.mechanisms.mean.coordinatewise import COORDINATEWISE
+from dpcov.mechanisms.mean.karwa_vadhan import KARWA_VADHAN
+from dpcov.mechanisms.mean.symq import SYMQ
+from dpcov.mechanisms.pca.auto import AUTO_PCA
+from dpcov.mechanisms.pca.eigenvectors import EIGENVECTORS_PCA
+from dpcov.mechanisms.pca.gaussian import GAUSSIAN_PCA
+from dpcov.mechanisms.pca.mod_sulq import MOD_SULQ
+from dpcov.mechanisms.pca.ppca import PPCA
+from dpcov.mechanisms.pca.random import RANDOM
+from dpcov.mechanisms.pca.screened import SCREENED
+from dpcov.mechanisms.pca.wishart import WISHART_PCA
+from dpcov.mechanisms.ridge.output_perturbation import OUTPUT_PERTURBATION
+from dpcov.release.record import Transcript
 
-Mechanism = Callable[..., Release]
-
-MECHANISMS: dict[str, dict[str, Mechanism]] = {
-    "covariance": {
-        "auto": auto,
-        **ADDITIVE,
-        "projection": projection,
-        "separate": separate,
-        "adaptive": adaptive,
-        "rescaled": rescaled,
-        "coinpress": coinpress,
-        "eigenvectors": eigenvectors,
-        "kapralov-talwar": kapralov_talwar,
-    },
-    "mean": MEANS,
-    "pca": SUBSPACES,
-    "ridge": {"output-perturbation": output_perturbation},
+ALL: tuple[Named, ...] = (
+    *(AUTO, GAUSSIAN, WISHART, FROBENIUS, LAPLACE, PROJECTION, SEPARATE, ADAPTIVE, RESCALED, COINPRESS, EIGENVECTORS),
+    *(KAPRALOV_TALWAR, AUTO_MEAN, COINPRESS_MEAN, CLIPPED, COORDINATEWISE, KARWA_VADHAN, SYMQ),
+    *(AUTO_PCA, SCREENED, GAUSSIAN_PCA, WISHART_PCA, EIGENVECTORS_PCA, PPCA, MOD_SULQ, RANDOM, OUTPUT_PERTURBATION),
+)
+MECHANISMS: dict[str, dict[str, Named]] = {
+    target: {named.name: named for named in ALL if named.target == target} for target in ("covariance", "mean", "pca", "ridge")
 }
+"""What there is to choose from, by what is released."""
 
 
-def options_of(mechanism: Mechanism) -> dict[str, Any]:
-    """Return the options of a mechanism with their defaults; None: it must be given."""
-    own = {"curator", "budget", "postprocess"}
-    parameters = inspect.signature(mechanism).parameters.values()
-    return {p.name: None if p.default is p.empty else p.default for p in parameters if p.name not in own}
+def is_own(mechanism: Described) -> bool:
+    """Whether a mechanism is one of the library's own; refuse a stranger's that takes the name of one."""
+    known = MECHANISMS.get(mechanism.target, {}).get(mechanism.name)
+    if known is not None and known is not mechanism:
+        raise ParameterError(
+            f"name of a mechanism must be its own, got {mechanism.name!r}, which this library has. Hint: choose another name."
+        )
+    return known is mechanism
 
 
-def checked_mechanism(target: str, name: str, options: Collection[str]) -> Mechanism:
-    """Return a mechanism, or refuse an unknown name or option."""
-    check_choice("mechanism", name, MECHANISMS[target], "`dpcov mechanisms` lists them")
-    known = sorted(options_of(MECHANISMS[target][name]))
-    for option in sorted(set(options) - set(known)):
-        hint = "auto clips by itself; wishart and gaussian take clip" if option == "clip" else "`dpcov mechanisms` lists them"
-        raise ParameterError(f"options of {name!r} must be among {known}, got {option!r}. Hint: {hint}.")
-    return MECHANISMS[target][name]
+def checked_mechanism(target: str, named: str | Named, options: Collection[str]) -> Named:
+    """Return a mechanism, by its name or as it is, or refuse an unknown name or option."""
+    if isinstance(named, Described):
+        if named.target != target:
+            raise ParameterError(f"mechanism must be for a {target}, got one for a {named.target}. Hint: dpcov.{named.target}.")
+        is_own(named)
+        found: Named = named
+    else:
+        check_choice("mechanism", named, MECHANISMS[target], "`dpcov mechanisms` lists them")
+        found = MECHANISMS[target][named]
+    found.check_options(options)
+    return found
+
+
+def mechanism_of(transcript: Transcript, strangers: Collection[Mechanism] = ()) -> Mechanism:
+    """Return the mechanism that a transcript names, or refuse one that is not known here."""
+    known = [*strangers, *MECHANISMS.get(transcript.kind, {}).values()]
+    for named in known:
+        if (named.target, named.name) == (transcript.kind, transcript.mechanism) and not isinstance(named, Alias):
+            return named
+    raise ReleaseError(
+        f"release must be of a mechanism that is known here, got {shown(transcript.mechanism)}. "
+        f"Hint: dpcov.load(path, mechanisms=[...]) takes those of others; its promise and answers can be read without."
+    )

@@ -2,44 +2,50 @@
 
 A file is refused when it is truncated, edited, from a newer version, when a key is unknown, missing or twice there, or
 when a number is not finite. The checksum guards against damage, not against forgery: whoever can edit a file can
-recompute it.
+recompute it. What a file says of its answers is checked question by question (`check`), whatever mechanism asked them.
 """
 
 from __future__ import annotations
 
+import base64
+import dataclasses
 import hashlib
 import json
 import os
-from typing import Any
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcov.errors import EngineError, ParameterError, SchemaError, shown
-from dpcov.frame_file import frame_record, read_frame
-from dpcov.kernel.answer import Answer, Spend
+from dpcov.kernel.answer import Answer
 from dpcov.kernel.budget import NOTIONS, Budget
 from dpcov.kernel.noise.choice import Exponential, SparseVector
 from dpcov.kernel.noise.drawn import Bingham, MatrixBingham, Uniform
 from dpcov.kernel.noise.laws import NoiseLaw
+from dpcov.kernel.questions.asked import BY_TAG
 from dpcov.kernel.questions.calibrated import LAWS
+from dpcov.kernel.questions.filing import Reading, Writing, read_frame
 from dpcov.kernel.questions.moments import NEIGHBORS
-from dpcov.options import Option
+from dpcov.kernel.rows.encoding import Encoding
 from dpcov.paths import checked_path, write_whole
-from dpcov.release.record import Release
-from dpcov.release_check import check_consistent
+from dpcov.release.check import check_answers, check_header
+from dpcov.release.record import Option, Release, is_option
 from dpcov.schema.file import from_record, to_record
-from dpcov.spectra import POSTPROCESS
 from dpcov.strict_json import Fields, each, fraction_of, read_object, refuse
 
-FORMAT = "dpcov release"
-FORMAT_VERSION = 6
-"""2 added encoding.center, encoding.schema, 3 the radii of answers, 4 their frames, 5 their columns, 6 a kind: see `SINCE`."""
+if TYPE_CHECKING:
+    from dpcov.mechanisms.base import Mechanism
 
-SINCE = {"covariance": 1, "mean": 1, "pca": 5, "ridge": 6}
-"""The kinds of releases, and the version that had them first."""
+FORMAT = "dpcov release"
+FORMAT_VERSION = 1
 
 KINDS: tuple[type[NoiseLaw], ...] = (*LAWS.values(), Bingham, MatrixBingham, Uniform, Exponential, SparseVector)
 KIND_OF_LAW = {kind.law: kind for kind in KINDS}
+TARGETS = ("covariance", "mean", "pca", "ridge")
+MANY_INTEGERS = 10_000  # more are compressed
 
 
 def write(release: Release, path: str | os.PathLike[str]) -> None:
@@ -49,14 +55,51 @@ def write(release: Release, path: str | os.PathLike[str]) -> None:
 
 def text_of(release: Release) -> str:
     """Return the text of a release's file."""
-    record = _to_record(release)
+    writing = Writing(release.answers)
+    answers = [_answer_record(answer, writing) for answer in release.answers]
+    record = {"format": FORMAT, "format_version": FORMAT_VERSION, **header(release), "frames": writing.frame_records()}
+    record["answers"] = answers
     record["checksum"] = _checksum(record)
     lines = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in record.items())
     return "{\n" + lines + "\n}\n"
 
 
-def load(path: str | os.PathLike[str]) -> Release:
+def header(release: Release) -> dict[str, Any]:
+    """Return what is public of a release, but its answers."""
+    encoding = release.encoding
+    return {
+        "dpcov_version": release.dpcov_version,
+        "kind": release.kind,
+        "privacy": release.privacy.to_json(),
+        "neighbors": release.neighbors,
+        "seeded": release.seeded,
+        "n": release.n,
+        "encoding": {
+            "feature_names": list(encoding.feature_names),
+            "row_norm": encoding.row_norm,
+            "grid_bits": encoding.bits,
+            "constant": encoding.constant,
+            "midpoints": encoding.midpoints,
+            "pairs": encoding.pairs,
+            "schema": {} if encoding.schema is None else to_record(encoding.schema),
+        },
+        "requested": {"name": release.requested, "options": dict(release.requested_options)},
+        "mechanism": {"name": release.mechanism, "options": dict(release.options)},
+        "postprocess": release.postprocess,
+        "notes": dict(release.notes),
+    }
+
+
+def load(path: str | os.PathLike[str], mechanisms: Sequence[Mechanism] = ()) -> Release:
     """Read a release file, or refuse it with the reason.
+
+    Parameters
+    ----------
+    path : path
+        What `Release.save` or ``dpcov release`` wrote.
+    mechanisms : list of Mechanism, optional
+        Mechanisms that are not part of this library. A file of a mechanism that is not known can be read as well: its promise
+        and its answers; what needs an estimate is refused.
 
     Raises
     ------
@@ -74,11 +117,12 @@ def load(path: str | os.PathLike[str]) -> Release:
         ) from None
     except UnicodeDecodeError:
         refuse("text in UTF-8", "other bytes")
-    return parse(text)
+    return parse(text, mechanisms)
 
 
-def parse(text: str) -> Release:
+def parse(text: str, mechanisms: Sequence[Mechanism] = ()) -> Release:
     """Turn the text of a release file into a release."""
+    strangers = _checked_strangers(mechanisms)
     record = read_object(text)
     if record.get("format") != FORMAT:
         refuse(f"a JSON object with format {FORMAT!r}", "something else")
@@ -89,107 +133,82 @@ def parse(text: str) -> Release:
         refuse(f"of format version {FORMAT_VERSION} or older", f"{version}", hint="install a newer dpcov")
     if record.pop("checksum", None) != _checksum(record):
         refuse("unchanged since it was written", "another checksum")
-    _bring_up_to_date(record, version)
     try:
-        return _from_record(record)
+        return _from_record(record, strangers)
     except (ParameterError, SchemaError) as error:
         refuse("well formed", str(error)[:300])  # it may name a column, as long as the file likes
 
 
-def _bring_up_to_date(record: dict[str, Any], version: int) -> None:
-    """Add what older versions did not have; refuse an old file that has it."""
-    added: list[tuple[Any, dict[str, Any]]] = []
-    since = SINCE.get(str(record.get("kind")), 1)
-    if version < since:
-        refuse(f"of format version {since} or newer, for its kind", f"{version}")
-    if version < 2:
-        added.append((record.get("encoding"), {"center": False, "schema": {}}))
-    answers = record.get("answers")
-    later: tuple[tuple[int, dict[str, Any]], ...] = ((3, {"radii": []}), (4, {"frame": {}}), (5, {"columns": []}))
-    if isinstance(answers, list):
-        added += [(answer, fields) for first, fields in later if version < first for answer in answers]
-    for part, fields in added:
-        if isinstance(part, dict):
-            if fields.keys() & part.keys():
-                refuse(f"well formed: version {version} has no {' and no '.join(fields)}", "one that has")
-            part |= fields
+def _checked_strangers(mechanisms: Sequence[Mechanism]) -> dict[tuple[str, str], Mechanism]:
+    from dpcov.mechanisms import is_own
+
+    return {(mechanism.target, mechanism.name): mechanism for mechanism in mechanisms if not is_own(mechanism)}
 
 
-def _to_record(release: Release) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
-        "dpcov_version": release.dpcov_version,
-        "kind": release.kind,
-        "privacy": release.privacy.to_json(),
-        "neighbors": release.neighbors,
-        "seeded": release.seeded,
-        "n": release.n,
-        "feature_names": list(release.feature_names),
-        "encoding": {
-            "row_norm": release.row_norm,
-            "grid_bits": release.grid_bits,
-            "center": release.center,
-            "schema": {} if release.schema is None else to_record(release.schema),
-        },
-        "mechanism": release.mechanism,
-        "requested": release.requested,
-        "options": dict(release.options),
-        "postprocess": release.postprocess,
-        "spent": [{"asked": spend.asked, "noise": spend.noise, "budget": spend.budget.to_json()} for spend in release.spent],
-        "answers": [
-            {
-                "statistic": answer.statistic,
-                "unit_bits": answer.unit_bits,
-                "radii": list(answer.radii),
-                "frame": {} if answer.frame is None else frame_record(answer.frame),
-                "columns": list(answer.columns),
-                "noise": {
-                    "law": answer.noise.law,
-                    "numerics": answer.noise.numerics,
-                    "parameters": answer.noise.to_json(),
-                },
-                "integers": answer.integers.tolist(),
-            }
-            for answer in release.answers
-        ],
-    }
-
-
-def _from_record(record: dict[str, Any]) -> Release:
+def _from_record(record: dict[str, Any], strangers: Mapping[tuple[str, str], Mechanism]) -> Release:
     fields = Fields(record, "release")
     fields.take("format", str)
     fields.take("format_version", int)
-    encoding = Fields(fields.take("encoding", dict), "encoding")
-    described = encoding.take("schema", dict)
+    kind = fields.choice("kind", TARGETS)
+    requested, requested_options = _named(fields.take("requested", dict), "requested")
+    name, options = _named(fields.take("mechanism", dict), "mechanism")
+    answers, frames = fields.take("answers", list), each(fields.take("frames", list), dict, "frames")
     release = Release(
         dpcov_version=fields.take("dpcov_version", str),
-        kind=fields.choice("kind", SINCE),
+        kind=kind,
         privacy=_budget(fields.take("privacy", dict)),
         neighbors=fields.choice("neighbors", NEIGHBORS),
         seeded=fields.take("seeded", bool),
         n=fields.take("n", int),
-        feature_names=tuple(each(fields.take("feature_names", list), str, "feature_names")),
-        row_norm=encoding.take("row_norm", float),
-        grid_bits=encoding.take("grid_bits", int),
-        center=encoding.take("center", bool),
-        schema=from_record(described) if described else None,
-        mechanism=fields.take("mechanism", str),
-        requested=fields.take("requested", str),
-        options=_options(fields.take("options", dict)),
-        postprocess=fields.choice("postprocess", POSTPROCESS),
-        spent=tuple(_spend(entry) for entry in each(fields.take("spent", list), dict, "spent")),
-        answers=tuple(_answer(entry) for entry in each(fields.take("answers", list), dict, "answers")),
+        encoding=_encoding(fields.take("encoding", dict)),
+        requested=requested,
+        requested_options=requested_options,
+        mechanism=name,
+        options=options,
+        postprocess=fields.take("postprocess", str),
+        notes=_options(fields.take("notes", dict)),
+        answers=(),
+        record=strangers.get((kind, name)),
     )
-    encoding.end()
     fields.end()
-    check_consistent(release)
-    return release
+    check_header(release)
+    reading = Reading(release.encoding, [read_frame(frame) for frame in frames])
+    for entry in each(answers, dict, "answers"):
+        reading.answers.append(_answer(entry, reading))
+    if len(reading.used) < len(frames):
+        refuse("consistent", "coordinates that no question is about")
+    complete = dataclasses.replace(release, answers=tuple(reading.answers))
+    check_answers(complete)
+    return complete
+
+
+def _encoding(record: dict[str, Any]) -> Encoding:
+    fields = Fields(record, "encoding")
+    described = fields.take("schema", dict)
+    encoding = Encoding(
+        feature_names=tuple(each(fields.take("feature_names", list), str, "feature_names")),
+        row_norm=fields.take("row_norm", float),
+        bits=fields.take("grid_bits", int),
+        constant=fields.take("constant", bool),
+        midpoints=fields.take("midpoints", bool),
+        pairs=fields.take("pairs", bool),
+        schema=from_record(described) if described else None,
+    )
+    fields.end()
+    return encoding
+
+
+def _named(record: dict[str, Any], what: str) -> tuple[str, dict[str, Option]]:
+    fields = Fields(record, what)
+    name, options = fields.take("name", str), _options(fields.take("options", dict))
+    fields.end()
+    return name, options
 
 
 def _options(record: dict[str, Any]) -> dict[str, Option]:
-    if any(type(value) not in (str, int, float, bool) for value in record.values()):
-        refuse("well formed: options are numbers, text or true and false", "another type")
+    """Return options that are text, numbers, true, false or nothing, or lists of these, at most two deep."""
+    if not all(is_option(value) for value in record.values()):
+        refuse("well formed: options are numbers, text, true and false, or lists of them", "another type")
     return record
 
 
@@ -201,42 +220,70 @@ def _budget(record: dict[str, Any]) -> Budget:
     return budget
 
 
-def _spend(record: dict[str, Any]) -> Spend:
-    fields = Fields(record, "spend")
-    spend = Spend(fields.take("asked", str), fields.take("noise", str), _budget(fields.take("budget", dict)))
+def _answer_record(answer: Answer, writing: Writing) -> dict[str, Any]:
+    question = answer.question
+    paid = [
+        {"law": law.law, "numerics": law.numerics, "parameters": law.to_json(), "charge": charge.to_json()}
+        for law, charge in zip(answer.laws, answer.charges, strict=True)
+    ]
+    return {
+        "question": {"asked": question.tag or question.name, **question.to_json(writing)},
+        "noise": paid,
+        "integers": _integers_record(answer.integers),
+    }
+
+
+def _answer(record: dict[str, Any], reading: Reading) -> Answer:
+    fields = Fields(record, "answer")
+    asked = Fields(fields.take("question", dict), "question")
+    kind = BY_TAG[asked.choice("asked", BY_TAG)]
+    question = kind.from_json(asked, reading)
+    asked.end()
+    noise = [_noise(entry) for entry in each(fields.take("noise", list), dict, "noise")]
+    if len(noise) != len(question.names) or question.size < 1:
+        refuse("consistent", f"a {question.name} that was not paid for")
+    integers = _integers(fields, record.get("integers"), question.size)
     fields.end()
-    return spend
+    return Answer(question, tuple(law for law, _ in noise), tuple(charge for _, charge in noise), integers)
 
 
-def _noise(record: dict[str, Any]) -> NoiseLaw:
+def _noise(record: dict[str, Any]) -> tuple[NoiseLaw, Budget]:
     fields = Fields(record, "noise")
     kind = KIND_OF_LAW[fields.choice("law", KIND_OF_LAW)]
     fields.choice("numerics", [kind.numerics])
-    parameters = fields.take("parameters", dict)
+    parameters, charge = fields.take("parameters", dict), _budget(fields.take("charge", dict))
     fields.end()
     try:
-        return kind.from_json({name: fraction_of(value) for name, value in parameters.items()})
+        return kind.from_json({name: fraction_of(value) for name, value in parameters.items()}), charge
     except (KeyError, TypeError):
         refuse(f"known to this version: noise.parameters are those of {kind.law}", "others")
 
 
-def _answer(record: dict[str, Any]) -> Answer:
-    fields = Fields(record, "answer")
-    noise = _noise(fields.take("noise", dict))
-    integers = each(fields.take("integers", list), int, "integers")
-    if any(not -(2**63) <= value < 2**63 for value in integers):
-        refuse("64-bit integers", "larger ones")
-    answer = Answer(
-        statistic=fields.take("statistic", str),
-        integers=np.array(integers, dtype=np.int64),
-        unit_bits=fields.take("unit_bits", int),
-        noise=noise,
-        radii=tuple(each(fields.take("radii", list), float, "radii")),
-        frame=read_frame(fields.take("frame", dict)),
-        columns=tuple(each(fields.take("columns", list), int, "columns")),
-    )
-    fields.end()
-    return answer
+def _integers_record(integers: NDArray[np.int64]) -> list[int] | str:
+    """Return integers as a list; many of them as little-endian words, compressed, unless they compress as noise does not."""
+    packed = zlib.compress(integers.astype("<i8").tobytes()) if len(integers) > MANY_INTEGERS else b""
+    if len(packed) < len(integers):
+        listed: list[int] = integers.tolist()
+        return listed
+    return base64.b64encode(packed).decode("ascii")
+
+
+def _integers(fields: Fields, record: object, size: int) -> NDArray[np.int64]:
+    """Read so many integers and no more; words are packed eight to one at most, so a small file cannot ask for much memory."""
+    if isinstance(record, list):
+        listed = each(fields.take("integers", list), int, "integers")
+        if len(listed) != size or any(not -(2**63) <= value < 2**63 for value in listed):
+            refuse("consistent", "an answer that does not fit its question")
+        return np.array(listed, dtype=np.int64)
+    unpacker = zlib.decompressobj()
+    try:
+        packed = base64.b64decode(fields.take("integers", str), validate=True)
+        words = unpacker.decompress(packed, 8 * size + 1) if len(packed) >= size else b""
+    except (ValueError, zlib.error):  # of base64: other letters, or none of ASCII
+        refuse("well formed: many integers are base64 of zlib", "other text")
+    if len(words) != 8 * size or not unpacker.eof or unpacker.unused_data:
+        refuse("consistent", "an answer that does not fit its question")
+    return np.frombuffer(words, dtype="<i8").astype(np.int64)
 
 
 def _checksum(record: dict[str, Any]) -> str:

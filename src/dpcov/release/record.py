@@ -1,46 +1,72 @@
-"""The release: a frozen record that outlives the process and needs nothing but itself.
+"""The release: a frozen transcript of what was asked and answered, which outlives the process and needs nothing but itself.
 
-It holds the raw noisy answers and the law of their noise. Estimates are computed from them on demand, so a better
-post-processing can be applied to an old file.
+It holds the raw noisy answers and the law of their noise. Estimates are computed from them on demand, by the mechanism that
+asked, so a better post-processing can be applied to an old file.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import ReleaseError
-from dpcov.estimate import encoded, moment_error
-from dpcov.estimate_framed import first_frame, framed_error, framed_mean, framed_moments, is_framed
+from dpcov.errors import ParameterError, ReleaseError
 from dpcov.kernel.answer import Answer, Spend
 from dpcov.kernel.budget import Budget
-from dpcov.kernel.rows.centring import mean_and_covariance
-from dpcov.options import Option
+from dpcov.kernel.questions.measure import Question
+from dpcov.kernel.rows.encoding import Encoding
+from dpcov.release.estimate import Estimate
 from dpcov.release.statement import promise, statement
 from dpcov.release.uses import Uses
 from dpcov.schema import Schema
 
+if TYPE_CHECKING:
+    from dpcov.mechanisms.base import Mechanism
+
 Floats = NDArray[np.float64]
+Option = str | int | float | bool | None | list[Any]
+
+
+LONGEST_INTEGER = 2**63
+
+
+def is_option(value: object, depth: int = 2) -> bool:
+    """Whether a file can hold a value as an option: text, a finite number, true, false or nothing, or lists of these."""
+    if isinstance(value, list):
+        return depth > 0 and all(is_option(one, depth - 1) for one in value)
+    if type(value) is float:
+        return math.isfinite(value)
+    return value is None or type(value) in (str, bool) or (type(value) is int and abs(value) < LONGEST_INTEGER)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Release(Uses):
-    """What was learnt about the rows, what was promised for it, and how to use it.
+class Transcript:
+    """The answers, under a public header.
 
     Attributes
     ----------
+    kind : str
+        What was asked for: "covariance", "mean", "pca" or "ridge".
     privacy : PureDP, ZCDP or ApproxDP
         The promise, for neighbours that differ as ``neighbors`` says.
-    spent : tuple of Spend
-        Every question asked of the data.
+    encoding : Encoding
+        How rows became integers.
     n : int
         Number of rows: public under "replace", a noisy count (at least 1) under "add-remove".
+    mechanism, options
+        Who asked, with every option, in encoded units.
+    requested, requested_options
+        What the custodian asked for: the same, or an alias such as "auto".
+    notes : mapping
+        Public numbers that follow from parameters and answers, such as how many rounds there were.
     seeded : bool
         True means that the noise can be predicted: **not private**, for tests and papers only.
     """
@@ -48,58 +74,143 @@ class Release(Uses):
     kind: str
     privacy: Budget
     neighbors: str
+    encoding: Encoding
     n: int
-    feature_names: tuple[str, ...]
-    row_norm: float
-    grid_bits: int
-    center: bool = False
-    schema: Schema | None = None
-    mechanism: str
     requested: str
+    requested_options: Mapping[str, Option] = field(default_factory=dict)
+    mechanism: str
     options: Mapping[str, Option] = field(default_factory=dict)
     postprocess: str
+    notes: Mapping[str, Option] = field(default_factory=dict)
     answers: tuple[Answer, ...]
-    spent: tuple[Spend, ...]
     seeded: bool
     dpcov_version: str
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
+        for name in ("requested_options", "options", "notes"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    @property
+    def spent(self) -> tuple[Spend, ...]:
+        """Everything that was asked of the data, and what it cost."""
+        return tuple(spend for answer in self.answers for spend in answer.spent)
+
+    def every(self, *questions: type[Question]) -> list[Answer]:
+        """Return the answers to questions of these types, in order."""
+        return [answer for answer in self.answers if type(answer.question) in questions]
+
+    def find(self, *questions: type[Question]) -> Answer | None:
+        """Return the first answer to a question of these types; None where it was not asked."""
+        found = self.every(*questions)
+        return found[0] if found else None
+
+    def take(self, *questions: type[Question], last: bool = False) -> Answer:
+        """Return the first answer, or the last, to a question of these types, or refuse a transcript that has none."""
+        found = self.every(*questions)
+        if not found:
+            names = " or ".join(str(getattr(question, "name", question.__name__)) for question in questions)
+            raise ReleaseError(f"release must hold a {names}, got none. Hint: its mechanism did not ask for it.")
+        return found[-1 if last else 0]
+
+    def note(self, name: str, least: float, most: float) -> float:
+        """Return a public number that the mechanism noted, or refuse a transcript without it."""
+        value = self.notes.get(name)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+            raise ReleaseError(
+                f"release must note {name} between {least:g} and {most:g}, got another. Hint: ask for the original."
+            )
+        return value
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Release(Transcript, Uses):
+    """What was learnt about the rows, what was promised for it, and how to use it: a transcript, with uses attached."""
+
+    record: Mechanism | None = field(default=None, repr=False)
+    """The mechanism, where it is none of this library's own."""
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the features."""
+        return self.encoding.feature_names
+
+    @property
+    def schema(self) -> Schema | None:
+        """Public bounds and levels of the columns."""
+        return self.encoding.schema
+
+    @property
+    def row_norm(self) -> float:
+        """The norm at which rows were clipped; for a mean: how far it may lie from the origin."""
+        return self.encoding.row_norm
 
     @property
     def d(self) -> int:
-        """The number of columns."""
-        return len(self.feature_names)
+        """The number of features."""
+        return self.encoding.d
+
+    @property
+    def units(self) -> Floats:
+        """The user's units per encoded unit, for each feature, before rows are divided by a radius."""
+        return self.encoding.units
+
+    @property
+    def offsets(self) -> Floats:
+        """What is encoded as 0, for each feature."""
+        return self.encoding.offsets
+
+    @cached_property
+    def estimate(self) -> Estimate:
+        """What the mechanism makes of the answers, in the units of encoded rows."""
+        record = self._mechanism
+        record.refuse_unknown(self.options)
+        try:
+            record.check_served(self.privacy, self.neighbors, self.encoding.constant)
+            record.check_postprocess(self.postprocess)
+            with np.errstate(all="ignore"):  # extreme units and budgets overflow harmlessly inside
+                return record.estimate(self, self.postprocess, **self.options)
+        except ParameterError as error:
+            raise ReleaseError(f"release must have options that its mechanism takes: {error}") from None
+
+    @property
+    def _mechanism(self) -> Mechanism:
+        from dpcov.mechanisms import mechanism_of
+
+        return mechanism_of(self) if self.record is None else self.record
+
+    @property
+    def center(self) -> bool:
+        """Whether the release has a mean and a covariance about it."""
+        return self.estimate.mean is not None and self.estimate.covariance is not None
+
+    @property
+    def clip_radius(self) -> float:
+        """Where rows were clipped, in units of row_norm's own (with a schema: of the encoded rows); at most row_norm."""
+        radius = self.estimate.radius
+        return self.row_norm if radius is None else radius
 
     @cached_property
     def second_moment(self) -> Floats:
         """Estimate of (1/n) Σ x xᵀ over the clipped rows, in the data's units."""
-        if self.options.get("centring") == "pairs":
+        if self.encoding.pairs:
             raise ReleaseError("release must know where 0 is, got one of differences. Hint: use release.covariance.")
-        if not self.center:  # rows that were taken to have a public mean are about that
-            origin = self.units * (first_frame(self).centre if is_framed(self) else 0.0)
-            return _frozen(self.covariance + np.outer(origin, origin)) if origin.any() else self.covariance
+        covariance, origin = self.covariance, self.estimate.origin
         with np.errstate(all="ignore"):
-            return _frozen(self.covariance + np.outer(self.mean, self.mean))
+            if self.center:
+                return _frozen(covariance + np.outer(self.mean, self.mean))
+            if origin is None or not origin.any():  # rows that were taken to have a public mean are about that
+                return covariance
+            return _frozen(covariance + np.outer(self.units * origin, self.units * origin))
 
     @cached_property
     def mean(self) -> Floats:
         """Estimate of (1/n) Σ x over the clipped rows, in the data's units, inside the public bounds."""
-        if self.kind == "ridge":
-            raise ReleaseError("release must hold a mean, got coefficients. Hint: dpcov.covariance(..., center=True).")
-        if self.kind != "mean" and not self.center:
-            raise ReleaseError("release must be centred to have a mean, got one that is not. Hint: release with center=True.")
-        if is_framed(self):
-            return self._mean_in_units(framed_mean(self) if self.kind == "mean" else self._moments[0], 1.0)
-        encoded = mean_and_covariance(self.encoded_estimate)[0]
-        if self.postprocess != "none" and self.schema is None:
-            encoded = encoded / max(1.0, float(np.linalg.norm(encoded)))
-        return self._mean_in_units(encoded, self.clip_radius)
-
-    def _mean_in_units(self, encoded: Floats, unit: float) -> Floats:
-        """Return a mean of encoded rows in the data's units, inside the bounds of a schema."""
+        encoded = self.estimate.mean
+        if encoded is None:
+            held = "coefficients" if self.estimate.coefficients is not None else "one that is not centred"
+            raise ReleaseError(f"release must be centred to have a mean, got {held}. Hint: release with center=True.")
         with np.errstate(all="ignore"):
-            mean = self.offsets + self.units * unit * encoded
+            mean = self.offsets + self.units * encoded
         if self.postprocess != "none" and self.schema is not None:
             mean = np.clip(mean, *self.schema.bounds())
         return _frozen(mean)
@@ -107,87 +218,59 @@ class Release(Uses):
     @cached_property
     def covariance(self) -> Floats:
         """Estimate of the covariance (divided by n) in the data's units; for an uncentred release this is `second_moment`."""
-        if self.kind == "pca":
+        if self.estimate.k is not None:
             raise ReleaseError("release must hold a covariance, got components. Hint: dpcov.covariance has both.")
         with np.errstate(all="ignore"):
             return _frozen(self.encoded_covariance * np.outer(self.units, self.units))
 
-    @cached_property
+    @property
     def encoded_covariance(self) -> Floats:
         """The `covariance` of rows as the schema encodes them; without one it is the same."""
-        if self.kind in ("mean", "ridge"):
-            held = "one of a mean" if self.kind == "mean" else "coefficients"
+        found = self.estimate.covariance
+        if found is None:
+            held = "coefficients" if self.estimate.coefficients is not None else "one of a mean"
+            held = held if self.estimate.k is None else "components"
             raise ReleaseError(f"release must hold a covariance, got {held}. Hint: dpcov.covariance(..., center=True).")
-        if is_framed(self):
-            return self._moments[1]
-        covariance = mean_and_covariance(self.encoded_estimate)[1] if self.center else self.encoded_estimate
-        if self.center and self.postprocess != "none":  # rounding may leave a variance of zero at −1e-16
-            np.fill_diagonal(covariance, np.maximum(covariance.diagonal(), 0.0))
-        with np.errstate(all="ignore"):
-            return _frozen(covariance * self.clip_radius * self.clip_radius)
+        return found
 
     @property
     def expected_error(self) -> float:
         """The r.m.s. Frobenius norm of the noise in the raw second moment of encoded rows (norm 1): public knowledge.
 
-        Post-processing makes the error of `second_moment` smaller; clipping, a noisy n, a noisy mean, and the noisy scale of
-        `rescaled` add to it. For answers in public coordinates: of the last one, in the units of rows (encoded, with a schema);
-        of a mean, the r.m.s. Euclidean norm.
+        Post-processing makes the error of `second_moment` smaller; clipping, a noisy n, a noisy mean, and a noisy scale add to
+        it. For answers in public coordinates: of the last one, in the units of rows (encoded, with a schema); of a mean, the
+        r.m.s. Euclidean norm.
         """
-        return framed_error(self) if is_framed(self) else moment_error(self)
+        found = self.estimate.expected_error
+        if found is None:
+            hint = "error bounds for directions are in dpcov.bounds; quantiles and too few rows have none"
+            raise ReleaseError(f"release must hold noise of a known size, got none. Hint: {hint}.")
+        return found
 
-    @cached_property
-    def encoded_estimate(self) -> Floats:
-        """The second moment of encoded rows, in units of `clip_radius`, as it was estimated; centred: with a constant."""
-        return encoded(self)
-
-    @cached_property
-    def _moments(self) -> tuple[Floats, Floats]:
-        """Mean and covariance in the units of the encoded rows, from an answer in public coordinates."""
-        with np.errstate(all="ignore"):
-            return framed_moments(self)
-
-    @property
-    def units(self) -> Floats:
-        """The user's units per encoded unit, for each feature, before rows are divided by a radius."""
-        return np.ones(self.d) if self.schema is None else self.schema.scales(self.about_midpoints)
-
-    @property
-    def offsets(self) -> Floats:
-        """What is encoded as 0, for each feature."""
-        return np.zeros(self.d) if self.schema is None else self.schema.offsets(self.about_midpoints)
-
-    @property
-    def about_midpoints(self) -> bool:
-        """Whether a schema encodes columns about their midpoints: where a mean is wanted."""
-        return self.center or self.kind == "mean" or self.options.get("centring") == "pairs"
-
-    @property
-    def directions(self) -> Floats:
-        """The private directions, a unit row each, in the coordinates of the encoded rows."""
-        answer = self.answer("directions")
-        if answer is None:
-            raise ReleaseError("release must hold directions, got none. Hint: mechanism='eigenvectors' draws them.")
-        rows = answer.values.reshape(-1, self.d + self.center)
-        return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
-
-    def answer(self, statistic: str) -> Answer | None:
-        """Return the answer to a question by its name; None where it was not asked."""
-        return next((answer for answer in self.answers if answer.statistic == statistic), None)
-
-    @property
-    def clip_radius(self) -> float:
-        """Where rows were clipped, in units of row_norm's own (with a schema: of the encoded rows); at most row_norm."""
-        moment = self.answer("second moment") or self.answer("block")
-        return moment.radii[0] if moment is not None and moment.radii else self.row_norm
+    def finished(self, postprocess: str) -> Release:
+        """Return the same transcript with its estimate finished otherwise: "none" leaves it raw."""
+        self._mechanism.check_postprocess(postprocess)
+        return dataclasses.replace(self, postprocess=postprocess)
 
     def statement(self) -> str:
         """Say in one paragraph what this release promises."""
-        promised = promise(self.privacy, [answer.noise for answer in self.answers])
-        own = "radius, origin" if self.kind == "mean" else "bounds of the covariance" if is_framed(self) else "row_norm"
+        promised = promise(self.privacy, [law for answer in self.answers for law in answer.laws])
+        local = any(answer.question.is_local for answer in self.answers)
+        own = "radius, origin" if self.kind == "mean" else "bounds of the covariance" if local else "row_norm"
         public = own if self.schema is None else "bounds, levels, weights"
-        rows = f"row of the {self.n} pairs" if self.options.get("centring") == "pairs" else f"of the {self.n} rows"
+        rows = f"row of the {self.n} pairs" if self.encoding.pairs else f"of the {self.n} rows"
         return statement(promised, self.neighbors, rows, self.seeded, public)
+
+    def how(self) -> str:
+        """Say by which mechanism it was made, and how its estimate was finished."""
+        auto = f" (chosen by {self.requested})" if self.requested != self.mechanism else ""
+        return f"{self.mechanism}{auto}, postprocess {self.postprocess}"
+
+    def header(self) -> dict[str, Any]:
+        """Return what is public of it, but the answers, as the file has it."""
+        from dpcov.release.file import header
+
+        return header(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the release as JSON; the file appears whole or not at all, in place of one that was there."""
@@ -195,13 +278,14 @@ class Release(Uses):
 
         write(self, path)
 
-    def __reduce__(self) -> tuple[Callable[[str], Release], tuple[str]]:
+    def __reduce__(self) -> tuple[Callable[..., Release], tuple[Any, ...]]:
         from dpcov.release.file import parse, text_of
 
-        return parse, (text_of(self),)  # a pickle holds what the file would hold, and is checked like it
+        own = () if self.record is None else (self.record,)
+        return parse, (text_of(self), own)  # a pickle holds what the file would hold, and is checked like it
 
     def __repr__(self) -> str:
-        approximate = "approximate " * any(answer.noise.numerics == "markov chain" for answer in self.answers)
+        approximate = "approximate " * any(law.numerics == "markov chain" for answer in self.answers for law in answer.laws)
         parts = [f"{approximate}{self.privacy!r}", self.neighbors, self.mechanism, f"n={self.n}", f"d={self.d}"]
         return f"<Release of a {self.kind}: {', '.join(parts + ['seeded: not private'] * self.seeded)}>"
 

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcov.errors import ReleaseError
+
 if TYPE_CHECKING:
-    from dpcov.confidence import ConfidenceBall, ConfidenceEllipsoids
+    from dpcov.release.estimate import ConfidenceBall, ConfidenceEllipsoids
     from dpcov.release.record import Release
     from dpcov.uses.description import Description
     from dpcov.uses.intervals import Intervals
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from dpcov.uses.pca import PrincipalComponents
     from dpcov.uses.penalty import Decomposed
     from dpcov.uses.ridge import RidgeModel
+    from dpcov.verify.retrace import Retraced
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +47,7 @@ class Uses:
 
     @property
     def components(self) -> Floats:
-        """The principal components of a release of kind "pca", an orthonormal row each: those of `pca`."""
+        """As many principal components as were asked for, an orthonormal row each: those of `pca`."""
         return self._asked.components
 
     @property
@@ -105,12 +108,12 @@ class Uses:
         Entries that are clear of noise come from the raw matrix, others from the denoised one: `describe` tells which, and has
         their standard errors. As each is an estimate of its own, the matrix need not be positive semidefinite.
         """
-        from dpcov.errors import ReleaseError
+        from dpcov.uses.held import what_it_holds
 
         found = self.describe().correlation
         if found is None:
-            kind = self._release.kind
-            raise ReleaseError(f"release must hold a covariance, got one of kind {kind!r}. Hint: dpcov.covariance.")
+            held = what_it_holds(self._release)
+            raise ReleaseError(f"release must hold a covariance, got {held}. Hint: dpcov.covariance.")
         return found.values.copy()
 
     def describe(self) -> Description:
@@ -140,10 +143,18 @@ class Uses:
 
     @property
     def confidence(self) -> ConfidenceBall | ConfidenceEllipsoids:
-        """Where the truth may lie, for releases of `coinpress`: a ball around the mean, or two ellipsoids."""
-        from dpcov.confidence import confidence_ball, confidence_ellipsoids
+        """Where the truth may lie, in the data's units, where a mechanism tells: a ball around the mean, or two ellipsoids."""
+        region = self._release.estimate.region
+        if region is None:
+            hint = "dpcov.mean(..., covariance=) has one, and so have covariances that are found in rounds"
+            raise ReleaseError(f"release must hold a confidence region, got none. Hint: {hint}.")
+        return region()
 
-        release = self._release
-        if release.kind == "mean":
-            return confidence_ball(release, release.units, release.offsets)
-        return confidence_ellipsoids(release, release.units)
+    def retrace(self) -> Retraced:
+        """Run the mechanism over the recorded answers, and say whether it would have asked for just these.
+
+        A verdict on a file whose numbers are consistent already, never a condition for reading it.
+        """
+        from dpcov.verify.retrace import retrace
+
+        return retrace(self._release)

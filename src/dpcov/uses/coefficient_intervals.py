@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import check_real
+from dpcov.kernel.answer import Answer
 from dpcov.release.record import Release
 from dpcov.uses.intervals import Interval, checked_level, interval
 from dpcov.uses.raw import ONE_DEVIATION, RawMoment, raw_moment
@@ -163,22 +164,23 @@ def coefficient_intervals(
     """
     level = checked_level(level)
     penalty = check_real("alpha", alpha, "0 or more, and finite", 0.0, 1e300, "0 is least squares")
-    if release.kind == "ridge":
-        return _of_coefficients(release, target_place, list(places), level)
-    raw, radius, x = raw_moment(release).of([*places, target_place]), release.clip_radius, list(places)
+    if release.estimate.coefficients is not None:
+        return _of_coefficients(release, release.estimate.coefficients.answer, target_place, list(places), level)
+    raw, centred = raw_moment(release).of([*places, target_place]), release.encoding.constant
+    radius, x = release.clip_radius, list(places)
     with np.errstate(all="ignore"):
-        system = _System(raw, list(range(len(x))), len(x), min(penalty / radius / radius, 1e300), release.center)
+        system = _System(raw, list(range(len(x))), len(x), min(penalty / radius / radius, 1e300), centred)
     units, offsets = release.units, release.offsets
-    wanted = np.eye(len(x) + release.center)[release.center :]
+    wanted = np.eye(len(x) + centred)[centred:]
     with np.errstate(all="ignore"):
-        if release.center:  # and the intercept where the features are 0, in the user's units
+        if centred:  # and the intercept where the features are 0, in the user's units
             wanted = np.vstack([wanted, np.concatenate([[radius], -offsets[x] / units[x]])])
         estimate, half, error, clear = system.functional(wanted, level)
         encoded = interval(estimate[: len(x)], half[: len(x)], error[: len(x)], level)
         if not clear:
             encoded = _within(encoded, system.longest(raw.norms(level)[0]))
         coefficients = _in_units(encoded, units[target_place] / units[x])
-    if not release.center:
+    if not centred:
         return CoefficientIntervals(coefficients, None, encoded, clear)
     own, width, deviation = (np.asarray(part[-1]) for part in (estimate, half, error))
     unit, origin = np.asarray(units[target_place]), float(offsets[target_place])
@@ -186,13 +188,10 @@ def coefficient_intervals(
     return CoefficientIntervals(coefficients, intercept, encoded, clear)
 
 
-def _of_coefficients(release: Release, target_place: int, x: list[int], level: float) -> CoefficientIntervals:
+def _of_coefficients(release: Release, answer: Answer, target_place: int, x: list[int], level: float) -> CoefficientIntervals:
     """Return intervals for coefficients that were released themselves: their noise is their only error."""
-    answer = release.answer("solution")
-    assert answer is not None
-    step, law = 2.0**-answer.unit_bits, answer.noise
-    deviation = np.full(len(x), math.sqrt(law.spread().diagonal_variance) * step)
-    half = quantile(np.array(peaks(law, 1)[0]), level) * deviation + step / 2
+    deviation = np.full(len(x), answer.deviation)
+    half = quantile(np.array(peaks(answer.law, 1)[0]), level) * deviation + 2.0**-answer.unit_bits / 2
     encoded = interval(answer.values.copy(), half, deviation, level)
     with np.errstate(all="ignore"):
         return CoefficientIntervals(_in_units(encoded, release.units[target_place] / release.units[x]), None, encoded, True)

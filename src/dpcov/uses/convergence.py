@@ -1,4 +1,4 @@
-r"""Whether a Markov chain of `ppca` has run long enough: the statistic of the paper, for chains that know no row.
+r"""Whether a Markov chain of subspaces has run long enough: the statistic of the paper of `ppca`, for chains that know no row.
 
 .. math:: F_k(T) = \frac{1}{\sqrt k} \Big\| \frac1T \sum_{t \le T} V_t \Big\|_F
 
@@ -21,9 +21,17 @@ from dpcov.errors import ParameterError, ReleaseError, shown
 from dpcov.kernel.bits import SeededBits
 from dpcov.kernel.noise.drawn import MOST_SWEEPS, MatrixBingham
 from dpcov.kernel.noise.subspace import sweeps as states
+from dpcov.kernel.questions.along import Explained
+from dpcov.kernel.questions.directions import Subspace
 from dpcov.release.record import Release
 
 Floats = NDArray[np.float64]
+
+
+def is_chain(release: Release) -> bool:
+    """Whether the components of a release were drawn by a Markov chain."""
+    drawn = release.find(Subspace)
+    return drawn is not None and isinstance(drawn.law, MatrixBingham)
 
 
 def convergence(
@@ -34,7 +42,7 @@ def convergence(
     seed: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> Floats:
-    """Return F_k(1), ..., F_k(sweeps), a row for each of several chains like the one behind a release of `ppca`.
+    """Return F_k(1), ..., F_k(sweeps), a row for each of several chains like the one behind a release.
 
     No row is read, and nothing is spent.
 
@@ -49,17 +57,18 @@ def convergence(
     progress : callable, optional
         Called now and then with the part that is done.
     """
-    drawn, told = release.answer("subspace"), release.answer("explained")
-    if drawn is None or told is None or not isinstance(drawn.noise, MatrixBingham):
-        raise ReleaseError("release must be drawn by a Markov chain, got another. Hint: mechanism='ppca' with k > 1 does that.")
-    length = release.options["sweeps"] if sweeps is None else sweeps
+    drawn, told = release.find(Subspace), release.find(Explained)
+    if drawn is None or told is None or not isinstance(drawn.law, MatrixBingham) or not isinstance(drawn.question, Subspace):
+        raise ReleaseError("release must be drawn by a Markov chain, got another. Hint: all others need no convergence.")
+    d, k, values = drawn.question.d, drawn.question.count, np.clip(told.values, 0.0, release.n)
+    if len(values) != k + 1:
+        raise ReleaseError(f"release must tell what lies along its {k} components, got others. Hint: ask for the original.")
+    length = drawn.law.sweeps if sweeps is None else sweeps
     for name, value in (("chains", chains), ("sweeps", length)):
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_SWEEPS:
             raise ParameterError(f"{name} must be an integer from 1 to 10**7, got {shown(value)}. Hint: leave it out.")
-    assert isinstance(length, int)
-    values, k = np.clip(told.values, 0.0, release.n), len(told.values) - 1
-    spectrum = np.sort(np.append(values[:-1], np.full(release.d - k, values[-1] / (release.d - k))))[::-1]
-    return traces(spectrum, k, float(drawn.noise.concentration), length, [seed + i for i in range(chains)], progress)
+    spectrum = np.sort(np.append(values[:-1], np.full(d - k, values[-1] / (d - k))))[::-1]
+    return traces(spectrum, k, float(drawn.law.concentration), length, [seed + i for i in range(chains)], progress)
 
 
 def traces(

@@ -23,13 +23,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.estimate import APART
-from dpcov.estimate_framed import frame_of, is_framed, last_answer, noise_deviation
+from dpcov.release.estimate import NoisyCoordinates
 from dpcov.release.record import Release
 from dpcov.schema import Categorical
 from dpcov.uses.clipping import most_lost
 from dpcov.uses.correlation import denoised_correlation
-from dpcov.uses.intervals import Interval, intervals
+from dpcov.uses.held import holds_covariance
+from dpcov.uses.intervals import Interval, Intervals
 from dpcov.uses.noise_level import Eigenbasis
 from dpcov.uses.selection import column_of_feature, column_places
 
@@ -129,13 +129,14 @@ def describe(release: Release) -> Description:
         for name, place in column_places(release.schema).items():
             levels[place] = isinstance(release.schema.used[name], Categorical)
     columns = tuple(column_of_feature(release.schema, names))
-    mean = _mean(release, levels) if release.kind != "ridge" and (release.center or release.kind == "mean") else None
-    if release.kind != "covariance":
+    around = _around_raw(release)
+    mean = None if release.estimate.mean is None else _mean(release, levels, around)
+    if not holds_covariance(release):
         return Description(names, columns, levels, mean, None, None)
-    entries, lost = _entries(release, clipping=False), most_lost(release, squared=True)
+    entries, lost = _entries(release, around, clipping=False), most_lost(release, squared=True)
     # What clipping takes from a variance leaves it positive: noise alone decides whether there is one, unless most is lost.
     reach = entries.reach if lost <= 1 else np.full_like(entries.reach, np.inf)
-    errors = entries.standard_error if lost == 0 else _entries(release).standard_error
+    errors = entries.standard_error if lost == 0 else _entries(release, around).standard_error
     deviation = _deviation(release, levels, _Raw(entries.values, errors, reach), mean)
     correlation = _correlation(release, columns, levels, entries, mean, deviation)
     return Description(names, columns, levels, mean, deviation, correlation)
@@ -149,13 +150,13 @@ def spectrum(release: Release, found: Description) -> Spectrum:
     """
     assert found.deviation is not None
     assert found.correlation is not None
-    if release.about_midpoints or release.schema is not None:
+    if release.center or release.encoding.pairs or release.schema is not None:
         known = np.flatnonzero(found.deviation.clear)
         matrix, about = found.correlation.values[np.ix_(known, known)], 1.0
         errors = found.correlation.standard_error[np.ix_(known, known)]
     else:
         known, about = np.arange(release.d), 0.0
-        matrix, errors = release.covariance, _entries(release).standard_error
+        matrix, errors = release.covariance, _entries(release, _around_raw(release)).standard_error
     if len(known) == 0:
         return Spectrum(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.bool_), about, 0.0, 0)
     size = max(float(np.abs(matrix).max()), np.finfo(np.float64).tiny)
@@ -177,21 +178,16 @@ class _Raw:
     reach: Floats
 
 
-def _mean(release: Release, levels: Flags) -> Reading:
+def _around_raw(release: Release) -> Intervals | None:
+    """Return intervals as wide as noise reaches; None where no entry has noise of a known size."""
+    return None if release.estimate.raw is None else release.interval(RARELY)
+
+
+def _mean(release: Release, levels: Flags, around: Intervals | None) -> Reading:
     """Return means: inside the bounds by more than their noise reaches where they are clear."""
     values = np.where(levels, np.clip(release.mean, 0.0, 1.0), release.mean)
-    if _is_additive(release):
-        found = release.interval(RARELY).mean
-        assert found is not None
-        raw = _of_interval(found)
-    elif is_framed(release):
-        known = not any(answer.statistic == "quantile" for answer in release.answers)
-        raw = _of_errors(values, _framed_mean_errors(release) if known else np.full(release.d, np.nan))
-    else:
-        level = release.noise_level
-        assert isinstance(level, Eigenbasis)  # what is not framed has one
-        with np.errstate(all="ignore"):
-            raw = _of_errors(values, np.sqrt(level.mean_variances()) * release.units)
+    found = None if around is None else around.mean
+    raw = _of_errors(values, _mean_errors(release)) if found is None else _of_interval(found)
     away = np.minimum(_inside(release, values), _inside(release, raw.values))
     return Reading(values, raw.standard_error, away > raw.reach)
 
@@ -213,43 +209,30 @@ def _inside(release: Release, means: Floats) -> Floats:
     return np.minimum(means - low, high - means)
 
 
-def _framed_mean_errors(release: Release) -> Floats:
-    """Return the noise of the last sum in the data's units, with that of a noisy count."""
-    answer = last_answer(release, "sum")
-    frame, count = frame_of(answer), release.answer("count")
+def _mean_errors(release: Release) -> Floats:
+    """Return the standard errors of a mean that is no part of a raw matrix, in the data's units; NaN where nothing tells."""
+    noise = release.estimate.mean_noise
     with np.errstate(all="ignore"):
-        noise = noise_deviation(answer, release.n) * np.linalg.norm(frame.unwhitener, axis=1)
-        relative = 0.0 if count is None else math.sqrt(count.noise.spread().diagonal_variance) / release.n
-        moved = (release.mean - release.offsets) / release.units - frame.centre
-        return np.asarray(np.hypot(noise, relative * moved) * release.units)
+        if noise is not None:  # a noisy count divides the distance from what the sum was about
+            moved = (release.mean - release.offsets) / release.units - noise.centre
+            return np.asarray(np.hypot(noise.deviation, noise.relative * moved) * release.units)
+        level = None if release.estimate.noise is None else release.noise_level
+        if not isinstance(level, Eigenbasis) or level.mean is None:
+            return np.full(release.d, np.nan)
+        return np.asarray(np.sqrt(level.mean_variances()) * release.units)
 
 
-def _is_additive(release: Release) -> bool:
-    """Whether the estimate is a noisy matrix whose every entry has noise of a known size."""
-    moment = release.answer("second moment")
-    return moment is not None and moment.frame is None and not any(a.statistic in APART for a in release.answers)
-
-
-def _entries(release: Release, *, clipping: bool = True) -> _Raw:
+def _entries(release: Release, around: Intervals | None, *, clipping: bool = True) -> _Raw:
     """Return the raw covariance with its noise, and with what clipping may have taken unless told otherwise."""
-    if _is_additive(release):
-        return _of_interval(intervals(release, RARELY, clipping=clipping).entries)
-    if not any(answer.statistic in ("second moment", "directions") for answer in release.answers):
+    if around is not None:
+        return _of_interval(around.entries if clipping else around.noisy_entries)
+    noise = release.estimate.noise
+    if noise is None:
         return _of_errors(release.covariance, np.full((release.d, release.d), np.inf))  # nothing was asked
+    scale_error = noise.scale_error if isinstance(noise, NoisyCoordinates) else 0.0
     with np.errstate(all="ignore"):
         errors = np.sqrt(release.noise_level.entry_variances()) * np.outer(release.units, release.units)
-        return _of_errors(release.covariance, np.hypot(errors, _scale_error(release) * release.covariance))
-
-
-def _scale_error(release: Release) -> float:
-    """Return the relative standard error of the scale by which `given_back` multiplies: a quotient of two noisy traces."""
-    wide = release.answers[-1]
-    if wide.statistic != "trace":
-        return 0.0
-    moment = last_answer(release, "second moment")
-    traces = float(wide.values[0]), float(np.sum(moment.values[: release.d]))
-    noise = noise_deviation(wide, 1), noise_deviation(moment, 1) * math.sqrt(release.d)
-    return math.hypot(*(size / trace for size, trace in zip(noise, traces, strict=True))) if min(traces) > 0 else math.inf
+        return _of_errors(release.covariance, np.hypot(errors, scale_error * release.covariance))
 
 
 def _deviation(release: Release, levels: Flags, entries: _Raw, mean: Reading | None) -> Reading:

@@ -88,11 +88,15 @@ class Intervals:
     about: str
     _release: Release = field(repr=False)
     _raw: RawMoment = field(repr=False)
-    _clipping: bool = field(default=True, repr=False)
 
     @cached_property
     def entries(self) -> Interval:
         """For each entry of the covariance (of an uncentred release: second moment), in the data's units."""
+        return self._widened(self.noisy_entries, 0.0, squared=True)
+
+    @cached_property
+    def noisy_entries(self) -> Interval:
+        """The same over the noise alone, without what clipping may have taken: a common factor cancels in correlations."""
         raw, d = self._raw, self._release.d
         on, above = raw.peaked
         variance, peaked = raw.combined((raw.off, above), *_by_mean(raw, raw.mean[:, None], raw.mean[None, :]))
@@ -105,14 +109,13 @@ class Intervals:
         np.fill_diagonal(estimate, estimate.diagonal() + raw.along)
         radius = self._release.clip_radius
         units = self._release.units * radius
-        found = interval(estimate, half + raw.step / 2, error, self.level, units[:, None], units[None, :])
-        return self._widened(found, 0.0, squared=True)
+        return interval(estimate, half + raw.step / 2, error, self.level, units[:, None], units[None, :])
 
     @cached_property
     def mean(self) -> Interval | None:
         """For each entry of the mean, in the data's units; None where the release is not centred."""
         raw = self._raw
-        if not self._release.center:
+        if not self._release.encoding.constant:
             return None
         variance, peaked = np.full(self._release.d, raw.along), np.full(self._release.d, raw.peaked[1])
         half, error = raw.half_width(variance, peaked, raw.mean, self.level)
@@ -148,7 +151,7 @@ class Intervals:
 
     def _widened(self, found: Interval, zero: Floats | float, *, squared: bool = False) -> Interval:
         """Add what clipping at a privately chosen radius may have taken of the distance from what is encoded as 0."""
-        lost = most_lost(self._release, squared=squared) if self._clipping else 0.0
+        lost = most_lost(self._release, squared=squared)
         if lost == 0:
             return found
         with np.errstate(all="ignore"):
@@ -157,15 +160,13 @@ class Intervals:
             return Interval(found.estimate.copy(), found.lower - taken, found.upper + taken, error, self.level)
 
 
-def intervals(release: Release, level: float = 0.95, *, clipping: bool = True) -> Intervals:
+def intervals(release: Release, level: float = 0.95) -> Intervals:
     """Return intervals for the entries, the mean and the eigenvalues of a release: see `Release.interval`.
 
     Parameters
     ----------
     level : float
         How often each interval holds, over the noise.
-    clipping : bool
-        Whether they hold what a privately chosen radius may have taken; a common factor cancels in correlations.
 
     Raises
     ------
@@ -173,7 +174,8 @@ def intervals(release: Release, level: float = 0.95, *, clipping: bool = True) -
         Where there is no noisy second moment, or more than one answer makes the estimate.
     """
     checked, raw = checked_level(level), raw_moment(release)
-    return Intervals(checked, ABOUT if release.answer("overlap") is None else ABOUT_SCALE, release, raw, clipping)
+    scaled = release.estimate.raw is not None and release.estimate.raw.by is not None
+    return Intervals(checked, ABOUT_SCALE if scaled else ABOUT, release, raw)
 
 
 def checked_level(level: object) -> float:

@@ -16,6 +16,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcov.kernel.answer import Answer
 from dpcov.kernel.noise.laws import DiscreteLaplace
 from dpcov.release.record import Release
 from dpcov.uses.intervals import checked_level
@@ -29,8 +30,8 @@ def coefficient_bound(
 ) -> float:
     """Return a bound on the Euclidean norm of the error of encoded coefficients that holds with probability ``level``."""
     level = checked_level(level)
-    if release.kind == "ridge":
-        return _noise_of_coefficients(release, level)
+    if release.estimate.coefficients is not None:
+        return _noise_of_coefficients(release.estimate.coefficients.answer, level)
     raw = raw_moment(release).of([*places, place])
     with np.errstate(all="ignore"):
         noisy = raw.covariance
@@ -43,14 +44,11 @@ def coefficient_bound(
         return most / least if least > 0 and math.isfinite(most) else math.inf
 
 
-def _noise_of_coefficients(release: Release, level: float) -> float:
+def _noise_of_coefficients(answer: Answer, level: float) -> float:
     """Return what the norm of the noise on released coefficients exceeds with probability 1 − level at most."""
     from scipy.special import chdtri, gammaincinv
 
-    answer = release.answer("solution")
-    assert answer is not None
     size = len(answer.integers)
-    if isinstance(answer.noise, DiscreteLaplace):  # ‖·‖₂ ≤ ‖·‖₁, a sum of exponentials
-        return float(gammaincinv(size, level)) * float(answer.noise.scale) * 2.0**-answer.unit_bits
-    deviation = math.sqrt(answer.noise.spread().diagonal_variance) * 2.0**-answer.unit_bits
-    return deviation * math.sqrt(float(chdtri(size, 1 - level)))
+    if isinstance(answer.law, DiscreteLaplace):  # ‖·‖₂ ≤ ‖·‖₁, a sum of exponentials
+        return float(gammaincinv(size, level)) * float(answer.law.scale) * 2.0**-answer.unit_bits
+    return answer.deviation * math.sqrt(float(chdtri(size, 1 - level)))

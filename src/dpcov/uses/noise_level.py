@@ -23,11 +23,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.estimate import clipping_scale, noisy_moment
-from dpcov.estimate_framed import frame_of, given_back, is_framed, last_answer, noise_deviation
-from dpcov.kernel.answer import Answer
-from dpcov.kernel.noise.drawn import Bingham
-from dpcov.kernel.rows.centring import CONSTANT, SCALE_SQUARED, with_public_corner
+from dpcov.kernel.rows.centring import CONSTANT, SCALE_SQUARED
+from dpcov.release.estimate import NoisyCoordinates, NoisyDirections, NoisyMatrix
 from dpcov.release.record import Release
 
 Floats = NDArray[np.float64]
@@ -130,29 +127,26 @@ def _entry_variances(rows: Floats, others: Floats, variances: Floats) -> Floats:
 
 def noise_level(release: Release) -> NoiseLevel:
     """Return what is left of the noise of a release's covariance."""
-    if is_framed(release):
-        answer = last_answer(release, "second moment")
-        deviation = noise_deviation(answer, release.n) * given_back(release, answer)
-        return Coordinates(frame_of(answer).unwhitener, deviation**2 / 2)
-    moment, directions = release.answer("second moment"), release.answer("directions")
-    estimate = release.encoded_estimate
-    if moment is not None:
-        basis, values, variances = _of_matrix(release, moment, estimate)
-    elif directions is not None and isinstance(directions.noise, Bingham):
-        basis, values, variances = _of_directions(release, directions.noise, estimate)
+    found, lifted = release.estimate.noise, release.encoding.constant
+    if isinstance(found, NoisyCoordinates):
+        return Coordinates(found.back, found.deviation * found.deviation / 2)
+    if isinstance(found, NoisyMatrix):
+        basis, values, variances = _of_matrix(found)
+    elif isinstance(found, NoisyDirections):
+        basis, values, variances = _of_directions(found, release.n)
     else:  # too few rows for the budget: nothing was asked, and the estimate is 0
-        basis, values, variances = np.eye(len(estimate)), np.zeros(len(estimate)), np.zeros_like(estimate)
-    mean = (release.mean - release.offsets) / release.units if release.center else None
+        width = len(release.encoded_covariance) + lifted
+        basis, values, variances = np.eye(width), np.zeros(width), np.zeros((width, width))
+    mean = (release.mean - release.offsets) / release.units if lifted else None
     scale = release.clip_radius
-    unit = scale / math.sqrt(SCALE_SQUARED) if release.center else scale  # r/b, or r: the estimate is in units of r²
+    unit = scale / math.sqrt(SCALE_SQUARED) if lifted else scale  # r/b, or r: the estimate is in units of r²
     return Eigenbasis(basis, values, variances, mean, unit)
 
 
-def _of_matrix(release: Release, moment: Answer, estimate: Floats) -> tuple[Floats, Floats, Floats]:
-    noisy, noise = noisy_moment(moment, len(estimate), release.n)
-    values, basis = np.linalg.eigh(with_public_corner(noisy) if release.center else noisy)
-    denoised = np.einsum("ij,ij->j", basis, estimate @ basis)
-    stretch = clipping_scale(release, moment)  # `rescaled` has multiplied its matrix, and the noise with it
+def _of_matrix(found: NoisyMatrix) -> tuple[Floats, Floats, Floats]:
+    values, basis = np.linalg.eigh(found.noisy)
+    denoised = np.einsum("ij,ij->j", basis, found.estimate @ basis)
+    noise, stretch = found.spread, found.stretch
     slope = _slopes(values * stretch, denoised)
     variances = noise.off_diagonal_variance * stretch**2 * slope**2
     np.fill_diagonal(variances, noise.diagonal_variance * stretch**2 * slope.diagonal() ** 2)
@@ -171,17 +165,15 @@ def _slopes(noisy: Floats, denoised: Floats) -> Floats:
     return slopes
 
 
-def _of_directions(release: Release, law: Bingham, estimate: Floats) -> tuple[Floats, Floats, Floats]:
-    ascending, vectors = np.linalg.eigh(estimate)
+def _of_directions(found: NoisyDirections, n: int) -> tuple[Floats, Floats, Floats]:
+    ascending, vectors = np.linalg.eigh(found.estimate)
     values, basis = ascending[::-1], vectors[:, ::-1]
     size = len(values)
     concentrations = np.full(size, np.inf)
-    drawn = [float(concentration) for _, concentration in law.concentrations][:size]
+    drawn = found.concentrations[:size]
     concentrations[: len(drawn)] = drawn
     first = np.minimum(np.arange(size)[:, None], np.arange(size)[None, :])
     gaps = np.abs(values[:, None] - values[None, :])
-    variances = np.minimum(gaps / (2 * concentrations[first] * release.n), gaps**2 / np.maximum(size - first, 1))
-    told = next((a for a in release.answers if a.statistic in ("diagonal", "spectrum", "quotients")), None)
-    spread = 0.0 if told is None else told.noise.spread().diagonal_variance * 4.0**-told.unit_bits / release.n**2
-    np.fill_diagonal(variances, spread)
+    variances = np.minimum(gaps / (2 * concentrations[first] * n), gaps**2 / np.maximum(size - first, 1))
+    np.fill_diagonal(variances, found.variance)
     return np.ascontiguousarray(basis), values, variances

@@ -9,18 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpcov.errors import ParameterError, ReleaseError, shown
-from dpcov.estimate import APART, block_vectors, noisy_moment
-from dpcov.estimate_framed import noise_deviation
-from dpcov.kernel.answer import Answer
-from dpcov.linalg import monotone, orthonormal_rows, project_simplex
 from dpcov.release.record import Release
-from dpcov.spectra import shrink_spectrum
+from dpcov.uses.held import what_it_holds
 from dpcov.uses.standing_out import standing_out
 
 Floats = NDArray[np.float64]
 
 NOTHING = 1e-12  # of the total: the rounding of an estimate that is 0
-CLEAR = 3.0  # standard deviations: what was asked apart counts from there; 2 was worse, 4 alike (docs/mechanisms/screened.md)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +75,14 @@ class PrincipalComponents:
 
 def principal_components(release: Release, k: int | float | None = None) -> PrincipalComponents:
     """Return the first k principal components of a release: see `Release.pca`."""
-    if release.kind == "mean":
-        raise ReleaseError("release must hold a covariance or components, got a mean. Hint: dpcov.covariance or dpcov.pca.")
-    if k is None and release.kind == "pca":
+    found = release.estimate.components
+    if found is None and release.estimate.covariance is None:
+        held = what_it_holds(release)
+        raise ReleaseError(f"release must hold a covariance or components, got {held}. Hint: dpcov.covariance or dpcov.pca.")
+    if k is None and release.estimate.k is not None:
         return asked_components(release)
-    asked = release.answer("explained")
     with np.errstate(all="ignore"):  # extreme units and budgets overflow harmlessly inside
-        values, vectors, total = _from_matrix(release) if asked is None else _from_asked(release, asked)
+        values, vectors, total = _from_matrix(release) if found is None else (found.explained, found.rows, found.total)
     clear = min(standing_out(release, vectors), int((values > NOTHING * total).sum()))
     count = _count(k, values, total, clear, len(release.feature_names))
     components = vectors[:count]
@@ -101,55 +97,9 @@ def principal_components(release: Release, k: int | float | None = None) -> Prin
 
 def asked_components(release: Release) -> PrincipalComponents:
     """Return as many components as were asked for when the release was made."""
-    k = release.options.get("k")
-    if not isinstance(k, int):
+    if release.estimate.k is None:
         raise ReleaseError("release must be of components, got another. Hint: release.pca(k).")
-    return principal_components(release, k)
-
-
-def _from_asked(release: Release, asked: Answer) -> tuple[Floats, Floats, float]:
-    """Return what lies along directions that were drawn, or found in a block; no row has more than the squared radius in all.
-
-    The eigenvectors of a block are in its own order, and directions that were drawn one after the other in theirs: both are
-    better known than the variances, which are made to descend. A subspace that was drawn at once has no order but theirs.
-    """
-    block, radius = release.answer("block"), asked.radii[0] if asked.radii else release.row_norm
-    subspace, told = release.answer("subspace"), asked.values / release.n
-    if block is not None:
-        rows = block_vectors(block, release.d)[: len(told) - 1]
-        told = _of_block(release, block, asked, (release.clip_radius / radius) ** 2)
-    elif subspace is not None:
-        order = np.argsort(-told[:-1], kind="stable")
-        rows, told = orthonormal_rows(subspace.values.reshape(-1, release.d))[order], np.append(told[order], told[-1])
-    else:
-        rows = orthonormal_rows(release.directions)
-        told = np.append(monotone(told[:-1], increasing=False), told[-1])
-    values = project_simplex(told, 1.0) * radius * radius
-    return values[:-1], rows, float(values.sum())
-
-
-def _of_block(release: Release, block: Answer, asked: Answer, unit: float) -> Floats:
-    """Return the variance along the eigenvectors of a block and beside them, as a part of the squared radius that was asked.
-
-    ``unit`` is the block's squared radius, as such a part. The block had nearly all of the budget, and its noise is in units
-    of the smaller radius: its denoised eigenvalues are far better numbers than those that were asked apart, of rows clipped
-    farther out (docs/mechanisms/screened.md). These say what clipping took, where they say it clearly: along the components
-    one factor for all, beside them a number.
-    """
-    noisy, noise = noisy_moment(block, len(block.columns), release.n)
-    held = shrink_spectrum(np.linalg.eigvalsh(noisy).astype(np.float64), noise, 1.0)[::-1] * unit
-    told, deviation = asked.values / release.n, noise_deviation(asked, release.n)
-    along, squares = held[: len(told) - 1], release.answer("squares")
-    trace = float(held.sum()) if squares is None else max(float(held.sum()), float(squares.values.sum()) / release.n * unit)
-    beside, size = trace - float(along.sum()), float(np.linalg.norm(along))
-    if size > 0:
-        along = along * (1 + _clear(float((told[:-1] - along) @ along) / size, deviation) / size)  # least squares
-    return np.append(along, beside + _clear(float(told[-1]) - beside, deviation))
-
-
-def _clear(excess: float, deviation: float) -> float:
-    """Return what is left of a number seen through noise, 0 below some standard deviations: the positive part of Stein's."""
-    return excess * (1 - (CLEAR * deviation / excess) ** 2) if excess > CLEAR * deviation else 0.0
+    return principal_components(release, release.estimate.k)
 
 
 def _from_matrix(release: Release) -> tuple[Floats, Floats, float]:
@@ -158,11 +108,9 @@ def _from_matrix(release: Release) -> tuple[Floats, Floats, float]:
     Denoising keeps the eigenvectors of an additive release and their order; but where it finds nothing, only the raw matrix
     still has an order.
     """
-    matrix = release.encoded_covariance
-    moment = release.answer("second moment")
-    apart = any(answer.statistic in APART for answer in release.answers)
-    if moment is not None and moment.frame is None and not release.center and not apart:
-        vectors = np.linalg.eigh(noisy_moment(moment, release.d, release.n)[0])[1]
+    matrix, raw = release.encoded_covariance, release.estimate.raw
+    if raw is not None and not release.center:
+        vectors = raw.moment.decomposition[1]
         values = np.einsum("ij,ij->j", vectors, matrix @ vectors)
     else:
         values, vectors = np.linalg.eigh(matrix)

@@ -54,7 +54,8 @@ def automatic_penalty(release: Release, place: int, places: tuple[int, ...]) -> 
     system = release.decomposition if len(chosen) == release.d else decomposed(release, chosen)
     if system.largest <= 0:
         return release.clip_radius * release.clip_radius  # nothing was found: any penalty gives zeros
-    return system.largest * _penalty(system, release.noise_level, chosen, chosen.index(place))
+    with np.errstate(all="ignore"):  # extreme units and noises overflow harmlessly inside
+        return system.largest * _penalty(system, release.noise_level, chosen, chosen.index(place))
 
 
 def explained_share(release: Release, place: int, places: tuple[int, ...], alpha: float, coefficients: Floats) -> float:
@@ -95,8 +96,7 @@ def _penalty(system: Decomposed, level: NoiseLevel, chosen: tuple[int, ...], own
     coefficients[:, own] = 0.0
     residuals = alphas * np.linalg.norm(coefficients, axis=1)
     products = alphas * np.maximum(coefficients @ moments, 0.0)
-    with np.errstate(all="ignore"):
-        excess = np.nan_to_num(np.log2(residuals * np.sqrt(products) / noise[:-1]), nan=0.0, posinf=2000.0, neginf=-2000.0)
+    excess = np.nan_to_num(np.log2(residuals * np.sqrt(products) / noise[:-1]), nan=0.0, posinf=2000.0, neginf=-2000.0)
     beyond = int(np.searchsorted(np.maximum.accumulate(excess), 0.0, side="right"))  # the first that is too large
     if beyond == 0:
         return float(alphas[0])

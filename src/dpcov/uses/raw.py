@@ -1,7 +1,8 @@
 r"""The raw noisy second moment of a release, with the law of what separates it from the exact one: all of it is public.
 
 Rows are in units of the radius at which they were clipped. With E the noise, η the relative error of a common factor (the noisy
-number of rows under add-remove, the noisy scale of `rescaled`), the raw matrix is H = M + E − η·M to first order.
+number of rows under add-remove, a noisy scale that gives back what clipping took), the raw matrix is H = M + E − η·M, to first
+order.
 """
 
 from __future__ import annotations
@@ -15,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ReleaseError
-from dpcov.estimate import APART, denoised, noisy_moment, scale_given_back
-from dpcov.estimate_framed import is_framed
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.noise.laws import DiscreteLaplace, NoiseLaw
 from dpcov.kernel.noise.matrix import WishartDifference
-from dpcov.kernel.questions.moments import REPLACE
+from dpcov.kernel.questions.moments import REPLACE, Count
 from dpcov.kernel.rows.centring import CONSTANT, SCALE_SQUARED
+from dpcov.release.estimate import Along, Estimate, NoisyDirections
 from dpcov.release.record import Release
 from dpcov.spectra import WISHART_EDGE
 from dpcov.uses.tails import peaks, quantile
@@ -130,20 +130,22 @@ class RawMoment:
 
 def raw_moment(release: Release) -> RawMoment:
     """Return the raw noisy second moment of a release, or refuse one that has none."""
-    moment = _moment(release)
-    width, n = release.d + release.center, release.n
-    noisy, spread = noisy_moment(moment, width, n)
-    step = 2.0 ** (getattr(moment.noise, "lattice", 0) - moment.unit_bits) / n
-    if not release.center:
-        scale, scale_deviation = _scale(release, moment)
-        count, peaked = _count(release)
-        gain = math.hypot(count, scale_deviation)
-        share = (count / gain) ** 2 if gain > 0 else 1.0
-        peaked = share**2 * peaked + (1 - share) ** 2 * _peaked_number(release, "overlap")
-        variances = spread.diagonal_variance * scale**2, spread.off_diagonal_variance * scale**2
-        return RawMoment(
-            noisy * scale, np.zeros(width), *variances, 0.0, gain, count, peaked, step * scale, moment.noise, width
+    found = release.estimate.raw
+    if found is None:
+        raise ReleaseError(
+            f"release must hold one noisy second moment for intervals, got {_instead(release.estimate)}. "
+            f"Hint: {release.estimate.without_raw}."
         )
+    moment, scale, n = found.moment, found.scale, release.n
+    noisy, spread, width = moment.matrix / n, moment.spread.scaled(1 / n), len(moment.matrix)
+    step = 2.0 ** (getattr(moment.law, "lattice", 0) - moment.unit_bits) / n
+    if not release.encoding.constant:
+        count, peaked = _count(release)
+        gain = math.hypot(count, found.deviation)
+        share = (count / gain) ** 2 if gain > 0 else 1.0
+        peaked = share**2 * peaked + (1 - share) ** 2 * _peaked_number(found.by)
+        variances = spread.diagonal_variance * scale**2, spread.off_diagonal_variance * scale**2
+        return RawMoment(noisy * scale, np.zeros(width), *variances, 0.0, gain, count, peaked, step * scale, moment.law, width)
     about = CONSTANT * math.sqrt(SCALE_SQUARED)
     count = math.sqrt(spread.diagonal_variance / CONSTANT**4 + 1 / 12 / n**2) if release.neighbors != REPLACE else 0.0
     return RawMoment(
@@ -154,53 +156,27 @@ def raw_moment(release: Release) -> RawMoment:
         spread.off_diagonal_variance / about**2,
         count,
         count,
-        0.0 if count == 0 else peaks(moment.noise, width)[0],
+        0.0 if count == 0 else peaks(moment.law, width)[0],
         step / SCALE_SQUARED,
-        moment.noise,
+        moment.law,
         width,
     )
 
 
-def _moment(release: Release) -> Answer:
-    """Return the noisy second moment, or refuse a release that is made of something else."""
-    moment = release.answer("second moment")
-    if is_framed(release):
-        hint = "release.confidence has regions for means with a known covariance, and for covariances of 'coinpress'"
-        raise ReleaseError(f"release must hold one noisy second moment for intervals, got answers in rounds. Hint: {hint}.")
-    if moment is None and release.mechanism == "rescaled":
-        hint = "with too few rows for the budget nothing is asked, and nothing is known; spend more"
-        raise ReleaseError(f"release must hold a noisy second moment for intervals, got none. Hint: {hint}.")
-    if moment is None:
-        hint = "mechanism='wishart' or 'gaussian' has noise of a known size on every entry"
-        raise ReleaseError(f"release must hold a noisy second moment for intervals, got {release.mechanism!r}. Hint: {hint}.")
-    if any(answer.statistic in APART for answer in release.answers):
-        hint = "mechanism='wishart' or 'gaussian' has noise of a known size on every entry"
-        raise ReleaseError(f"release must hold one noisy matrix for intervals, got values asked apart. Hint: {hint}.")
-    return moment
-
-
-def _scale(release: Release, moment: Answer) -> tuple[float, float]:
-    """Return the scale of `rescaled`, and the relative standard deviation of its noise given the matrix; else 1 and 0."""
-    chosen, overlap = release.answer("radius"), release.answer("overlap")
-    if release.mechanism != "rescaled" or overlap is None or chosen is None:
-        return 1.0, 0.0
-    values = denoised(moment, release.d, release.n, chosen)[0]
-    if values[-1] <= 0:  # no mechanism asks for the scale of nothing; a file may
-        return 1.0, 0.0
-    scale = scale_given_back(release, values)
-    inner, outer = overlap.radii
-    deviation = math.sqrt(overlap.noise.spread().diagonal_variance) * 2.0**-overlap.unit_bits * (outer / inner) ** 2 / release.n
-    return scale, deviation * float(values[-1]) / float(values @ values) / scale
-
-
 def _count(release: Release) -> tuple[float, float]:
     """Return the relative standard deviation of a noisy count, and 1/k of its law; zeros where n is public."""
-    count = release.answer("count")
-    if count is None:
-        return 0.0, 0.0
-    return math.sqrt(count.noise.spread().diagonal_variance) / release.n, _peaked_number(release, "count")
+    count = release.find(Count)
+    return (0.0, 0.0) if count is None else (count.deviation / release.n, _peaked_number(count))
 
 
-def _peaked_number(release: Release, statistic: str) -> float:
-    answer = release.answer(statistic)
-    return 1.0 if answer is not None and isinstance(answer.noise, DiscreteLaplace) else 0.0
+def _peaked_number(answer: Answer | None) -> float:
+    return 1.0 if answer is not None and isinstance(answer.law, DiscreteLaplace) else 0.0
+
+
+def _instead(estimate: Estimate) -> str:
+    """Say what an estimate is made of that has no raw matrix."""
+    if estimate.radius is None:
+        return "answers in rounds"
+    if isinstance(estimate.noise, NoisyDirections):
+        return "drawn directions"
+    return "values asked apart" if isinstance(estimate.seen, Along) else "none"

@@ -20,7 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError, ReleaseError, check_real, shown
+from dpcov.release.estimate import Coefficients
 from dpcov.release.record import Release
+from dpcov.uses.held import holds_covariance, what_it_holds
 from dpcov.uses.selection import column_of_feature, feature_places, target_place
 
 if TYPE_CHECKING:
@@ -75,7 +77,7 @@ class RidgeModel:
         """
         from dpcov.uses.penalty import explained_share
 
-        if self._release.kind != "covariance":
+        if not holds_covariance(self._release):
             return math.nan
         return explained_share(self._release, self._place, self._places, self.alpha, self.encoded_coefficients)
 
@@ -94,7 +96,7 @@ class RidgeModel:
         release = self._release
         if math.isnan(self.intercept):
             raise ReleaseError("release must know where 0 is for predictions, got one of differences. Hint: center=True.")
-        about = release.about_midpoints
+        about = release.encoding.midpoints
         source = new_rows(data, release.schema, self.columns, about, progress)
         if source.schema is None:
             offsets, scales, order = np.zeros(len(self.coefficients)), np.ones(len(self.coefficients)), list(self.feature_names)
@@ -126,10 +128,10 @@ def ridge(
     release: Release, target: object, *, alpha: float | str = AUTO, features: Sequence[str | int] | None = None
 ) -> RidgeModel:
     """Fit a ridge regression to a release: see `Release.ridge`."""
-    if release.kind == "ridge":
-        return _asked_model(release, target, alpha, features)
-    if release.kind != "covariance":
-        held = {"mean": "a mean", "pca": "components"}[release.kind]
+    if release.estimate.coefficients is not None:
+        return _asked_model(release, release.estimate.coefficients, target, alpha, features)
+    if not holds_covariance(release):
+        held = what_it_holds(release)
         raise ReleaseError(f"release must hold a covariance for a regression, got {held}. Hint: dpcov.covariance.")
     if target is None:
         raise ParameterError("target must be given, got None. Hint: the name of the feature to predict.")
@@ -178,7 +180,7 @@ def _model(release: Release, place: int, places: tuple[int, ...], alpha: float, 
     with np.errstate(all="ignore"):
         coefficients = encoded * (units[place] / units[chosen])
         intercept = float(release.mean[place] - coefficients @ release.mean[chosen]) if release.center else 0.0
-    if release.options.get("centring") == "pairs":
+    if release.encoding.pairs:
         intercept = math.nan  # differences of rows know no mean
     columns = column_of_feature(release.schema, release.feature_names)
     used = tuple(dict.fromkeys(columns[j] for j in places))
@@ -190,11 +192,9 @@ def _model(release: Release, place: int, places: tuple[int, ...], alpha: float, 
     )
 
 
-def _asked_model(release: Release, target: object, alpha: object, features: object) -> RidgeModel:
+def _asked_model(release: Release, held: Coefficients, target: object, alpha: object, features: object) -> RidgeModel:
     """Return the one model that a release of coefficients holds, or refuse another."""
-    answer, own, penalty = release.answer("solution"), release.options["target"], release.options["alpha"]
-    assert answer is not None
-    assert isinstance(own, int)
+    own, penalty = held.target, held.alpha
     others = tuple(j for j in range(release.d) if j != own)
     names = release.feature_names
     wanted = own if target is None else target_place(names, release.schema, target)
@@ -205,7 +205,7 @@ def _asked_model(release: Release, target: object, alpha: object, features: obje
             f"release must hold the model that is asked for, got that of {names[own]!r} from all others with "
             f"alpha={penalty!r}. Hint: a release of dpcov.covariance has all models."
         )
-    return _model(release, own, others, float(penalty), answer.values.copy())
+    return _model(release, own, others, penalty, held.answer.values.copy())
 
 
 def _checked_alpha(alpha: object) -> float:

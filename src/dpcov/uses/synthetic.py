@@ -25,12 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError, ReleaseError, shown
-from dpcov.estimate_framed import is_framed
 from dpcov.kernel.bits import Bits, SeededBits, SystemBits
 from dpcov.kernel.noise.normal import normals
 from dpcov.linalg import project_simplex
 from dpcov.release.record import Release
 from dpcov.schema import Categorical, Numeric, Schema
+from dpcov.uses.held import holds_covariance, what_it_holds
 from dpcov.uses.selection import column_places
 
 Floats = NDArray[np.float64]
@@ -61,8 +61,8 @@ def synthetic(release: Release, m: int, *, seed: int | None = None) -> Any:
     -------
     pyarrow.Table, or without a schema an array of shape (m, d)
     """
-    if release.kind != "covariance":
-        raise ReleaseError(f"release must hold a covariance, got one of kind {release.kind!r}. Hint: dpcov.covariance.")
+    if not holds_covariance(release):
+        raise ReleaseError(f"release must hold a covariance, got {what_it_holds(release)}. Hint: dpcov.covariance.")
     if release.schema is not None and not release.center:
         raise ReleaseError("release must be centred to be imitated, got one that is not. Hint: release with center=True.")
     if isinstance(m, bool) or not isinstance(m, int | np.integer) or m < 1:
@@ -79,8 +79,9 @@ def synthetic(release: Release, m: int, *, seed: int | None = None) -> Any:
 
 
 def _normal_rows(release: Release, sizes: Sequence[int], bits: Bits) -> Floats:
-    """Return rows of the nearest positive semidefinite covariance; in coordinates of `coinpress` no row has a bound."""
-    unit = (float(np.sqrt(np.abs(release.covariance).max())) or 1.0) if is_framed(release) else release.row_norm
+    """Return rows of the nearest positive semidefinite covariance; in public coordinates of their own no row has a bound."""
+    bounded = release.estimate.radius is not None
+    unit = release.row_norm if bounded else float(np.sqrt(np.abs(release.covariance).max())) or 1.0
     values, vectors = np.linalg.eigh(release.covariance / unit / unit)
     factor = (vectors * np.sqrt(np.maximum(values, 0.0))).T
     mean = release.mean / unit if release.center else np.zeros(release.d)
@@ -88,7 +89,7 @@ def _normal_rows(release: Release, sizes: Sequence[int], bits: Bits) -> Floats:
     for size in sizes:
         block = mean + normals(size * release.d, bits).reshape(size, -1) @ factor
         norms = np.linalg.norm(block, axis=1, keepdims=True) * (1 + 1e-12)  # rounding must not put a row outside
-        blocks.append(block / np.where((norms > 1) & (not is_framed(release)), norms, 1.0) * unit)
+        blocks.append(block / np.where((norms > 1) & bounded, norms, 1.0) * unit)
     return np.concatenate(blocks)
 
 
@@ -170,7 +171,8 @@ def _target(release: Release, schema: Schema) -> tuple[Floats, Floats, Floats, f
     limit = np.sqrt(np.outer(variances, variances))
     covariance = np.clip(covariance, -limit, limit)
     np.fill_diagonal(covariance, variances)
-    noise = 2 * release.expected_error / release.d if release.answer("second moment") else 0.0  # directions have none
+    error = release.estimate.expected_error
+    noise = 0.0 if error is None else 2 * error / release.d  # of directions it is not known
     return shares[places], covariance[np.ix_(places, places)], scales[places], noise
 
 

@@ -15,8 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.api import covariance
+from dpcov.errors import ParameterError
 from dpcov.kernel.budget import ZCDP, Budget, PureDP
-from dpcov.linalg import unpack
+from dpcov.kernel.noise.laws import DiscreteGaussian, DiscreteLaplace
+from dpcov.kernel.noise.matrix import FrobeniusNoise, WishartDifference
+from dpcov.kernel.questions.moments import Count, SecondMoment
+from dpcov.kernel.rows.grid import Grid
+from dpcov.mechanisms.base import Named
+from dpcov.mechanisms.covariance.gaussian import GAUSSIAN
+from dpcov.mechanisms.covariance.wishart import WISHART
 
 Floats = NDArray[np.float64]
 
@@ -37,10 +44,10 @@ class Finding:
 
 DISTANCES: dict[str, Callable[[Floats], float]] = {
     # the norm that each noise is calibrated to: differences of distances separate neighbours well
-    "discrete gaussian": lambda noise: float(np.sum(noise**2)),
-    "discrete laplace": lambda noise: float(np.abs(np.triu(noise)).sum()),
-    "frobenius": lambda noise: float(np.linalg.norm(noise)),
-    "wishart difference": lambda noise: float(np.abs(np.linalg.eigvalsh(noise)).sum()),
+    DiscreteGaussian.law: lambda noise: float(np.sum(noise**2)),
+    DiscreteLaplace.law: lambda noise: float(np.abs(np.triu(noise)).sum()),
+    FrobeniusNoise.law: lambda noise: float(np.linalg.norm(noise)),
+    WishartDifference.law: lambda noise: float(np.abs(np.linalg.eigvalsh(noise)).sum()),
 }
 
 
@@ -53,7 +60,7 @@ def audit_covariance(
     trials: int = 10_000,
     alpha: float = 1e-6,
     seed: int | None = None,
-    mechanism: str | None = None,
+    mechanism: str | Named | None = None,
     **arguments: Any,
 ) -> list[Finding]:
     """Release ``trials`` times from each of two neighbours and bound ε from below at each δ.
@@ -62,17 +69,21 @@ def audit_covariance(
     release; a ``seed`` makes the audit repeatable, of seeded releases. The default mechanism is `wishart` under pure DP, else
     `gaussian`. ``arguments`` go to `dpcov.covariance`; ``row_norm`` is 1, so rows should have norm at most 1.
     """
-    name = mechanism or ("wishart" if isinstance(budget, PureDP) else "gaussian")
+    named = mechanism or (WISHART if isinstance(budget, PureDP) else GAUSSIAN)
     centres = [data.T @ data for data in (first, second)]
 
     def score(data: NDArray[np.float64], trial: int) -> float:
         drawn = None if seed is None else 2 * trials * seed + trial
-        release = covariance(data, budget, seed=drawn, mechanism=name, postprocess="none", row_norm=1, **arguments)
-        answer = release.answer("second moment")
-        if answer is None:  # too few rows for the budget: nothing was learnt
-            return 0.0
-        raw = unpack(answer.values, release.d) * release.clip_radius**2
-        distance = DISTANCES[answer.noise.law]
+        release = covariance(data, budget, seed=drawn, mechanism=named, postprocess="none", row_norm=1, **arguments)
+        answer = release.find(SecondMoment)
+        if answer is None:
+            if any(not isinstance(other.question, Count) for other in release.answers):
+                raise ParameterError("mechanism must ask for a second moment to be audited, got another. Hint: dpcov.replay.")
+            return 0.0  # too few rows for the budget: nothing was learnt
+        assert isinstance(answer.question, SecondMoment)
+        assert isinstance(answer.question.grid, Grid)
+        raw = answer.matrix * answer.question.grid.row_norm**2
+        distance = DISTANCES[answer.law.law]
         return distance(raw - centres[1]) - distance(raw - centres[0])
 
     scores = [np.array([score(data, trial) for trial in range(k, 2 * trials, 2)]) for k, data in enumerate((first, second))]

@@ -13,8 +13,7 @@ from dpcov.kernel.calibrate import log_analytic_delta
 from dpcov.kernel.noise.choice import Exponential, SparseVector
 from dpcov.kernel.noise.laws import DiscreteGaussian, DiscreteLaplace, NoiseLaw
 from dpcov.kernel.noise.matrix import FrobeniusNoise, WishartDifference
-from dpcov.kernel.questions.bins import Rank
-from dpcov.kernel.questions.choices import Bias, Quantile, Radius
+from dpcov.kernel.questions.choices import Choice, Search
 from dpcov.kernel.questions.measure import Measure
 from dpcov.linalg import unpack
 
@@ -39,18 +38,18 @@ def directions_cost(differences: list[Floats], concentrations: list[float], char
 
 
 def pick_cost(
-    question: Quantile | Rank | Radius | Bias, law: Exponential | SparseVector, one: Integers, other: Integers, charged: Budget
+    question: Choice | Search, law: Exponential | SparseVector, one: Integers, other: Integers, charged: Budget
 ) -> Fraction:
     """Price a choice by the range of the change of its scores, a search by the largest move of its queries.
 
     Queries that all move one way shift the threshold and the query that stops by at most that move; else the latter by twice.
     """
     if isinstance(law, Exponential):
-        assert isinstance(question, Quantile | Rank)
+        assert isinstance(question, Choice)
         moved = question.scores(one) - question.scores(other)
         epsilon = law.rate * int(moved.max() - moved.min())
         return epsilon**2 / 8 if isinstance(charged, ZCDP) else epsilon
-    assert isinstance(question, Radius | Bias)
+    assert isinstance(question, Search)
     moved = question.values(one) - question.values(other)
     largest = int(np.abs(moved).max())
     one_way = bool(np.all(moved >= 0) or np.all(moved <= 0))
@@ -58,11 +57,11 @@ def pick_cost(
     return epsilon**2 / 2 if isinstance(charged, ZCDP) else epsilon
 
 
-def answer_cost(statistic: Measure, law: NoiseLaw, one: Integers, other: Integers, charged: Budget) -> Fraction | float:
+def answer_cost(question: Measure, law: NoiseLaw, one: Integers, other: Integers, charged: Budget) -> Fraction | float:
     """Price the difference of two exact sums under the law of the noise."""
     gaps = [int(a) - int(b) for a, b in zip(one, other, strict=True)]
     if isinstance(law, DiscreteGaussian):
-        parts = zip(statistic.parts, law.variances, strict=True)
+        parts = zip(question.parts, law.variances, strict=True)
         variances = [variance for part, (_, variance) in parts for _ in range(part.size)]
         rho = sum((gap**2 / (2 * variance) for gap, variance in zip(gaps, variances, strict=True)), start=Fraction(0))
         if not isinstance(charged, ApproxDP):

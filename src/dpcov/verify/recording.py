@@ -1,176 +1,188 @@
-"""Curators that keep what a real one forgets, and that give the same answers again about a neighbour: for `replay`."""
+"""Samplers that keep what a real one forgets, and that give the same answers again about a neighbour: for `replay`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import DpcovError
-from dpcov.kernel.curator import Curator
-from dpcov.kernel.drawing import Basis, Floats
 from dpcov.kernel.noise.choice import Exponential, SparseVector
 from dpcov.kernel.noise.drawn import MatrixBingham, Uniform
 from dpcov.kernel.noise.laws import NoiseLaw
-from dpcov.kernel.questions.bins import Rank
-from dpcov.kernel.questions.choices import Bias, Quantile, Radius
+from dpcov.kernel.noise.sampler import Decomposition, Sampler
+from dpcov.kernel.questions.choices import Choice, Search
 from dpcov.kernel.questions.measure import Measure
-from dpcov.kernel.questions.spectral import PEELED
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
 class PrivacyViolationError(DpcovError):
     """A mechanism behaved in a way that its promise excludes."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Measured:
-    """An answer with noise: the exact sum, and what was added."""
+    """Exact numbers, and what was answered with noise."""
 
-    statistic: Measure
+    question: Measure
     law: NoiseLaw
-    exact: NDArray[np.int64]
-    noise: NDArray[np.int64]
+    exact: Integers
+    answer: Integers
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """A direction or subspace, and the matrix that it was drawn from."""
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """Numbers that will become known one after the other, and the law of their noise: the values of a peel."""
 
-    matrix: NDArray[np.float64]
-    concentration: float
-    vector: NDArray[np.float64]
+    question: Measure
+    law: NoiseLaw
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Valued:
+    """One of these numbers, and its answer."""
+
+    exact: int
+    answer: int
+
+
+@dataclass(frozen=True, eq=False)
 class Picked:
     """A choice or search, and the counts that it was made from."""
 
-    question: Quantile | Rank | Radius | Bias
+    question: Choice | Search
     law: Exponential | SparseVector
-    counts: NDArray[np.int64]
+    counts: Integers
     index: int
 
 
-class RecordingCurator(Curator):
-    """A curator that keeps what a real one forgets."""
+@dataclass(frozen=True, eq=False)
+class Directed:
+    """A direction, and the matrix that it was drawn from."""
 
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self.measured: list[Measured] = []
-        self.drawn: list[Drawn] = []
-        self.values: list[tuple[int, int]] = []
-        self.peeled: list[tuple[Measure, NoiseLaw]] = []
-        self.picked: list[Picked] = []
-        self.spanned: list[Drawn] = []
-        self._exact: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-
-    def _read(self, statistic: Measure) -> NDArray[np.int64]:
-        self._exact = super()._read(statistic)
-        return self._exact
-
-    def _draw(self, statistic: Measure, law: NoiseLaw) -> NDArray[np.int64]:
-        if type(statistic) in PEELED:  # its numbers become known one by one, in `_value`
-            self.peeled.append((statistic, law))
-            return super()._draw(statistic, law)
-        noise = self._noise(statistic, law)
-        self.measured.append(Measured(statistic, law, self._exact, noise))
-        return noise
-
-    def _direction(
-        self, matrix: NDArray[np.float64], concentration: float, guess: NDArray[np.float64], fixed: bool
-    ) -> NDArray[np.float64]:
-        vector = self._picked(matrix, concentration, guess, fixed)
-        self.drawn.append(Drawn(matrix, concentration, vector))
-        return vector
-
-    def _picked(
-        self, matrix: NDArray[np.float64], concentration: float, guess: NDArray[np.float64], fixed: bool
-    ) -> NDArray[np.float64]:
-        return super()._direction(matrix, concentration, guess, fixed)
-
-    def _value(self, noise: NDArray[np.int64], number: int, exact: int) -> int:
-        self.values.append((exact, super()._value(noise, number, exact)))
-        return self.values[-1][1]
-
-    def _noise(self, statistic: Measure, law: NoiseLaw) -> NDArray[np.int64]:
-        return super()._draw(statistic, law)
-
-    def _subspace(self, matrix: Floats, basis: Basis, k: int, law: MatrixBingham | Uniform, sweeps: int) -> Floats:
-        self.spanned.append(Drawn(matrix, _concentration(law), self._spanned(matrix, basis, k, law, sweeps)))
-        return self.spanned[-1].vector
-
-    def _spanned(self, matrix: Floats, basis: Basis, k: int, law: MatrixBingham | Uniform, sweeps: int) -> Floats:
-        return super()._subspace(matrix, basis, k, law, sweeps)
-
-    def _choice(self, question: Quantile | Rank, counts: NDArray[np.int64], law: Exponential) -> int:
-        return self._pick(Picked(question, law, counts, super()._choice(question, counts, law)))
-
-    def _search(self, question: Radius | Bias, counts: NDArray[np.int64], law: SparseVector) -> int:
-        return self._pick(Picked(question, law, counts, super()._search(question, counts, law)))
-
-    def _pick(self, picked: Picked) -> int:
-        self.picked.append(picked)
-        return picked.index
+    matrix: Floats
+    concentration: float
+    vector: Floats
 
 
-class ReplayingCurator(RecordingCurator):
-    """A curator on the neighbour whose noise is just what makes its answers those of the recording."""
+@dataclass(frozen=True, eq=False)
+class Spanned:
+    """A subspace, and the matrix that it was drawn from."""
 
-    def __init__(self, recording: RecordingCurator, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self._script = iter(recording.measured)
-        self._directions = iter(recording.drawn)
-        self._numbers = iter(recording.values)
-        self._picks = iter(recording.picked)
-        self._subspaces = iter(recording.spanned)
-
-    def _noise(self, statistic: Measure, law: NoiseLaw) -> NDArray[np.int64]:
-        original = next(self._script, None)
-        if original is None or (original.statistic, original.law) != (statistic, law):
-            raise PrivacyViolationError(f"the same answers must lead to the same questions, got another one: {statistic.name}")
-        return original.exact + original.noise - self._exact
-
-    def _pick(self, picked: Picked) -> int:
-        original = next(self._picks, None)
-        if original is None or (original.question, original.law) != (picked.question, picked.law):
-            raise PrivacyViolationError("the same answers must lead to the same questions, got another choice")
-        return super()._pick(replace(picked, index=original.index))
-
-    def _picked(
-        self,
-        matrix: NDArray[np.float64],
-        concentration: float,
-        guess: NDArray[np.float64],  # noqa: ARG002
-        fixed: bool,  # noqa: ARG002
-    ) -> NDArray[np.float64]:
-        original = next(self._directions, None)
-        if original is None or original.concentration != concentration or original.matrix.shape != matrix.shape:
-            raise PrivacyViolationError("the same answers must lead to the same questions, got another direction")
-        return original.vector
-
-    def _spanned(
-        self,
-        matrix: NDArray[np.float64],
-        basis: Basis,  # noqa: ARG002
-        k: int,
-        law: MatrixBingham | Uniform,
-        sweeps: int,  # noqa: ARG002
-    ) -> NDArray[np.float64]:
-        original = next(self._subspaces, None)
-        shape = (len(matrix), k)
-        if original is None or (original.concentration, original.vector.shape) != (_concentration(law), shape):
-            raise PrivacyViolationError("the same answers must lead to the same questions, got another subspace")
-        return original.vector
-
-    def _value(self, noise: NDArray[np.int64], number: int, exact: int) -> int:  # noqa: ARG002
-        original = next(self._numbers, None)
-        if original is None:
-            raise PrivacyViolationError("the same answers must lead to the same questions, got another value")
-        self.values.append((exact, original[1]))
-        return self.values[-1][1]
+    matrix: Floats
+    law: MatrixBingham | Uniform
+    columns: Floats
 
 
-def _concentration(law: MatrixBingham | Uniform) -> float:
-    return float(law.concentration) if isinstance(law, MatrixBingham) else 0.0
+Kept = Measured | Opened | Valued | Picked | Directed | Spanned
+OneKind = TypeVar("OneKind", Measured, Opened, Valued, Picked, Directed, Spanned)
+
+
+class RecordingSampler:
+    """A sampler that keeps all that another one is given, and answers, as ``steps`` in order."""
+
+    def __init__(self, inner: Sampler) -> None:
+        self._inner = inner
+        self.steps: list[Kept] = []
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the noise can be predicted."""
+        return self._inner.seeded
+
+    def noisy(self, question: Measure, law: NoiseLaw, exact: Integers) -> Integers:
+        """Keep the exact numbers and the answer."""
+        return self._keep(Measured(question, law, exact, self._inner.noisy(question, law, exact))).answer
+
+    def noisy_later(self, question: Measure, law: NoiseLaw) -> Callable[[int, int], int]:
+        """Keep the question now, and each number when it is answered."""
+        answer = self._inner.noisy_later(question, law)
+        self._keep(Opened(question, law))
+        return lambda place, exact: self._keep(Valued(exact, answer(place, exact))).answer
+
+    def choice(self, question: Choice, law: Exponential, counts: Integers) -> int:
+        """Keep the counts and the choice."""
+        return self._keep(Picked(question, law, counts, self._inner.choice(question, law, counts))).index
+
+    def search(self, question: Search, law: SparseVector, counts: Integers) -> int:
+        """Keep the counts and what was found."""
+        return self._keep(Picked(question, law, counts, self._inner.search(question, law, counts))).index
+
+    def direction(self, matrix: Floats, concentration: float, guess: Floats, fixed: bool) -> Floats:
+        """Keep the matrix and the direction."""
+        vector = self._inner.direction(matrix, concentration, guess, fixed)
+        return self._keep(Directed(matrix, concentration, vector)).vector
+
+    def subspace(self, matrix: Floats, basis: Decomposition, k: int, law: MatrixBingham | Uniform) -> Floats:
+        """Keep the matrix and the subspace."""
+        return self._keep(Spanned(matrix, law, self._inner.subspace(matrix, basis, k, law))).columns
+
+    def _keep(self, step: OneKind) -> OneKind:
+        self.steps.append(step)
+        return step
+
+
+class ReplayingSampler:
+    """A sampler for the neighbour: it insists on what was asked before, in the same order, and answers the same.
+
+    Its noise is just what makes the answers those of the recording.
+    """
+
+    seeded = False
+
+    def __init__(self, steps: Iterable[Kept]) -> None:
+        self._steps = iter(steps)
+
+    def noisy(self, question: Measure, law: NoiseLaw, exact: Integers) -> Integers:
+        """Answer as recorded, to the same question with the same law."""
+        before = self._next(Measured, f"one: {question.name}")
+        _insist(before.question == question and before.law == law, f"one: {question.name}")
+        _insist(before.exact.shape == exact.shape, f"number of entries: {question.name}")
+        return before.answer.copy()
+
+    def noisy_later(self, question: Measure, law: NoiseLaw) -> Callable[[int, int], int]:
+        """Answer each number as recorded."""
+        before = self._next(Opened, f"one: {question.name}")
+        _insist(before.question == question and before.law == law, f"one: {question.name}")
+        return lambda place, exact: self._next(Valued, "value").answer  # noqa: ARG005
+
+    def choice(self, question: Choice, law: Exponential, counts: Integers) -> int:  # noqa: ARG002
+        """Choose as recorded."""
+        return self._pick(question, law)
+
+    def search(self, question: Search, law: SparseVector, counts: Integers) -> int:  # noqa: ARG002
+        """Find what was found before."""
+        return self._pick(question, law)
+
+    def direction(self, matrix: Floats, concentration: float, guess: Floats, fixed: bool) -> Floats:  # noqa: ARG002
+        """Return the recorded direction."""
+        before = self._next(Directed, "direction")
+        _insist(before.concentration == concentration and before.matrix.shape == matrix.shape, "direction")
+        return before.vector.copy()
+
+    def subspace(self, matrix: Floats, basis: Decomposition, k: int, law: MatrixBingham | Uniform) -> Floats:  # noqa: ARG002
+        """Return the recorded subspace."""
+        before = self._next(Spanned, "subspace")
+        _insist(before.law == law and before.columns.shape == (len(matrix), k), "subspace")
+        return before.columns.copy()
+
+    def _pick(self, question: Choice | Search, law: Exponential | SparseVector) -> int:
+        before = self._next(Picked, "choice")
+        _insist(before.question == question and before.law == law, "choice")
+        return before.index
+
+    def _next(self, kind: type[OneKind], asked: str) -> OneKind:
+        before: Any = next(self._steps, None)
+        _insist(type(before) is kind, asked)
+        return before  # type: ignore[no-any-return]
+
+
+def _insist(same: bool, asked: str) -> None:
+    """Refuse what was not asked before: another question, or one more."""
+    if not same:
+        raise PrivacyViolationError(f"the same answers must lead to the same questions, got another {asked}")

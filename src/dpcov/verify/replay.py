@@ -6,26 +6,40 @@ questions and on the same file, and computes what each answer really cost from t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from dpcov.kernel.answer import Spend
+from dpcov.kernel.answer import Answer
 from dpcov.kernel.bits import SystemBits
 from dpcov.kernel.budget import Budget
-from dpcov.kernel.drawing import SUBSPACE
-from dpcov.kernel.noise.choice import Exponential, SparseVector
+from dpcov.kernel.noise.drawn import Bingham, MatrixBingham
+from dpcov.kernel.noise.sampler import RandomSampler
+from dpcov.kernel.questions.choices import Indexed
+from dpcov.kernel.questions.directions import Directions, Subspace
 from dpcov.kernel.questions.moments import REPLACE
-from dpcov.kernel.questions.spectral import Quotients, Values
+from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.grid import Grid
+from dpcov.mechanisms.base import Named
+from dpcov.mechanisms.running import released
 from dpcov.release.file import text_of
-from dpcov.release.record import Release
 from dpcov.sources.base import Source
 from dpcov.verify.cost import allowed, answer_cost, directions_cost, pick_cost
-from dpcov.verify.recording import Measured, PrivacyViolationError, RecordingCurator, ReplayingCurator
+from dpcov.verify.recording import (
+    Directed,
+    Kept,
+    Measured,
+    Picked,
+    PrivacyViolationError,
+    RecordingSampler,
+    ReplayingSampler,
+    Spanned,
+    Valued,
+)
+from dpcov.verify.testing import opened
 
 __all__ = ["PrivacyViolationError", "Step", "replay"]
 
@@ -45,18 +59,19 @@ class Step:
 
 
 def replay(
-    mechanism: Callable[..., Release],
+    mechanism: Named,
     first: Source,
     second: Source,
     *,
-    grid: Grid,
+    grid: Grid | Encoding,
     budget: Budget,
     neighbors: str = REPLACE,
     **options: Any,
 ) -> list[Step]:
     """Run a mechanism on one source, replay its answers on a neighbour, and price every answer exactly.
 
-    The cost is the bound of the mechanism's proof at the actual difference of the two exact sums: `replay_cost`.
+    The cost is the bound of the mechanism's proof at the actual difference of the two exact sums: `dpcov.verify.cost`.
+    Directions that are valued give two steps, one for each charge. ``options`` are those of the mechanism, and ``postprocess``.
 
     Raises
     ------
@@ -64,44 +79,63 @@ def replay(
         The mechanism asked something else, or released something else, although it saw the same answers: it must have
         looked at the data.
     """
-    recording = RecordingCurator(first, grid, budget, neighbors, SystemBits())
-    released = mechanism(recording, budget, **options)
-    replaying = ReplayingCurator(recording, second, grid, budget, neighbors, SystemBits())
-    again = mechanism(replaying, budget, **options)
-    curators = (recording, replaying)
-    asked = [(len(c.measured), len(c.drawn), len(c.spanned), len(c.values), len(c.picked), c.peeled, c.spent) for c in curators]
-    if asked[0] != asked[1]:
+    recording = RecordingSampler(RandomSampler(SystemBits()))
+    release = released(mechanism, opened(first, grid, budget, neighbors, sampler=recording), budget, **options)
+    replaying = RecordingSampler(ReplayingSampler(recording.steps))
+    again = released(mechanism, opened(second, grid, budget, neighbors, sampler=replaying), budget, **options)
+    if len(recording.steps) != len(replaying.steps) or release.spent != again.spent:
         raise PrivacyViolationError("the same answers must lead to the same questions, got fewer")
-    if text_of(released) != text_of(again):
+    if text_of(release) != text_of(again):
         raise PrivacyViolationError("the same answers must make the same file, got another one")
-    pairs = iter(zip(recording.measured, replaying.measured, strict=True))
-    picks = iter(zip(recording.picked, replaying.picked, strict=True))
-    steps = []
-    for spend in recording.spent:
-        cost: Fraction | float
-        if spend.asked in ("directions", SUBSPACE):  # a trace over a subspace ranges no further than over its directions
-            one, other = (c.drawn if spend.asked == "directions" else c.spanned for c in curators)
-            differences = [a.matrix - b.matrix for a, b in zip(one, other, strict=True)]
-            cost = directions_cost(differences, [draw.concentration for draw in one], spend.budget)
-        elif spend.noise in (Exponential.law, SparseVector.law):
-            pick, same = next(picks)
-            cost = pick_cost(pick.question, pick.law, pick.counts, same.counts, spend.budget)
-        elif spend.asked in (Values.name, Quotients.name) and recording.values:
-            cost = _values_cost(recording, replaying, spend)
-        else:
-            cost = _cost(*next(pairs), spend.budget)
-        steps.append(Step(spend.asked, spend.budget, cost, allowed(spend.budget)))
-    return steps
+    pairs = _Pairs(recording.steps, replaying.steps)
+    return [step for answer in release.answers for step in pairs.priced(answer)]
 
 
-def _values_cost(one: RecordingCurator, other: RecordingCurator, spend: Spend) -> Fraction | float:
-    """Price the values along the drawn directions as one answer."""
-    law = next(answer.noise for answer in one._answers if answer.statistic == spend.asked)
-    exact = [np.array([value for value, _ in curator.values], dtype=np.int64) for curator in (one, other)]
-    measure = Values(one.second_moment(), len(exact[0]))
-    first, second = (Measured(measure, law, values, values) for values in exact)
-    return _cost(first, second, spend.budget)
+OneKind = TypeVar("OneKind", Directed, Measured, Picked, Spanned, Valued)
 
 
-def _cost(one: Measured, other: Measured, charged: Budget) -> Fraction | float:
-    return answer_cost(one.statistic, one.law, one.exact, other.exact, charged)
+class _Pairs:
+    """What was recorded of both runs, step by step, in the order of each kind: directions are answered when all are drawn."""
+
+    def __init__(self, one: list[Kept], other: list[Kept]) -> None:
+        kinds: tuple[type[Any], ...] = (Directed, Measured, Picked, Spanned, Valued)
+        self._of: dict[type, Iterator[tuple[Any, Any]]] = {kind: iter(_both(one, other, kind)) for kind in kinds}
+
+    def priced(self, answer: Answer) -> list[Step]:
+        """Return what an answer cost, for each of its charges."""
+        each = zip(answer.spent, self._costs(answer), strict=True)
+        return [Step(spend.asked, spend.budget, cost, allowed(spend.budget)) for spend, cost in each]
+
+    def _costs(self, answer: Answer) -> list[Fraction | float]:
+        question, charge = answer.question, answer.charges[0]
+        if isinstance(question, Directions):
+            assert isinstance(answer.law, Bingham)
+            drawn = [self._next(Directed) for _ in answer.law.concentrations]
+            moved = [one.matrix - other.matrix for one, other in drawn]
+            along = directions_cost(moved, [one.concentration for one, _ in drawn], charge)
+            return [along] if question.values is None else [along, self._value_cost(question, answer)]
+        if isinstance(question, Subspace):
+            one, other = self._next(Spanned)  # a trace over a subspace ranges no further than over its directions
+            concentration = float(one.law.concentration) if isinstance(one.law, MatrixBingham) else 0.0
+            return [directions_cost([one.matrix - other.matrix], [concentration], charge)]
+        if isinstance(question, Indexed):
+            pick, same = self._next(Picked)
+            return [pick_cost(pick.question, pick.law, pick.counts, same.counts, charge)]
+        asked, again = self._next(Measured)
+        return [answer_cost(asked.question, asked.law, asked.exact, again.exact, charge)]
+
+    def _value_cost(self, question: Directions, answer: Answer) -> Fraction | float:
+        """Price the values along the drawn directions as one answer."""
+        assert question.values is not None
+        valued = [self._next(Valued) for _ in question.told(answer.integers)]
+        one, other = (np.array([pair[which].exact for pair in valued], dtype=np.int64) for which in (0, 1))
+        return answer_cost(question.values, answer.laws[1], one, other, answer.charges[1])
+
+    def _next(self, kind: type[OneKind]) -> tuple[OneKind, OneKind]:
+        return next(self._of[kind])
+
+
+def _both(one: list[Kept], other: list[Kept], kind: type) -> list[tuple[Kept, Kept]]:
+    """Return the steps of a kind in both runs, side by side."""
+    first, second = ([step for step in steps if isinstance(step, kind)] for steps in (one, other))
+    return list(zip(first, second, strict=True))

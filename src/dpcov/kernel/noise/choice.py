@@ -35,7 +35,7 @@ MAX_RATE = Fraction(2**10)
 def choose(scores: Integers, weights: Integers, rate: Fraction, bits: Bits) -> int:
     """Draw k with probability ∝ weights[k]·exp(rate·scores[k]), exactly: propose by weight, accept by score.
 
-    A proposal is accepted with probability exp(−rate·(best − score)), decided as in `privacy.discrete`. The first accepted
+    A proposal is accepted with probability exp(−rate·(best − score)), decided as in `kernel.noise.discrete`. The first accepted
     one counts; all of a batch are looked at. How many are made before the first look is public, and enough: else the time would
     tell how many candidates are nearly as good as the best.
     """

@@ -10,7 +10,7 @@ from typing import ClassVar, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import ParameterError
+from dpcov.errors import ParameterError, shown
 from dpcov.kernel.bits import Bits
 from dpcov.kernel.noise.laws import NoiseLaw, Spread
 
@@ -66,25 +66,32 @@ class MatrixBingham(_Drawn):
     """The law that a chain of subspaces tends to, for rows of norm 1; **the chain has it in the limit only**."""
 
     concentration: Fraction
+    sweeps: int
     law: ClassVar[str] = "matrix bingham"
     numerics: ClassVar[str] = "markov chain"
 
     def __post_init__(self) -> None:
         if self.concentration <= 0:
             raise ParameterError("concentration must be positive, got another. Hint: a draw costs something.")
+        if type(self.sweeps) is not int or not 1 <= self.sweeps <= MOST_SWEEPS:
+            raise ParameterError(f"sweeps must be an integer from 1 to 10**7, got {shown(self.sweeps)}. Hint: 20000 is usual.")
 
     def is_at_least(self, other: NoiseLaw) -> bool:
         """Whether it is not more concentrated than allowed."""
         return isinstance(other, MatrixBingham) and self.concentration <= other.concentration
 
     def to_json(self) -> dict[str, str]:
-        """Return the concentration."""
-        return {"concentration": str(self.concentration)}
+        """Return the concentration, and how long the chain was."""
+        return {"concentration": str(self.concentration), "sweeps": str(self.sweeps)}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Fraction]) -> Self:
-        """Read the concentration."""
-        return cls(**record)
+        """Read the concentration, and how long the chain was."""
+        known = dict(record)
+        sweeps = known.pop("sweeps")
+        if sweeps.denominator != 1:
+            raise ParameterError("sweeps must be an integer, got a fraction. Hint: a chain has whole sweeps.")
+        return cls(**known, sweeps=sweeps.numerator)
 
 
 @dataclass(frozen=True)

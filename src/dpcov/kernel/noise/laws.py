@@ -1,6 +1,6 @@
 """The noise laws a release can carry: how to draw them, how large they are, and how a file names them.
 
-All scales are in grid steps of the statistic. Exact laws live here; the two that are rounded are in `privacy.matrix`.
+All scales are in grid steps of the question. Exact laws live here; the two that are rounded are in `kernel.noise.matrix`.
 """
 
 from __future__ import annotations

@@ -15,21 +15,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError
-from dpcov.kernel.questions.choices import Quantile, check_rows, outside, rank_scores
-from dpcov.kernel.questions.measure import Integers, Part, Rows
+from dpcov.kernel.questions.choices import Choice, check_rows, outside, rank_scores
+from dpcov.kernel.questions.measure import Integers, Measure, Part, Rows
 from dpcov.kernel.questions.moments import ADD_REMOVE, EXACT, REPLACE
 from dpcov.kernel.rows.frames import Box
+
+if TYPE_CHECKING:
+    from dpcov.kernel.public import Public
+    from dpcov.kernel.questions.filing import Reading, Writing
+    from dpcov.strict_json import Fields
 
 MOST_BINS = 2**24
 
 
 @dataclass(frozen=True)
-class Bins:
+class Bins(Measure):
     """How many rows there are in each of ``count`` equal bins of each column of the box; beyond its ends in the last ones."""
 
     grid: Box
@@ -38,12 +44,13 @@ class Bins:
     name = "bins"
     unit_bits = 0
     max_block = EXACT
+    shapes: ClassVar[tuple[type, ...]] = (Box,)
 
     def __post_init__(self) -> None:
         if type(self.count) is not int or not self.count >= 1 or self.count * self.d > MOST_BINS:
             raise ParameterError(
                 "bins must be at least 1 for each column and at most 2**24 in all, got others. "
-                "Hint: a smaller radius, larger bins, or mechanism='coinpress'."
+                "Hint: a smaller radius, larger bins, or another mechanism."
             )
 
     @property
@@ -71,6 +78,18 @@ class Bins:
             steps = np.floor((np.clip(self.grid.placed(rows), -1.0, 1.0) + 1.0) * (self.count / 2))
         return np.minimum(steps, self.count - 1).astype(np.int64)
 
+    def to_json(self, writing: Writing) -> dict[str, Any]:
+        """Store the box and the number of bins."""
+        return {"rows": writing.rows(self.grid), "bins": self.count}
+
+    @classmethod
+    def from_json(cls, fields: Fields, reading: Reading) -> Self:
+        """Read the box and the number of bins."""
+        rows = reading.rows(fields.take("rows", dict))
+        if not isinstance(rows, Box):
+            raise ParameterError("bins must be of a box, got others. Hint: Box.")
+        return cls(rows, reading.coordinates(rows), fields.take("bins", int))
+
     def sensitivity_squared(self, neighbors: str) -> int:
         """In each column one bin loses a row and another gains one; or one bin changes."""
         return {REPLACE: 2, ADD_REMOVE: 1}[neighbors] * self.d
@@ -81,7 +100,7 @@ class Bins:
 
 
 @dataclass(frozen=True)
-class Rank:
+class Rank(Choice):
     """Which bin of one column holds the value with ``rows`` rows below it."""
 
     bins: Bins
@@ -99,6 +118,15 @@ class Rank:
         """The counts that it is about."""
         return self.bins
 
+    def fits(self, public: Public) -> bool:
+        """Whether its counts are those that are proved, and of such rows."""
+        return type(self.bins) is Bins and super().fits(public)
+
+    @property
+    def candidates(self) -> int:
+        """How many there are to choose from."""
+        return self.bins.count
+
     def scores(self, counts: Integers) -> Integers:
         """Return −max(Nₖ − M, M − Nₖ₊₁, 0), Nₖ rows below bin k: how many rows must change before it is the bin."""
         below = outside(counts.reshape(self.bins.d, self.bins.count)[self.column])
@@ -109,10 +137,15 @@ class Rank:
         """No bin is likelier than another."""
         return np.ones(self.bins.count, dtype=np.int64)
 
-    def record(self, index: int) -> list[int]:
-        """Return the bin, how many there are, the column, and the rows below."""
-        return [index, self.bins.count, self.column, self.rows]
+    def middle(self, index: int) -> float:
+        """Return the middle of a bin, in half widths of the box from its centre."""
+        return (2 * index + 1) / self.bins.count - 1
 
+    def to_json(self, writing: Writing) -> dict[str, Any]:
+        """Store the bins, the column and the rows below."""
+        return {**self.bins.to_json(writing), "column": self.column, "below": self.rows}
 
-CHOSEN = (Quantile, Rank)
-"""What is proved: a curator chooses nothing else."""
+    @classmethod
+    def from_json(cls, fields: Fields, reading: Reading) -> Self:
+        """Read what `to_json` wrote."""
+        return cls(Bins.from_json(fields, reading), fields.take("column", int), fields.take("below", int))

@@ -10,13 +10,21 @@ over rows of a function that grows with the row's norm. That is what halves the 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from dpcov.errors import ParameterError
-from dpcov.kernel.questions.measure import Integers
+from dpcov.kernel.questions.measure import Integers, Measure, Question
 from dpcov.kernel.questions.norms import Norms
+from dpcov.strict_json import each
+
+if TYPE_CHECKING:
+    from dpcov.kernel.public import Public
+    from dpcov.kernel.questions.filing import Reading, Writing
+    from dpcov.strict_json import Fields
 
 WEIGHT_BITS = 20  # of the weights in `Quantile`
 LARGEST = 2**61
@@ -39,8 +47,89 @@ def rank_scores(running: Integers, rows: int) -> Integers:
     return np.asarray(np.minimum(np.minimum(rows - running[:-1], running[1:] - rows), 0))
 
 
+class Indexed(Question):
+    """A question whose answer is one of ``candidates``, found by counts that one row moves by at most 1."""
+
+    @property
+    @abstractmethod
+    def counted(self) -> Measure:
+        """The counts that it is about."""
+
+    @property
+    @abstractmethod
+    def candidates(self) -> int:
+        """How many there are to choose from."""
+
+    @property
+    def size(self) -> int:
+        """One index."""
+        return 1
+
+    @property
+    def is_local(self) -> bool:
+        """Whether its counts are of rows in public coordinates."""
+        return self.counted.is_local
+
+    def fits(self, public: Public) -> bool:
+        """Whether its counts are of such rows."""
+        return self.counted.fits(public)
+
+    def admits(self, integers: Integers) -> bool:
+        """Whether it is the index of a candidate."""
+        return super().admits(integers) and 0 <= int(integers[0]) < self.candidates
+
+
+class Choice(Indexed):
+    """One that the exponential mechanism answers: by integer scores, and public weights."""
+
+    @abstractmethod
+    def scores(self, counts: Integers) -> Integers:
+        """Return a score for each candidate; one row moves each by at most 1."""
+
+    @property
+    @abstractmethod
+    def weights(self) -> Integers:
+        """A public positive integer for each candidate."""
+
+
+class Search(Indexed):
+    """One that the sparse vector technique answers: by the first of some queries that reaches a threshold."""
+
+    step: int
+    """What one row moves a query by, at most, all of them the same way."""
+
+    threshold: int
+
+    @abstractmethod
+    def values(self, counts: Integers) -> Integers:
+        """Return the queries, in the order in which they are looked at."""
+
+
+class AmongRadii(Indexed):
+    """One whose candidates are the public radii of `Norms`."""
+
+    norms: Norms
+
+    @property
+    def counted(self) -> Norms:
+        """The counts that it is about."""
+        return self.norms
+
+    def fits(self, public: Public) -> bool:
+        """Whether its counts are those that are proved, and of such rows."""
+        return type(self.norms) is Norms and super().fits(public)
+
+    @abstractmethod
+    def place(self, index: int) -> int:
+        """Return k of the radius row_norm·2^{−k/q} that an answer means, q radii to the octave."""
+
+    def radius(self, index: int) -> float:
+        """Return the radius that an answer means, as a part of row_norm."""
+        return float(np.exp2(-self.place(index) / self.norms.per_octave))
+
+
 @dataclass(frozen=True)
-class Quantile:
+class Quantile(AmongRadii, Choice):
     """Which radius, of each ``every``-th, has about ``rows`` rows outside.
 
     ``prior`` are public weights, one for each of them; by default the larger radii are a little likelier: ∝ τ^¼.
@@ -55,15 +144,18 @@ class Quantile:
     def __post_init__(self) -> None:
         check_rows(self.rows)
         if type(self.every) is not int or not 1 <= self.every <= self.norms.last or self.norms.last % self.every:
-            raise ParameterError("every must divide the number of radii, got another. Hint: 1, 2, 4 or 8.")
+            raise ParameterError("every must divide the number of radii, got another. Hint: 1 takes each of them.")
+        if self.prior == ():
+            usual = np.rint(self.norms.radii[:: self.every] ** 0.25 * 2**WEIGHT_BITS)
+            object.__setattr__(self, "prior", tuple(np.maximum(usual, 1.0).astype(np.int64).tolist()))
         known = type(self.prior) is tuple and all(type(weight) is int and 1 <= weight <= 2**30 for weight in self.prior)
-        if not known or len(self.prior) not in (0, self.norms.last // self.every + 1):
+        if not known or len(self.prior) != self.candidates:
             raise ParameterError("prior must be an integer from 1 to 2**30 for each radius, got others. Hint: leave it out.")
 
     @property
-    def counted(self) -> Norms:
-        """The counts that it is about."""
-        return self.norms
+    def candidates(self) -> int:
+        """How many radii there are."""
+        return self.norms.last // self.every + 1
 
     def scores(self, counts: Integers) -> Integers:
         """Return −max(Nₖ − M, M − Nₖ₊₁, 0): how many rows must change before τₖ is the M-th largest norm's."""
@@ -72,50 +164,70 @@ class Quantile:
 
     @property
     def weights(self) -> Integers:
-        """Public integers: the prior, or ∝ τ^¼."""
-        if self.prior:
-            return np.array(self.prior, dtype=np.int64)
-        weights = np.rint(self.norms.radii[:: self.every] ** 0.25 * 2**WEIGHT_BITS)
-        return np.asarray(np.maximum(weights, 1.0), dtype=np.int64)
+        """The prior."""
+        return np.array(self.prior, dtype=np.int64)
 
-    def record(self, index: int) -> list[int]:
-        """Return k and q of the chosen radius 2^{−k/q}, and how many rows were to lie outside."""
-        return [index * self.every, self.norms.per_octave, self.rows]
+    def place(self, index: int) -> int:
+        """Each ``every``-th radius is a candidate."""
+        return index * self.every
+
+    def to_json(self, writing: Writing) -> dict[str, Any]:
+        """Store the bins, the rows outside, which radii, and their weights."""
+        return {**self.norms.to_json(writing), "outside": self.rows, "every": self.every, "weights": list(self.prior)}
+
+    @classmethod
+    def from_json(cls, fields: Fields, reading: Reading) -> Self:
+        """Read what `to_json` wrote."""
+        norms, rows, every = Norms.from_json(fields, reading), fields.take("outside", int), fields.take("every", int)
+        weights = tuple(each(fields.take("weights", list), int, "weights"))
+        if not weights:
+            raise ParameterError("weights must be one for each radius, got none. Hint: a file stores them all.")
+        return cls(norms, rows, every, weights)
 
 
 @dataclass(frozen=True)
-class Radius:
+class Radius(AmongRadii, Search):
     """The first radius, from the smallest up, with at most ``rows`` rows outside; the largest where there is none."""
 
     norms: Norms
     rows: int
     name = "radius"
+    tag = "first radius"  # `Quantile` has the same name
     step = 1
 
     def __post_init__(self) -> None:
         check_rows(self.rows)
 
     @property
-    def counted(self) -> Norms:
-        """The counts that it is about."""
-        return self.norms
+    def candidates(self) -> int:
+        """The radii, and none of them."""
+        return self.norms.last + 2
 
     def values(self, counts: Integers) -> Integers:
         """Return minus the number of rows outside, for τ_L, τ_{L−1}, …, τ₀."""
         return -outside(counts)[-2::-1]
 
     @property
-    def threshold(self) -> int:
+    def threshold(self) -> int:  # type: ignore[override]
         """What a query must reach."""
         return -self.rows
 
-    def record(self, index: int) -> list[int]:
-        """Return k and q of the radius 2^{−k/q}, the largest beyond the last query, and how many rows may lie outside."""
-        return [max(self.norms.last - index, 0), self.norms.per_octave, self.rows]
+    def place(self, index: int) -> int:
+        """Count from below, as the radii are looked at; beyond the last query it is the largest."""
+        return max(self.norms.last - index, 0)
+
+    def to_json(self, writing: Writing) -> dict[str, Any]:
+        """Store the bins, and the rows outside."""
+        return {**self.norms.to_json(writing), "outside": self.rows}
+
+    @classmethod
+    def from_json(cls, fields: Fields, reading: Reading) -> Self:
+        """Read what `to_json` wrote."""
+        return cls(Norms.from_json(fields, reading), fields.take("outside", int))
 
 
 @dataclass(frozen=True)
-class Bias:
+class Bias(AmongRadii, Search):
     """The last radius, from τ_first down, before the bias of clipping exceeds the public ``noises``; both in units of τ_first².
 
     A row of bin b < k adds (τ_b² − τₖ²)/τ_first² to the bias at τₖ, in whole steps; longer rows count as of bin ``first``.
@@ -137,9 +249,9 @@ class Bias:
             raise ParameterError("noises must be an integer for each radius, got others. Hint: in steps of 2**-16.")
 
     @property
-    def counted(self) -> Norms:
-        """The counts that it is about."""
-        return self.norms
+    def candidates(self) -> int:
+        """The radii from the first on, and none of them."""
+        return len(self.noises) + 1
 
     def values(self, counts: Integers) -> Integers:
         """Return bias minus noise for τ_first and each smaller radius."""
@@ -150,10 +262,16 @@ class Bias:
         lost = np.maximum(size[None, :] - size[:, None], 0)  # [k, b]: what a row of bin b loses at τₖ
         return np.asarray(lost @ kept - np.array(self.noises, dtype=np.int64))
 
-    def record(self, index: int) -> list[int]:
-        """Return k and q of the radius 2^{−k/q} before the one that the index means; no rows are wanted outside."""
-        return [min(self.first + max(index - 1, 0), self.norms.last), self.norms.per_octave, 0]
+    def place(self, index: int) -> int:
+        """Return that before the one whose bias is too large."""
+        return min(self.first + max(index - 1, 0), self.norms.last)
 
+    def to_json(self, writing: Writing) -> dict[str, Any]:
+        """Store the bins, the first radius and the noises."""
+        return {**self.norms.to_json(writing), "first": self.first, "noises": list(self.noises)}
 
-SEARCHED = (Radius, Bias)
-"""What is proved: a curator searches nothing else."""
+    @classmethod
+    def from_json(cls, fields: Fields, reading: Reading) -> Self:
+        """Read what `to_json` wrote."""
+        norms, first = Norms.from_json(fields, reading), fields.take("first", int)
+        return cls(norms, first, tuple(each(fields.take("noises", list), int, "noises")))

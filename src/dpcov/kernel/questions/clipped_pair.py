@@ -21,7 +21,7 @@ class ClippedPair:
 
     @property
     def members(self) -> tuple[SecondMoment, SecondMoment]:
-        """The two statistics."""
+        """The two questions."""
         return SecondMoment(self.annulus.inner, self.d), SecondMoment(self.annulus, self.d)
 
     @property

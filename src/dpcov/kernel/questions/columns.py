@@ -17,14 +17,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from dpcov.errors import ParameterError
 from dpcov.kernel.questions.derived import OfMoment
-from dpcov.kernel.questions.measure import Integers, Measure, Part
+from dpcov.kernel.questions.measure import Integers, Part, rows_fit
 from dpcov.kernel.questions.moments import ADD_REMOVE, REPLACE, SecondMoment
+from dpcov.kernel.rows.annulus import Annulus
+from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import pack, unpack
+from dpcov.strict_json import each
+
+if TYPE_CHECKING:
+    from dpcov.kernel.public import Public
+    from dpcov.kernel.questions.filing import Reading, Writing
+    from dpcov.strict_json import Fields
 
 
 @dataclass(frozen=True)
@@ -47,6 +56,11 @@ class Squares(OfMoment):
         """Return the diagonal of the exact matrix."""
         return total[: self.d].copy()
 
+    @classmethod
+    def from_json(cls, fields: Fields, reading: Reading) -> Self:
+        """Read which rows it is about."""
+        return cls(SecondMoment.from_json(fields, reading))
+
     def sensitivity_squared(self, neighbors: str) -> int:
         """‖p − q‖² ≤ ‖p‖² + ‖q‖² ≤ 2R⁴ for nonnegative p, q that sum to at most R²; one number moves by R² at most."""
         return {REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.grid.reach**2
@@ -63,6 +77,7 @@ class Block(SecondMoment):
     whole: int = 0
     columns: tuple[int, ...] = ()
     name = "block"
+    shapes: ClassVar[tuple[type, ...]] = (Grid, Annulus)
 
     def __post_init__(self) -> None:
         # Exact types only: sensitivities are computed from d, and a class of its own could count differently each time.
@@ -72,6 +87,24 @@ class Block(SecondMoment):
         inside = ascending and bool(self.columns) and self.columns[0] >= 0 and self.columns[-1] < self.whole
         if not inside or self.d != len(self.columns):
             raise ParameterError("columns must be ascending positions, got others. Hint: each column once.")
+
+    def fits(self, public: Public) -> bool:
+        """Whether the rows that it is a block of are encoded so."""
+        return type(self.grid) in self.shapes and rows_fit(self.grid, self.whole, public)
+
+    def gives_n(self, integers: Integers) -> None:
+        """Return None: the constant need not be among the columns."""
+
+    def to_json(self, writing: Writing) -> dict[str, Any]:
+        """Store the rows and the columns."""
+        return {**super().to_json(writing), "columns": list(self.columns)}
+
+    @classmethod
+    def from_json(cls, fields: Fields, reading: Reading) -> Self:
+        """Read the rows and the columns."""
+        rows: Any = reading.rows(fields.take("rows", dict))
+        columns = tuple(each(fields.take("columns", list), int, "columns"))
+        return cls(rows, len(columns), reading.coordinates(rows), columns)
 
     @property
     def moment(self) -> SecondMoment:
@@ -87,8 +120,3 @@ class Block(SecondMoment):
 def block_of(moment: SecondMoment, columns: tuple[int, ...]) -> Block:
     """Return the block of these columns of a second moment."""
     return Block(moment.grid, len(columns), moment.d, columns)
-
-
-def columns_of(statistic: Measure) -> tuple[int, ...]:
-    """Return the columns that a block is about; of anything else, none."""
-    return statistic.columns if isinstance(statistic, Block) else ()

@@ -5,15 +5,21 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError
+from dpcov.kernel.questions.measure import Integers, Measure
 from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.rows.annulus import Annulus
 from dpcov.kernel.rows.frames import Ball, Ellipsoid
 from dpcov.kernel.rows.grid import Grid
+
+if TYPE_CHECKING:
+    from dpcov.kernel.public import Public
+    from dpcov.kernel.questions.filing import Writing
 
 Floats = NDArray[np.float64]
 
@@ -23,11 +29,24 @@ SPARE_ROWS = 2**11
 
 
 @dataclass(frozen=True)
-class OfMoment:
+class OfMoment(Measure):
     """Numbers derived from one second moment."""
 
     moment: SecondMoment
     unit_bits = VALUE_BITS
+    shapes: ClassVar[tuple[type, ...]] = (Grid, Annulus)
+
+    def of_moment(self, total: Integers) -> Integers:
+        """Return the exact numbers, from the exact sum."""
+        raise NotImplementedError
+
+    def fits(self, public: Public) -> bool:
+        """Whether the second moment is one, and of such rows."""
+        return type(self.moment) is SecondMoment and super().fits(public)
+
+    def to_json(self, writing: Writing) -> dict[str, Any]:
+        """Store the rows of the second moment."""
+        return self.moment.to_json(writing)
 
     @property
     def d(self) -> int:
@@ -57,8 +76,12 @@ def steps_lost(work: int, rows: int, *, times: int = 1) -> int:
 def checked_basis(basis: object, d: int, count: int) -> Floats:
     """Return a copy of orthonormal columns, or refuse others: a longer basis would move more."""
     # Only plain arrays: others can hide entries from the checks. And small integers would wrap around in them.
-    if type(basis) is not np.ndarray or basis.dtype != np.float64 or basis.shape != (d, count):
-        raise ParameterError(f"basis must be an array of float64, {d} by {count}, got another. Hint: columns are directions.")
+    if type(basis) is not np.ndarray or basis.dtype != np.float64 or basis.ndim != 2 or basis.shape != (d, count):
+        raise ParameterError(
+            "basis must be a matrix of float64 as large as it says, got another. Hint: columns are directions."
+        )
+    if not 1 <= count <= d:  # looked at before a product of many columns, which would take much memory
+        raise ParameterError(f"basis must have 1 to {d} columns, got {count}. Hint: an orthonormal one has no more.")
     kept = basis.copy()  # the caller may change its own
     with np.errstate(all="ignore"):  # entries beyond 1 could cancel, or turn into NaN, which no comparison finds
         orthonormal = np.abs(kept).max() <= 1 + 1e-12 and np.abs(kept.T @ kept - np.eye(count)).max() <= 1e-12

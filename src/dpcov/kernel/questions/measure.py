@@ -1,13 +1,23 @@
-"""What a statistic is: integers that one row can move only so far, and sums over rows that make them."""
+"""What a question is: integers made from rows, of which one row can move only so much, and how it stands in a file."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dpcov.kernel.rows.annulus import Annulus
+from dpcov.kernel.rows.frames import FRAMED
+from dpcov.kernel.rows.grid import Grid
+
+if TYPE_CHECKING:
+    from dpcov.kernel.public import Public
+    from dpcov.kernel.questions.filing import Reading, Writing
+    from dpcov.strict_json import Fields
 
 Rows = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -22,31 +32,95 @@ class Part:
     size: int
 
 
-class Measure(Protocol):
-    """Integers that one row can move only so far: what noise is calibrated to."""
+class Question(ABC):
+    """What may be asked of rows. It stores every public number that it is asked with, so a file can say what was asked.
+
+    ``shapes`` are the ways to clip rows for which its sensitivity is proved.
+    """
+
+    name: str
+    tag: ClassVar[str] = ""
+    """What a file calls it, where not by its name."""
+
+    shapes: ClassVar[tuple[type, ...]] = ()
 
     @property
-    def name(self) -> str:
-        """What a record calls it."""
-        ...
+    def names(self) -> tuple[str, ...]:
+        """What is paid for, one by one."""
+        return (self.name,)
 
     @property
+    @abstractmethod
+    def size(self) -> int:
+        """How many integers its answer has."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is about rows in public coordinates of its own: a ball, a box or an ellipsoid."""
+        return type(getattr(self, "grid", None)) in FRAMED
+
+    def fits(self, public: Public) -> bool:
+        """Whether it is about rows that are encoded so, clipped no farther out than they are."""
+        rows: Any = getattr(self, "grid", None)
+        return type(rows) in self.shapes and rows_fit(rows, getattr(self, "d", None), public)
+
+    def admits(self, integers: Integers) -> bool:
+        """Whether these can be its answer, whatever the rows and the noise."""
+        return integers.shape == (self.size,)
+
+    def gives_n(self, integers: Integers) -> int | None:  # noqa: ARG002
+        """Return the number of rows, at least 1, that an answer tells; None where it tells none."""
+        return None
+
+    @abstractmethod
+    def to_json(self, writing: Writing) -> dict[str, Any]:
+        """Return what a file stores of it."""
+
+    @classmethod
+    @abstractmethod
+    def from_json(cls, fields: Fields, reading: Reading) -> Self:
+        """Make it from what `to_json` wrote."""
+
+
+def rows_fit(rows: Any, d: object, public: Public) -> bool:
+    """Whether rows have the coordinates of this encoding, and a clip within it, or one of their own."""
+    whole = public.grid
+    if type(rows) in FRAMED:  # its own clip holds for any centre and any extent
+        return not whole.center and rows.bits == whole.bits and type(d) is int and d == public.d == len(rows.centre)
+    if type(d) is not int or d != public.d:
+        return False
+    grids = (rows.inner, rows.outer) if type(rows) is Annulus else (rows,)
+    return all(
+        type(grid) is Grid and (grid.bits, grid.center) == (whole.bits, whole.center) and grid.row_norm <= whole.row_norm
+        for grid in grids
+    )
+
+
+class Measure(Question):
+    """Integers that one row can move only so far: what noise is added to."""
+
+    @property
+    @abstractmethod
     def parts(self) -> tuple[Part, ...]:
         """The runs of its entries, in storage order."""
-        ...
 
     @property
+    def size(self) -> int:
+        """How many integers its answer has."""
+        return sum(part.size for part in self.parts)
+
+    @property
+    @abstractmethod
     def unit_bits(self) -> int:
         """One step of the integers is 2⁻ᵘⁿⁱᵗ⁻ᵇⁱᵗˢ in the encoded rows' units."""
-        ...
 
+    @abstractmethod
     def sensitivity_squared(self, neighbors: str) -> int:
         """Return the largest Σ weight·(difference)² between neighbours."""
-        ...
 
+    @abstractmethod
     def sensitivity_l1(self, neighbors: str) -> Fraction:
         """Return a bound on Σ |difference| between neighbours, rounded up."""
-        ...
 
 
 class Summable(Protocol):
@@ -74,7 +148,3 @@ class Summable(Protocol):
     def entries(self, total: Integers) -> Integers:
         """Return the entries of a sum of blocks in storage order."""
         ...
-
-
-class Statistic(Measure, Summable, Protocol):
-    """A sum over rows of a *bounded* map: it brings its sensitivity."""

@@ -19,15 +19,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from dpcov.errors import check_choice
-from dpcov.kernel.questions.measure import Integers, Part, Rows
+from dpcov.kernel.questions.measure import Integers, Measure, Part, Rows
 from dpcov.kernel.rows.annulus import Annulus
 from dpcov.kernel.rows.frames import Ball, Box, Ellipsoid
 from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import pack, sqrt_up, triangle_size
+
+if TYPE_CHECKING:
+    from dpcov.kernel.public import Public
+    from dpcov.kernel.questions.filing import Reading, Writing
+    from dpcov.strict_json import Fields
 
 EXACT = 2**53
 """Integers up to here are exact in float64, in sums as well, whatever the order of addition."""
@@ -46,7 +52,7 @@ def check_neighbors(neighbors: object) -> None:
 
 
 @dataclass(frozen=True)
-class Count:
+class Count(Measure):
     """How many rows there are."""
 
     name = "count"
@@ -67,6 +73,23 @@ class Count:
         """Return the one number."""
         return total
 
+    def fits(self, public: Public) -> bool:  # noqa: ARG002
+        """Return True: any rows can be counted."""
+        return True
+
+    def gives_n(self, integers: Integers) -> int:
+        """Return the count, at least 1."""
+        return max(1, int(integers[0]))
+
+    def to_json(self, writing: Writing) -> dict[str, Any]:  # noqa: ARG002
+        """Store nothing."""
+        return {}
+
+    @classmethod
+    def from_json(cls, fields: Fields, reading: Reading) -> Self:  # noqa: ARG003
+        """Read nothing."""
+        return cls()
+
     def sensitivity_squared(self, neighbors: str) -> int:
         """Return 0 where a row is replaced, 1 where one is added."""
         return {REPLACE: 0, ADD_REMOVE: 1}[neighbors]
@@ -77,12 +100,30 @@ class Count:
 
 
 @dataclass(frozen=True)
-class Sum:
+class SumOverRows(Measure):
+    """What the sums have in common whose only public numbers are the rows that they are about."""
+
+    grid: Any
+    d: int
+
+    def to_json(self, writing: Writing) -> dict[str, Any]:
+        """Store which rows it is about."""
+        return {"rows": writing.rows(self.grid)}
+
+    @classmethod
+    def from_json(cls, fields: Fields, reading: Reading) -> Self:
+        """Read which rows it is about."""
+        rows = reading.rows(fields.take("rows", dict))
+        return cls(rows, reading.coordinates(rows))
+
+
+@dataclass(frozen=True)
+class Sum(SumOverRows):
     """Σ z over the integer rows."""
 
     grid: Grid | Ball | Box | Ellipsoid
-    d: int
     name = "sum"
+    shapes: ClassVar[tuple[type, ...]] = (Grid, Ball, Box, Ellipsoid)
 
     @property
     def unit_bits(self) -> int:
@@ -122,15 +163,15 @@ class Sum:
 
 
 @dataclass(frozen=True)
-class SecondMoment:
+class SecondMoment(SumOverRows):
     """S = Σ z zᵀ over the integer rows, packed: the diagonal, then the strict upper triangle.
 
     In the squared Frobenius distance a diagonal entry counts once and an upper one twice: those are the weights.
     """
 
     grid: Grid | Annulus | Ball | Ellipsoid
-    d: int
     name = "second moment"
+    shapes: ClassVar[tuple[type, ...]] = (Grid, Annulus, Ball, Ellipsoid)
 
     @property
     def unit_bits(self) -> int:
@@ -160,6 +201,13 @@ class SecondMoment:
         """Pack the symmetric matrix."""
         return pack(total)
 
+    def gives_n(self, integers: Integers) -> int | None:
+        """Return the n that is nearest to the noisy corner n·a² of centred rows, at least 1."""
+        if not isinstance(self.grid, Grid) or not self.grid.center:
+            return None
+        square = self.grid.constant**2
+        return max(1, (int(integers[0]) + square // 2) // square)
+
     def sensitivity_squared(self, neighbors: str) -> int:
         """‖xxᵀ − yyᵀ‖²_F = ‖x‖⁴ + ‖y‖⁴ − 2(x·y)² ≤ 2R⁴; for one column (x² − y²)² ≤ R⁴; ‖xxᵀ‖²_F ≤ R⁴."""
         return {REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.grid.reach**2
@@ -181,13 +229,3 @@ def gram(z: Rows) -> Integers:
     """Return zᵀz of integer rows, exact as long as all sums stay below 2⁵³."""
     with np.errstate(all="ignore"):
         return (z.T @ z).astype(np.int64)
-
-
-def corner_count(corner: int, grid: Grid) -> int:
-    """Return the n, at least 1, that is nearest to the noisy corner n·a² of a second moment of centred rows."""
-    square = grid.constant**2
-    return max(1, (corner + square // 2) // square)
-
-
-STATISTICS = (Count, Sum, SecondMoment)
-"""The statistics whose sensitivities are proved: a curator answers no others."""

@@ -18,20 +18,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError
-from dpcov.kernel.questions.measure import Integers, Part, Rows
-from dpcov.kernel.questions.moments import ADD_REMOVE, EXACT, REPLACE
+from dpcov.kernel.questions.measure import Integers, Measure, Part, Rows
+from dpcov.kernel.questions.moments import ADD_REMOVE, EXACT, REPLACE, SumOverRows
 from dpcov.kernel.rows.frames import Ball, Ellipsoid
 from dpcov.kernel.rows.grid import SMALLEST_RADIUS, Grid, squared_norms
 from dpcov.kernel.rows.lengths import longer_than
 
+if TYPE_CHECKING:
+    from dpcov.kernel.questions.filing import Reading, Writing
+    from dpcov.strict_json import Fields
+
 
 @dataclass(frozen=True)
-class Norms:
+class Norms(Measure):
     """How many rows there are in each bin of the norm: ``per_octave`` bins to a factor of two, over ``octaves``."""
 
     grid: Grid | Ball
@@ -41,6 +46,7 @@ class Norms:
     name = "norms"
     unit_bits = 0
     max_block = EXACT
+    shapes: ClassVar[tuple[type, ...]] = (Grid, Ball)
 
     def __post_init__(self) -> None:
         whole = type(self.per_octave) is int and type(self.octaves) is int
@@ -82,6 +88,18 @@ class Norms:
         radii = self.radii[:0:-1] * self.grid.row_norm
         return np.asarray(self.last - longer_than(self.grid.placed(rows), radii, self.per_octave))
 
+    def to_json(self, writing: Writing) -> dict[str, Any]:
+        """Store the rows and the bins."""
+        return {"rows": writing.rows(self.grid), "per octave": self.per_octave, "octaves": self.octaves}
+
+    @classmethod
+    def from_json(cls, fields: Fields, reading: Reading) -> Self:
+        """Read the rows and the bins."""
+        rows = reading.rows(fields.take("rows", dict))
+        if type(rows) not in cls.shapes:
+            raise ParameterError("norms must be seen from 0 or from the centre of a ball, got others. Hint: Grid or Ball.")
+        return cls(rows, reading.coordinates(rows), fields.take("per octave", int), fields.take("octaves", int))  # type: ignore[arg-type]
+
     def sensitivity_squared(self, neighbors: str) -> int:
         """One bin loses a row and another gains one; or one bin changes."""
         return {REPLACE: 2, ADD_REMOVE: 1}[neighbors]
@@ -92,13 +110,13 @@ class Norms:
 
 
 @dataclass(frozen=True)
-class Trace:
+class Trace(SumOverRows):
     """Σ ‖z‖² over the integer rows."""
 
     grid: Grid | Ball | Ellipsoid
-    d: int
     name = "trace"
     shape = (1,)
+    shapes: ClassVar[tuple[type, ...]] = (Grid, Ball, Ellipsoid)
 
     @property
     def unit_bits(self) -> int:

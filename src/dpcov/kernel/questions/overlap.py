@@ -10,14 +10,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError
+from dpcov.kernel.questions.basis import BASES, Basis, read_basis
 from dpcov.kernel.questions.derived import VALUE_BITS, OfMoment, checked_basis
 from dpcov.kernel.questions.measure import Integers, Part
+from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.linalg import unpack
+from dpcov.strict_json import each
+
+if TYPE_CHECKING:
+    from dpcov.kernel.public import Public
+    from dpcov.kernel.questions.filing import Reading, Writing
+    from dpcov.strict_json import Fields
 
 Floats = NDArray[np.float64]
 
@@ -26,15 +35,37 @@ LIMB = 21  # three of them hold an entry of the moment; a limb times an entry of
 
 
 @dataclass(frozen=True)
-class AnyOverlap(OfMoment):
-    """⟨E, Q⟩ as a file tells it, without Q: the noise that it needs depends on the number of columns alone."""
+class Overlap(OfMoment):
+    """⟨E, V diag(w) Vᵀ⟩ for the second moment E, an orthonormal basis V and a weight in [0, 1] for each of its columns."""
 
+    basis: Basis
+    weights: tuple[float, ...]
     name = "overlap"
+
+    def __post_init__(self) -> None:
+        known = type(self.weights) is tuple and all(type(weight) is float for weight in self.weights)
+        if not known or len(self.weights) != self.moment.d or not all(0 <= weight <= 1 for weight in self.weights):
+            raise ParameterError("weights must be one for each column of the basis, in [0, 1], got others. Hint: divide them.")
 
     @property
     def parts(self) -> tuple[Part, ...]:
         """One number."""
         return (Part("overlap", 1, 1),)
+
+    def fits(self, public: Public) -> bool:
+        """Whether the basis is a whole one."""
+        return super().fits(public) and type(self.basis) in BASES and self.basis.d == self.basis.count == self.d
+
+    def of_moment(self, total: Integers) -> Integers:
+        """Multiply entry by entry, in exact integers."""
+        columns = checked_basis(self.basis.columns, self.d, self.d)  # what is checked here is what is used
+        factor = columns * np.sqrt(np.array(self.weights) * 2.0**WEIGHT_BITS)
+        public = np.rint(factor @ factor.T).astype(np.int64)
+        entries = unpack(total, self.d)
+        limbs = (entries & (2**LIMB - 1), (entries >> LIMB) & (2**LIMB - 1), entries >> 2 * LIMB)
+        sums = [sum(np.einsum("ij,ij->i", limb, public).tolist()) for limb in limbs]
+        exact = sum(part << (i * LIMB) for i, part in enumerate(sums))
+        return np.array([exact >> (WEIGHT_BITS + self.moment.unit_bits - VALUE_BITS)], dtype=np.int64)
 
     def sensitivity_squared(self, neighbors: str) -> int:
         """Square the other one, rounded up."""
@@ -45,39 +76,12 @@ class AnyOverlap(OfMoment):
         reach = self.reach * Fraction(2**VALUE_BITS)
         return reach * (1 + Fraction(self.d, 2 ** (WEIGHT_BITS - 1))) + 1
 
+    def to_json(self, writing: Writing) -> dict[str, Any]:
+        """Store the basis, or what it was found in, and the weights."""
+        return {**super().to_json(writing), "basis": self.basis.to_json(writing), "weights": list(self.weights)}
 
-@dataclass(frozen=True, eq=False)
-class Overlap(AnyOverlap):
-    """⟨E, V diag(w) Vᵀ⟩ for the second moment E, orthonormal columns V and weights w in [0, 1]."""
-
-    basis: Floats
-    along: Floats
-
-    def __post_init__(self) -> None:
-        along = np.array(self.along, dtype=np.float64)
-        if along.shape != (self.moment.d,) or not np.all((along >= 0) & (along <= 1)):
-            raise ParameterError("weights must be one for each column of the basis, in [0, 1], got others. Hint: divide them.")
-        along.flags.writeable = False
-        object.__setattr__(self, "along", along)
-        object.__setattr__(self, "basis", checked_basis(self.basis, self.moment.d, self.moment.d))
-
-    def of_moment(self, total: Integers) -> Integers:
-        """Multiply entry by entry, in exact integers."""
-        factor = self.basis * np.sqrt(self.along * 2.0**WEIGHT_BITS)
-        public = np.rint(factor @ factor.T).astype(np.int64)
-        entries = unpack(total, self.d)
-        limbs = (entries & (2**LIMB - 1), (entries >> LIMB) & (2**LIMB - 1), entries >> 2 * LIMB)
-        sums = [sum(np.einsum("ij,ij->i", limb, public).tolist()) for limb in limbs]
-        exact = sum(part << (i * LIMB) for i, part in enumerate(sums))
-        return np.array([exact >> (WEIGHT_BITS + self.moment.unit_bits - VALUE_BITS)], dtype=np.int64)
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Overlap)
-            and other.moment == self.moment
-            and np.array_equal(other.basis, self.basis)
-            and np.array_equal(other.along, self.along)
-        )
-
-    def __hash__(self) -> int:
-        return hash(self.moment)
+    @classmethod
+    def from_json(cls, fields: Fields, reading: Reading) -> Self:
+        """Read what `to_json` wrote."""
+        moment, basis = SecondMoment.from_json(fields, reading), read_basis(fields.take("basis", dict), reading)
+        return cls(moment, basis, tuple(each(fields.take("weights", list), float, "weights")))

@@ -14,14 +14,22 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from dpcov.errors import EngineError, ParameterError, shown
 from dpcov.kernel.questions.derived import OfMoment
 from dpcov.kernel.questions.measure import Integers, Part
-from dpcov.kernel.questions.moments import MAX_ROWS, REPLACE
+from dpcov.kernel.questions.moments import MAX_ROWS, REPLACE, SecondMoment
+from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import sqrt_up, unpack
+from dpcov.strict_json import fraction_of
+
+if TYPE_CHECKING:
+    from dpcov.kernel.public import Public
+    from dpcov.kernel.questions.filing import Reading, Writing
+    from dpcov.strict_json import Fields
 
 FINENESS = 16  # one row moves the coefficients by at least 2¹⁶ steps for each root of their number
 LARGEST_BITS = 61  # of a coefficient in steps
@@ -45,6 +53,7 @@ class Solution(OfMoment):
     target: int
     alpha: Fraction
     name = "solution"
+    shapes: ClassVar[tuple[type, ...]] = (Grid,)  # rows of norm 1, as its bound needs
 
     def __post_init__(self) -> None:
         if type(self.rows) is not int or not 1 <= self.rows <= MAX_ROWS:
@@ -93,6 +102,20 @@ class Solution(OfMoment):
     def _float_error(self) -> Fraction:
         """How far computed coefficients can be from the exact ones."""
         return self._backward_error * ((1 + 1 / self.alpha) * self._largest + 1 / self.alpha) * Fraction(102, 100)
+
+    def fits(self, public: Public) -> bool:
+        """Whether n is public, and this one."""
+        return super().fits(public) and public.neighbors == REPLACE and self.rows == public.known_n
+
+    def to_json(self, writing: Writing) -> dict[str, Any]:
+        """Store the rows, how many there are, the target and the penalty."""
+        return {**super().to_json(writing), "n": self.rows, "target": self.target, "alpha": str(self.alpha)}
+
+    @classmethod
+    def from_json(cls, fields: Fields, reading: Reading) -> Self:
+        """Read what `to_json` wrote."""
+        moment, rows, target = SecondMoment.from_json(fields, reading), fields.take("n", int), fields.take("target", int)
+        return cls(moment, rows, target, fraction_of(fields.take("alpha", str)))
 
     def of_moment(self, total: Integers) -> Integers:
         """Solve for the coefficients, in the order of the other coordinates."""

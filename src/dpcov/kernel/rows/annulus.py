@@ -84,10 +84,3 @@ class Annulus:
         factors = np.sqrt(np.maximum(length, 0.0) / np.maximum(norms, 1.0)) * SHRINK
         scaled(longer.rows, np.where((norms > self.inner.radius_squared) | longer.far, factors, 0.0), self.reach, out=place)
         return place
-
-
-def radii_of(grid: Grid | Annulus, whole: Grid) -> tuple[float, ...]:
-    """Return the radii by which the rows of ``grid`` differ from those of ``whole``."""
-    if isinstance(grid, Annulus):
-        return (grid.inner.row_norm, grid.outer.row_norm)
-    return () if grid == whole else (grid.row_norm,)

@@ -36,15 +36,23 @@ class Bounds:
         return np.asarray((left * inside) @ right @ self.whitener)
 
 
+def checked_upper(upper: ArrayLike | None, row_norm: float, d: int) -> Floats:
+    """Return the upper bound that was given, or the one that follows from a public bound on the norm of rows."""
+    return checked_covariance(row_norm**2 if upper is None else upper, d, "upper")
+
+
 def checked_bounds(upper: ArrayLike | None, lower: ArrayLike | None, row_norm: float, d: int) -> Bounds:
     """Return the bounds that were given, or those that follow from a public bound on the norm of rows."""
-    top = checked_covariance(row_norm**2 if upper is None else upper, d, "upper")
+    top = checked_upper(upper, row_norm, d)
     if lower is None:
         bottom = top / DEFAULT_CONDITION if upper is None else np.eye(d)
     else:
         bottom = checked_covariance(lower, d, "lower")
     whitener = whitener_of(top)
-    relative = np.linalg.eigvalsh(whitener @ bottom @ whitener.T)
+    with np.errstate(all="ignore"):
+        whitened = whitener @ bottom @ whitener.T
+    known = bool(np.isfinite(whitened).all())  # bounds of very different sizes overflow
+    relative = np.linalg.eigvalsh(whitened) if known else np.full(d, np.inf)
     if relative[-1] > 1 + SLACK:
         raise ParameterError(
             "upper must be at least lower, in every direction, got less. Hint: lower is 1 where only upper is given."

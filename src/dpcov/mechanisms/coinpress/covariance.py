@@ -24,18 +24,28 @@ code            mathematics
 
 from __future__ import annotations
 
-import dataclasses
+from functools import partial
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from dpcov.bounds import COVARIANCE_EVENTS, round_beta, sampling_gap
-from dpcov.errors import ParameterError, check_choice, check_real
-from dpcov.kernel.budget import ZCDP, Budget
-from dpcov.kernel.curator import Curator
-from dpcov.mechanisms.coinpress.bounds import checked_bounds
+from dpcov.errors import ParameterError, ReleaseError, check_choice, check_real
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget
+from dpcov.kernel.face import Face
+from dpcov.kernel.noise.laws import Spread
+from dpcov.kernel.public import Facts
+from dpcov.kernel.questions.moments import SecondMoment, Sum
+from dpcov.linalg import from_spectrum
+from dpcov.mechanisms.base import RAW, Mechanism
+from dpcov.mechanisms.coinpress.bounds import LARGEST_CONDITION, checked_bounds, checked_upper
+from dpcov.mechanisms.coinpress.confidence import checked_claim, confidence_ellipsoids
+from dpcov.mechanisms.coinpress.last_round import ellipsoid_of, last_round
 from dpcov.mechanisms.coinpress.whitening import Whitening, check_whitening
 from dpcov.mechanisms.shared.clipping import check_rereadable
+from dpcov.mechanisms.shared.local import WITHOUT_RAW, mean_noise
 from dpcov.mechanisms.shared.means import (
+    Floats,
     Origin,
     ask_count,
     check_provable,
@@ -45,15 +55,16 @@ from dpcov.mechanisms.shared.means import (
     left_after_count,
 )
 from dpcov.mechanisms.shared.shares import by_way_of_rho
-from dpcov.release.record import Release
-from dpcov.release_framed import FINISHED
+from dpcov.release.estimate import Estimate, InMatrix, NoisyCoordinates
+from dpcov.release.record import Option, Transcript
+
+NO_CENTRING, BY_MEAN, BY_PAIRS = CENTRING = ("none", "mean", "pairs")
 
 
-def coinpress(
-    curator: Curator,
+def ask(
+    curator: Face,
     budget: Budget,
     *,
-    postprocess: str | None = None,
     upper: ArrayLike | None = None,
     lower: ArrayLike | None = None,
     radius: float | None = None,
@@ -62,7 +73,7 @@ def coinpress(
     rounds: str | int = "auto",
     constants: str = "practical",
     beta: float = 0.1,
-) -> Release:
+) -> dict[str, Option]:
     """Release the covariance by rounds of whitening, from weak bounds.
 
     Parameters
@@ -95,20 +106,21 @@ def coinpress(
     -------
     Theorem 2.4 of the paper, for Gaussian rows with ``constants="proved"``: `Release.confidence`.
     """
-    check_choice("constants", constants, ("practical", "proved"), "'proved' has more noise")
-    check_choice("centring", centring, ("none", "mean", "pairs"), "center=True asks for the mean as well")
-    beta = check_real("beta", beta, "above 0 and below 1", 1e-12, 1 - 1e-12, "0.1 is the default")
-    chosen = "project" if postprocess is None else postprocess
-    if constants == "proved" and centring == "mean":
+    claim = checked_claim(constants, beta)
+    check_choice("centring", centring, CENTRING, "center=True asks for the mean as well")
+    if claim.proved and centring == BY_MEAN:
         raise ParameterError(
             "centring must be 'none' or 'pairs' for proved constants, got 'mean'. Hint: constants='practical'."
         )
-    check_choice("postprocess", chosen, FINISHED, "'project' takes away negative eigenvalues, 'clip' keeps to the bounds")
-    count, point = checked_rounds(rounds), checked_origin(curator, origin)
-    if centring == "pairs" and point.any():
+    if (centring == BY_PAIRS) != curator.encoding.pairs:
+        raise ParameterError(
+            "centring must be 'pairs' where rows are differences, got one of the two. Hint: dpcov.covariance takes differences."
+        )
+    count, point = checked_rounds(rounds), checked_origin(origin, curator.d)
+    if centring == BY_PAIRS and point.any():
         raise ParameterError("origin must be left out for pairs, got one. Hint: differences of rows have mean 0.")
     bounds = checked_bounds(upper, lower, curator.grid.row_norm, curator.d)
-    whole = _checked_budget(budget)
+    whole = by_way_of_rho(budget)
     check_rereadable(curator, "rounds")
     reach = _checked_radius(curator, radius, centring)
     left = left_after_count(curator, whole)
@@ -116,37 +128,104 @@ def coinpress(
     check_whitening(curator, left, bounds, point, reach, count)
     check_provable(curator, whole, constants)
     check_two_rows(curator, read=True)
-    if constants == "proved":
-        _check_enough_rows(curator, beta, count or 1)  # "auto" takes as many rounds as can be proved
+    if claim.proved:
+        _check_enough_rows(curator, claim.beta, count or 1)  # "auto" takes as many rounds as can be proved
     ask_count(curator, whole)
-    state = Whitening(curator, left, bounds, point, reach, count, constants, beta)
+    state = Whitening(curator, left, bounds, point, reach, count, claim)
     state.ask()
-    options: dict[str, str | float | int] = {"constants": constants, "beta": beta, "condition": bounds.condition}
-    release = curator.release(
-        "covariance", "coinpress", postprocess=chosen, centring=centring, rounds=len(state.plan.shares), **options
+    return {"rounds": len(state.plan.shares), "condition": bounds.condition}
+
+
+def estimate(
+    transcript: Transcript,
+    postprocess: str,
+    *,
+    upper: ArrayLike | None = None,
+    origin: Origin = 0.0,
+    centring: str = "none",
+    constants: str = "practical",
+    beta: float = 0.1,
+    **_options: Option,
+) -> Estimate:
+    """Lead the last noisy second moment back to the units of rows, without negative eigenvalues, or within the bounds."""
+    claim, d = checked_claim(constants, beta), transcript.encoding.d
+    check_choice("centring", centring, CENTRING, "center=True asks for the mean as well")
+    if (centring == BY_PAIRS) != transcript.encoding.pairs:
+        raise ReleaseError("release must be of pairs where its mechanism is, got another. Hint: it was made by hand.")
+    point, centred = checked_origin(origin, d), centring == BY_MEAN
+    bound = checked_upper(upper, transcript.encoding.row_norm, d) if claim.proved else None
+    last = last_round(transcript, centred=centred)
+    frame = last.rows.frame
+    covariance = frame.shape(last.covariance if postprocess == RAW else positive_part(last.covariance))
+    back, deviation = frame.unwhitener, last.deviation * last.scale
+    return Estimate(
+        mean=None if last.mean is None else frame.point(last.mean),
+        covariance=_within_bounds(transcript, covariance) if postprocess == "clip" else covariance,
+        origin=point if centring == NO_CENTRING else None,
+        without_raw=WITHOUT_RAW,
+        noise=NoisyCoordinates(back, deviation, last.scale_error),
+        seen=InMatrix(
+            last.covariance - last.of_mean**2 * np.eye(d),  # what takes the bias of mmᵀ off would be noise along some of them
+            Spread(deviation * deviation, deviation * deviation / 2),
+            back,
+            last.mean,
+            last.of_mean,
+        ),
+        mean_noise=None if last.told is None else mean_noise(transcript, last.told, frame),
+        expected_error=last.deviation * _noise_norm(back),
+        region=partial(confidence_ellipsoids, transcript, point, bound, claim, centred=centred),
     )
-    return dataclasses.replace(release, center=centring == "mean")
 
 
-def _check_enough_rows(curator: Curator, beta: float, rounds: int) -> None:
+def positive_part(matrix: Floats) -> Floats:
+    """Return the nearest positive semidefinite matrix: negative eigenvalues become 0, not their absolute values."""
+    return from_spectrum(*np.linalg.eigh(matrix))
+
+
+def _within_bounds(transcript: Transcript, covariance: Floats) -> Floats:
+    """Return the covariance between the public bounds: its eigenvalues relative to the upper one in [1/condition, 1]."""
+    condition = transcript.note("condition", 1.0, 2 * LARGEST_CONDITION)
+    first = ellipsoid_of(transcript.take(Sum, SecondMoment)).frame  # whitened by the upper bound
+    whitener = first.extent * first.deviations
+    relative = whitener @ covariance @ whitener.T
+    if not np.isfinite(relative).all():
+        raise ReleaseError("release must hold bounds of ordinary size, got others. Hint: another postprocess.")
+    values, vectors = np.linalg.eigh(relative)
+    back = first.unwhitener / first.deviations @ vectors
+    return np.asarray((back * np.clip(values, 1 / condition, 1.0)) @ back.T)
+
+
+def _noise_norm(back: Floats) -> float:
+    """Return the r.m.s. norm of BNBᵀ for isometric noise N of deviation 1: E‖BNBᵀ‖² = ((tr BᵀB)² + tr (BᵀB)²)/2."""
+    squares = back.T @ back
+    return float(np.hypot(np.trace(squares), np.linalg.norm(squares))) / 2**0.5
+
+
+def _check_enough_rows(curator: Face, beta: float, rounds: int) -> None:
     """Refuse proved constants where they prove nothing: a covariance needs several times more rows than columns."""
     if sampling_gap(curator.n, curator.d, round_beta(beta, 1, rounds, COVARIANCE_EVENTS)) >= 1:
         raise ParameterError("data must have more rows for proved constants, got too few. Hint: constants='practical'.")
 
 
-def _checked_budget(budget: Budget) -> ZCDP:
-    whole = by_way_of_rho(budget)
-    if not isinstance(whole, ZCDP):
-        raise ParameterError(f"budget of mechanism 'coinpress' must be ZCDP or ApproxDP, got {budget!r}. Hint: ZCDP(0.5).")
-    return whole
-
-
-def _checked_radius(curator: Curator, radius: float | None, centring: str) -> float:
+def _checked_radius(public: Facts, radius: float | None, centring: str) -> float:
     """Return how far the mean may lie from the origin: 0 where it is not asked for."""
-    if centring != "mean":
+    if centring != BY_MEAN:
         if radius is not None:
             raise ParameterError("radius must be left out where rows are not centred, got one. Hint: center=True.")
         return 0.0
     if radius is None:
-        return curator.grid.row_norm
+        return public.grid.row_norm
     return check_real("radius", radius, "a positive number", 1e-150, 1e150, "how far the mean may lie from the origin")
+
+
+COINPRESS = Mechanism(
+    target="covariance",
+    name="coinpress",
+    serves=(ZCDP, ApproxDP),
+    ask=ask,
+    estimate=estimate,
+    postprocess=("project", "clip", "none"),
+    centring="own",
+    bound="covariance",
+    covariances=("upper", "lower"),
+)

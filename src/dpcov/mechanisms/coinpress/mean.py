@@ -20,21 +20,25 @@ code            mathematics
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpcov.errors import ParameterError, check_choice, check_real
-from dpcov.estimate_framed import frame_of
-from dpcov.kernel.budget import ZCDP, Budget, PureDP
-from dpcov.kernel.curator import Curator
+from dpcov.errors import ParameterError, check_choice
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.face import Face
+from dpcov.kernel.public import Facts
 from dpcov.kernel.questions.calibrated import noise_for
 from dpcov.kernel.questions.moments import Sum
 from dpcov.kernel.rows.frames import Ball, Ellipsoid
 from dpcov.linalg import whitener_of
+from dpcov.mechanisms.base import Mechanism
+from dpcov.mechanisms.coinpress.confidence import PRACTICAL, checked_claim, confidence_ball
 from dpcov.mechanisms.coinpress.mean_rounds import Plan, plan, smallest_share
 from dpcov.mechanisms.coinpress.unknown_scale import ask_unknown_scale
 from dpcov.mechanisms.shared.clipping import check_rereadable
+from dpcov.mechanisms.shared.local import from_last_sum, mean_in_ball, mean_of_sum
 from dpcov.mechanisms.shared.means import (
     Origin,
     as_tuple,
@@ -45,32 +49,30 @@ from dpcov.mechanisms.shared.means import (
     check_two_rows,
     checked_covariance,
     checked_origin,
-    checked_postprocess,
     checked_rounds,
     left_after_count,
-    moved,
     sum_noise,
     unit_ball,
 )
 from dpcov.mechanisms.shared.shares import by_way_of_rho
-from dpcov.release.record import Release
+from dpcov.release.estimate import Estimate
+from dpcov.release.record import Option, Transcript
 
 Floats = NDArray[np.float64]
 
 MOST_DEVIATIONS = 1e30  # deviations
 
 
-def coinpress(
-    curator: Curator,
+def ask(
+    curator: Face,
     budget: Budget,
     *,
-    postprocess: str | None = None,
     origin: Origin = 0.0,
     covariance: ArrayLike | None = None,
     rounds: str | int = "auto",
     constants: str = "practical",
     beta: float = 0.1,
-) -> Release:
+) -> dict[str, Option]:
     """Release the mean by rounds that clip to ever smaller balls.
 
     Parameters
@@ -96,19 +98,16 @@ def coinpress(
     -------
     Theorem 2.2 of the paper, for Gaussian rows with ``constants="proved"``: `Release.confidence`.
     """
-    check_choice("constants", constants, ("practical", "proved"), "'proved' has more noise")
-    beta = check_real("beta", beta, "above 0 and below 1", 1e-12, 1 - 1e-12, "0.1 is the default")
-    chosen, count, point = checked_postprocess(postprocess), checked_rounds(rounds), checked_origin(curator, origin)
+    claim = checked_claim(constants, beta)
+    count, point = checked_rounds(rounds), checked_origin(origin, curator.d)
     whole = by_way_of_rho(budget)
     check_ordinary_radius(curator)
     check_rereadable(curator, "rounds")
     check_provable(curator, whole, constants)
-    options: dict[str, str | float | int] = {"constants": constants, "beta": beta}
     if covariance is None:
-        check_choice("constants", constants, ("practical",), "'proved' needs a public covariance")
-        used, believed = ask_unknown_scale(curator, whole, point, count)
-        options |= {"rounds": used, "strength": believed}
-        return curator.release("mean", "coinpress", postprocess=chosen, scale="private", **options)
+        check_choice("constants", constants, (PRACTICAL,), "'proved' needs a public covariance")
+        used, strength = ask_unknown_scale(curator, whole, point, count)
+        return {"rounds": used, "strength": strength}
     known = checked_covariance(covariance, curator.d)
     radius = _in_deviations(curator, known)
     left = left_after_count(curator, whole)
@@ -117,15 +116,39 @@ def coinpress(
     check_two_rows(curator, read=True)
     ask_count(curator, whole)
     noise = sum_noise(curator, left)
-    proof = (beta, _frame(point, known, 1.0).rounding) if constants == "proved" else (None, 0.0)
+    proof = (claim.beta, _shape(point, known, 1.0).rounding) if claim.proved else (None, 0.0)
     made = plan(radius, curator.n, curator.d, noise, count, *proof)
-    _ask(curator, left, made, known, point, proved=constants == "proved")
-    return curator.release("mean", "coinpress", postprocess=chosen, scale="known", rounds=len(made.shares), **options)
+    _ask_rounds(curator, left, made, known, point, proved=claim.proved)
+    return {"rounds": len(made.shares)}
 
 
-def _in_deviations(curator: Curator, covariance: Floats) -> float:
+def estimate(
+    transcript: Transcript,
+    postprocess: str,
+    *,
+    origin: Origin = 0.0,
+    covariance: ArrayLike | None = None,
+    constants: str = "practical",
+    beta: float = 0.1,
+    **_options: Option,
+) -> Estimate:
+    """Divide the last noisy sum by n, and move the mean into the public ball; with a known covariance, say where it may lie.
+
+    Of an unknown covariance the mean is believed only so far as noise allows: ``strength``.
+    """
+    claim, d = checked_claim(constants, beta), transcript.encoding.d
+    strength, region = 1.0, None
+    if covariance is None:
+        strength = transcript.note("strength", 0.0, 1.0)
+    else:
+        checked_covariance(covariance, d)
+        region = partial(confidence_ball, transcript, checked_origin(origin, d), claim)
+    return from_last_sum(transcript, postprocess, origin, Ball, Ellipsoid, strength=strength, region=region)
+
+
+def _in_deviations(public: Facts, covariance: Floats) -> float:
     """Return how many deviations the mean may be from the origin, in the direction in which they are smallest."""
-    deviations = curator.grid.row_norm * float(np.linalg.norm(whitener_of(covariance), 2))
+    deviations = public.grid.row_norm * float(np.linalg.norm(whitener_of(covariance), 2))
     if not deviations <= MOST_DEVIATIONS:
         raise ParameterError(
             f"radius must be at most {MOST_DEVIATIONS:g} deviations, got more. Hint: a smaller radius or no covariance."
@@ -133,20 +156,32 @@ def _in_deviations(curator: Curator, covariance: Floats) -> float:
     return deviations
 
 
-def _ask(curator: Curator, budget: PureDP | ZCDP, made: Plan, covariance: Floats, origin: Floats, *, proved: bool) -> None:
+def _ask_rounds(curator: Face, budget: PureDP | ZCDP, made: Plan, covariance: Floats, origin: Floats, *, proved: bool) -> None:
     """Ask for the sums, each around what the one before it told."""
-    centre = origin
+    centre, n, radius = origin, curator.n, curator.grid.row_norm
     for share, clip, moves in zip(made.shares, made.clips, made.moves, strict=True):
-        total = Sum(_frame(centre, covariance, clip), curator.d)
+        total = Sum(_shape(centre, covariance, clip), curator.d)
         answer = curator.noisy(total, budget.share(share), noise=noise_for(budget))
         if moves:
             # A Euclidean step into the ball may lead away from the mean in deviations: a proof does without it.
-            centre = frame_of(answer).point(answer.values / curator.n) if proved else moved(curator, answer, origin)
+            centre = mean_of_sum(answer, n) if proved else mean_in_ball(answer, n, origin, radius)
 
 
-def _frame(centre: Floats, covariance: Floats, clip: float) -> Ball | Ellipsoid:
+def _shape(centre: Floats, covariance: Floats, clip: float) -> Ball | Ellipsoid:
     """Return the ball, or ellipsoid, of rows within so many deviations of the centre."""
     variance = float(covariance[0, 0])
     if np.array_equal(covariance, variance * np.eye(len(covariance))):
         return Ball(as_tuple(centre), math.sqrt(variance) * clip, clip)
     return Ellipsoid(as_tuple(centre), whitener_of(covariance) / clip, clip)
+
+
+COINPRESS_MEAN = Mechanism(
+    target="mean",
+    name="coinpress",
+    serves=(PureDP, ZCDP, ApproxDP),
+    ask=ask,
+    estimate=estimate,
+    postprocess=("project", "none"),
+    bound="radius",
+    covariances=("covariance",),
+)

@@ -19,13 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.kernel.budget import ZCDP, PureDP
-from dpcov.kernel.curator import Curator
+from dpcov.kernel.face import Face
 from dpcov.kernel.questions.calibrated import noise_for
 from dpcov.kernel.questions.choices import Quantile
 from dpcov.kernel.questions.moments import Sum
 from dpcov.kernel.questions.norms import Norms
 from dpcov.kernel.rows.frames import Ball
-from dpcov.mechanisms.shared.clipping import radius_of
+from dpcov.mechanisms.shared.clipping import chosen_radius
+from dpcov.mechanisms.shared.local import mean_in_ball
 from dpcov.mechanisms.shared.means import (
     Noise,
     as_tuple,
@@ -33,7 +34,6 @@ from dpcov.mechanisms.shared.means import (
     check_affordable,
     check_two_rows,
     left_after_count,
-    moved,
     sum_noise,
     unit_ball,
 )
@@ -69,7 +69,7 @@ STEERING = {ZCDP: _Steering(0.01, 0.35, 0.7, 2.0), PureDP: _Steering(0.03, 0.25,
 class _Rounds:
     """One release: the centre, what was spent, and what is known of the distance to the mean."""
 
-    def __init__(self, curator: Curator, budget: PureDP | ZCDP, origin: Floats, most: int) -> None:
+    def __init__(self, curator: Face, budget: PureDP | ZCDP, origin: Floats, most: int) -> None:
         self.curator, self.budget, self.origin, self.most = curator, budget, origin, most
         self.n, self.d, self.radius = curator.n, curator.d, curator.grid.row_norm
         self.noise: Noise = sum_noise(curator, budget)
@@ -120,7 +120,7 @@ class _Rounds:
         weights = tuple(int(weight) for weight in np.rint(np.maximum(prior, UNLIKELY) * WEIGHT))
         norms = Norms(ball, self.d, per_octave, OCTAVES)
         question = Quantile(norms, max(1, round(rows)), 1, weights)
-        return radius_of(self.curator.choose(question, self.pay(share))) * ball.radius
+        return chosen_radius(self.curator.choose(question, self.pay(share))) * ball.radius
 
     def move(self, clip: float, share: Fraction) -> float:
         """Ask for the sum of rows clipped around the centre, move the centre, and return what noise can have added."""
@@ -128,7 +128,7 @@ class _Rounds:
         total = Sum(Ball(as_tuple(self.centre), clip), self.d)
         self.left -= share
         answer = self.curator.noisy(total, self.budget.share(share), noise=noise_for(self.budget))
-        self.centre = moved(self.curator, answer, self.origin)
+        self.centre = mean_in_ball(answer, self.n, self.origin, self.radius)
         return min(self.unlucky * self.rows(float(share)) * clip / self.n, 2 * self.radius)
 
     def octaves(self, per_octave: int, radius: float) -> Floats:
@@ -150,7 +150,7 @@ class _Rounds:
         return self.choose(rows, FINE, share, prior)
 
 
-def ask_unknown_scale(curator: Curator, budget: PureDP | ZCDP, origin: Floats, rounds: int | None) -> tuple[int, float]:
+def ask_unknown_scale(curator: Face, budget: PureDP | ZCDP, origin: Floats, rounds: int | None) -> tuple[int, float]:
     """Ask for everything; return how many sums were asked for, and how far the last one is to be believed."""
     left = left_after_count(curator, budget)
     unit = Sum(unit_ball(curator.d), curator.d)

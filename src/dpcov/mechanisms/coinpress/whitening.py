@@ -9,10 +9,9 @@ import numpy as np
 
 from dpcov.bounds import COVARIANCE_EVENTS, covariance_bounds, gaussian_norm, mean_radius, round_beta
 from dpcov.errors import ParameterError
-from dpcov.estimate import noisy_moment
-from dpcov.estimate_framed import noise_deviation, rounded_square
 from dpcov.kernel.budget import ZCDP
-from dpcov.kernel.curator import Curator
+from dpcov.kernel.face import Face
+from dpcov.kernel.public import Facts
 from dpcov.kernel.questions.calibrated import GAUSSIAN
 from dpcov.kernel.questions.measure import Measure
 from dpcov.kernel.questions.moments import SecondMoment, Sum
@@ -20,6 +19,7 @@ from dpcov.kernel.questions.norms import Trace
 from dpcov.kernel.rows.frames import Ellipsoid
 from dpcov.linalg import into_ball
 from dpcov.mechanisms.coinpress.bounds import Bounds
+from dpcov.mechanisms.coinpress.confidence import Claim, rounded_square
 from dpcov.mechanisms.coinpress.mean_rounds import TAIL, safe_clip, smallest_share
 from dpcov.mechanisms.coinpress.rounds import (
     FEW_COLUMNS,
@@ -49,27 +49,27 @@ class Whitening:
 
     def __init__(
         self,
-        curator: Curator,
+        curator: Face,
         budget: ZCDP,
         bounds: Bounds,
         origin: Floats,
         radius: float,
         rounds: int | None,
-        constants: str,
-        beta: float,
+        claim: Claim,
     ) -> None:
         self.curator, self.budget, self.n, self.d = curator, budget, curator.n, curator.d
         self.bounds, self.whitener = bounds, bounds.whitener
         self.centre, self.origin, self.radius = origin, origin, radius
-        self.centred, self.proved, self.beta = radius > 0, constants == "proved", beta
+        self.centred, self.proved, self.beta = radius > 0, claim.proved, claim.beta
         self.rule = Rule(self.d, cautious=self.d <= FEW_COLUMNS)
         self.trace, self.largest = float(self.d), 1.0
         self.approach = self._approach()
         self.rest = budget.share(1 - APPROACH_SHARE) if self.approach else budget
         moment = Noise(self.rest, self._unit(SecondMoment, self.rest))
-        self.plan: Plan = plan(bounds.condition, self.n, self.d, moment, rounds, beta if self.proved else None)
+        beta = claim.beta if claim.proved else None
+        self.plan: Plan = plan(bounds.condition, self.n, self.d, moment, rounds, beta)
         if self.centred and rounds is None and len(self.plan.shares) == 1:
-            self.plan = plan(bounds.condition, self.n, self.d, moment, 2, beta if self.proved else None)
+            self.plan = plan(bounds.condition, self.n, self.d, moment, 2, beta)
 
     def ask(self) -> None:
         """Find the mean roughly, where it is wanted; then whiten, round by round, and ask at last for the estimate."""
@@ -163,7 +163,7 @@ class Whitening:
             self.trace * min(max(GUARD_NOISE * self.n / self._unit(Trace, budget), GUARD_REACH[0]), GUARD_REACH[1])
         )
         answer = self.curator.noisy(Trace(self._frame(reach), self.d), budget, noise=GAUSSIAN)
-        longer = (float(answer.values[0]) / self.n - MARGIN * noise_deviation(answer, self.n)) * reach**2
+        longer = (float(answer.values[0]) / self.n - MARGIN * (answer.deviation / self.n)) * reach**2
         return min(max(longer / max(trace + MARGIN * deviation * math.sqrt(self.d), 1e-300), 1.0), MOST_GUARDED)
 
     def _scale_reach(self, x: float, unit: float, budget: ZCDP) -> float:
@@ -185,13 +185,13 @@ class Whitening:
         """Ask for the second moment of whitened rows; return it with the deviation of its noise, in whitened units."""
         answer = self.curator.noisy(SecondMoment(frame, self.d), budget, noise=GAUSSIAN)
         unit = frame.deviations**2
-        return noisy_moment(answer, self.d, self.n)[0] * unit, noise_deviation(answer, self.n) * unit
+        return answer.matrix / self.n * unit, answer.deviation / self.n * unit
 
     def _mean(self, budget: ZCDP, frame: Ellipsoid) -> tuple[Floats, float]:
         """Ask for the mean of rows in a frame; return it with the deviation of its noise, in whitened units."""
         answer = self.curator.noisy(Sum(frame, self.d), budget, noise=GAUSSIAN)
         unit = frame.deviations
-        return np.asarray(answer.values / self.n * unit), noise_deviation(answer, self.n) * unit
+        return np.asarray(answer.values / self.n * unit), answer.deviation / self.n * unit
 
     def _recentre(self, budget: ZCDP, clip: float) -> None:
         """Ask for the mean, and move there."""
@@ -228,17 +228,17 @@ class Whitening:
         return unit_noise(self.curator, kind(unit_ball(self.d), self.d), budget)  # as much as in any ellipsoid
 
 
-def check_whitening(curator: Curator, budget: ZCDP, bounds: Bounds, origin: Floats, radius: float, rounds: int | None) -> None:
+def check_whitening(public: Facts, budget: ZCDP, bounds: Bounds, origin: Floats, radius: float, rounds: int | None) -> None:
     """Refuse what could not be carried out, whatever n is: before anything is charged."""
     if radius * float(np.linalg.norm(bounds.whitener, 2)) > MOST_DEVIATIONS:
         raise ParameterError(f"radius must be at most {MOST_DEVIATIONS:g} deviations of upper, got more. Hint: a larger upper.")
-    unit = unit_ball(curator.d)
+    unit = unit_ball(public.d)
     least = budget.share((1 - APPROACH_SHARE) * smallest_share(rounds, MOST_ROUNDS, max(LAST_SHARES))).share(GUARD_SHARE)
     approach = budget.share(APPROACH_SHARE / MOST_APPROACHES)
     asked: list[tuple[Measure, ZCDP]] = [
-        (Sum(unit, curator.d), least),
-        (Sum(unit, curator.d), approach),
-        (Trace(unit, curator.d), least),
+        (Sum(unit, public.d), least),
+        (Sum(unit, public.d), approach),
+        (Trace(unit, public.d), least),
     ]
-    check_affordable(curator, (SecondMoment(unit, curator.d), least), *asked)
+    check_affordable(public, (SecondMoment(unit, public.d), least), *asked)
     Ellipsoid(as_tuple(origin), bounds.whitener)

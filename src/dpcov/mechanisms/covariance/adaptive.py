@@ -26,21 +26,28 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpcov.errors import check_choice, check_real
+from dpcov.errors import check_real
 from dpcov.kernel.answer import Answer
-from dpcov.kernel.budget import Budget, PureDP
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.kernel.calibrate import sparse_vector_epsilon
-from dpcov.kernel.curator import Curator
+from dpcov.kernel.face import Face
+from dpcov.kernel.questions.along import Diagonal
 from dpcov.kernel.questions.calibrated import calibrated, noise_for
 from dpcov.kernel.questions.choices import BIAS_BITS, Bias, Radius
 from dpcov.kernel.questions.moments import MAX_ROWS, REPLACE
+from dpcov.kernel.questions.spectral import Spectrum
 from dpcov.kernel.rows.grid import SMALLEST_ROW_NORM
+from dpcov.mechanisms.base import Mechanism
+from dpcov.mechanisms.covariance import separate
 from dpcov.mechanisms.covariance.adaptive_noise import Noises, noises_of
 from dpcov.mechanisms.covariance.separate import ask_separate, check_separate, matrix_noise
-from dpcov.mechanisms.shared.additive import ask_moment, check_affordable, papers_triangle, question, wants_paper
-from dpcov.mechanisms.shared.clipping import check_rereadable, radius_of
+from dpcov.mechanisms.shared import additive
+from dpcov.mechanisms.shared.additive import ask_moment, check_affordable, papers_triangle, plan_additive, wants_paper
+from dpcov.mechanisms.shared.clipping import check_rereadable, chosen_radius
+from dpcov.mechanisms.shared.moment import from_noisy_moment
 from dpcov.mechanisms.shared.shares import by_way_of_rho
-from dpcov.release.record import Release
+from dpcov.release.estimate import Estimate
+from dpcov.release.record import Option, Transcript
 
 SHARES = {
     "paper": (Fraction(1, 8), Fraction(1, 8), Fraction(1, 4)),
@@ -49,9 +56,7 @@ SHARES = {
 """Of the budget, for the radius, the trace and the search."""
 
 
-def adaptive(
-    curator: Curator, budget: Budget, *, postprocess: str | None = None, beta: float = 0.05, constants: str = "tight"
-) -> Release:
+def ask(curator: Face, budget: Budget, *, beta: float = 0.05, constants: str = "tight") -> None:
     """Release the second moment of rows clipped where noise and clipping balance.
 
     Parameters
@@ -73,8 +78,6 @@ def adaptive(
     """
     paper = wants_paper(constants)
     beta = check_real("beta", beta, "between 1e-300 and 1, the latter excluded", 1e-300, 1 - 2.0**-53, "0.05 is the default")
-    if postprocess is not None:
-        check_choice("postprocess", postprocess, ("project", "clip", "none"), "leave it out for 'shrink', where it fits")
     check_rereadable(curator)
     whole = by_way_of_rho(budget)
     shares = SHARES[constants]
@@ -83,35 +86,48 @@ def adaptive(
     searched = paper or curator.neighbors != REPLACE or spare < curator.n / 2  # else the smallest radius would do
     last = whole.share(1 - sum(shares if searched else shares[1:]))
     noise = matrix_noise(curator, last, paper)[0]
-    asked = question(noise, last, curator.second_moment(), curator.neighbors)
+    asked = plan_additive(noise, last, curator.second_moment(), curator.neighbors)
     check_affordable(curator, asked, budget, papers_triangle(curator, asked) if paper else None)
     check_separate(curator, last, budget, paper)
     calibrated(curator.trace(), for_trace, curator.neighbors, noise_for(whole))
     norms = curator.norms(1, _octaves(curator))
-    curator.hold(norms)
+    curator.prefetch(norms)
 
     radius, first = 1.0, 0
     if searched:
-        found = curator.first_above(Radius(norms, spare), for_radius, query_noise=2 if paper else 1)
-        radius, first = radius_of(found), int(found.integers[0])
+        search = Radius(norms, spare)
+        found = curator.first_above(search, for_radius, query_noise=2 if paper else 1)
+        radius, first = chosen_radius(found), search.place(int(found.integers[0]))
     answer = curator.noisy(curator.trace(radius), for_trace, noise=noise_for(whole))
     trace = _upper_bound(answer, for_trace, beta / 8)
     if curator.neighbors == REPLACE:
         trace = min(trace, float(curator.n))
     noises = noises_of(curator, last, beta / 2, paper)
-    search = Bias(norms, first, _in_steps(noises, trace, norms.last - first + 1))
-    threshold = radius_of(curator.first_above(search, for_search, query_noise=2 if paper else 1))
+    balance = Bias(norms, first, _in_steps(noises, trace, norms.last - first + 1))
+    threshold = chosen_radius(curator.first_above(balance, for_search, query_noise=2 if paper else 1))
 
     if noises.separate(trace, threshold / radius) >= noises.additive(threshold / radius):
         ask_moment(curator, asked, threshold, papers_triangle(curator, asked) if paper else None)
-        default = "clip" if paper else "shrink"
     else:
         ask_separate(curator, last, threshold, paper)
-        default = "clip" if paper else "project"
-    return curator.release("covariance", "adaptive", postprocess=postprocess or default, beta=beta, constants=constants)
 
 
-def _octaves(curator: Curator) -> int:
+def estimate(transcript: Transcript, postprocess: str, **_options: Option) -> Estimate:
+    """Estimate as the mechanism does whose questions were asked last."""
+    run = separate.estimate if _is_separate(transcript) else from_noisy_moment
+    return run(transcript, postprocess)
+
+
+def usual_finish(transcript: Transcript) -> str:
+    """Return how that mechanism finishes its estimates."""
+    return separate.usual_finish(transcript) if _is_separate(transcript) else additive.usual_finish(transcript)
+
+
+def _is_separate(transcript: Transcript) -> bool:
+    return transcript.find(Diagonal, Spectrum) is not None
+
+
+def _octaves(curator: Face) -> int:
     """Return how many times the radius may be halved: the paper's 2dn, but no further than rows have squares."""
     representable = math.floor(math.log2(curator.grid.row_norm) - math.log2(SMALLEST_ROW_NORM))
     rows = curator.n if curator.neighbors == REPLACE else MAX_ROWS
@@ -133,8 +149,7 @@ def _upper_bound(trace: Answer, budget: Budget, beta: float) -> float:
     if isinstance(budget, PureDP):
         slack = -math.log(2 * beta) / float(budget.epsilon)
     else:
-        deviation = math.sqrt(trace.noise.spread().diagonal_variance) * 2.0**-trace.unit_bits
-        slack = deviation * math.sqrt(-2 * math.log(beta))
+        slack = trace.deviation * math.sqrt(-2 * math.log(beta))
     return max(float(trace.values[0]) + slack, 0.0)
 
 
@@ -143,3 +158,15 @@ def _in_steps(noises: Noises, trace: float, count: int) -> tuple[int, ...]:
     radii = np.exp2(-np.arange(count, dtype=np.float64))
     smaller = [min(noises.additive(tau), noises.separate(trace, tau)) for tau in radii]
     return tuple(min(math.ceil(value * 2**BIAS_BITS), 2**60) for value in smaller)
+
+
+ADAPTIVE = Mechanism(
+    target="covariance",
+    name="adaptive",
+    serves=(PureDP, ZCDP, ApproxDP),
+    ask=ask,
+    estimate=estimate,
+    postprocess=("shrink", "project", "clip", "none"),
+    finish=usual_finish,
+    centring="homogeneous",
+)

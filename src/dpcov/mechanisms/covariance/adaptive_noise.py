@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass
 
 from dpcov.bounds import eta, nu, omega
-from dpcov.estimate import raw_error
 from dpcov.kernel.budget import ZCDP, PureDP
-from dpcov.kernel.curator import Curator
+from dpcov.kernel.public import Facts
 from dpcov.kernel.questions.calibrated import calibrated, noise_for
 from dpcov.kernel.questions.spectral import Values
 from dpcov.mechanisms.covariance.separate import MATRIX_SHARE, matrix_noise
-from dpcov.mechanisms.shared.additive import papers_triangle, question
+from dpcov.mechanisms.shared.additive import papers_triangle, plan_additive
+from dpcov.mechanisms.shared.moment import raw_error
 from dpcov.spectra import edge
 
 EASED, EASED_RMS = 6.0, 10.0
@@ -45,7 +45,7 @@ class Noises:
         return 2 * tau * math.sqrt(trace * self.operator) / self.eased + tau**2 * self.values
 
 
-def noises_of(curator: Curator, budget: PureDP | ZCDP, beta: float, paper: bool) -> Noises:
+def noises_of(curator: Facts, budget: PureDP | ZCDP, beta: float, paper: bool) -> Noises:
     """Return the norms at this budget: the paper's bounds that hold with probability 1 − beta, or root mean squares."""
     d = curator.d
     if paper and isinstance(budget, ZCDP):
@@ -53,7 +53,7 @@ def noises_of(curator: Curator, budget: PureDP | ZCDP, beta: float, paper: bool)
         half = unit * math.sqrt(2)  # at half of the budget
         return Noises(unit * omega(d, beta), half * nu(d, beta / 2), half * eta(d, beta / 2), EASED)
     moment = curator.second_moment()
-    asked = question(matrix_noise(curator, budget, paper)[0], budget, moment, curator.neighbors)
+    asked = plan_additive(matrix_noise(curator, budget, paper)[0], budget, moment, curator.neighbors)
     law = calibrated(
         moment,
         asked.moment_budget,

@@ -6,35 +6,27 @@ budget, and rows are clipped at a private radius. Streams that can be read once 
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable
-
 from dpcov.errors import ParameterError
-from dpcov.estimate import raw_error
-from dpcov.kernel.budget import Budget
-from dpcov.kernel.curator import Curator
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.public import Facts
 from dpcov.kernel.questions.moments import SecondMoment
-from dpcov.mechanisms.covariance.frobenius import frobenius
-from dpcov.mechanisms.covariance.gaussian import gaussian
-from dpcov.mechanisms.covariance.laplace import laplace
-from dpcov.mechanisms.covariance.rescaled import check_steering, release_rescaled
-from dpcov.mechanisms.covariance.wishart import wishart
-from dpcov.mechanisms.shared.additive import question
+from dpcov.mechanisms.base import Alias, Mechanism, Resolved
+from dpcov.mechanisms.covariance.frobenius import FROBENIUS
+from dpcov.mechanisms.covariance.gaussian import GAUSSIAN
+from dpcov.mechanisms.covariance.laplace import LAPLACE
+from dpcov.mechanisms.covariance.rescaled import RESCALED, check_steering
+from dpcov.mechanisms.covariance.wishart import WISHART
+from dpcov.mechanisms.shared.additive import plan_additive
 from dpcov.mechanisms.shared.matrix_noise import best_noise
-from dpcov.release.record import Release
-from dpcov.release_clipped import POSTPROCESSES
+from dpcov.mechanisms.shared.moment import raw_error
 
-ADDITIVE: dict[str, Callable[..., Release]] = {
-    "gaussian": gaussian,
-    "wishart": wishart,
-    "frobenius": frobenius,
-    "laplace": laplace,
-}
+ADDITIVE: tuple[Mechanism, ...] = (GAUSSIAN, WISHART, FROBENIUS, LAPLACE)
+"""Each adds the noise of its name."""
 
 
-def auto(
-    curator: Curator, budget: Budget, *, postprocess: str | None = None, robust: bool = False, numerics: str = "rounded"
-) -> Release:
+def resolve(
+    public: Facts, budget: Budget, postprocess: str | None, *, robust: bool = False, numerics: str = "rounded"
+) -> Resolved:
     """Release the second moment by the mechanism that does best on most data.
 
     Parameters
@@ -49,21 +41,19 @@ def auto(
     ``budget``: that of the chosen mechanism.
     """
     check_steering(robust, numerics)
-    fits = curator.rereadable and not curator.grid.center and postprocess in (None, *POSTPROCESSES["rescaled"])
-    noise = best_noise(curator, budget, numerics) if fits else None
-    if noise is not None:
-        release = release_rescaled(curator, noise, postprocess=postprocess or "shrink", robust=robust, numerics=numerics)
-    elif robust:
+    fits = public.rereadable and not public.grid.center and postprocess in (None, *RESCALED.postprocess)
+    if fits and best_noise(public, budget, numerics) is not None:
+        return RESCALED, postprocess, {"robust": robust, "numerics": numerics}
+    if robust:
         raise ParameterError(
             "robust must be False for centred rows, streams and other postprocess, got True. Hint: leave it out."
         )
-    else:
-        errors = predicted_errors(curator.second_moment(), budget, curator.neighbors, numerics)
-        if not errors:
-            raise ParameterError(f"budget must be large enough for some mechanism, got {budget!r}. Hint: spend more.")
-        clip = "private" if curator.rereadable and not fits else "none"
-        release = ADDITIVE[min(errors, key=errors.__getitem__)](curator, budget, postprocess=postprocess, clip=clip)
-    return dataclasses.replace(release, requested="auto", options={**release.options, "robust": robust, "numerics": numerics})
+    errors = predicted_errors(public.second_moment(), budget, public.neighbors, numerics)
+    if not errors:
+        raise ParameterError(f"budget must be large enough for some mechanism, got {budget!r}. Hint: spend more.")
+    best = min(errors, key=errors.__getitem__)
+    chosen = next(mechanism for mechanism in ADDITIVE if mechanism.name == best)
+    return chosen, postprocess, {"clip": "private" if public.rereadable and not fits else "none"}
 
 
 def predicted_errors(moment: SecondMoment, budget: Budget, neighbors: str, numerics: str = "rounded") -> dict[str, float]:
@@ -72,11 +62,21 @@ def predicted_errors(moment: SecondMoment, budget: Budget, neighbors: str, numer
     For rows of norm 1, before post-processing, exactly as the mechanism would calibrate its noise.
     """
     errors = {}
-    for name in ADDITIVE:
+    for mechanism in ADDITIVE:
         try:
-            law = question(name, budget, moment, neighbors).law(moment, neighbors)
+            law = plan_additive(mechanism.name, budget, moment, neighbors).law(moment, neighbors)
         except ParameterError:
             continue  # another notion, or too small a budget for this noise
         if law.numerics in ("exact", numerics):
-            errors[name] = raw_error(law, moment.unit_bits, moment.d, moment.grid.center)
+            errors[mechanism.name] = raw_error(law, moment.unit_bits, moment.d, moment.grid.center)
     return errors
+
+
+AUTO = Alias(
+    target="covariance",
+    name="auto",
+    serves=(PureDP, ZCDP, ApproxDP),
+    resolve=resolve,
+    postprocess=("shrink", "project", "clip", "none"),
+    centring="homogeneous",
+)

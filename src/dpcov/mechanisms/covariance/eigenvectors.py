@@ -26,39 +26,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import check_choice, check_real
-from dpcov.kernel.budget import ZCDP, Budget, PureDP
-from dpcov.kernel.curator import Curator
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.face import Face
 from dpcov.kernel.questions.calibrated import noise_for
+from dpcov.kernel.questions.directions import Directions
 from dpcov.kernel.questions.moments import REPLACE
 from dpcov.kernel.questions.spectral import Spectrum, Values
 from dpcov.linalg import monotone
+from dpcov.mechanisms.base import Mechanism
 from dpcov.mechanisms.shared.additive import wants_paper
 from dpcov.mechanisms.shared.directions import (
-    checked_postprocess,
     checked_rank,
-    served,
+    from_directions,
+    pure_or_zcdp,
+    reserve_count,
     share_of_rest,
     weights_of,
-    without_count,
 )
-from dpcov.options import OPTIONS, Option
-from dpcov.release.record import Release
 
 VALUES_SHARE = {"basis": Fraction(1, 3), "spectrum": Fraction(1, 2)}  # the paper's half; a third measured best on four sets
+ALLOCATIONS, TIMINGS = ("adaptive", "uniform"), ("batches", "fixed")
 
 
-def eigenvectors(
-    curator: Curator,
+def ask(
+    curator: Face,
     budget: Budget,
     *,
-    postprocess: str | None = None,
     allocation: str = "adaptive",
     values: str = "basis",
     rank: int = 0,
     beta: float = 0.05,
     constants: str = "tight",
     timing: str = "batches",
-) -> Release:
+) -> None:
     """Release the second moment, or its best part of a given rank, as private directions and what lies along them.
 
     Parameters
@@ -85,34 +85,25 @@ def eigenvectors(
     -------
     Theorem 2 and Corollary 1 of the paper: `dpcov.bounds`.
     """
-    chosen = checked_postprocess(postprocess)
     rule = "between 0 and 1, both excluded"
     beta = check_real("beta", beta, rule, math.ulp(0.0), 1 - 2.0**-53, "0.05 is the default")
-    options: dict[str, Option] = {
-        "allocation": allocation,
-        "values": values,
-        "rank": rank,
-        "beta": beta,
-        "constants": constants,
-        "timing": timing,
-    }
-    for name in ("allocation", "values", "timing"):
-        check_choice(name, options[name], OPTIONS[name], f"leave it out for {OPTIONS[name][0]!r}")
+    check_choice("allocation", allocation, ALLOCATIONS, "leave it out for 'adaptive'")
+    check_choice("values", values, VALUES_SHARE, "leave it out for 'basis'")
+    check_choice("timing", timing, TIMINGS, "leave it out for 'batches'")
     paper = wants_paper(constants)
     count, share = checked_rank(rank, curator.d), VALUES_SHARE[values]
     moment = curator.second_moment()
     along, spectrum = Values(moment, count), Spectrum(moment, curator.d)
-    whole = without_count(
-        curator, served("eigenvectors", budget, (PureDP, ZCDP)), along if values == "basis" else spectrum, share
-    )
+    whole = reserve_count(curator, pure_or_zcdp(budget), along if values == "basis" else spectrum, share)
     value_budget, direction_budget = whole.share(share), whole.share(1 - share)
     slack = _slack(curator, value_budget, beta)
     eigenvalues: NDArray[np.float64] | None = None
     if values == "spectrum":
-        eigenvalues = _monotone(curator.spectrum(value_budget, noise=noise_for(whole)).values, curator.n)
-    peel = curator.peel(
-        along, value_budget if values == "basis" else None, direction_budget, noise=noise_for(whole), fixed=timing == "fixed"
-    )
+        eigenvalues = _monotone(curator.noisy(spectrum, value_budget, noise=noise_for(whole)).values, curator.n)
+        question, paid = Directions(moment, count), None
+    else:
+        question, paid = Directions(moment, count, along), value_budget
+    peel = curator.peel(question, direction_budget, paid, noise=noise_for(whole), fixed=timing == "fixed")
     costly = min(count, max(curator.d - 1, 1))  # with all but one drawn, the last direction is determined
     drawn: list[float] = []
     for i in range(count):
@@ -122,10 +113,9 @@ def eigenvectors(
         peel.direction(part, at_most=_paper_exponent(direction_budget, part) if paper else None)
         drawn.append(peel.value() if eigenvalues is None else peel.skip())
     peel.close()
-    return curator.release("covariance", "eigenvectors", postprocess=chosen, **options)
 
 
-def _slack(curator: Curator, budget: Budget, beta: float) -> float:
+def _slack(curator: Face, budget: Budget, beta: float) -> float:
     """Return τ of Corollary 1: noisy values are within it of the true ones with probability 1 − beta."""
     sensitivity = 2 if curator.neighbors == REPLACE else 1
     log = math.log(2 * curator.d) - math.log(beta)
@@ -157,3 +147,14 @@ def _paper_exponent(budget: PureDP | ZCDP, share: Fraction) -> Fraction:
     if isinstance(budget, PureDP):
         return budget.epsilon * share / 4
     return Fraction(math.sqrt(8 * float(budget.rho * share)) / 4)
+
+
+EIGENVECTORS = Mechanism(
+    target="covariance",
+    name="eigenvectors",
+    serves=(PureDP, ZCDP, ApproxDP),
+    ask=ask,
+    estimate=from_directions,
+    postprocess=("clip", "none"),
+    centring="homogeneous",
+)

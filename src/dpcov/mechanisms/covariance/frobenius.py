@@ -13,23 +13,17 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpcov.kernel.budget import Budget, PureDP
-from dpcov.kernel.curator import Curator
-from dpcov.kernel.questions.calibrated import FROBENIUS
+from dpcov.kernel.budget import ApproxDP, Budget, PureDP
+from dpcov.kernel.face import Face
+from dpcov.kernel.questions.calibrated import FROBENIUS as NOISE
 from dpcov.kernel.questions.moments import REPLACE
 from dpcov.linalg import sqrt_up
-from dpcov.mechanisms.shared.additive import Question, release_additive, wants_paper
-from dpcov.release.record import Release
+from dpcov.mechanisms.base import Mechanism
+from dpcov.mechanisms.shared.additive import AdditivePlan, ask_additive, usual_finish, wants_paper
+from dpcov.mechanisms.shared.moment import from_noisy_moment
 
 
-def frobenius(
-    curator: Curator,
-    budget: Budget,
-    *,
-    postprocess: str | None = None,
-    clip: str | float = "none",
-    constants: str = "tight",
-) -> Release:
+def ask(curator: Face, budget: Budget, *, clip: str | float = "none", constants: str = "tight") -> None:
     """Release the second moment with noise that is uniform in direction.
 
     Parameters
@@ -50,12 +44,22 @@ def frobenius(
     (add-remove: √(D(D+1))/ε).
     """
 
-    def papers_noise(asked: Question) -> Fraction:
+    def papers_noise(asked: AdditivePlan) -> Fraction:
         assert isinstance(asked.moment_budget, PureDP)
         sensitivity = sqrt_up(Fraction(2)) if curator.neighbors == REPLACE else Fraction(1)
         return 2 * sensitivity / asked.moment_budget.epsilon
 
     at_least = papers_noise if wants_paper(constants) else None
-    return release_additive(
-        curator, FROBENIUS, budget, postprocess=postprocess, clip=clip, at_least=at_least, constants=constants
-    )
+    ask_additive(curator, NOISE, budget, clip=clip, at_least=at_least)
+
+
+FROBENIUS = Mechanism(
+    target="covariance",
+    name="frobenius",
+    serves=(PureDP, ApproxDP),
+    ask=ask,
+    estimate=from_noisy_moment,
+    postprocess=("shrink", "project", "clip", "none"),
+    finish=usual_finish,
+    centring="homogeneous",
+)

@@ -13,21 +13,15 @@ from __future__ import annotations
 
 from functools import partial
 
-from dpcov.kernel.budget import Budget
-from dpcov.kernel.curator import Curator
-from dpcov.kernel.questions.calibrated import GAUSSIAN
-from dpcov.mechanisms.shared.additive import papers_triangle, release_additive, wants_paper
-from dpcov.release.record import Release
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget
+from dpcov.kernel.face import Face
+from dpcov.kernel.questions.calibrated import GAUSSIAN as NOISE
+from dpcov.mechanisms.base import Mechanism
+from dpcov.mechanisms.shared.additive import ask_additive, papers_triangle, usual_finish, wants_paper
+from dpcov.mechanisms.shared.moment import from_noisy_moment
 
 
-def gaussian(
-    curator: Curator,
-    budget: Budget,
-    *,
-    postprocess: str | None = None,
-    clip: str | float = "none",
-    constants: str = "tight",
-) -> Release:
+def ask(curator: Face, budget: Budget, *, clip: str | float = "none", constants: str = "tight") -> None:
     """Release the second moment with Gaussian noise.
 
     Parameters
@@ -48,6 +42,16 @@ def gaussian(
     (add-remove, or d = 1: 1/(2ρ)); "paper": d·σ.
     """
     at_least = partial(papers_triangle, curator) if wants_paper(constants) else None
-    return release_additive(
-        curator, GAUSSIAN, budget, postprocess=postprocess, clip=clip, at_least=at_least, constants=constants
-    )
+    ask_additive(curator, NOISE, budget, clip=clip, at_least=at_least)
+
+
+GAUSSIAN = Mechanism(
+    target="covariance",
+    name="gaussian",
+    serves=(ZCDP, ApproxDP),
+    ask=ask,
+    estimate=from_noisy_moment,
+    postprocess=("shrink", "project", "clip", "none"),
+    finish=usual_finish,
+    centring="homogeneous",
+)

@@ -12,20 +12,19 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpcov.kernel.budget import Budget, PureDP
-from dpcov.kernel.curator import Curator
+from dpcov.kernel.budget import ApproxDP, Budget, PureDP
+from dpcov.kernel.face import Face
 from dpcov.kernel.questions.calibrated import noise_for
+from dpcov.kernel.questions.directions import Directions
 from dpcov.kernel.questions.spectral import Quotients
+from dpcov.mechanisms.base import Mechanism
 from dpcov.mechanisms.shared.additive import wants_paper
-from dpcov.mechanisms.shared.directions import checked_postprocess, checked_rank, served, without_count
-from dpcov.release.record import Release
+from dpcov.mechanisms.shared.directions import checked_rank, from_directions, pure_or_zcdp, reserve_count
 
 VALUES_SHARE = Fraction(1, 2)
 
 
-def kapralov_talwar(
-    curator: Curator, budget: Budget, *, postprocess: str | None = None, rank: int = 0, constants: str = "tight"
-) -> Release:
+def ask(curator: Face, budget: Budget, *, rank: int = 0, constants: str = "tight") -> None:
     """Release the second moment as a sum of private rank-one matrices.
 
     Parameters
@@ -40,17 +39,27 @@ def kapralov_talwar(
     ``budget`` (PureDP, or ApproxDP with δ unused): half for the directions, half for their values, evenly over the rounds, and
     under add-remove one count. The directions are drawn in float64: docs/guarantee.md.
     """
-    chosen = checked_postprocess(postprocess)
     paper = wants_paper(constants)
     rounds = checked_rank(rank, curator.d)
-    measure = Quotients(curator.second_moment(), rounds)
-    whole = without_count(curator, served("kapralov-talwar", budget, (PureDP,)), measure, VALUES_SHARE)
+    moment = curator.second_moment()
+    values = Quotients(moment, rounds)
+    whole = reserve_count(curator, pure_or_zcdp(budget), values, VALUES_SHARE)
     value_budget, direction_budget = whole.share(VALUES_SHARE), whole.share(1 - VALUES_SHARE)
     assert isinstance(direction_budget, PureDP)
-    peel = curator.peel(measure, value_budget, direction_budget, noise=noise_for(whole))
+    peel = curator.peel(Directions(moment, rounds, values), direction_budget, value_budget, noise=noise_for(whole))
     part = Fraction(1, rounds)
     for _ in range(rounds):
         peel.direction(part, at_most=direction_budget.epsilon * part / 4 if paper else None)
         peel.value()
     peel.close()
-    return curator.release("covariance", "kapralov-talwar", postprocess=chosen, rank=rank, constants=constants)
+
+
+KAPRALOV_TALWAR = Mechanism(
+    target="covariance",
+    name="kapralov-talwar",
+    serves=(PureDP, ApproxDP),
+    ask=ask,
+    estimate=from_directions,
+    postprocess=("clip", "none"),
+    centring="homogeneous",
+)

@@ -12,21 +12,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpcov.kernel.budget import Budget, PureDP
-from dpcov.kernel.curator import Curator
-from dpcov.kernel.questions.calibrated import LAPLACE
-from dpcov.mechanisms.shared.additive import Question, release_additive, wants_paper
-from dpcov.release.record import Release
+from dpcov.kernel.budget import ApproxDP, Budget, PureDP
+from dpcov.kernel.face import Face
+from dpcov.kernel.questions.calibrated import LAPLACE as NOISE
+from dpcov.mechanisms.base import Mechanism
+from dpcov.mechanisms.shared.additive import AdditivePlan, ask_additive, usual_finish, wants_paper
+from dpcov.mechanisms.shared.moment import from_noisy_moment
 
 
-def laplace(
-    curator: Curator,
-    budget: Budget,
-    *,
-    postprocess: str | None = None,
-    clip: str | float = "none",
-    constants: str = "tight",
-) -> Release:
+def ask(curator: Face, budget: Budget, *, clip: str | float = "none", constants: str = "tight") -> None:
     """Release the second moment with Laplace noise.
 
     Parameters
@@ -46,11 +40,21 @@ def laplace(
     The raw error of n times the second moment has r.m.s. Frobenius norm √2·d·B(d)/ε, in units of row_norm².
     """
 
-    def papers_noise(asked: Question) -> Fraction:
+    def papers_noise(asked: AdditivePlan) -> Fraction:
         assert isinstance(asked.moment_budget, PureDP)
         return 2 * curator.d / asked.moment_budget.epsilon
 
     at_least = papers_noise if wants_paper(constants) else None
-    return release_additive(
-        curator, LAPLACE, budget, postprocess=postprocess, clip=clip, at_least=at_least, constants=constants
-    )
+    ask_additive(curator, NOISE, budget, clip=clip, at_least=at_least)
+
+
+LAPLACE = Mechanism(
+    target="covariance",
+    name="laplace",
+    serves=(PureDP, ApproxDP),
+    ask=ask,
+    estimate=from_noisy_moment,
+    postprocess=("shrink", "project", "clip", "none"),
+    finish=usual_finish,
+    centring="homogeneous",
+)

@@ -10,18 +10,22 @@ Proof    docs/mechanisms/projection.md
 
 from __future__ import annotations
 
-import dataclasses
+from typing import Any
 
-from dpcov.errors import ParameterError, check_choice
-from dpcov.kernel.budget import Budget, PureDP
-from dpcov.kernel.curator import Curator
-from dpcov.mechanisms.covariance.gaussian import gaussian
-from dpcov.release.record import Release
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget
+from dpcov.kernel.public import Facts
+from dpcov.mechanisms.base import Alias, Resolved
+from dpcov.mechanisms.covariance.gaussian import GAUSSIAN
 
 
-def projection(
-    curator: Curator, budget: Budget, *, postprocess: str | None = None, clip: str | float = "none", constants: str = "tight"
-) -> Release:
+def resolve(
+    public: Facts,  # noqa: ARG001
+    budget: Budget,  # noqa: ARG001
+    postprocess: str | None,
+    *,
+    clip: str | float = "none",
+    constants: str = "tight",
+) -> Resolved:
     """Release the second moment with Gaussian noise, projected onto what a second moment can be.
 
     Parameters
@@ -35,11 +39,15 @@ def projection(
     -------
     ``budget`` (ZCDP or ApproxDP): that of `gaussian`.
     """
-    if isinstance(budget, PureDP):
-        raise ParameterError(
-            f"budget of mechanism 'projection' must be ZCDP or ApproxDP, got {budget!r}. Hint: 'wishart' is pure."
-        )
-    chosen = "project" if postprocess is None else postprocess
-    check_choice("postprocess", chosen, ("project", "none"), "mechanism='gaussian' has others")
-    release = gaussian(curator, budget, postprocess=chosen, clip=clip, constants=constants)
-    return dataclasses.replace(release, requested="projection")
+    options: dict[str, Any] = {"clip": clip, "constants": constants}
+    return GAUSSIAN, postprocess or "project", options
+
+
+PROJECTION = Alias(
+    target="covariance",
+    name="projection",
+    serves=(ZCDP, ApproxDP),
+    resolve=resolve,
+    postprocess=("project", "none"),
+    centring="homogeneous",
+)

@@ -21,30 +21,38 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpcov.errors import check_choice
-from dpcov.estimate import eigenbasis, raw_error
-from dpcov.kernel.budget import ZCDP, Budget, PureDP
-from dpcov.kernel.curator import Curator
+import numpy as np
+
+from dpcov.errors import ReleaseError
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.face import Face
+from dpcov.kernel.public import Facts
+from dpcov.kernel.questions.along import Diagonal
+from dpcov.kernel.questions.basis import EigenvectorsOf
 from dpcov.kernel.questions.calibrated import GAUSSIAN, LAPLACE, WISHART, calibrated, noise_for
 from dpcov.kernel.questions.moments import REPLACE
-from dpcov.kernel.questions.spectral import Values
-from dpcov.mechanisms.shared.additive import Question, check_affordable, papers_triangle, wants_paper
-from dpcov.mechanisms.shared.clipping import checked_clip, hold_norms, plan_radius, radius_of, rows_outside
+from dpcov.kernel.questions.spectral import Spectrum, Values
+from dpcov.linalg import assembled, project_simplex
+from dpcov.mechanisms.base import Mechanism
+from dpcov.mechanisms.shared.additive import AdditivePlan, check_affordable, papers_triangle, wants_paper
+from dpcov.mechanisms.shared.clipping import checked_clip, chosen_radius, plan_radius, prefetch_norms, rows_outside
+from dpcov.mechanisms.shared.moment import (
+    expected_error,
+    moments_of,
+    noisy_matrix,
+    radius_of,
+    raw_error,
+    rows_longer,
+    taken_moment,
+)
 from dpcov.mechanisms.shared.shares import by_way_of_rho, count_share
-from dpcov.release.record import Release
-from dpcov.release_clipped import POSTPROCESSES
+from dpcov.release.estimate import Along, Estimate, NoisyMatrix
+from dpcov.release.record import Option, Transcript
 
 MATRIX_SHARE = Fraction(1, 2)
 
 
-def separate(
-    curator: Curator,
-    budget: Budget,
-    *,
-    postprocess: str | None = None,
-    clip: str | float = "none",
-    constants: str = "tight",
-) -> Release:
+def ask(curator: Face, budget: Budget, *, clip: str | float = "none", constants: str = "tight") -> None:
     """Release the second moment as eigenvectors of a noisy matrix and values asked apart.
 
     Parameters
@@ -65,7 +73,6 @@ def separate(
     for the tight constants. No bound is given under pure DP.
     """
     paper = wants_paper(constants)
-    chosen = checked_postprocess(postprocess, paper)
     where = checked_clip(curator, clip)
     whole = by_way_of_rho(budget)
     radius, left = 1.0, whole
@@ -74,38 +81,66 @@ def separate(
         left = whole.share(1 - plan.share)
     check_separate(curator, left, budget, paper)
     if where == "private":
-        hold_norms(curator)
-        radius = radius_of(plan.ask(curator, whole))
+        prefetch_norms(curator)
+        radius = chosen_radius(plan.ask(curator, whole))
     elif isinstance(where, float):
         radius = where / curator.grid.row_norm
     ask_separate(curator, left, radius, paper)
-    return curator.release("covariance", "separate", postprocess=chosen, clip=where, constants=constants)
 
 
-def ask_separate(curator: Curator, budget: PureDP | ZCDP, radius: float, paper: bool) -> None:
+def estimate(transcript: Transcript, postprocess: str, **_options: Option) -> Estimate:
+    """Put the values that were asked apart on the eigenvectors of the noisy matrix, in the order in which they were asked."""
+    moment, apart = taken_moment(transcript), transcript.take(Diagonal, Spectrum)
+    if apart.integers.shape != (len(moment.matrix),):
+        raise ReleaseError("release must hold a value for each eigenvector, got others. Hint: another version?")
+    values = apart.values / transcript.n
+    if postprocess == "clip":
+        values = np.clip(values, 0.0, 1.0)
+    elif postprocess in ("project", "shrink"):
+        values = project_simplex(values, 1.0)
+    basis = moment.eigenvectors
+    lifted = assembled(basis.T, values)
+    noisy, spread = noisy_matrix(transcript, moment)
+    mean, covariance = moments_of(transcript, lifted, radius_of(moment), postprocess)
+    beside = np.full(basis.shape, spread.off_diagonal_variance)  # S + N is diagonal in its eigenbasis: S has −N beside that
+    return Estimate(
+        mean=mean,
+        covariance=covariance,
+        radius=radius_of(moment),
+        longer=rows_longer(transcript),
+        noise=NoisyMatrix(noisy, spread, lifted),
+        seen=Along(apart.law, apart.deviation / transcript.n, basis, apart.values / transcript.n, beside),
+        expected_error=expected_error(transcript, moment),
+    )
+
+
+def usual_finish(transcript: Transcript) -> str:
+    """Return how values are finished: projected onto what they can be together, or clipped as in the papers."""
+    return "clip" if transcript.options.get("constants") == "paper" else "project"
+
+
+def ask_separate(curator: Face, budget: PureDP | ZCDP, radius: float, paper: bool) -> None:
     """Ask for the noisy matrix, for the values, and for n where it is private, of rows clipped at ``radius``."""
     moment = curator.second_moment(radius)
-    curator.hold(moment)
+    curator.prefetch(moment)
     for_matrix, for_values, for_count = _split(curator, budget)
     noise, at_least = matrix_noise(curator, for_matrix, paper)
     matrix = curator.noisy(moment, for_matrix, noise=noise, at_least=at_least)
-    if paper:
-        curator.spectrum(for_values, noise=noise_for(budget), radius=radius)
-    else:
-        curator.diagonal(eigenbasis(matrix, curator.d), for_values, noise=noise_for(budget), radius=radius)
+    apart = Spectrum(moment, curator.d) if paper else Diagonal.of(moment, EigenvectorsOf(matrix))
+    curator.noisy(apart, for_values, noise=noise_for(budget))
     if for_count is not None:
         curator.ask_n(for_count)
 
 
-def check_separate(curator: Curator, budget: PureDP | ZCDP, promise: Budget, paper: bool) -> None:
+def check_separate(curator: Facts, budget: PureDP | ZCDP, promise: Budget, paper: bool) -> None:
     """Refuse a budget that is too small for some question, before anything is spent."""
     for_matrix, for_values, for_count = _split(curator, budget)
     noise, at_least = matrix_noise(curator, for_matrix, paper)
-    check_affordable(curator, Question(noise, for_matrix, for_count), promise, at_least)
+    check_affordable(curator, AdditivePlan(noise, for_matrix, for_count), promise, at_least)
     calibrated(Values(curator.second_moment(), curator.d), for_values, curator.neighbors, noise_for(budget))
 
 
-def _split(curator: Curator, budget: PureDP | ZCDP) -> tuple[PureDP | ZCDP, PureDP | ZCDP, PureDP | ZCDP | None]:
+def _split(curator: Facts, budget: PureDP | ZCDP) -> tuple[PureDP | ZCDP, PureDP | ZCDP, PureDP | ZCDP | None]:
     """Return what the matrix, the values, and n where it is private, may cost."""
     left, count = budget, None
     if curator.neighbors != REPLACE:
@@ -114,23 +149,26 @@ def _split(curator: Curator, budget: PureDP | ZCDP) -> tuple[PureDP | ZCDP, Pure
     return left.share(MATRIX_SHARE), left.share(1 - MATRIX_SHARE), count
 
 
-def matrix_noise(curator: Curator, budget: PureDP | ZCDP, paper: bool) -> tuple[str, Fraction | None]:
+def matrix_noise(curator: Facts, budget: PureDP | ZCDP, paper: bool) -> tuple[str, Fraction | None]:
     """Return the kind of noise on the matrix, and the paper's least."""
     noise = GAUSSIAN if isinstance(budget, ZCDP) else LAPLACE if paper else WISHART
-    return noise, papers_triangle(curator, Question(noise, budget, None)) if paper else None
+    return noise, papers_triangle(curator, AdditivePlan(noise, budget, None)) if paper else None
 
 
-def unclipped_error(curator: Curator, budget: PureDP | ZCDP) -> float:
+def unclipped_error(curator: Facts, budget: PureDP | ZCDP) -> float:
     """Return the r.m.s. Frobenius norm of tight noise on the second moment of rows of norm 1."""
     moment = curator.second_moment()
     law = calibrated(moment, budget, curator.neighbors, matrix_noise(curator, budget, paper=False)[0])
     return raw_error(law, moment.unit_bits, moment.d, moment.grid.center)
 
 
-def checked_postprocess(postprocess: str | None, paper: bool) -> str:
-    """Return how the values are finished: projected onto what they can be together, or clipped as in the papers."""
-    chosen = ("clip" if paper else "project") if postprocess is None else postprocess
-    check_choice(
-        "postprocess", chosen, POSTPROCESSES["separate"], "values asked apart are not shrunk; leave it out for the default"
-    )
-    return chosen
+SEPARATE = Mechanism(
+    target="covariance",
+    name="separate",
+    serves=(PureDP, ZCDP, ApproxDP),
+    ask=ask,
+    estimate=estimate,
+    postprocess=("project", "clip", "none"),
+    finish=usual_finish,
+    centring="homogeneous",
+)

@@ -9,14 +9,15 @@ Proof    docs/mechanisms/wishart.md
 
 from __future__ import annotations
 
-from dpcov.kernel.budget import Budget
-from dpcov.kernel.curator import Curator
-from dpcov.kernel.questions.calibrated import WISHART
-from dpcov.mechanisms.shared.additive import release_additive
-from dpcov.release.record import Release
+from dpcov.kernel.budget import ApproxDP, Budget, PureDP
+from dpcov.kernel.face import Face
+from dpcov.kernel.questions.calibrated import WISHART as NOISE
+from dpcov.mechanisms.base import Mechanism
+from dpcov.mechanisms.shared.additive import ask_additive
+from dpcov.mechanisms.shared.moment import from_noisy_moment
 
 
-def wishart(curator: Curator, budget: Budget, *, postprocess: str | None = None, clip: str | float = "none") -> Release:
+def ask(curator: Face, budget: Budget, *, clip: str | float = "none") -> None:
     """Release the second moment with a difference of two Wishart matrices.
 
     Parameters
@@ -34,4 +35,15 @@ def wishart(curator: Curator, budget: Budget, *, postprocess: str | None = None,
     The raw error of n times the second moment has r.m.s. Frobenius norm (d+1)·√(2d)/ε, in units of row_norm²
     (add-remove: half).
     """
-    return release_additive(curator, WISHART, budget, postprocess=postprocess, clip=clip)
+    ask_additive(curator, NOISE, budget, clip=clip)
+
+
+WISHART = Mechanism(
+    target="covariance",
+    name="wishart",
+    serves=(PureDP, ApproxDP),
+    ask=ask,
+    estimate=from_noisy_moment,
+    postprocess=("shrink", "project", "clip", "none"),
+    centring="homogeneous",
+)

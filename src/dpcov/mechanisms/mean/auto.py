@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from numpy.typing import ArrayLike
 
-from dpcov.kernel.budget import Budget
-from dpcov.kernel.curator import Curator
-from dpcov.mechanisms.coinpress.mean import coinpress
-from dpcov.mechanisms.mean.clipped import clipped
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.public import Facts
+from dpcov.mechanisms.base import Alias, Resolved
+from dpcov.mechanisms.coinpress.mean import COINPRESS_MEAN
+from dpcov.mechanisms.mean.clipped import CLIPPED
 from dpcov.mechanisms.shared.means import Origin
-from dpcov.release.record import Release
 
 
-def auto(
-    curator: Curator,
-    budget: Budget,
+def resolve(
+    public: Facts,
+    budget: Budget,  # noqa: ARG001
+    postprocess: str | None,
     *,
-    postprocess: str | None = None,
     origin: Origin = 0.0,
     covariance: ArrayLike | None = None,
-) -> Release:
+) -> Resolved:
     """Release the mean by the mechanism that does best on most data.
 
     Parameters
@@ -35,6 +33,16 @@ def auto(
     -------
     ``budget``: that of the chosen mechanism, `coinpress`; for streams, which can be read only once, `clipped`.
     """
-    run = coinpress if curator.rereadable else clipped
-    release = run(curator, budget, postprocess=postprocess, origin=origin, covariance=covariance)
-    return dataclasses.replace(release, requested="auto")
+    chosen = COINPRESS_MEAN if public.rereadable else CLIPPED
+    return chosen, postprocess, {"origin": origin, "covariance": covariance}
+
+
+AUTO_MEAN = Alias(
+    target="mean",
+    name="auto",
+    serves=(PureDP, ZCDP, ApproxDP),
+    resolve=resolve,
+    postprocess=("project", "none"),
+    bound="radius",
+    covariances=("covariance",),
+)

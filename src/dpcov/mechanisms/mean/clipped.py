@@ -12,31 +12,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpcov.bounds import gaussian_norm
-from dpcov.kernel.budget import Budget
-from dpcov.kernel.curator import Curator
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.face import Face
 from dpcov.kernel.questions.moments import Sum
 from dpcov.kernel.rows.frames import Ball
+from dpcov.mechanisms.base import Mechanism
 from dpcov.mechanisms.coinpress.mean_rounds import TAIL
-from dpcov.mechanisms.shared.means import (
-    Origin,
-    as_tuple,
-    checked_covariance,
-    checked_origin,
-    checked_postprocess,
-    release_sum,
-)
+from dpcov.mechanisms.shared.local import from_last_sum
+from dpcov.mechanisms.shared.means import Origin, as_tuple, ask_sum, checked_covariance, checked_origin
 from dpcov.mechanisms.shared.shares import by_way_of_rho
-from dpcov.release.record import Release
+from dpcov.release.estimate import Estimate
+from dpcov.release.record import Option, Transcript
 
 
-def clipped(
-    curator: Curator,
-    budget: Budget,
-    *,
-    postprocess: str | None = None,
-    origin: Origin = 0.0,
-    covariance: ArrayLike | None = None,
-) -> Release:
+def ask(curator: Face, budget: Budget, *, origin: Origin = 0.0, covariance: ArrayLike | None = None) -> None:
     """Release the mean of rows clipped once to the public ball.
 
     Parameters
@@ -51,10 +40,26 @@ def clipped(
     -------
     ``budget`` (ZCDP, PureDP, or ApproxDP by way of ρ): one noisy sum, and under add-remove one count.
     """
-    chosen, point, whole = checked_postprocess(postprocess), checked_origin(curator, origin), by_way_of_rho(budget)
-    reach = 0.0
+    point, reach = checked_origin(origin, curator.d), 0.0
     if covariance is not None:
         known = checked_covariance(covariance, curator.d)
         reach = math.sqrt(float(np.linalg.eigvalsh(known)[-1])) * gaussian_norm(curator.d, TAIL)
     total = Sum(Ball(as_tuple(point), curator.grid.row_norm + reach), curator.d)
-    return release_sum(curator, whole, total, "clipped", chosen)
+    ask_sum(curator, by_way_of_rho(budget), total)
+
+
+def estimate(transcript: Transcript, postprocess: str, *, origin: Origin = 0.0, **_options: Option) -> Estimate:
+    """Divide the noisy sum by n, and move the mean into the public ball."""
+    return from_last_sum(transcript, postprocess, origin, Ball)
+
+
+CLIPPED = Mechanism(
+    target="mean",
+    name="clipped",
+    serves=(PureDP, ZCDP, ApproxDP),
+    ask=ask,
+    estimate=estimate,
+    postprocess=("project", "none"),
+    bound="radius",
+    covariances=("covariance",),
+)

@@ -12,32 +12,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpcov.bounds import gaussian_norm
-from dpcov.kernel.budget import Budget
-from dpcov.kernel.curator import Curator
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.face import Face
 from dpcov.kernel.questions.moments import Sum
 from dpcov.kernel.rows.frames import Box
+from dpcov.mechanisms.base import Mechanism
 from dpcov.mechanisms.coinpress.mean_rounds import TAIL
-from dpcov.mechanisms.shared.means import (
-    Floats,
-    Origin,
-    as_tuple,
-    checked_covariance,
-    checked_origin,
-    checked_postprocess,
-    release_sum,
-)
+from dpcov.mechanisms.shared.local import from_last_sum
+from dpcov.mechanisms.shared.means import Origin, as_tuple, ask_sum, checked_deviations, checked_origin
 from dpcov.mechanisms.shared.shares import by_way_of_rho
-from dpcov.release.record import Release
+from dpcov.release.estimate import Estimate
+from dpcov.release.record import Option, Transcript
 
 
-def coordinatewise(
-    curator: Curator,
-    budget: Budget,
-    *,
-    postprocess: str | None = None,
-    origin: Origin = 0.0,
-    covariance: ArrayLike | None = None,
-) -> Release:
+def ask(curator: Face, budget: Budget, *, origin: Origin = 0.0, covariance: ArrayLike | None = None) -> None:
     """Release the mean of each column, clipped once to its public interval.
 
     Parameters
@@ -51,14 +39,25 @@ def coordinatewise(
     -------
     ``budget`` (ZCDP, PureDP, or ApproxDP by way of ρ): one noisy sum, and under add-remove one count.
     """
-    chosen, point, whole = checked_postprocess(postprocess), checked_origin(curator, origin), by_way_of_rho(budget)
-    halves = np.full(curator.d, curator.grid.row_norm)
+    point, halves = checked_origin(origin, curator.d), np.full(curator.d, curator.grid.row_norm)
     if covariance is not None:
-        halves = halves + deviations(covariance, curator.d) * gaussian_norm(1, TAIL)
+        halves = halves + checked_deviations(covariance, curator.d) * gaussian_norm(1, TAIL)
     total = Sum(Box(as_tuple(point), as_tuple(halves)), curator.d)
-    return release_sum(curator, whole, total, "coordinatewise", chosen)
+    ask_sum(curator, by_way_of_rho(budget), total)
 
 
-def deviations(covariance: ArrayLike, d: int) -> Floats:
-    """Return the standard deviation of each column of a public covariance."""
-    return np.asarray(np.sqrt(np.diag(checked_covariance(covariance, d))))
+def estimate(transcript: Transcript, postprocess: str, *, origin: Origin = 0.0, **_options: Option) -> Estimate:
+    """Divide the noisy sum by n, and move the mean into the public ball."""
+    return from_last_sum(transcript, postprocess, origin, Box)
+
+
+COORDINATEWISE = Mechanism(
+    target="mean",
+    name="coordinatewise",
+    serves=(PureDP, ZCDP, ApproxDP),
+    ask=ask,
+    estimate=estimate,
+    postprocess=("project", "none"),
+    bound="radius",
+    covariances=("covariance",),
+)

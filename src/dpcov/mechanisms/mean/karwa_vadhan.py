@@ -24,40 +24,35 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpcov.errors import ParameterError
-from dpcov.kernel.budget import Budget
-from dpcov.kernel.curator import Curator
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.face import Face
 from dpcov.kernel.questions.bins import Bins
 from dpcov.kernel.questions.calibrated import noise_for
 from dpcov.kernel.questions.moments import Sum
 from dpcov.kernel.rows.frames import Box
-from dpcov.mechanisms.mean.coordinatewise import deviations
+from dpcov.mechanisms.base import Mechanism
 from dpcov.mechanisms.shared.clipping import check_rereadable
+from dpcov.mechanisms.shared.local import from_last_sum
 from dpcov.mechanisms.shared.means import (
     Origin,
     as_tuple,
     ask_count,
     check_affordable,
     check_two_rows,
+    checked_deviations,
     checked_origin,
-    checked_postprocess,
     left_after_count,
 )
 from dpcov.mechanisms.shared.shares import by_way_of_rho
-from dpcov.release.record import Release
+from dpcov.release.estimate import Estimate
+from dpcov.release.record import Option, Transcript
 
 HISTOGRAM_SHARE = Fraction(1, 4)
 BETA = 0.1  # the probability that some value of Gaussian data is cut
 BESIDE = 2.0  # deviations from the middle of the fullest bin to the mean, at most, by the paper's lemma
 
 
-def karwa_vadhan(
-    curator: Curator,
-    budget: Budget,
-    *,
-    postprocess: str | None = None,
-    origin: Origin = 0.0,
-    covariance: ArrayLike | None = None,
-) -> Release:
+def ask(curator: Face, budget: Budget, *, origin: Origin = 0.0, covariance: ArrayLike | None = None) -> None:
     """Release the mean of each column, clipped around the fullest bin of a noisy histogram.
 
     Parameters
@@ -71,10 +66,10 @@ def karwa_vadhan(
     -------
     ``budget`` (ZCDP, PureDP, or ApproxDP by way of ρ): one noisy histogram, one noisy sum, and under add-remove one count.
     """
-    chosen, point, whole = checked_postprocess(postprocess), checked_origin(curator, origin), by_way_of_rho(budget)
+    point, whole = checked_origin(origin, curator.d), by_way_of_rho(budget)
     if covariance is None and curator.described:
         raise ParameterError("covariance must be given with a schema, got none. Hint: the variance of each column.")
-    widths = deviations(1.0 if covariance is None else covariance, curator.d)
+    widths = checked_deviations(1.0 if covariance is None else covariance, curator.d)
     radius = curator.grid.row_norm
     count = max(1, math.ceil(2 * radius / float(widths.min())))
     bins = Bins(Box(as_tuple(point), (radius,) * curator.d), curator.d, count)
@@ -83,7 +78,7 @@ def karwa_vadhan(
     check_affordable(curator, (bins, for_bins), (Sum(bins.grid, curator.d), for_sum))
     check_rereadable(curator, "a histogram first")
     check_two_rows(curator)
-    curator.hold(bins, derive=False)  # read before anything is charged
+    curator.prefetch(bins, derive=False)  # read before anything is charged
     check_two_rows(curator)  # of a stream only now
     ask_count(curator, whole)
     counts = curator.noisy(bins, for_bins, noise=noise_for(left)).integers.reshape(curator.d, count)
@@ -91,4 +86,20 @@ def karwa_vadhan(
     middles = point + radius * ((2 * fullest + 1) / count - 1)
     halves = widths * (BESIDE + math.sqrt(2 * math.log(2 * curator.n * curator.d / BETA)))
     curator.noisy(Sum(Box(as_tuple(middles), as_tuple(halves)), curator.d), for_sum, noise=noise_for(left))
-    return curator.release("mean", "karwa-vadhan", postprocess=chosen)
+
+
+def estimate(transcript: Transcript, postprocess: str, *, origin: Origin = 0.0, **_options: Option) -> Estimate:
+    """Divide the noisy sum by n, and move the mean into the public ball."""
+    return from_last_sum(transcript, postprocess, origin, Box)
+
+
+KARWA_VADHAN = Mechanism(
+    target="mean",
+    name="karwa-vadhan",
+    serves=(PureDP, ZCDP, ApproxDP),
+    ask=ask,
+    estimate=estimate,
+    postprocess=("project", "none"),
+    bound="radius",
+    covariances=("covariance",),
+)

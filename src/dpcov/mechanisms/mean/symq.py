@@ -13,42 +13,41 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from dpcov.bounds import gaussian_norm
-from dpcov.errors import check_real
-from dpcov.kernel.budget import Budget
-from dpcov.kernel.curator import Curator
+from dpcov.errors import ReleaseError, check_real
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.face import Face
 from dpcov.kernel.questions.bins import Bins, Rank
 from dpcov.kernel.rows.frames import Box
+from dpcov.linalg import into_ball
+from dpcov.mechanisms.base import RAW, Mechanism
 from dpcov.mechanisms.coinpress.mean_rounds import TAIL
-from dpcov.mechanisms.mean.coordinatewise import deviations
+from dpcov.mechanisms.shared.local import WITHOUT_RAW
 from dpcov.mechanisms.shared.means import (
+    Floats,
     Origin,
     as_tuple,
     ask_count,
     check_two_rows,
+    checked_deviations,
     checked_origin,
-    checked_postprocess,
     left_after_count,
 )
 from dpcov.mechanisms.shared.shares import by_way_of_rho
-from dpcov.release.record import Release
+from dpcov.release.estimate import Estimate, MeanNoise
+from dpcov.release.record import Option, Transcript
 
 PER_DEVIATION = 64  # bins, where the variance is known
 BINS = 2**12  # where it is not
 MOST = 2**16
 
 
-def symq(
-    curator: Curator,
-    budget: Budget,
-    *,
-    postprocess: str | None = None,
-    origin: Origin = 0.0,
-    covariance: ArrayLike | None = None,
-    level: float = 0.25,
-) -> Release:
+def ask(
+    curator: Face, budget: Budget, *, origin: Origin = 0.0, covariance: ArrayLike | None = None, level: float = 0.25
+) -> None:
     """Release the mean of each column as the middle between two of its quantiles.
 
     Parameters
@@ -65,16 +64,16 @@ def symq(
     ``budget`` (ZCDP, PureDP, or ApproxDP by way of ρ): two choices for each column, and under add-remove one count.
     """
     level = check_real("level", level, "above 0 and below 1/2", 1e-6, 0.5 - 1e-6, "0.25 takes the quartiles")
-    chosen, point, whole = checked_postprocess(postprocess), checked_origin(curator, origin), by_way_of_rho(budget)
+    point, whole = checked_origin(origin, curator.d), by_way_of_rho(budget)
     radius, count = curator.grid.row_norm, BINS
     if covariance is not None:
-        sizes = deviations(covariance, curator.d)
+        sizes = checked_deviations(covariance, curator.d)
         radius += float(sizes.max()) * gaussian_norm(1, TAIL)
         count = min(math.ceil(2 * radius / float(sizes.min()) * PER_DEVIATION), MOST)
     bins = Bins(Box(as_tuple(point), (radius,) * curator.d), curator.d, count)
     left = left_after_count(curator, whole)
     check_two_rows(curator)
-    curator.hold(bins, derive=False)  # read before anything is charged
+    curator.prefetch(bins, derive=False)  # read before anything is charged
     check_two_rows(curator)  # of a stream only now
     ask_count(curator, whole)
     lower = max(0, min(round(level * curator.n), curator.n))
@@ -82,4 +81,40 @@ def symq(
     for column in range(curator.d):
         for rows in (lower, curator.n - lower):
             curator.choose(Rank(bins, column, rows), each)
-    return curator.release("mean", "symq", postprocess=chosen, level=level)
+
+
+def estimate(transcript: Transcript, postprocess: str, *, origin: Origin = 0.0, **_options: Option) -> Estimate:
+    """Take the middle between the two quantiles of each column, and move the mean into the public ball."""
+    point = checked_origin(origin, transcript.encoding.d)
+    mean = _middles(transcript)
+    return Estimate(
+        mean=mean if postprocess == RAW else into_ball(mean, point, transcript.encoding.row_norm),
+        without_raw=WITHOUT_RAW,
+        mean_noise=MeanNoise(np.full(len(mean), np.nan), point),  # the error of a quantile depends on the data
+    )
+
+
+def _middles(transcript: Transcript) -> Floats:
+    """Return, for each column, the middle between the two quantiles, each in the middle of its bin."""
+    total, asked = np.zeros(transcript.encoding.d), np.zeros(transcript.encoding.d, dtype=np.int64)
+    for answer in transcript.every(Rank):
+        question = answer.question
+        assert isinstance(question, Rank)
+        box, column = question.bins.grid, question.column
+        total[column] += box.centre[column] + box.halves[column] * question.middle(int(answer.integers[0]))
+        asked[column] += 1
+    if not np.all(asked == 2):
+        raise ReleaseError("release must hold two quantiles of each column, got others. Hint: another version?")
+    return total / 2
+
+
+SYMQ = Mechanism(
+    target="mean",
+    name="symq",
+    serves=(PureDP, ZCDP, ApproxDP),
+    ask=ask,
+    estimate=estimate,
+    postprocess=("project", "none"),
+    bound="radius",
+    covariances=("covariance",),
+)

@@ -6,18 +6,17 @@ be read once are not.
 
 from __future__ import annotations
 
-import dataclasses
-
 from dpcov.errors import ParameterError
-from dpcov.kernel.budget import Budget, PureDP
-from dpcov.kernel.curator import Curator
-from dpcov.mechanisms.pca.noisy import gaussian, wishart
-from dpcov.mechanisms.pca.screened import screened
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.public import Facts
+from dpcov.mechanisms.base import Alias, Resolved
+from dpcov.mechanisms.pca.gaussian import GAUSSIAN_PCA
+from dpcov.mechanisms.pca.screened import SCREENED
+from dpcov.mechanisms.pca.wishart import WISHART_PCA
 from dpcov.mechanisms.shared.matrix_noise import best_noise
-from dpcov.release.record import Release
 
 
-def auto(curator: Curator, budget: Budget, *, k: int, screen: bool = True) -> Release:
+def resolve(public: Facts, budget: Budget, postprocess: str | None, *, k: int, screen: bool = True) -> Resolved:
     """Release k components by the mechanism that captures most variance on most data.
 
     Parameters
@@ -31,14 +30,21 @@ def auto(curator: Curator, budget: Budget, *, k: int, screen: bool = True) -> Re
     -------
     ``budget``: that of the chosen mechanism.
     """
-    if curator.rereadable and not curator.grid.center:
-        release = screened(curator, budget, k=k, screen=screen)
-    elif not screen:
+    if public.rereadable and not public.grid.center:
+        return SCREENED, postprocess, {"k": k, "screen": screen}
+    if not screen:
         raise ParameterError(
             "screen must be left out for centred rows and streams, got False. Hint: all columns are kept there."
         )
-    else:
-        noise = best_noise(curator, budget, "rounded")
-        run = wishart if noise is None or isinstance(noise.budget, PureDP) else gaussian
-        release = run(curator, budget, k=k, clip="private" if curator.rereadable else "none")
-    return dataclasses.replace(release, requested="auto")
+    noise = best_noise(public, budget, "rounded")
+    chosen = WISHART_PCA if noise is None or isinstance(noise.budget, PureDP) else GAUSSIAN_PCA
+    return chosen, postprocess, {"k": k, "clip": "private" if public.rereadable else "none"}
+
+
+AUTO_PCA = Alias(
+    target="pca",
+    name="auto",
+    serves=(PureDP, ZCDP, ApproxDP),
+    resolve=resolve,
+    centring="homogeneous",
+)

@@ -8,16 +8,17 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpcov.kernel.answer import Answer
-from dpcov.kernel.budget import ZCDP, Budget, PureDP
-from dpcov.kernel.curator import Curator
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.face import Face
+from dpcov.kernel.questions.basis import DirectionsOf
 from dpcov.kernel.questions.calibrated import noise_for
-from dpcov.kernel.questions.spectral import Values
-from dpcov.mechanisms.shared.components import EXPLAINED, checked_k, prepared, release_drawn
+from dpcov.kernel.questions.directions import Directions
+from dpcov.mechanisms.base import Mechanism
+from dpcov.mechanisms.shared.components import EXPLAINED, checked_k, explain, from_drawn, prepare_draw
 from dpcov.mechanisms.shared.shares import STEPS
-from dpcov.release.record import Release
 
 
-def eigenvectors(curator: Curator, budget: Budget, *, k: int) -> Release:
+def ask(curator: Face, budget: Budget, *, k: int) -> None:
     """Release k components, drawn one by one.
 
     Parameters
@@ -31,16 +32,26 @@ def eigenvectors(curator: Curator, budget: Budget, *, k: int) -> Release:
     add-remove one count. Directions are drawn in float64: docs/guarantee.md.
     """
     count = checked_k(k, curator.d)
-    left = prepared(curator, "eigenvectors", budget, count)
+    left = prepare_draw(curator, budget, count)
     even = Fraction(STEPS // count, STEPS)
-    drawn = one_by_one(curator, left.share(1 - EXPLAINED), [even] * (count - 1) + [1 - even * (count - 1)])
-    return release_drawn(curator, "eigenvectors", drawn, left.share(EXPLAINED), count)
+    drawn = draw_one_by_one(curator, left.share(1 - EXPLAINED), [even] * (count - 1) + [1 - even * (count - 1)])
+    explain(curator, DirectionsOf(drawn), left.share(EXPLAINED))
 
 
-def one_by_one(curator: Curator, budget: PureDP | ZCDP, shares: list[Fraction]) -> Answer:
+def draw_one_by_one(curator: Face, budget: PureDP | ZCDP, shares: list[Fraction]) -> Answer:
     """Draw one direction for each share of the budget."""
-    peel = curator.peel(Values(curator.second_moment(), len(shares)), None, budget, noise=noise_for(budget))
+    peel = curator.peel(Directions(curator.second_moment(), len(shares)), budget, noise=noise_for(budget))
     for share in shares:
         peel.direction(share)
         peel.skip()
     return peel.close()
+
+
+EIGENVECTORS_PCA = Mechanism(
+    target="pca",
+    name="eigenvectors",
+    serves=(PureDP, ZCDP, ApproxDP),
+    ask=ask,
+    estimate=from_drawn,
+    postprocess=("clip", "none"),
+)

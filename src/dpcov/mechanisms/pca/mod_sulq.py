@@ -18,17 +18,17 @@ from fractions import Fraction
 
 from dpcov.bounds import mod_sulq_beta
 from dpcov.errors import ParameterError
-from dpcov.kernel.budget import ApproxDP, Budget
-from dpcov.kernel.curator import Curator
-from dpcov.kernel.questions.calibrated import GAUSSIAN
-from dpcov.mechanisms.shared.additive import release_additive
-from dpcov.mechanisms.shared.components import checked_k, refuse_centred
-from dpcov.release.record import Release
+from dpcov.kernel.budget import ApproxDP
+from dpcov.kernel.face import Face
+from dpcov.kernel.questions.calibrated import GAUSSIAN as NOISE
+from dpcov.mechanisms.base import Mechanism
+from dpcov.mechanisms.shared.additive import ask_additive
+from dpcov.mechanisms.shared.components import checked_k, from_noisy_matrix
 
 TINY = Fraction(1, 10**300)  # a delta that floats cannot hold
 
 
-def mod_sulq(curator: Curator, budget: Budget, *, k: int) -> Release:
+def ask(curator: Face, budget: ApproxDP, *, k: int) -> None:
     """Release the first k eigenvectors of a second moment with the paper's Gaussian noise.
 
     Parameters
@@ -44,16 +44,19 @@ def mod_sulq(curator: Curator, budget: Budget, *, k: int) -> Release:
     -------
     Theorem 15 of the paper bounds it from above: `dpcov.bounds`.
     """
-    count = checked_k(k, curator.d)
-    refuse_centred(curator, "mod-sulq")
-    if not isinstance(budget, ApproxDP):
-        raise ParameterError(
-            f"budget of mechanism 'mod-sulq' must be ApproxDP, got {budget!r}. Hint: it needs a delta; 'wishart' does not."
-        )
+    checked_k(k, curator.d)
     deviation = mod_sulq_beta(1, curator.d, float(budget.epsilon), float(budget.delta)) if budget.delta >= TINY else math.inf
     if not math.isfinite(deviation):
         raise ParameterError(f"budget must be large enough for the noise, got {budget!r}. Hint: spend more.")
     variance = Fraction(deviation) ** 2
-    return release_additive(
-        curator, GAUSSIAN, budget, postprocess="clip", at_least=lambda _: variance, kind="pca", name="mod-sulq", k=count
-    )
+    ask_additive(curator, NOISE, budget, at_least=lambda _: variance)
+
+
+MOD_SULQ = Mechanism(
+    target="pca",
+    name="mod-sulq",
+    serves=(ApproxDP,),
+    ask=ask,
+    estimate=from_noisy_matrix,
+    postprocess=("clip", "none"),
+)

@@ -14,17 +14,19 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpcov.errors import ParameterError, shown
-from dpcov.kernel.budget import Budget
-from dpcov.kernel.curator import Curator
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.face import Face
 from dpcov.kernel.noise.drawn import MOST_SWEEPS
-from dpcov.mechanisms.pca.eigenvectors import one_by_one
-from dpcov.mechanisms.shared.components import EXPLAINED, checked_k, prepared, release_drawn
-from dpcov.release.record import Release
+from dpcov.kernel.questions.basis import DirectionsOf
+from dpcov.kernel.questions.directions import Subspace
+from dpcov.mechanisms.base import Mechanism
+from dpcov.mechanisms.pca.eigenvectors import draw_one_by_one
+from dpcov.mechanisms.shared.components import EXPLAINED, checked_k, explain, from_drawn, prepare_draw
 
 SWEEPS = 20_000  # the paper's
 
 
-def ppca(curator: Curator, budget: Budget, *, k: int, sweeps: int = SWEEPS, approximate: bool = False) -> Release:
+def ask(curator: Face, budget: Budget, *, k: int, sweeps: int = SWEEPS, approximate: bool = False) -> None:
     """Release k components by the exponential mechanism; approximate for k > 1, where a Markov chain draws them.
 
     Parameters
@@ -54,8 +56,21 @@ def ppca(curator: Curator, budget: Budget, *, k: int, sweeps: int = SWEEPS, appr
             f"approximate must be True for mechanism 'ppca' with k > 1, got False. Hint: its promise holds in the limit of a "
             f"Markov chain only; mechanism='auto' has a proof for k = {count}."
         )
-    left = prepared(curator, "ppca", budget, count)
-    directions = left.share(1 - EXPLAINED)
-    exact = count == 1
-    drawn = one_by_one(curator, directions, [Fraction(1)]) if exact else curator.subspace(count, directions, sweeps=sweeps)
-    return release_drawn(curator, "ppca", drawn, left.share(EXPLAINED), count, sweeps=sweeps, approximate=not exact)
+    left = prepare_draw(curator, budget, count)
+    for_directions = left.share(1 - EXPLAINED)
+    if count == 1:
+        drawn = draw_one_by_one(curator, for_directions, [Fraction(1)])
+    else:
+        drawn = curator.subspace(Subspace(curator.second_moment(), count), for_directions, sweeps=sweeps)
+    explain(curator, DirectionsOf(drawn), left.share(EXPLAINED))
+
+
+PPCA = Mechanism(
+    target="pca",
+    name="ppca",
+    serves=(PureDP, ZCDP, ApproxDP),
+    ask=ask,
+    estimate=from_drawn,
+    postprocess=("clip", "none"),
+    draws_long=True,
+)

@@ -1,14 +1,19 @@
-"""A uniform subspace: what a mechanism must beat to be of any use."""
+"""A uniform subspace: what a mechanism must beat to be of any use.
+
+Proof    docs/mechanisms/random.md
+"""
 
 from __future__ import annotations
 
-from dpcov.kernel.budget import Budget
-from dpcov.kernel.curator import Curator
-from dpcov.mechanisms.shared.components import EXPLAINED, checked_k, prepared, release_drawn
-from dpcov.release.record import Release
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.face import Face
+from dpcov.kernel.questions.basis import DirectionsOf
+from dpcov.kernel.questions.directions import Subspace
+from dpcov.mechanisms.base import Mechanism
+from dpcov.mechanisms.shared.components import EXPLAINED, checked_k, explain, from_drawn, prepare_draw
 
 
-def random(curator: Curator, budget: Budget, *, k: int) -> Release:
+def ask(curator: Face, budget: Budget, *, k: int) -> None:
     """Release k components that have nothing to do with the rows, and how much lies along them.
 
     Parameters
@@ -22,6 +27,16 @@ def random(curator: Curator, budget: Budget, *, k: int) -> Release:
     add-remove one count. The components themselves say nothing; a small share is set aside for them all the same.
     """
     count = checked_k(k, curator.d)
-    left = prepared(curator, "random", budget, count)
-    drawn = curator.subspace(count, left.share(EXPLAINED), sweeps=0)
-    return release_drawn(curator, "random", drawn, left.share(1 - EXPLAINED), count, sweeps=0)
+    left = prepare_draw(curator, budget, count)
+    drawn = curator.subspace(Subspace(curator.second_moment(), count), left.share(EXPLAINED), sweeps=0)
+    explain(curator, DirectionsOf(drawn), left.share(1 - EXPLAINED))
+
+
+RANDOM = Mechanism(
+    target="pca",
+    name="random",
+    serves=(PureDP, ZCDP, ApproxDP),
+    ask=ask,
+    estimate=from_drawn,
+    postprocess=("clip", "none"),
+)

@@ -28,31 +28,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError, check_choice, shown
-from dpcov.estimate import block_vectors
-from dpcov.kernel.budget import Budget, PureDP
-from dpcov.kernel.curator import Curator
+from dpcov.kernel.answer import Answer
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.face import Face
 from dpcov.kernel.noise.laws import DiscreteLaplace
+from dpcov.kernel.questions.basis import EigenvectorsOf
 from dpcov.kernel.questions.calibrated import LAPLACE, WISHART, calibrated, noise_for
-from dpcov.kernel.questions.columns import Squares, block_of
+from dpcov.kernel.questions.columns import Block, Squares, block_of
 from dpcov.kernel.questions.moments import REPLACE
-from dpcov.kernel.questions.spectral import AlongBasis, Explained
-from dpcov.mechanisms.covariance.rescaled import rows_outside
+from dpcov.kernel.rows.grid import Grid
+from dpcov.mechanisms.base import RAW, Mechanism
 from dpcov.mechanisms.pca.screening import deconvolved, kept_columns
-from dpcov.mechanisms.shared.clipping import PARTS, hold_norms, plan_radius, radius_of
-from dpcov.mechanisms.shared.components import EXPLAINED, checked_k, explain, refuse_centred
-from dpcov.mechanisms.shared.matrix_noise import MatrixNoise, best_noise
+from dpcov.mechanisms.shared.clipping import PARTS, chosen_radius, plan_radius, prefetch_norms
+from dpcov.mechanisms.shared.components import (
+    EXPLAINED,
+    along_axes,
+    checked_k,
+    explain,
+    refuse_components,
+    take_explained,
+    with_variances,
+)
+from dpcov.mechanisms.shared.matrix_noise import NUMERICS, MatrixNoise, best_noise, rows_to_clip
+from dpcov.mechanisms.shared.moment import rows_longer
 from dpcov.mechanisms.shared.shares import check_room
-from dpcov.options import OPTIONS
-from dpcov.release.record import Release
-from dpcov.release_drawn import are_many
+from dpcov.release.estimate import Estimate, InMatrix
+from dpcov.release.record import Option, Transcript
+from dpcov.spectra import shrink_spectrum
 
 Floats = NDArray[np.float64]
 
 RADIUS_SHARES = (Fraction(5, PARTS), Fraction(100, PARTS))
 SQUARES_SHARES = (Fraction(100, PARTS), Fraction(500, PARTS))
+MIN_COLUMNS_TO_SCREEN = 12  # and twice as many as components: of fewer columns none is worth dropping
+CLEAR = 3.0  # standard deviations: what was asked apart counts from there; 2 was worse, 4 alike (docs/mechanisms/screened.md)
 
 
-def screened(curator: Curator, budget: Budget, *, k: int, screen: bool = True, numerics: str = "rounded") -> Release:
+def ask(curator: Face, budget: Budget, *, k: int, screen: bool = True, numerics: str = "rounded") -> None:
     """Release k components of the columns that hold most, of rows clipped privately.
 
     Parameters
@@ -74,45 +86,99 @@ def screened(curator: Curator, budget: Budget, *, k: int, screen: bool = True, n
     No bound is proved; figures are in docs/mechanisms/screened.md.
     """
     count = checked_k(k, curator.d)
-    refuse_centred(curator, "screened")
-    check_choice("numerics", numerics, OPTIONS["numerics"], "'exact' leaves out wishart and frobenius")
+    check_choice("numerics", numerics, NUMERICS, "'exact' leaves out wishart and frobenius")
     if not isinstance(screen, bool):
         raise ParameterError(f"screen must be True or False, got {shown(screen)}. Hint: False keeps all columns.")
     noise = best_noise(curator, budget, numerics)
     if noise is None:
         raise ParameterError(f"budget must be large enough for some noise, got {budget!r}. Hint: spend more.")
-    _ask(curator, noise, count, screen and _is_screened(noise, count))
-    return curator.release("pca", "screened", postprocess="clip", k=count, screen=screen, numerics=numerics)
-
-
-def _ask(curator: Curator, noise: MatrixNoise, k: int, screens: bool) -> None:
+    screens = screen and _is_screened(noise, count)
     whole, left = noise.budget, 1 - EXPLAINED
-    _check_affordable(curator, noise, k, screens)
-    hold_norms(curator)
+    _check_affordable(curator, noise, count, screens)
+    prefetch_norms(curator)
     if curator.neighbors != REPLACE:
         curator.ask_n(whole.share(noise.count_share()))
         left -= noise.count_share()
     # As few rows outside as `rescaled` has where it is robust: no scale is bought back, and long rows may point elsewhere.
-    plan = plan_radius(whole, min(rows_outside(noise, robust=True), curator.n / 2), RADIUS_SHARES)
-    inner = radius_of(plan.ask(curator, whole))
+    plan = plan_radius(whole, min(rows_to_clip(noise, robust=True), curator.n / 2), RADIUS_SHARES)
+    inner = chosen_radius(plan.ask(curator, whole))
     left -= plan.share
     moment = curator.second_moment(inner)
-    curator.hold(moment)
+    curator.prefetch(moment)
     columns = tuple(range(curator.d))
     if screens:
         share = _squares_share(curator.d / (curator.n * float(whole.amounts()[0])))
         left -= share
         squares = curator.noisy(Squares(moment), whole.share(share), noise=LAPLACE)
-        assert isinstance(squares.noise, DiscreteLaplace)
-        denoised = deconvolved(squares.values, float(squares.noise.scale) * 2.0**-squares.unit_bits)
-        columns = kept_columns(denoised, k, partial(_variance, noise, float(left)))
+        assert isinstance(squares.law, DiscreteLaplace)
+        denoised = deconvolved(squares.values, float(squares.law.scale) * 2.0**-squares.unit_bits)
+        columns = kept_columns(denoised, count, partial(_variance, noise, float(left)))
     block = curator.noisy(block_of(moment, columns), whole.share(left), noise=noise.kind)
-    explain(curator, block_vectors(block, curator.d)[:k], whole.share(EXPLAINED), min(1.0, inner * noise.reach))
+    explain(curator, EigenvectorsOf(block, count), whole.share(EXPLAINED), min(1.0, inner * noise.reach))
+
+
+def estimate(transcript: Transcript, postprocess: str, *, k: Option, **_options: Option) -> Estimate:
+    """Return the first eigenvectors of the block, in its own order, and what lies along them."""
+    count = checked_k(k, transcript.encoding.d)
+    asked, basis, outer = take_explained(transcript, count)
+    block = transcript.take(Block)
+    assert isinstance(block.question, Block)
+    grid, columns = block.question.grid, block.question.columns
+    if (
+        not isinstance(basis, EigenvectorsOf)
+        or basis.answer is not block
+        or not isinstance(grid, Grid)
+        or grid.row_norm > outer
+    ):
+        refuse_components("the eigenvectors of its block, of rows clipped no farther out")
+    told = asked.values / transcript.n
+    if postprocess != RAW:
+        told = _variances(transcript, block, asked, (grid.row_norm / outer) ** 2)
+    return Estimate(
+        k=count,
+        components=with_variances(basis.columns.T, told, outer, postprocess),
+        radius=grid.row_norm,
+        longer=rows_longer(transcript),
+        seen=InMatrix(
+            matrix=block.matrix / transcript.n,
+            spread=block.spread.scaled(1 / transcript.n),
+            back=np.eye(transcript.encoding.d)[:, list(columns)],
+        ),
+    )
+
+
+def _variances(transcript: Transcript, block: Answer, asked: Answer, unit: float) -> Floats:
+    """Return the variance along the eigenvectors of a block and beside them, as a part of the squared radius that was asked.
+
+    ``unit`` is the block's squared radius, as such a part. The block had nearly all of the budget, and its noise is in units
+    of the smaller radius: its denoised eigenvalues are far better numbers than those that were asked apart, of rows clipped
+    farther out (docs/mechanisms/screened.md). These say what clipping took, where they say it clearly: along the components
+    one factor for all, beside them a number.
+    """
+    n, squares = transcript.n, transcript.find(Squares)
+    held = shrink_spectrum(block.decomposition[0] / n, block.spread.scaled(1 / n), 1.0)[::-1] * unit
+    told, deviation = asked.values / n, asked.deviation / n
+    along, trace = held[: len(told) - 1], float(held.sum())
+    if squares is not None:  # dropped columns are in them, too
+        assert isinstance(squares.question, Squares)
+        assert isinstance(block.question, Block)
+        if squares.question.moment != block.question.moment:
+            refuse_components("and squares of the same rows")
+        trace = max(trace, float(squares.values.sum()) / n * unit)
+    beside, size = trace - float(along.sum()), float(np.linalg.norm(along))
+    if size > 0:
+        along = along * (1 + _clear(float((told[:-1] - along) @ along) / size, deviation) / size)  # least squares
+    return np.append(along, beside + _clear(float(told[-1]) - beside, deviation))
+
+
+def _clear(excess: float, deviation: float) -> float:
+    """Return what is left of a number seen through noise, 0 below some standard deviations: the positive part of Stein's."""
+    return excess * (1 - (CLEAR * deviation / excess) ** 2) if excess > CLEAR * deviation else 0.0
 
 
 def _is_screened(noise: MatrixNoise, k: int) -> bool:
     """Whether columns are screened: not few of them, and not under zCDP, whose noise on an entry is the same for any size."""
-    return isinstance(noise.budget, PureDP) and are_many(noise.d, k)
+    return isinstance(noise.budget, PureDP) and noise.d > max(2 * k, MIN_COLUMNS_TO_SCREEN)
 
 
 def _squares_share(columns_per_row: float) -> Fraction:
@@ -126,13 +192,23 @@ def _variance(noise: MatrixNoise, share: float, size: Floats) -> Floats:
     return np.asarray(noise.deviation**2 * smaller / share**2)
 
 
-def _check_affordable(curator: Curator, noise: MatrixNoise, k: int, screens: bool) -> None:
+def _check_affordable(curator: Face, noise: MatrixNoise, k: int, screens: bool) -> None:
     """Refuse a budget that is too small for some question at its smallest share, before anything is spent."""
     moment, whole = curator.second_moment(), noise.budget
     check_room(whole)
     left = 1 - EXPLAINED - RADIUS_SHARES[1] - (0 if curator.neighbors == REPLACE else noise.count_share())
-    calibrated(AlongBasis(moment, k + 1, Explained.name), whole.share(EXPLAINED), curator.neighbors, noise_for(whole))
+    calibrated(along_axes(moment, k), whole.share(EXPLAINED), curator.neighbors, noise_for(whole))
     if screens:
         left -= SQUARES_SHARES[1]
         calibrated(Squares(moment), whole.share(SQUARES_SHARES[0]), curator.neighbors, LAPLACE)
     calibrated(moment, whole.share(left), curator.neighbors, noise.kind)
+
+
+SCREENED = Mechanism(
+    target="pca",
+    name="screened",
+    serves=(PureDP, ZCDP, ApproxDP),
+    ask=ask,
+    estimate=estimate,
+    postprocess=("clip", "none"),
+)

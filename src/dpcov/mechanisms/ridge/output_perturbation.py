@@ -8,18 +8,21 @@ Differs  squared loss, whose gradient their bound does not cover; a smaller sens
 
 from __future__ import annotations
 
-from dpcov.errors import ParameterError, check_real, shown
-from dpcov.kernel.budget import ApproxDP, Budget
-from dpcov.kernel.curator import Curator
+from dpcov.errors import ParameterError, ReleaseError, check_real, shown
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.face import Face
 from dpcov.kernel.questions.calibrated import calibrated, is_analytic, noise_for
-from dpcov.kernel.questions.moments import REPLACE
+from dpcov.kernel.questions.moments import REPLACE, SecondMoment
 from dpcov.kernel.questions.solution import Solution, unit_alpha
-from dpcov.release.record import Release
+from dpcov.kernel.rows.encoding import Encoding
+from dpcov.mechanisms.base import Mechanism
+from dpcov.release.estimate import Coefficients, Estimate
+from dpcov.release.record import Option, Transcript
 
 LARGEST = 1e300  # of alpha; what counts is alpha/row_norm²
 
 
-def output_perturbation(curator: Curator, budget: Budget, *, target: int, alpha: float) -> Release:
+def ask(curator: Face, budget: Budget, *, target: int, alpha: float) -> None:
     """Release the coefficients of one ridge regression.
 
     Parameters
@@ -37,23 +40,54 @@ def output_perturbation(curator: Curator, budget: Budget, *, target: int, alpha:
     -------
     Noise of Euclidean norm about √(2)·(d−1)·Δ/ε, or √((d−1)/(2ρ))·Δ, Δ = √(1 + 1/(4a(1+a)))/(n·a), a = alpha/row_norm².
     """
-    if curator.neighbors != REPLACE:
-        raise ParameterError(
-            "neighbors must be 'replace' for mechanism 'output-perturbation', got 'add-remove'. Hint: dpcov.covariance."
-        )
-    if curator.grid.center:
-        raise ParameterError("center must be False for mechanism 'output-perturbation', got True. Hint: dpcov.covariance.")
-    if curator.d < 2:
-        raise ParameterError(f"data must have two columns or more, a target and a feature, got {curator.d}. Hint: add one.")
-    if type(target) is not int or not 0 <= target < curator.d:
-        raise ParameterError(f"target must be a position from 0 to {curator.d - 1}, got {shown(target)}. Hint: count from 0.")
-    penalty = check_real("alpha", alpha, "positive and finite", 1 / LARGEST, LARGEST, "a number; 'auto' needs a covariance")
+    place, penalty = _checked(curator.encoding, target, alpha)
     if not curator.knows_n:
-        curator.hold()
-    asked = Solution(curator.second_moment(), curator.n, target, unit_alpha(penalty, curator.grid.row_norm))
+        curator.prefetch(curator.second_moment())
+    asked = _regression(curator.encoding, curator.n, place, penalty)
     served = budget
     if isinstance(budget, ApproxDP) and not is_analytic(asked, budget, curator.neighbors):
         served = budget.to_zcdp()
     calibrated(asked, served, curator.neighbors, noise_for(served))  # a budget too small is refused before rows are read
     curator.noisy(asked, served, noise=noise_for(served))
-    return curator.release("ridge", "output-perturbation", postprocess="none", target=target, alpha=penalty)
+
+
+def estimate(
+    transcript: Transcript,
+    postprocess: str,  # noqa: ARG001 - coefficients are released as they were answered
+    *,
+    target: Option,
+    alpha: Option,
+) -> Estimate:
+    """Return the coefficients, as they were answered, of the regression that the options name."""
+    encoding = transcript.encoding
+    place, penalty = _checked(encoding, target, alpha)
+    answer = transcript.take(Solution)
+    if encoding.constant or answer.question != _regression(encoding, transcript.n, place, penalty):
+        raise ReleaseError("release must hold the coefficients of its own target and alpha, got others. Hint: another version?")
+    return Estimate(coefficients=Coefficients(answer, place, penalty), radius=encoding.row_norm)
+
+
+def _checked(encoding: Encoding, target: object, alpha: object) -> tuple[int, float]:
+    """Return the target's position and the penalty, or refuse them."""
+    d = encoding.d
+    if d < 2:
+        raise ParameterError(f"data must have two columns or more, a target and a feature, got {d}. Hint: add one.")
+    if type(target) is not int or not 0 <= target < d:
+        raise ParameterError(f"target must be a position from 0 to {d - 1}, got {shown(target)}. Hint: count from 0.")
+    hint = "a number; 'auto' needs a covariance"
+    return target, check_real("alpha", alpha, "positive and finite", 1 / LARGEST, LARGEST, hint)
+
+
+def _regression(encoding: Encoding, n: int, target: int, alpha: float) -> Solution:
+    """Return the question: what `ask` asks, and what `estimate` expects to have been asked."""
+    return Solution(SecondMoment(encoding.grid, encoding.width), n, target, unit_alpha(alpha, encoding.row_norm))
+
+
+OUTPUT_PERTURBATION = Mechanism(
+    target="ridge",
+    name="output-perturbation",
+    serves=(PureDP, ZCDP, ApproxDP),
+    ask=ask,
+    estimate=estimate,
+    neighbors=(REPLACE,),
+)

@@ -1,6 +1,6 @@
-"""What the additive mechanisms share: one noisy second moment, under add-remove one noisy count, and the post-processing.
+"""What the additive mechanisms share: one noisy second moment, and under add-remove one noisy count.
 
-`question` says what is asked, from public numbers alone; `release_additive` asks it.
+`plan_additive` says what is asked, from public numbers alone; `ask_additive` asks it.
 """
 
 from __future__ import annotations
@@ -10,24 +10,23 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpcov.errors import ParameterError, check_choice
-from dpcov.estimate import raw_error
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
-from dpcov.kernel.curator import Curator
+from dpcov.kernel.face import Face
 from dpcov.kernel.noise.laws import DiscreteGaussian, NoiseLaw
+from dpcov.kernel.public import Facts
 from dpcov.kernel.questions.calibrated import GAUSSIAN, calibrated, check_tail, is_analytic, noise_for
 from dpcov.kernel.questions.moments import REPLACE, Count, SecondMoment
 from dpcov.linalg import sqrt_up
-from dpcov.mechanisms.shared.clipping import checked_clip, hold_norms, plan_radius, radius_of, rows_outside
+from dpcov.mechanisms.shared.clipping import checked_clip, chosen_radius, plan_radius, prefetch_norms, rows_outside
+from dpcov.mechanisms.shared.moment import raw_error
 from dpcov.mechanisms.shared.shares import count_share
-from dpcov.options import Option
-from dpcov.release.record import Release
-from dpcov.spectra import POSTPROCESS
+from dpcov.release.record import Transcript
 
 CONSTANTS = ("tight", "paper")
 
 
 @dataclass(frozen=True)
-class Question:
+class AdditivePlan:
     """A second moment with one kind of noise: what it costs, and what is left for the count under add-remove."""
 
     noise: str
@@ -39,14 +38,14 @@ class Question:
         return calibrated(moment, self.moment_budget, neighbors, self.noise)
 
 
-def question(noise: str, budget: Budget, moment: SecondMoment, neighbors: str) -> Question:
+def plan_additive(noise: str, budget: Budget, moment: SecondMoment, neighbors: str) -> AdditivePlan:
     """Convert the budget to what the noise serves, and set aside the count's share under add-remove."""
     count_wanted = neighbors != REPLACE and not moment.grid.center  # the corner of a centred moment is the count
     served = _served(noise, budget, moment, neighbors, one_answer=not count_wanted)
-    asked = Question(noise, served, None)
+    asked = AdditivePlan(noise, served, None)
     if count_wanted:
         share = count_share(served, moment.d)
-        asked = Question(noise, served.share(1 - share), served.share(share))
+        asked = AdditivePlan(noise, served.share(1 - share), served.share(share))
     if isinstance(budget, ApproxDP):
         check_tail([asked.law(moment, neighbors)], budget)
     return asked
@@ -60,11 +59,10 @@ def _served(noise: str, budget: Budget, moment: SecondMoment, neighbors: str, *,
         return budget if one_answer and is_analytic(moment, budget, neighbors) else budget.to_zcdp()
     if noise != GAUSSIAN and isinstance(budget, PureDP | ApproxDP):
         return PureDP(budget.epsilon)
-    serves = "ZCDP or ApproxDP" if noise == GAUSSIAN else "PureDP or ApproxDP"
-    raise ParameterError(f"budget of mechanism {noise!r} must be {serves}, got {budget!r}. Hint: mechanism='auto' fits all.")
+    raise ParameterError(f"noise must serve the budget, got {noise!r} and {budget!r}. Hint: mechanism='auto' fits all.")
 
 
-def papers_triangle(curator: Curator, asked: Question) -> Fraction:
+def papers_triangle(curator: Facts, asked: AdditivePlan) -> Fraction:
     """Return the least noise on each entry of the triangle in Dong et al.: variance Δ²/(2ρ), or Laplace of scale Δ·d/ε.
 
     Δ² = 2, also for one column, where 1 would do; add-remove: 1. Under (ε, δ) the variance of the diagonal, for that Δ².
@@ -86,38 +84,34 @@ def wants_paper(constants: str) -> bool:
     return constants == "paper"
 
 
-def release_additive(
-    curator: Curator,
+def usual_finish(transcript: Transcript) -> str:
+    """Return how an additive estimate is finished: shrunk; after a paper's constants eigenvalues are clipped."""
+    return "clip" if transcript.options.get("constants") == "paper" else "shrink"
+
+
+def ask_additive(
+    curator: Face,
     noise: str,
     budget: Budget,
     *,
-    postprocess: str | None,
     clip: object = "none",
-    at_least: Callable[[Question], Fraction] | None = None,
-    kind: str = "covariance",
-    name: str | None = None,
-    **options: Option,
-) -> Release:
-    """Ask for the second moment, then for n where it is private, and release both.
+    at_least: Callable[[AdditivePlan], Fraction] | None = None,
+) -> None:
+    """Ask for the second moment, then for n where it is private.
 
-    After a paper's constants eigenvalues are clipped. ``at_least`` gives a paper's noise for a question that was made with
-    the tight one. ``name`` is that of the mechanism, where it is not its noise's.
+    ``at_least`` gives a paper's noise for a question that was planned with the tight one.
     """
-    default = "clip" if options.get("constants") == "paper" else "shrink"
-    chosen = default if postprocess is None else postprocess
-    check_choice("postprocess", chosen, POSTPROCESS, f"leave it out for {default!r}")
     where = checked_clip(curator, clip)
     moment = curator.second_moment()
     if where == "private":
-        radius, asked = _clipped_question(curator, noise, budget, moment, at_least)
+        radius, asked = _clipped_plan(curator, noise, budget, moment, at_least)
     else:
         radius = 1.0 if isinstance(where, str) else where / curator.grid.row_norm
-        asked = question(noise, budget, moment, curator.neighbors)
+        asked = plan_additive(noise, budget, moment, curator.neighbors)
     ask_moment(curator, asked, radius, None if at_least is None else at_least(asked))
-    return curator.release(kind, name or noise, postprocess=chosen, clip=where, **options)
 
 
-def check_affordable(curator: Curator, asked: Question, promise: Budget, at_least: Fraction | None) -> None:
+def check_affordable(curator: Facts, asked: AdditivePlan, promise: Budget, at_least: Fraction | None) -> None:
     """Refuse a question whose budget is too small for its noise, before anything is spent."""
     law = calibrated(curator.second_moment(), asked.moment_budget, curator.neighbors, asked.noise, at_least)
     if isinstance(promise, ApproxDP):
@@ -126,25 +120,23 @@ def check_affordable(curator: Curator, asked: Question, promise: Budget, at_leas
         calibrated(Count(), asked.count_budget, curator.neighbors, noise_for(asked.count_budget))
 
 
-def ask_moment(curator: Curator, asked: Question, radius: float, at_least: Fraction | None) -> None:
-    """Ask for the second moment of rows clipped at ``radius``, then for n where it is private."""
-    answer = curator.noisy(curator.second_moment(radius), asked.moment_budget, noise=asked.noise, at_least=at_least)
+def ask_moment(curator: Face, asked: AdditivePlan, radius: float, at_least: Fraction | None) -> None:
+    """Ask for the second moment of rows clipped at ``radius``, then for n where it is private and no corner tells it."""
+    curator.noisy(curator.second_moment(radius), asked.moment_budget, noise=asked.noise, at_least=at_least)
     if asked.count_budget is not None:
         curator.ask_n(asked.count_budget)  # last: a budget too small is refused before anything is spent
-    elif curator.neighbors != REPLACE:
-        curator.take_n(answer)
 
 
-def _clipped_question(
-    curator: Curator, noise: str, budget: Budget, moment: SecondMoment, at_least: Callable[[Question], Fraction] | None
-) -> tuple[float, Question]:
+def _clipped_plan(
+    curator: Face, noise: str, budget: Budget, moment: SecondMoment, at_least: Callable[[AdditivePlan], Fraction] | None
+) -> tuple[float, AdditivePlan]:
     """Choose a radius privately, and return it with the question that the rest of the budget pays for."""
     whole = _served(noise, budget, moment, curator.neighbors, one_answer=False)
     assert isinstance(whole, PureDP | ZCDP)
-    unclipped = question(noise, whole, moment, curator.neighbors).law(moment, curator.neighbors)
-    error = raw_error(unclipped, moment.unit_bits, moment.d, moment.grid.center)
+    unclipped = plan_additive(noise, whole, moment, curator.neighbors).law(moment, curator.neighbors)
+    error = raw_error(unclipped, moment.unit_bits, moment.d, curator.grid.center)
     plan = plan_radius(whole, rows_outside(error, whole, curator))
-    asked = question(noise, whole.share(1 - plan.share), moment, curator.neighbors)
+    asked = plan_additive(noise, whole.share(1 - plan.share), moment, curator.neighbors)
     check_affordable(curator, asked, budget, None if at_least is None else at_least(asked))
-    hold_norms(curator, derive=False)
-    return radius_of(plan.ask(curator, whole)), asked
+    prefetch_norms(curator, derive=False)
+    return chosen_radius(plan.ask(curator, whole)), asked

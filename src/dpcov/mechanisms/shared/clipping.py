@@ -11,14 +11,12 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
 from dpcov.errors import ParameterError, check_real
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.budget import ZCDP, PureDP
 from dpcov.kernel.calibrate import exponential_rate
-from dpcov.kernel.curator import Curator
-from dpcov.kernel.questions.choices import Quantile
+from dpcov.kernel.face import Face
+from dpcov.kernel.questions.choices import AmongRadii, Quantile
 from dpcov.kernel.questions.moments import MAX_ROWS, REPLACE
 from dpcov.kernel.rows.grid import SMALLEST_RADIUS
 
@@ -30,7 +28,7 @@ FEW_RADII = 8  # each eighth: two to the octave
 FINENESS = ((12.0, 1), (8.0, 2), (6.0, 4), (0.0, FEW_RADII))  # rate·rows at least, and which radii: each, each second, ...
 
 
-def checked_clip(curator: Curator, clip: object) -> str | float:
+def checked_clip(curator: Face, clip: object) -> str | float:
     """Return "none", "private" or a radius, or refuse what is none of them."""
     if isinstance(clip, str) and clip in ("none", "private"):
         return clip
@@ -48,7 +46,7 @@ class RadiusPlan:
     share: Fraction
     every: int
 
-    def ask(self, curator: Curator, budget: PureDP | ZCDP) -> Answer:
+    def ask(self, curator: Face, budget: PureDP | ZCDP) -> Answer:
         """Ask for it, at its share of the whole ``budget``."""
         norms = curator.norms(PER_OCTAVE, OCTAVES)
         return curator.choose(Quantile(norms, self.rows, self.every), budget.share(self.share))
@@ -66,12 +64,13 @@ def plan_radius(budget: PureDP | ZCDP, rows: float, shares: tuple[Fraction, Frac
     return RadiusPlan(whole, share, next(every for least, every in FINENESS if sharpness >= least))
 
 
-def radius_of(answer: Answer) -> float:
+def chosen_radius(answer: Answer) -> float:
     """Return the radius, as a part of row_norm, that a choice or search answered."""
-    return float(np.exp2(-answer.integers[0] / answer.integers[1]))
+    assert isinstance(answer.question, AmongRadii)
+    return answer.question.radius(int(answer.integers[0]))
 
 
-def check_rereadable(curator: Curator, work: str = "private clipping") -> None:
+def check_rereadable(curator: Face, work: str = "private clipping") -> None:
     """Refuse a stream that can be read once, before anything is spent: clipping needs norms first, rounds the rows again."""
     if not curator.rereadable:
         raise ParameterError(
@@ -79,13 +78,13 @@ def check_rereadable(curator: Curator, work: str = "private clipping") -> None:
         )
 
 
-def hold_norms(curator: Curator, *, derive: bool = True) -> None:
+def prefetch_norms(curator: Face, *, derive: bool = True) -> None:
     """Read the norms before anything is charged."""
     check_rereadable(curator)
-    curator.hold(curator.norms(PER_OCTAVE, OCTAVES), derive=derive)
+    curator.prefetch(curator.norms(PER_OCTAVE, OCTAVES), derive=derive)
 
 
-def rows_outside(error: float, budget: PureDP | ZCDP, curator: Curator) -> float:
+def rows_outside(error: float, budget: PureDP | ZCDP, curator: Face) -> float:
     """Return how many rows to leave outside where nothing is given back: the noise's norm, at most half of a public n.
 
     Fewer than the choice can count, about 60/ε or 15/√ρ, are not worth asking for. Where n is not known before a reading, that
@@ -93,7 +92,7 @@ def rows_outside(error: float, budget: PureDP | ZCDP, curator: Curator) -> float
     """
     check_rereadable(curator)
     if not curator.knows_n:
-        hold_norms(curator)
+        prefetch_norms(curator)
     least = 60 / float(budget.epsilon) if isinstance(budget, PureDP) else 15 / math.sqrt(budget.rho)
     rows = max(error, least)
     return min(rows, curator.n / 2) if curator.neighbors == REPLACE else rows

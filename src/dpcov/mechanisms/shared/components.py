@@ -1,22 +1,34 @@
-"""What the mechanisms for components share that draw them: the number k, and what lies along them."""
+"""What the mechanisms for components share: the number k, what lies along components, and estimates of either kind.
+
+Components are drawn, or found in an answer, and a last share of the budget tells how much lies along them and beside them; or
+they are eigenvectors of a noisy second moment, which says as much by itself.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 from fractions import Fraction
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import ParameterError, shown
+from dpcov.errors import ParameterError, ReleaseError, shown
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.budget import ZCDP, Budget, PureDP
-from dpcov.kernel.curator import Curator
+from dpcov.kernel.face import Face
+from dpcov.kernel.questions.along import Explained
+from dpcov.kernel.questions.basis import Basis, DirectionsOf, GivenBasis
 from dpcov.kernel.questions.calibrated import noise_for
-from dpcov.kernel.questions.spectral import AlongBasis, Explained
-from dpcov.linalg import orthonormal_rows
-from dpcov.mechanisms.shared.directions import served, without_count
-from dpcov.options import Option
-from dpcov.release.record import Release
+from dpcov.kernel.questions.directions import Directions, Subspace
+from dpcov.kernel.questions.moments import SecondMoment
+from dpcov.kernel.rows.grid import Grid
+from dpcov.linalg import monotone, project_simplex
+from dpcov.mechanisms.base import RAW
+from dpcov.mechanisms.shared.directions import pure_or_zcdp, reserve_count
+from dpcov.mechanisms.shared.moment import from_noisy_moment
+from dpcov.release.estimate import Along, Components, Estimate
+from dpcov.release.record import Option, Transcript
 
 Floats = NDArray[np.float64]
 
@@ -35,28 +47,79 @@ def checked_k(k: object, d: int) -> int:
     return int(k)
 
 
-def refuse_centred(curator: Curator, name: str) -> None:
-    """Refuse rows with a constant coordinate: a drawn direction would mix it with the others."""
-    if curator.grid.center:
-        raise ParameterError(
-            f"center must be False for mechanism {name!r}, got True. Hint: mechanism='auto', 'wishart' and 'gaussian' serve it."
-        )
+def prepare_draw(curator: Face, budget: Budget, k: int) -> PureDP | ZCDP:
+    """Refuse a budget too small, read the second moment, pay for n where it is private, and return what is left."""
+    return reserve_count(curator, pure_or_zcdp(budget), along_axes(curator.second_moment(), k), EXPLAINED)
 
 
-def prepared(curator: Curator, name: str, budget: Budget, k: int) -> PureDP | ZCDP:
-    """Refuse what can be refused, hold the second moment, pay for n where it is private, and return what is left."""
-    refuse_centred(curator, name)
-    measure = AlongBasis(curator.second_moment(), k + 1, Explained.name)
-    return without_count(curator, served(name, budget, (PureDP, ZCDP)), measure, EXPLAINED)
+def along_axes(moment: SecondMoment, k: int) -> Explained:
+    """Return the question along the first k axes: its noise is that along any k components, which are not yet known."""
+    return Explained.of(moment, GivenBasis(np.eye(moment.d, k)))
 
 
-def explain(curator: Curator, components: Floats, budget: PureDP | ZCDP, radius: float = 1.0) -> None:
+def explain(curator: Face, components: Basis, budget: PureDP | ZCDP, radius: float = 1.0) -> None:
     """Ask how much of rows, clipped at a part of row_norm, lies along orthonormal components, and how much does not."""
-    basis = np.ascontiguousarray(components.T)
-    curator.noisy(Explained(curator.second_moment(radius), len(components) + 1, basis), budget, noise=noise_for(budget))
+    curator.noisy(Explained.of(curator.second_moment(radius), components), budget, noise=noise_for(budget))
 
 
-def release_drawn(curator: Curator, name: str, drawn: Answer, budget: PureDP | ZCDP, k: int, **options: Option) -> Release:
-    """Ask how much lies along what was drawn, and how much does not, and release both."""
-    explain(curator, orthonormal_rows(drawn.values.reshape(k, curator.d)), budget)
-    return curator.release("pca", name, postprocess="clip", k=k, **options)
+def from_drawn(transcript: Transcript, postprocess: str, *, k: Option, **_options: Option) -> Estimate:
+    """Return components that were drawn, and what lies along them.
+
+    Directions that were drawn one after the other are in their own order, which is better known than the variances: these are
+    made to descend. A subspace that was drawn at once has no order but theirs.
+    """
+    count = checked_k(k, transcript.encoding.d)
+    asked, basis, radius = take_explained(transcript, count)
+    drawn = transcript.take(Directions, Subspace)
+    if not isinstance(basis, DirectionsOf) or basis.answer is not drawn:
+        refuse_components("those that were drawn")
+    told = asked.values / transcript.n
+    along, rows = told[:-1], basis.columns.T
+    if isinstance(drawn.question, Subspace):
+        order = np.argsort(-along, kind="stable")
+        along, rows = along[order], rows[order]
+    elif postprocess != RAW:
+        along = monotone(along, increasing=False)
+    return Estimate(
+        k=count,
+        components=with_variances(rows, np.append(along, told[-1]), radius, postprocess),
+        radius=radius,
+        seen=Along(
+            law=asked.law,
+            deviation=asked.deviation / transcript.n,
+            basis=basis.columns,
+            values=told[:-1],
+            errors=np.zeros((basis.d, basis.d)),  # the basis is what was asked along: nothing else is in the numbers
+        ),
+    )
+
+
+def take_explained(transcript: Transcript, k: int) -> tuple[Answer, Basis, float]:
+    """Return what was asked along k components, the components, and where rows were clipped for it; or refuse another."""
+    asked = transcript.take(Explained)
+    assert isinstance(asked.question, Explained)
+    basis, grid = asked.question.basis, asked.question.grid
+    if transcript.encoding.constant or not isinstance(grid, Grid) or basis.count != k:
+        refuse_components(f"{k} of rows clipped at a radius, without a constant")
+    return asked, basis, grid.row_norm
+
+
+def refuse_components(rule: str) -> NoReturn:
+    """Refuse a transcript whose answers are about other components."""
+    raise ReleaseError(f"release must tell the variance along its components, {rule}, got another. Hint: another version?")
+
+
+def with_variances(rows: Floats, told: Floats, radius: float, postprocess: str) -> Components:
+    """Return components with what lies along each, and in all.
+
+    ``told`` is what lies along them and, last, beside them, as parts of the squared radius. No row has more than that in all:
+    the nearest such numbers are taken, unless they are wanted raw.
+    """
+    values = (told if postprocess == RAW else project_simplex(told, 1.0)) * radius * radius
+    return Components(rows, values[:-1], float(values.sum()))
+
+
+def from_noisy_matrix(transcript: Transcript, postprocess: str, *, k: Option, **_options: Option) -> Estimate:
+    """Return the estimate of a noisy second moment, of which k eigenvectors are wanted."""
+    count = checked_k(k, transcript.encoding.d)
+    return dataclasses.replace(from_noisy_moment(transcript, postprocess), k=count)

@@ -8,34 +8,63 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import ParameterError, check_choice, shown
+from dpcov.errors import ParameterError, shown
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
-from dpcov.kernel.curator import Curator
+from dpcov.kernel.face import Face
+from dpcov.kernel.noise.drawn import Bingham
+from dpcov.kernel.noise.laws import Spread
 from dpcov.kernel.questions.calibrated import calibrated, noise_for
+from dpcov.kernel.questions.derived import VALUE_BITS
+from dpcov.kernel.questions.directions import Directions, directions_of
 from dpcov.kernel.questions.moments import REPLACE
-from dpcov.kernel.questions.spectral import Values
+from dpcov.kernel.questions.spectral import Spectrum, Values
+from dpcov.kernel.rows.centring import with_public_corner
+from dpcov.linalg import assembled, monotone
+from dpcov.mechanisms.base import RAW
+from dpcov.mechanisms.shared.moment import moments_of
 from dpcov.mechanisms.shared.shares import STEPS, check_room, count_share
+from dpcov.release.estimate import Along, Estimate, NoisyDirections
+from dpcov.release.record import Option, Transcript
+from dpcov.spectra import POSTPROCESS
 
 Floats = NDArray[np.float64]
 
-POSTPROCESSES = ("clip", "none")
 
-
-def served(name: str, budget: Budget, notions: tuple[type, ...]) -> PureDP | ZCDP:
+def pure_or_zcdp(budget: Budget) -> PureDP | ZCDP:
     """Return the budget as what directions are drawn at; (ε, δ) is served with δ unused."""
-    if isinstance(budget, ApproxDP):
-        return PureDP(budget.epsilon)
-    if isinstance(budget, notions) and isinstance(budget, PureDP | ZCDP):
-        return budget
-    names = " or ".join([notion.__name__ for notion in notions] + ["ApproxDP"])
-    raise ParameterError(f"budget of mechanism {name!r} must be {names}, got {budget!r}. Hint: mechanism='auto' fits all.")
+    return PureDP(budget.epsilon) if isinstance(budget, ApproxDP) else budget
 
 
-def checked_postprocess(postprocess: str | None) -> str:
-    """Return how the assembled matrix is finished; its values are clipped unless they are wanted raw."""
-    chosen = "clip" if postprocess is None else postprocess
-    check_choice("postprocess", chosen, POSTPROCESSES, "directions come with values of their own; leave it out for 'clip'")
-    return chosen
+def from_directions(transcript: Transcript, postprocess: str, **_options: Option) -> Estimate:
+    """Put values on the directions, Σ valueᵢ·uᵢuᵢᵀ: those that were asked along them, or eigenvalues that were asked before."""
+    drawn = transcript.take(Directions)
+    question, concentrations = drawn.question, drawn.law
+    assert isinstance(question, Directions)
+    assert isinstance(concentrations, Bingham)
+    if question.values is None:
+        spectrum = transcript.take(Spectrum)
+        law, values = spectrum.law, monotone(spectrum.values, increasing=False)[: question.count]
+    else:
+        law, values = drawn.laws[1], np.ldexp(question.told(drawn.integers).astype(np.float64), -VALUE_BITS)
+    if question.orthogonal and postprocess != RAW:
+        # A negative value of a subtracted direction corrects what was subtracted before: only the whole is clipped.
+        values = np.clip(values, 0.0, transcript.n)
+    rows = directions_of(drawn)
+    rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    whole = assembled(rows, values) / transcript.n
+    whole = with_public_corner(whole) if transcript.encoding.constant else whole
+    lifted = POSTPROCESS[postprocess](whole, 1.0, Spread(0.0, 0.0))
+    radius = transcript.encoding.row_norm
+    mean, covariance = moments_of(transcript, lifted, radius, postprocess)
+    deviation = math.sqrt(law.spread().diagonal_variance) * 2.0**-VALUE_BITS / transcript.n
+    drawn_with = tuple(float(concentration) for _, concentration in concentrations.concentrations)
+    return Estimate(
+        mean=mean,
+        covariance=covariance,
+        radius=radius,
+        noise=NoisyDirections(drawn_with, deviation**2, lifted),
+        seen=Along(law, deviation),
+    )
 
 
 def checked_rank(rank: object, d: int) -> int:
@@ -47,13 +76,13 @@ def checked_rank(rank: object, d: int) -> int:
     return rank or d
 
 
-def without_count(curator: Curator, budget: PureDP | ZCDP, measure: Values, value_share: Fraction) -> PureDP | ZCDP:
+def reserve_count(curator: Face, budget: PureDP | ZCDP, measure: Values, value_share: Fraction) -> PureDP | ZCDP:
     """Pay for n where it is private, and return what is left; a budget too small for the values is refused first."""
     share = count_share(budget, curator.d)
     left = budget if curator.neighbors == REPLACE else budget.share(1 - share)
     measure.check_noise(calibrated(measure, left.share(value_share), curator.neighbors, noise_for(budget)))
     check_room(budget)
-    curator.hold()
+    curator.prefetch(curator.second_moment())
     if curator.neighbors != REPLACE:
         curator.ask_n(budget.share(share))
     return left

@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from dpcov.errors import ParameterError
-from dpcov.estimate import SINGLE_REACH
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
-from dpcov.kernel.curator import Curator
 from dpcov.kernel.noise.laws import NoiseLaw
+from dpcov.kernel.public import Facts
 from dpcov.kernel.questions.calibrated import FROBENIUS, GAUSSIAN, LAPLACE, WISHART, calibrated, check_tail
-from dpcov.kernel.questions.moments import REPLACE
+from dpcov.kernel.questions.moments import REPLACE, SecondMoment
 from dpcov.mechanisms.shared.clipping import PARTS, SHARES
 
 KINDS: dict[type, tuple[str, ...]] = {ZCDP: (GAUSSIAN,), PureDP: (WISHART, FROBENIUS, LAPLACE)}
+NUMERICS = ("rounded", "exact")
+SINGLE_REACH = 4.0  # one column needs no scale: rows are clipped at so many times the radius that was chosen
 BALANCE = 0.85  # of the noise's norm: what denoising leaves of it
 
 
@@ -75,32 +77,49 @@ class MatrixNoise:
         return self.balanced(0.3 * self.number() / self.error, Fraction(1))
 
 
-def best_noise(curator: Curator, budget: Budget, numerics: str) -> MatrixNoise | None:
+def best_noise(public: Facts, budget: Budget, numerics: str) -> MatrixNoise | None:
     """Return the noise of the smallest r.m.s. norm; (ε, δ) is served by ε alone or by way of ρ, whichever is better.
 
     None where the budget is too small for every noise.
     """
+    return _best_noise(public.second_moment(), public.neighbors, budget, numerics)
+
+
+@lru_cache(maxsize=64)  # a name that stands for several mechanisms asks before the one that it chooses does
+def _best_noise(moment: SecondMoment, neighbors: str, budget: Budget, numerics: str) -> MatrixNoise | None:
     budgets = (PureDP(budget.epsilon), budget.to_zcdp()) if isinstance(budget, ApproxDP) else (budget,)
-    laws = [(kind, served, _law(curator, kind, served, budget)) for served in budgets for kind in KINDS[type(served)]]
-    moment = curator.second_moment()
     found = []
-    for kind, served, law in laws:
-        if law is not None and law.numerics in ("exact", numerics):
-            spread = law.spread().scaled(2.0**-moment.unit_bits)
-            error, deviation = spread.rms(moment.d), math.sqrt(spread.off_diagonal_variance)
-            found.append(MatrixNoise(kind, served, curator.neighbors, moment.d, error, deviation))
+    for served in budgets:
+        for kind in KINDS[type(served)]:
+            law = _law(moment, neighbors, kind, served, budget)
+            if law is not None and law.numerics in ("exact", numerics):
+                spread = law.spread().scaled(2.0**-moment.unit_bits)
+                error, deviation = spread.rms(moment.d), math.sqrt(spread.off_diagonal_variance)
+                found.append(MatrixNoise(kind, served, neighbors, moment.d, error, deviation))
     for noise in sorted(found, key=lambda noise: noise.error):
-        if _law(curator, noise.kind, noise.budget.share(noise.smallest_matrix_share()), budget) is not None:
+        if _law(moment, neighbors, noise.kind, noise.budget.share(noise.smallest_matrix_share()), budget) is not None:
             return noise
     return None
 
 
-def _law(curator: Curator, kind: str, budget: PureDP | ZCDP, promise: Budget) -> NoiseLaw | None:
+def _law(moment: SecondMoment, neighbors: str, kind: str, budget: PureDP | ZCDP, promise: Budget) -> NoiseLaw | None:
     """Return the law of a noise; None where it does not serve the budget, or the budget is too small for it."""
     try:
-        law = calibrated(curator.second_moment(), budget, curator.neighbors, kind)
+        law = calibrated(moment, budget, neighbors, kind)
         if isinstance(promise, ApproxDP):
             check_tail([law], promise)
     except ParameterError:
         return None
     return law
+
+
+def rows_to_clip(noise: MatrixNoise, robust: bool) -> float:
+    """Return M: some multiple of the noise's norm, but no fewer than the choice of a radius can tell from none."""
+    if isinstance(noise.budget, PureDP):
+        unit = (1.0 if noise.neighbors == REPLACE else 0.75) / float(noise.budget.epsilon)
+        few, many, robust_few = (200 if noise.d == 1 else 100) * unit, 400 * unit, 125 * unit
+    else:
+        unit = 1 / math.sqrt(noise.budget.rho)
+        few, many, robust_few = 30 * unit, 55 * unit, 25 * unit
+    usual = max(4 * noise.error, min(max(10 * noise.error, few), many))
+    return min(usual, max(noise.error, robust_few)) if robust and noise.d > 1 else usual

@@ -10,17 +10,15 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpcov.errors import ParameterError, check_choice, check_real, shown
-from dpcov.estimate_framed import frame_of, law_deviation
-from dpcov.kernel.answer import Answer
+from dpcov.errors import ParameterError, check_real, shown
 from dpcov.kernel.budget import ZCDP, PureDP
-from dpcov.kernel.curator import Curator
+from dpcov.kernel.face import Face
+from dpcov.kernel.public import Facts
 from dpcov.kernel.questions.calibrated import calibrated, noise_for
 from dpcov.kernel.questions.measure import Measure
 from dpcov.kernel.questions.moments import REPLACE, Count, Sum
 from dpcov.kernel.rows.frames import LARGEST, Ball
-from dpcov.linalg import as_numbers, into_ball, is_positive_definite
-from dpcov.release.record import Release
+from dpcov.linalg import as_numbers, is_positive_definite
 
 Floats = NDArray[np.float64]
 Origin = float | Sequence[float] | NDArray[np.float64]
@@ -28,24 +26,17 @@ Origin = float | Sequence[float] | NDArray[np.float64]
 COUNT_SHARE = Fraction(1, 50)
 """What n costs where it is private: an n that is off by a part moves a mean by that part of its distance from the centre."""
 
-POSTPROCESS = ("project", "none")
 FARTHEST_ORIGIN = 1e140  # the mean may lie a radius beyond it
 
 
-def checked_postprocess(postprocess: str | None) -> str:
-    """Return how the mean is finished: moved into the public ball, or left raw."""
-    chosen = "project" if postprocess is None else postprocess
-    check_choice("postprocess", chosen, POSTPROCESS, "a mean is moved into its public ball, or left raw")
-    return chosen
-
-
-def checked_origin(curator: Curator, origin: object) -> Floats:
+def checked_origin(origin: object, d: int) -> Floats:
     """Return the public point that the mean lies around, a number for each column."""
-    rule = f"origin must be a number, or {curator.d} numbers, that are finite"
     point = as_numbers(origin)
-    if point is None or point.shape not in ((), (curator.d,)) or not np.all(np.abs(point) <= FARTHEST_ORIGIN):
-        raise ParameterError(f"{rule}, got {shown(origin)}. Hint: a public guess of the mean.")
-    return np.array(np.broadcast_to(point, (curator.d,)))
+    if point is None or point.shape not in ((), (d,)) or not np.all(np.abs(point) <= FARTHEST_ORIGIN):
+        raise ParameterError(
+            f"origin must be a number, or {d} numbers, that are finite, got {shown(origin)}. Hint: a public guess of the mean."
+        )
+    return np.array(np.broadcast_to(point, (d,)))
 
 
 def checked_covariance(covariance: ArrayLike, d: int, name: str = "covariance") -> Floats:
@@ -58,9 +49,16 @@ def checked_covariance(covariance: ArrayLike, d: int, name: str = "covariance") 
     matrix = np.diag(np.broadcast_to(given, (d,))) if given.shape in ((), (d,)) else given
     if matrix.shape != (d, d) or not np.all(np.abs(matrix) <= LARGEST):
         raise ParameterError(f"{rule}, got {shown(covariance)}. Hint: {hint}.")
-    if not is_positive_definite(matrix, smallest=1 / LARGEST, least=1e-12):
+    roots = np.sqrt(np.maximum(matrix.diagonal(), 0.0))
+    possible = bool(np.all(np.abs(matrix) <= 2 * np.outer(roots, roots)))  # else quotients by the roots could overflow
+    if not possible or not is_positive_definite(matrix, smallest=1 / LARGEST, least=1e-12):
         raise ParameterError(f"{rule}, got {shown(covariance)}. Hint: {hint}.")
     return np.asarray((matrix + matrix.T) / 2)
+
+
+def checked_deviations(covariance: ArrayLike, d: int) -> Floats:
+    """Return the standard deviation of each column of a public covariance."""
+    return np.asarray(np.sqrt(np.diag(checked_covariance(covariance, d))))
 
 
 def checked_rounds(rounds: object, most: int = 100) -> int | None:
@@ -72,7 +70,7 @@ def checked_rounds(rounds: object, most: int = 100) -> int | None:
     return int(rounds)
 
 
-def check_two_rows(curator: Curator, *, read: bool = False) -> None:
+def check_two_rows(curator: Face, *, read: bool = False) -> None:
     """Refuse a public n of one row, which is neither a mean nor a spread of anything; ``read`` reads a file for its n."""
     if curator.neighbors == REPLACE and (read or curator.knows_n) and curator.n < 2:
         raise ParameterError(
@@ -80,10 +78,10 @@ def check_two_rows(curator: Curator, *, read: bool = False) -> None:
         )
 
 
-def check_ordinary_radius(curator: Curator) -> None:
+def check_ordinary_radius(public: Facts) -> None:
     """Refuse radii whose multiples and parts, on the way, could leave the range of ordinary floats."""
     hint = "use units in which rows have a sensible size"
-    check_real("radius", curator.grid.row_norm, "between 1e-130 and 1e130", 1e-130, 1e130, hint)
+    check_real("radius", public.grid.row_norm, "between 1e-130 and 1e130", 1e-130, 1e130, hint)
 
 
 @dataclass(frozen=True)
@@ -98,9 +96,9 @@ class Noise:
         return self.whole / (share if isinstance(self.budget, PureDP) else math.sqrt(share))
 
 
-def sum_noise(curator: Curator, budget: PureDP | ZCDP) -> Noise:
+def sum_noise(public: Facts, budget: PureDP | ZCDP) -> Noise:
     """Return the noise of sums over rows in a ball."""
-    return Noise(budget, unit_noise(curator, Sum(unit_ball(curator.d), curator.d), budget))
+    return Noise(budget, unit_noise(public, Sum(unit_ball(public.d), public.d), budget))
 
 
 def unit_ball(d: int) -> Ball:
@@ -108,39 +106,39 @@ def unit_ball(d: int) -> Ball:
     return Ball((0.0,) * d, 1.0)
 
 
-def unit_noise(curator: Curator, measure: Measure, budget: PureDP | ZCDP) -> float:
+def unit_noise(public: Facts, measure: Measure, budget: PureDP | ZCDP) -> float:
     """Return the deviation of the noise on one entry of a measure of rows of norm 1."""
-    return law_deviation(calibrated(measure, budget, curator.neighbors, noise_for(budget)), measure.unit_bits)
+    law = calibrated(measure, budget, public.neighbors, noise_for(budget))
+    return math.sqrt(law.spread().diagonal_variance) * 2.0**-measure.unit_bits
 
 
-def check_affordable(curator: Curator, *asked: tuple[Measure, PureDP | ZCDP]) -> None:
+def check_affordable(public: Facts, *asked: tuple[Measure, PureDP | ZCDP]) -> None:
     """Refuse a budget that is too small for some answer, before anything is spent."""
     for measure, budget in asked:
-        calibrated(measure, budget, curator.neighbors, noise_for(budget))
+        calibrated(measure, budget, public.neighbors, noise_for(budget))
 
 
-def ask_count(curator: Curator, budget: PureDP | ZCDP) -> None:
+def ask_count(curator: Face, budget: PureDP | ZCDP) -> None:
     """Ask for n where it is private."""
     if curator.neighbors != REPLACE:
         curator.ask_n(budget.share(COUNT_SHARE))
 
 
-def left_after_count(curator: Curator, budget: PureDP | ZCDP) -> PureDP | ZCDP:
+def left_after_count(public: Facts, budget: PureDP | ZCDP) -> PureDP | ZCDP:
     """Return what is left of the budget after n, where it is private."""
-    if curator.neighbors == REPLACE:
+    if public.neighbors == REPLACE:
         return budget
-    check_affordable(curator, (Count(), budget.share(COUNT_SHARE)))
+    check_affordable(public, (Count(), budget.share(COUNT_SHARE)))
     return budget.share(1 - COUNT_SHARE)
 
 
-def release_sum(curator: Curator, budget: PureDP | ZCDP, total: Sum, mechanism: str, postprocess: str) -> Release:
-    """Ask for one sum, and for n where it is private, and release both."""
+def ask_sum(curator: Face, budget: PureDP | ZCDP, total: Sum) -> None:
+    """Ask for one sum, and for n where it is private."""
     left = left_after_count(curator, budget)
     check_affordable(curator, (total, left))
-    curator.hold(total, derive=False)  # read before anything is charged
+    curator.prefetch(total, derive=False)  # read before anything is charged
     ask_count(curator, budget)
     curator.noisy(total, left, noise=noise_for(left))
-    return curator.release("mean", mechanism, postprocess=postprocess)
 
 
 def as_tuple(point: Floats) -> tuple[float, ...]:
@@ -148,16 +146,9 @@ def as_tuple(point: Floats) -> tuple[float, ...]:
     return tuple(float(number) for number in point)
 
 
-def moved(curator: Curator, answer: Answer, origin: Floats) -> Floats:
-    """Return the mean that a noisy sum tells, inside the public ball around the origin."""
-    with np.errstate(all="ignore"):
-        mean = frame_of(answer).point(answer.values / curator.n)
-        return into_ball(mean, origin, curator.grid.row_norm)
-
-
-def check_provable(curator: Curator, budget: PureDP | ZCDP, constants: str) -> None:
+def check_provable(public: Facts, budget: PureDP | ZCDP, constants: str) -> None:
     """Refuse proved constants where nothing is proved: with a noisy n, other than Gaussian noise, or rows cut at bounds."""
-    if constants == "proved" and (curator.neighbors != REPLACE or isinstance(budget, PureDP) or curator.described):
+    if constants == "proved" and (public.neighbors != REPLACE or isinstance(budget, PureDP) or public.described):
         raise ParameterError(
             "constants must be 'practical' under add-remove, under pure DP and with a schema, got 'proved'. "
             "Hint: proofs are about Gaussian rows and noise, and a known n."

@@ -1,0 +1,83 @@
+"""What is known before the first question is asked: the encoding of rows, the relation of neighbours, n where it is public."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpcov.kernel.questions.moments import MAX_ROWS, REPLACE, SecondMoment
+from dpcov.kernel.questions.norms import Norms, Trace
+from dpcov.kernel.rows.annulus import Annulus
+from dpcov.kernel.rows.encoding import Encoding
+from dpcov.kernel.rows.grid import Grid
+
+
+class Facts:
+    """What follows from public facts about the rows, and the questions that can be made of them."""
+
+    encoding: Encoding
+    neighbors: str
+    known_n: int | None
+    rereadable: bool
+
+    @property
+    def grid(self) -> Grid:
+        """The grid of unclipped rows."""
+        return self.encoding.grid
+
+    @property
+    def d(self) -> int:
+        """The number of coordinates of an encoded row: one more than features where rows have a constant."""
+        return self.encoding.width
+
+    @property
+    def described(self) -> bool:
+        """Whether a schema says what the columns mean; values are then clipped to its bounds."""
+        return self.encoding.schema is not None
+
+    @property
+    def knows_n(self) -> bool:
+        """Whether nothing need be read for a public n: not so of CSV files and streams before their first reading."""
+        return self.neighbors != REPLACE or self.known_n is not None
+
+    @property
+    def most_rows(self) -> int:
+        """The most rows that there can be, as far as is public: n under replace where it is known, else 2³⁰."""
+        return MAX_ROWS if self.neighbors != REPLACE or self.known_n is None else self.known_n
+
+    def second_moment(self, radius: float = 1.0) -> SecondMoment:
+        """Return the question Σ z zᵀ of the encoded rows, clipped at a part of row_norm."""
+        return SecondMoment(self.grid if radius == 1.0 else self.grid.clipped(radius), self.d)
+
+    def beyond(self, inner: float, outer: float) -> SecondMoment:
+        """Return the question Σ z zᵀ of what clipping at ``inner`` takes from rows clipped at ``outer``."""
+        return SecondMoment(Annulus(self.grid.clipped(inner), self.grid.clipped(outer)), self.d)
+
+    def norms(self, per_octave: int, octaves: int) -> Norms:
+        """Return the question of how many rows there are in each bin of the norm."""
+        return Norms(self.grid, self.d, per_octave, octaves)
+
+    def trace(self, radius: float = 1.0) -> Trace:
+        """Return the question Σ ‖z‖² of the encoded rows, clipped at a part of row_norm."""
+        return Trace(self.grid.clipped(radius), self.d)
+
+
+@dataclass(frozen=True)
+class Public(Facts):
+    """Public facts about the rows.
+
+    Attributes
+    ----------
+    encoding : Encoding
+        How rows become integers.
+    neighbors : {"replace", "add-remove"}
+        Which data sets must look alike.
+    known_n : int, optional
+        The number of rows under replace, where nothing need be read for it.
+    rereadable : bool
+        Whether the rows can be read more than once: true of all but some streams.
+    """
+
+    encoding: Encoding
+    neighbors: str
+    known_n: int | None = None
+    rereadable: bool = True

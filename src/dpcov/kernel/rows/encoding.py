@@ -1,0 +1,70 @@
+"""How rows become integers of bounded norm, and what a column's numbers mean afterwards: all of it is public."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.kernel.rows.grid import DEFAULT_BITS, Grid
+from dpcov.schema import Schema
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """The public encoding of rows.
+
+    Attributes
+    ----------
+    feature_names : tuple of str
+        The names of the d features of a row.
+    row_norm : float
+        Longer rows are clipped to this norm; 1 with a schema.
+    bits : int
+        Coordinates are multiples of 2⁻ᵇⁱᵗˢ of it.
+    constant : bool
+        Whether rows have a constant coordinate in front, so that one second moment holds n, the mean and the covariance.
+    midpoints : bool
+        Whether a schema encodes columns about their midpoints; else about 0.
+    pairs : bool
+        Whether a row is the difference of two rows of the table.
+    schema : Schema, optional
+        Public bounds and levels of the columns.
+    """
+
+    feature_names: tuple[str, ...]
+    row_norm: float
+    bits: int = DEFAULT_BITS
+    constant: bool = False
+    midpoints: bool = False
+    pairs: bool = False
+    schema: Schema | None = None
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The grid of unclipped rows."""
+        return Grid(self.row_norm, self.bits, self.constant)
+
+    @property
+    def d(self) -> int:
+        """The number of features."""
+        return len(self.feature_names)
+
+    @property
+    def width(self) -> int:
+        """The number of coordinates of an encoded row: one more than features where they have a constant."""
+        return self.d + self.constant
+
+    @property
+    def units(self) -> Floats:
+        """The user's units per encoded unit, for each feature, before rows are divided by a radius."""
+        return np.ones(self.d) if self.schema is None else self.schema.scales(self.midpoints)
+
+    @property
+    def offsets(self) -> Floats:
+        """What is encoded as 0, for each feature."""
+        return np.zeros(self.d) if self.schema is None else self.schema.offsets(self.midpoints)

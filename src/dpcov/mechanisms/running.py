@@ -1,0 +1,100 @@
+"""Run a mechanism: refuse what it does not serve, let it ask, and put what was answered into a release."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import numbers
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dpcov._version import __version__
+from dpcov.errors import ParameterError, shown
+from dpcov.kernel.budget import Budget
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.face import Face
+from dpcov.mechanisms.base import Alias, Described, Mechanism, Named
+from dpcov.release.record import Option, Release, is_option
+
+
+def released(named: Named, curator: Curator, budget: Budget, *, postprocess: str | None = None, **options: Any) -> Release:
+    """Run a mechanism, or what its name stands for; exact sums are dropped where it fails or is interrupted, too."""
+    try:
+        return _released(named, curator, budget, postprocess, options)
+    finally:
+        curator.forget()
+
+
+def _released(named: Named, curator: Curator, budget: Budget, postprocess: str | None, options: dict[str, Any]) -> Release:
+    from dpcov.mechanisms import is_own
+
+    public = curator.public
+    requested = _with_defaults(named, options)
+    if postprocess is not None:
+        named.check_postprocess(postprocess)
+    named.check_served(budget, public.neighbors, public.grid.center)
+    mechanism: Mechanism
+    finish, asked = postprocess, requested
+    if isinstance(named, Alias):
+        mechanism, finish, asked = named.resolve(public, budget, postprocess, **requested)
+        asked = _with_defaults(mechanism, asked)
+        mechanism.check_served(budget, public.neighbors, public.grid.center)
+    else:
+        mechanism = named
+    own = is_own(mechanism)
+    if not own:  # before anything is spent; the library's own refuse in their own words
+        _plain("options", asked)
+    notes = mechanism.ask(Face(curator), budget, **asked)
+    curator.close()
+    release = Release(
+        kind=mechanism.target,
+        privacy=curator.budget,
+        neighbors=public.neighbors,
+        encoding=public.encoding,
+        n=curator.n,
+        requested=named.name,
+        requested_options=_plain("options", requested),
+        mechanism=mechanism.name,
+        options=_plain("options", asked),
+        postprocess=finish or mechanism.postprocess[0],
+        notes=_plain("notes", notes or {}),
+        answers=curator.answers,
+        seeded=curator.seeded,
+        dpcov_version=__version__,
+        record=None if own else mechanism,
+    )
+    if finish is None and mechanism.finish is not None:
+        return dataclasses.replace(release, postprocess=mechanism.finish(release))
+    return release
+
+
+def _with_defaults(named: Described, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all options, or refuse unknown ones, and those that must be given and are not."""
+    named.check_options(options)
+    complete = {**named.options, **options}
+    for name, value in complete.items():
+        if value is inspect.Parameter.empty:
+            raise ParameterError(f"{name} must be given for mechanism {named.name!r}, got none. Hint: it has no default.")
+    return complete
+
+
+def _plain(what: str, options: Mapping[str, Any]) -> dict[str, Option]:
+    """Return options or notes as a file has them, arrays as lists; refuse what it could not hold."""
+    plain = {name: _as_json(value) for name, value in options.items()}
+    for name, value in plain.items():
+        if not is_option(value):
+            raise ParameterError(
+                f"{what} must be text, finite numbers, true, false or lists of them, got {name}={shown(value)}. "
+                f"Hint: a release is a file."
+            )
+    return plain
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, numbers.Real) and not isinstance(value, int | float):
+        return float(value)
+    return [_as_json(one) for one in value] if isinstance(value, list | tuple) else value

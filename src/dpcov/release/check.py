@@ -1,0 +1,131 @@
+"""Whether a file is one that some mechanism could have got from a curator: answers are checked, never mechanisms.
+
+Each question must fit the encoding, each answer its question, each law must have as much noise as its charge buys, and the
+charges and the tails of rounded noise must stay within the promise. Sizes come first, so that a small file cannot ask for much
+time or memory. That the named mechanism asked these questions is not shown, nor that nobody edited the file: `Release.retrace`
+gives a verdict on the first, only a signature could on the second.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from dpcov.kernel.answer import Answer, n_of
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, pays_for
+from dpcov.kernel.calibrate import SPAN, exponential_rate, sparse_vector_epsilon
+from dpcov.kernel.noise.choice import Exponential, SparseVector
+from dpcov.kernel.noise.drawn import Bingham, MatrixBingham, Uniform
+from dpcov.kernel.noise.laws import NoiseLaw
+from dpcov.kernel.public import Public
+from dpcov.kernel.questions.calibrated import LAWS, calibrated, check_tail
+from dpcov.kernel.questions.choices import Choice, Search
+from dpcov.kernel.questions.directions import Directions, Subspace
+from dpcov.kernel.questions.measure import Measure, Question
+from dpcov.kernel.questions.moments import MAX_ROWS, REPLACE
+from dpcov.kernel.rows.grid import MAX_FEATURES
+from dpcov.release.record import Transcript
+from dpcov.schema import is_broken
+from dpcov.strict_json import refuse
+
+MOST_BITS = 2**19
+"""Of the denominators of all charges and scales together: a hundred rounds of the longest budgets have 300 000."""
+
+MOST_ANALYTIC = 100
+"""Charges in (ε, δ), which are slow to check: a curator composes few of them."""
+
+KIND_OF_NOISE = {kind.law: noise for noise, kind in LAWS.items()}
+
+
+def check_header(transcript: Transcript) -> None:
+    """Refuse sizes, names and an encoding that no release has."""
+    encoding = transcript.encoding
+    if not 1 <= transcript.n < 2**63 or (transcript.neighbors == REPLACE and transcript.n > MAX_ROWS):
+        refuse("consistent", "an n that no release has")
+    if not 1 <= encoding.d <= MAX_FEATURES - encoding.midpoints or encoding.width > MAX_FEATURES:
+        refuse("consistent", "a list of columns that no release has")
+    if len(set(encoding.feature_names)) < encoding.d or any(is_broken(name) for name in encoding.feature_names):
+        refuse("consistent", "a column name that stands twice or is no text")
+    if encoding.schema is not None and (encoding.row_norm != 1.0 or encoding.feature_names != encoding.schema.feature_names):
+        refuse("consistent", "columns that are not those of its schema")
+    if encoding.pairs and (encoding.constant or transcript.neighbors != REPLACE):
+        refuse("consistent", "pairs of rows that may be added, or that have a constant")
+    _ = encoding.grid  # refuses a norm or bits that no grid has
+
+
+def check_answers(transcript: Transcript) -> None:
+    """Refuse answers that no curator can have given for this promise."""
+    known = transcript.n if transcript.neighbors == REPLACE else None
+    public = Public(transcript.encoding, transcript.neighbors, known)
+    for answer in transcript.answers:
+        if not answer.question.fits(public):
+            refuse("consistent", f"a {answer.question.name} of other rows")
+        if not answer.question.admits(answer.integers):
+            refuse("consistent", f"an answer that no {answer.question.name} has")
+    _check_charges(transcript)
+    for answer in transcript.answers:
+        _check_noise(answer, transcript.neighbors)
+    if isinstance(transcript.privacy, ApproxDP):
+        check_tail([law for answer in transcript.answers for law in answer.laws], transcript.privacy)
+    if transcript.neighbors != REPLACE and transcript.n != n_of(transcript.answers):
+        refuse("consistent", "an n that is not the noisy count")
+
+
+def _check_charges(transcript: Transcript) -> None:
+    """Refuse charges that exceed the promise, or whose exact sum would take for ever."""
+    charges = [charge for answer in transcript.answers for charge in answer.charges]
+    amounts = {amount for charge in charges for amount in charge.amounts()}
+    amounts |= {Fraction(text) for answer in transcript.answers for law in answer.laws for text in law.to_json().values()}
+    if sum(amount.denominator.bit_length() for amount in amounts) > MOST_BITS:
+        refuse("consistent", "numbers in too many digits")
+    if len({charge for charge in charges if isinstance(charge, ApproxDP)}) > MOST_ANALYTIC:
+        refuse("consistent", "too many charges in (epsilon, delta)")
+    if charges and not pays_for(transcript.privacy, charges):
+        refuse("consistent", "charges that exceed the promise")
+
+
+def _check_noise(answer: Answer, neighbors: str) -> None:
+    """Refuse less noise than the charges buy, or a law that does not answer such a question."""
+    question = answer.question
+    if isinstance(question, Directions) and question.values is not None:
+        _check_law(question, answer.laws[0], answer.charges[0], neighbors)
+        _check_law(question.values, answer.laws[1], answer.charges[1], neighbors)
+        question.values.check_noise(answer.laws[1])
+        return
+    _check_law(question, answer.laws[0], answer.charges[0], neighbors)
+    if isinstance(question, Measure) and not np.array_equal(answer.law.settle(answer.integers), answer.integers):
+        refuse("consistent", "integers that are not on the lattice of their noise")
+
+
+def _check_law(question: Question, law: NoiseLaw, charge: Budget, neighbors: str) -> None:
+    if isinstance(question, Measure):
+        if law.law not in KIND_OF_NOISE:
+            refuse("consistent", f"a {question.name} with a noise that it does not have")
+        enough = law.is_at_least(calibrated(question, charge, neighbors, KIND_OF_NOISE[law.law]))
+    elif not isinstance(charge, PureDP | ZCDP):
+        refuse("consistent", f"a {question.name} that was not paid for")
+    elif isinstance(question, Choice) and isinstance(law, Exponential):
+        enough = law.rate <= exponential_rate(charge)
+    elif isinstance(question, Search) and isinstance(law, SparseVector):
+        enough = min(law.threshold, law.query) >= 2 * question.step / sparse_vector_epsilon(charge)
+    elif isinstance(question, Directions) and isinstance(law, Bingham):
+        if [name for name, _ in law.concentrations] != [str(i + 1) for i in range(question.drawn)]:
+            refuse("consistent", "directions that were not paid for")
+        enough = _is_affordable([concentration for _, concentration in law.concentrations], charge, neighbors)
+    elif isinstance(question, Subspace) and isinstance(law, Uniform):
+        enough = True
+    elif isinstance(question, Subspace) and isinstance(law, MatrixBingham) and question.count > 1:
+        enough = _is_affordable([law.concentration], charge, neighbors)
+    else:
+        refuse("consistent", f"a {question.name} with a noise that it does not have")
+    if not enough:
+        refuse("consistent", "less noise than the promise needs")
+
+
+def _is_affordable(concentrations: list[Fraction], charge: PureDP | ZCDP, neighbors: str) -> bool:
+    """Whether draws with these concentrations cost no more: exponents add up, or their squares do."""
+    exponents = [SPAN[neighbors] * concentration for concentration in concentrations]
+    if isinstance(charge, PureDP):
+        return sum(exponents) <= charge.epsilon
+    return sum(exponent**2 for exponent in exponents) <= 8 * charge.rho

@@ -1,0 +1,207 @@
+"""What a mechanism makes of its answers: estimates of the encoded rows, and what is known of the noise in them.
+
+All of it is post-processing, in the units of the encoded rows (without a schema: the data's own). A field that a release does
+not have is None. `Release` brings the user's units; `dpcov.uses` computes with the noise, whatever mechanism it is of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpcov.kernel.answer import Answer
+from dpcov.kernel.noise.laws import NoiseLaw, Spread
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Estimate:
+    """What a release says, and how certain that is.
+
+    Attributes
+    ----------
+    mean : array, optional
+        The mean of encoded rows.
+    covariance : array, optional
+        About ``mean`` where there is one; else the second moment about ``origin``.
+    origin : array, optional
+        The public point that rows were taken to have as their mean; by default 0.
+    radius : float, optional
+        The norm at which rows were clipped; None where they were clipped in public coordinates of their own.
+    longer : float
+        About how many rows, at most, are longer than a privately chosen radius whose scale was not bought back.
+    k : int, optional
+        How many components were asked for.
+    components : Components, optional
+        Directions that were drawn or found, with what was asked along them.
+    coefficients : Coefficients, optional
+        One regression.
+    raw : RawMatrix, optional
+        A noisy second moment, every entry of which has noise of a known size.
+    without_raw : str
+        What to do for intervals where there is none.
+    noise : NoisyMatrix, NoisyDirections or NoisyCoordinates, optional
+        What is left of the noise in ``covariance``; None where nothing was asked.
+    seen : InMatrix or Along, optional
+        What was answered along directions, to be compared with noise alone; by default ``raw`` says it.
+    mean_noise : MeanNoise, optional
+        The noise of a mean that is no part of ``raw``.
+    expected_error : float, optional
+        The r.m.s. norm of the noise in the raw second moment, or mean.
+    region : callable, optional
+        Computes where the truth may lie.
+    """
+
+    mean: Floats | None = None
+    covariance: Floats | None = None
+    origin: Floats | None = None
+    radius: float | None = None
+    longer: float = 0.0
+    k: int | None = None
+    components: Components | None = None
+    coefficients: Coefficients | None = None
+    raw: RawMatrix | None = None
+    without_raw: str = "a mechanism that asks for one noisy matrix has noise of a known size on every entry"
+    noise: NoisyMatrix | NoisyDirections | NoisyCoordinates | None = None
+    seen: InMatrix | Along | None = None
+    mean_noise: MeanNoise | None = None
+    expected_error: float | None = None
+    region: Callable[[], ConfidenceBall | ConfidenceEllipsoids] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Components:
+    """Orthonormal rows, what lies along each, and all there is: second moments of encoded rows."""
+
+    rows: Floats
+    explained: Floats
+    total: float
+
+
+@dataclass(frozen=True, eq=False)
+class Coefficients:
+    """The coefficients of one regression of ``target`` on all other features, with the penalty ``alpha``."""
+
+    answer: Answer
+    target: int
+    alpha: float
+
+
+@dataclass(frozen=True, eq=False)
+class RawMatrix:
+    """A noisy second moment of rows clipped at a radius, and the factor by which the estimate multiplies it.
+
+    ``deviation`` is the relative standard deviation of the factor's own noise, from the answer ``by``.
+    """
+
+    moment: Answer
+    scale: float = 1.0
+    deviation: float = 0.0
+    by: Answer | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyMatrix:
+    """An estimate that was made of one noisy matrix: both with the constant coordinate, in units of the radius.
+
+    ``stretch`` is what the estimate, and the noise with it, was multiplied with after denoising.
+    """
+
+    noisy: Floats
+    spread: Spread
+    estimate: Floats
+    stretch: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyDirections:
+    """An estimate Σ valueᵢ·uᵢuᵢᵀ, in units of the radius, of drawn directions; ``variance`` is that of a value."""
+
+    concentrations: tuple[float, ...]
+    variance: float
+    estimate: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyCoordinates:
+    """An estimate B(Z)Bᵀ of a matrix Z with isometric noise, ``deviation`` on the diagonal; a factor's error comes on top."""
+
+    back: Floats
+    deviation: float
+    scale_error: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class InMatrix:
+    """A noisy matrix in which directions were looked for; ``back`` turns directions of rows into its own.
+
+    ``of_mean`` is the standard deviation of the noise on an entry of ``mean``, whose square was taken off.
+    """
+
+    matrix: Floats
+    spread: Spread
+    back: Floats
+    mean: Floats | None = None
+    of_mean: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Along:
+    """Numbers that were asked along the columns of a basis; ``errors`` are variances beside the diagonal, in this basis.
+
+    Without a basis, those of ``noise``.
+    """
+
+    law: NoiseLaw
+    deviation: float
+    basis: Floats | None = None
+    values: Floats | None = None
+    errors: Floats | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class MeanNoise:
+    """The standard deviation of the noise of each entry, NaN where not known; a noisy n moves the mean from ``centre``."""
+
+    deviation: Floats
+    centre: Floats
+    relative: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class ConfidenceBall:
+    """The mean lies where ‖whitener·(mean − centre)‖ ≤ radius: a ball where the covariance was taken to be a multiple of 1."""
+
+    centre: Floats
+    radius: float
+    whitener: Floats
+    beta: float
+    proved: bool
+
+    def contains(self, mean: ArrayLike) -> bool:
+        """Whether a mean lies in it."""
+        return bool(np.linalg.norm(self.whitener @ (np.asarray(mean) - self.centre)) <= self.radius)
+
+
+@dataclass(frozen=True, eq=False)
+class ConfidenceEllipsoids:
+    """The covariance lies between: inner ⪯ Σ ⪯ outer.
+
+    inner may have negative eigenvalues: it says nothing along them. outer is infinite where there are too few rows to bound it.
+    """
+
+    inner: Floats
+    outer: Floats
+    beta: float
+    proved: bool
+
+    def contains(self, covariance: ArrayLike) -> bool:
+        """Whether a covariance lies between the two."""
+        between = np.asarray(covariance, dtype=np.float64)
+        if not np.isfinite(self.outer).all():
+            return bool(np.linalg.eigvalsh(between - self.inner)[0] >= 0)
+        return bool(min(np.linalg.eigvalsh(between - self.inner)[0], np.linalg.eigvalsh(self.outer - between)[0]) >= 0)

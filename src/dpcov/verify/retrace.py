@@ -1,0 +1,328 @@
+"""Would its mechanism have asked this? Run `ask` over the answers of a release, and name the first thing that differs.
+
+Reading a file checks answers, never mechanisms: each question is proved and paid for, whoever asked it. This is the other half:
+the mechanism is given the recorded answers, and must ask the same questions, with the same laws, at the same prices. It is a
+verdict for those who want one: nothing is read of any rows, and a file from another version may differ and be as private.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.errors import DpcovError, ReleaseError
+from dpcov.kernel.account import Account
+from dpcov.kernel.answer import Answer
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.noise.choice import Exponential, SparseVector
+from dpcov.kernel.noise.drawn import MatrixBingham, Uniform
+from dpcov.kernel.noise.laws import NoiseLaw
+from dpcov.kernel.noise.sampler import Decomposition
+from dpcov.kernel.peel import reflector_of
+from dpcov.kernel.public import Public
+from dpcov.kernel.questions.choices import Choice, Indexed, Search
+from dpcov.kernel.questions.directions import Directions, Drawn, directions_of
+from dpcov.kernel.questions.filing import Writing
+from dpcov.kernel.questions.measure import Measure, Question
+from dpcov.kernel.questions.moments import REPLACE
+from dpcov.mechanisms import mechanism_of
+from dpcov.mechanisms.base import Mechanism
+from dpcov.mechanisms.running import released
+from dpcov.release.record import Release
+
+__all__ = ["Retraced", "retrace"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+COORDINATES = 1e-6
+"""How far public coordinates may be off, relative to the largest of them: another machine's eigenvectors, and directions that
+were rounded to 2⁻¹⁸ when they were recorded."""
+
+MIN_LENGTH = 0.5
+"""Of a unit vector after those before it are projected out: rounding takes far less."""
+
+PARAMETERS = Fraction(1, 10**9)
+"""How far the parameters of a law may be off, relatively: another machine's logarithms."""
+
+
+@dataclass(frozen=True)
+class Retraced:
+    """Whether a release is what its mechanism makes of its answers; if not, the first difference, in words."""
+
+    agrees: bool
+    difference: str = ""
+
+
+def retrace(release: Release, mechanisms: Collection[Mechanism] = ()) -> Retraced:
+    """Run a release's mechanism over its recorded answers, and compare what it asks with what was recorded.
+
+    Parameters
+    ----------
+    release : Release
+        Made here, or read from a file.
+    mechanisms : collection of Mechanism, optional
+        Those of others, where the release is of one of them.
+
+    Raises
+    ------
+    ReleaseError
+        The mechanism is not known here. A transcript that merely differs is a verdict.
+
+    Examples
+    --------
+    >>> import dataclasses, numpy as np, dpcov
+    >>> release = dpcov.covariance(np.eye(3), dpcov.ZCDP(1), row_norm=1, mechanism="gaussian", seed=0)
+    >>> retrace(release).agrees
+    True
+    >>> retrace(dataclasses.replace(release, options={"clip": 0.5, "constants": "tight"})).difference
+    "answer 1 ('second moment') must have the 'rows' with which its mechanism asks for it, got others"
+    """
+    mechanism = mechanism_of(release, mechanisms) if release.record is None else release.record
+    found = _difference(release, mechanism, n_known=True)
+    if found and release.neighbors == REPLACE and not _difference(release, mechanism, n_known=False):
+        found = ""  # made of a file or stream, whose number of rows was not known before it was read
+    return Retraced(not found, found)
+
+
+def _difference(release: Release, mechanism: Mechanism, *, n_known: bool) -> str:
+    """Return the first difference in words; nothing where there is none."""
+    account = Account(release.privacy)
+    recorded = _Recorded(release, account)
+    curator = Curator(_RecordedSums(release, recorded, n_known), account, _RecordedSampler(recorded))
+    refusal, again, options = "", release, dict[str, Any](release.options)
+    try:
+        mechanism.refuse_unknown(release.options)
+        again = released(mechanism, curator, release.privacy, **options)
+    except _DifferenceError as error:
+        refusal = str(error)
+    except DpcovError as error:
+        refusal = f"the mechanism must ask what was recorded, got a refusal: {error}"
+    made, known = account.answers, release.answers
+    for place, (one, other) in enumerate(zip(made, known, strict=False)):
+        if different := _of_answers(place, (one, made), (other, known)):
+            return different
+    if refusal:
+        return refusal
+    if len(made) < len(known):
+        return f"{_named(len(made), known[len(made)].question)} must have been asked by its mechanism, got one answer too many"
+    if again.n != release.n:
+        return f"n must be {again.n}, as the answers tell it, got {release.n}"
+    return "" if _alike(dict(again.notes), dict(release.notes)) else "notes must be those of the mechanism, got others"
+
+
+class _DifferenceError(DpcovError):
+    """The mechanism asked something else: no need to go on."""
+
+
+class _Recorded:
+    """The recorded answers, each handed out once: directions when they are begun, all others in their order."""
+
+    def __init__(self, release: Release, account: Account) -> None:
+        self._account, self._known = account, release.answers
+        self._left = list(enumerate(release.answers))
+        self.now: Answer | None = None
+        """The one that was asked for last."""
+        self.peeled: Answer | None = None
+        """The directions that are being drawn."""
+
+    def ask(self, question: Question) -> None:
+        """Take the recorded answer to a question that was just asked, or stop where it is to another one."""
+        drawn = isinstance(question, Directions)
+        found = next((one for one in self._left if isinstance(one[1].question, Directions) == drawn), None)
+        if found is None:
+            raise _DifferenceError(f"{question.name!r} must stand in the release, as its mechanism asks for it, got no answer")
+        self._left.remove(found)
+        place, answer = found
+        if different := _of_questions(place, (question, self._account.answers), (answer.question, self._known)):
+            raise _DifferenceError(different)
+        if not answer.question.admits(answer.integers):
+            raise _DifferenceError(f"{_named(place, question)} must have an answer that is possible, got another")
+        if drawn:
+            self.peeled = answer
+        else:
+            self.now = answer
+
+    def answer(self) -> Answer:
+        """Return the one that was asked for last."""
+        assert self.now is not None
+        return self.now
+
+    def directions(self) -> Answer:
+        """Return the directions that are being drawn."""
+        assert self.peeled is not None
+        return self.peeled
+
+
+class _RecordedSums:
+    """Zeros for every question: its recorded answer is found here, as nothing else sees all questions."""
+
+    def __init__(self, release: Release, recorded: _Recorded, n_known: bool) -> None:
+        self._release, self._recorded, self._known = release, recorded, n_known
+
+    @property
+    def public(self) -> Public:
+        """What was known of the rows; n under replace from the start, or from the first reading on."""
+        known = self._known and self._release.neighbors == REPLACE
+        return Public(self._release.encoding, self._release.neighbors, self._release.n if known else None)
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        self._known = True
+        return self._release.n
+
+    def read(self, question: Question) -> Integers:
+        """Return as many zeros as the exact sum has entries."""
+        self._known = True
+        self._recorded.ask(question)
+        if isinstance(question, Indexed):
+            return np.zeros(question.counted.size, dtype=np.int64)
+        return np.zeros(question.moment.size if isinstance(question, Drawn) else question.size, dtype=np.int64)
+
+    def prefetch(self, *questions: Question, derive: bool = True) -> None:  # noqa: ARG002
+        """Read nothing; n is known then."""
+        self._known = True
+
+    def forget(self) -> None:
+        """Do nothing: there is nothing to hide."""
+
+
+class _RecordedSampler:
+    """It answers what was recorded; laws are compared when the answer is made."""
+
+    seeded = True
+
+    def __init__(self, recorded: _Recorded) -> None:
+        self._recorded = recorded
+        self._peeled: Answer | None = None
+        self._reflectors: list[Floats] = []
+        self._drawn = 0
+
+    def noisy(self, question: Measure, law: NoiseLaw, exact: Integers) -> Integers:  # noqa: ARG002
+        """Return the recorded integers."""
+        return self._recorded.answer().integers.copy()
+
+    def noisy_later(self, question: Measure, law: NoiseLaw) -> Callable[[int, int], int]:  # noqa: ARG002
+        """Return what answers each value as recorded."""
+        answer = self._recorded.directions()
+        assert isinstance(answer.question, Directions)
+        told = answer.question.told(answer.integers)
+        return lambda place, exact: int(told[place])  # noqa: ARG005
+
+    def choice(self, question: Choice, law: Exponential, counts: Integers) -> int:  # noqa: ARG002
+        """Return the recorded index."""
+        return int(self._recorded.answer().integers[0])
+
+    def search(self, question: Search, law: SparseVector, counts: Integers) -> int:  # noqa: ARG002
+        """Return the recorded index."""
+        return int(self._recorded.answer().integers[0])
+
+    def direction(self, matrix: Floats, concentration: float, guess: Floats, fixed: bool) -> Floats:  # noqa: ARG002
+        """Return the recorded direction, in the coordinates of what is left after those before it were projected out."""
+        answer = self._recorded.directions()
+        if answer is not self._peeled:
+            self._peeled, self._reflectors, self._drawn = answer, [], 0
+        assert isinstance(answer.question, Directions)
+        vector = directions_of(answer)[self._drawn]
+        self._drawn += 1
+        for reflector in self._reflectors:
+            vector = (vector - 2 * (reflector @ vector) * reflector)[1:]
+        length = float(np.linalg.norm(vector))
+        if length < MIN_LENGTH:
+            raise _DifferenceError("directions must be orthogonal, as its mechanism draws them, got others")
+        vector = vector / length
+        if answer.question.orthogonal:
+            self._reflectors.append(reflector_of(vector))
+        return np.asarray(vector)
+
+    def subspace(self, matrix: Floats, basis: Decomposition, k: int, law: MatrixBingham | Uniform) -> Floats:  # noqa: ARG002
+        """Return the recorded columns."""
+        return directions_of(self._recorded.answer()).T
+
+
+Placed = tuple[Answer, tuple[Answer, ...]]
+"""An answer, among all of its transcript."""
+
+
+def _of_answers(place: int, made: Placed, recorded: Placed) -> str:
+    """Compare two answers: their questions, the laws of their noise, and what was paid."""
+    (one, before), (other, known) = made, recorded
+    if different := _of_questions(place, (one.question, before), (other.question, known)):
+        return different
+    named = _named(place, other.question)
+    names, recorded_names = ([law.law for law in answer.laws] for answer in (one, other))
+    if names != recorded_names:
+        return f"{named} must have noise of the law {' and '.join(names)}, got {' and '.join(recorded_names)}"
+    if not all(_same_law(a.to_json(), b.to_json()) for a, b in zip(one.laws, other.laws, strict=True)):
+        return f"{named} must have noise as large as its mechanism adds, got another"
+    if one.charges != other.charges:
+        return f"{named} must cost {_priced(one)}, got {_priced(other)}"
+    return ""
+
+
+def _of_questions(place: int, made: tuple[Question, tuple[Answer, ...]], recorded: tuple[Question, tuple[Answer, ...]]) -> str:
+    """Compare two questions by what a file stores of them, public coordinates included."""
+    named = _named(place, recorded[0])
+    if type(made[0]) is not type(recorded[0]):
+        wanted, found = (one.tag or one.name for one in (made[0], recorded[0]))  # two kinds of radii have the same name
+        return f"answer {place + 1} must be to {wanted!r}, as its mechanism asks for it, got one to {found!r}"
+    try:
+        one, other = _stored(*made), _stored(*recorded)
+    except ReleaseError as error:
+        return f"{named} must be about earlier answers of its release, got others: {error}"
+    for part in sorted({*one, *other}):
+        if part not in one or part not in other or not _alike(one[part], other[part]):
+            return f"{named} must have the {part!r} with which its mechanism asks for it, got others"
+    return ""
+
+
+def _stored(question: Question, answers: tuple[Answer, ...]) -> dict[str, Any]:
+    """Return what a file stores of a question, with its coordinates in place."""
+    writing = Writing(answers)
+    return {**question.to_json(writing), "coordinates": writing.frame_records()}
+
+
+def _named(place: int, question: Question) -> str:
+    return f"answer {place + 1} ({question.name!r})"
+
+
+def _priced(answer: Answer) -> str:
+    return " and ".join(repr(charge) for charge in answer.charges)
+
+
+def _same_law(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Compare parameters as fractions, up to the last digits of a logarithm."""
+    if list(one) != list(other):
+        return False
+    pairs = [(Fraction(one[name]), Fraction(other[name])) for name in one]
+    return all(abs(a - b) <= PARAMETERS * max(abs(a), abs(b)) for a, b in pairs)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Compare what a file stores: floats up to a tolerance, relative to the largest of their list; all else exactly."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_alike(one[name], other[name]) for name in one)
+    if _is_numbers(one) and _is_numbers(other):
+        a, b = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
+        largest = max(float(np.abs(a).max(initial=0.0)), float(np.abs(b).max(initial=0.0)))
+        return a.shape == b.shape and bool(np.abs(a - b).max(initial=0.0) <= COORDINATES * largest)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(_alike(a, b) for a, b in zip(one, other, strict=True))
+    return type(one) is type(other) and bool(one == other)
+
+
+def _is_numbers(value: Any) -> bool:
+    """Whether a value is a float, or an array of floats as nested lists."""
+    if isinstance(value, float):
+        return True
+    if not isinstance(value, list) or not value:
+        return False
+    if isinstance(value[0], list):
+        return all(isinstance(row, list) and len(row) == len(value[0]) and _is_numbers(row) for row in value)
+    return all(isinstance(entry, float) for entry in value)

@@ -1,0 +1,210 @@
+"""What a mechanism could try against the curator that it is handed: each would leak, or spend for nothing, and is refused.
+
+Every case here was once possible, or is what a reviewer tried first. Nothing is random: refusals, and exact equality.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import dpcov
+from dpcov.errors import BudgetError, ParameterError
+from dpcov.kernel.bits import SeededBits
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.face import Face
+from dpcov.kernel.questions.along import Diagonal
+from dpcov.kernel.questions.basis import EigenvectorsOf, GivenBasis
+from dpcov.kernel.questions.bins import Bins, Rank
+from dpcov.kernel.questions.choices import Quantile, Radius
+from dpcov.kernel.questions.derived import OfMoment
+from dpcov.kernel.questions.directions import Directions, Subspace
+from dpcov.kernel.questions.overlap import Overlap
+from dpcov.kernel.questions.spectral import Values
+from dpcov.kernel.rows.encoding import Encoding
+from dpcov.kernel.rows.frames import Box
+from dpcov.kernel.rows.grid import Grid
+from dpcov.mechanisms.running import released
+from dpcov.release.estimate import Estimate
+from dpcov.release.record import Transcript
+from dpcov.sources.array import ArraySource
+from dpcov.verify.testing import opened
+
+D = 3
+TINY = dpcov.PureDP("1/1000")
+
+
+def curator() -> Curator:
+    rows = np.random.default_rng(7).normal(size=(50, D)) * 0.4
+    return opened(ArraySource(rows), Grid(1.5), dpcov.PureDP(3), bits=SeededBits(0))
+
+
+def charged(made: Curator) -> list[Any]:
+    return [charge for answer in made.answers for charge in answer.charges]
+
+
+class Spy(OfMoment):
+    """A question that is none of the proved ones: it would keep the exact sum."""
+
+    name = "spy"
+    seen: NDArray[np.int64] | None = None
+
+    def of_moment(self, total: NDArray[np.int64]) -> NDArray[np.int64]:
+        type(self).seen = total
+        raise ParameterError("seen")
+
+
+CHOICES: dict[str, Callable[[Face], Any]] = {
+    "a radius among sums": lambda face: face.first_above(Radius(face.second_moment(), 3), TINY),  # type: ignore[arg-type]
+    "a quantile among sums": lambda face: face.choose(Quantile(face.second_moment(), 3, 1, (1,)), TINY),  # type: ignore[arg-type]
+    "a rank among directions": lambda face: face.choose(Rank(Subspace(face.second_moment(), 2), 0, 1), TINY),  # type: ignore[arg-type]
+    "a rank among what is kept": lambda face: face.choose(Rank(Spy(face.second_moment()), 0, 0), TINY),  # type: ignore[abstract, arg-type]
+}
+
+
+@pytest.mark.parametrize("ask", CHOICES.values(), ids=CHOICES)
+def test_choices_are_made_from_proved_counts(ask: Callable[[Face], Any]) -> None:
+    """Sums move by far more than counts do: noise for counts would show them."""
+    made = curator()
+    with pytest.raises((ParameterError, AttributeError, TypeError)):
+        ask(Face(made))
+    assert charged(made) == []
+    assert Spy.seen is None
+
+
+class TestBases:
+    def test_what_is_used_is_what_was_checked(self) -> None:
+        """A basis that is longer than it was would stretch the numbers out of the noise."""
+        made = curator()
+        face, basis = Face(made), GivenBasis(np.eye(D))
+        with pytest.raises(AttributeError):
+            basis.columns = np.eye(D) * 2.0**14
+        basis.columns.flags.writeable = True
+        basis.columns[:] = np.eye(D) * 2.0**14
+        with pytest.raises(ParameterError, match="orthonormal"):
+            face.noisy(Diagonal.of(face.second_moment(), basis), TINY, noise="laplace")
+        with pytest.raises(ParameterError, match="orthonormal"):
+            face.noisy(Overlap(face.second_moment(), basis, (1.0,) * D), TINY, noise="laplace")
+        assert charged(made) == []
+
+    def test_eigenvectors_too(self) -> None:
+        made = curator()
+        face = Face(made)
+        moment = face.second_moment()
+        basis = EigenvectorsOf(face.noisy(moment, TINY, noise="laplace"))
+        basis.columns.flags.writeable = True
+        basis.columns[:] *= 2.0
+        with pytest.raises(ParameterError, match="orthonormal"):
+            face.noisy(Diagonal.of(moment, basis), TINY, noise="laplace")
+        assert charged(made) == [TINY]
+
+    def test_answers_of_others_are_no_basis(self) -> None:
+        """A file could not say what was asked."""
+        other = Face(curator())
+        foreign = other.noisy(other.second_moment(), TINY, noise="laplace")
+        made = curator()
+        face = Face(made)
+        with pytest.raises(ParameterError, match="of an answer of this curator"):
+            face.noisy(Diagonal.of(face.second_moment(), EigenvectorsOf(foreign)), TINY, noise="laplace")
+        assert charged(made) == []
+
+
+class Greedy(Fraction):
+    """A share that leaves all of the budget."""
+
+    def __rsub__(self, other: Any) -> Any:
+        return other
+
+
+class Certain:
+    """A bound on the concentration that binds nothing."""
+
+    def __lt__(self, other: object) -> bool:
+        return True
+
+    def __le__(self, other: object) -> bool:
+        return False
+
+    def __float__(self) -> float:
+        return 1e12
+
+
+class TestDirections:
+    def peel(self, made: Curator) -> Any:
+        face = Face(made)
+        moment = face.second_moment()
+        return face.peel(Directions(moment, 2, Values(moment, 2)), TINY, TINY, noise="laplace")
+
+    def test_shares_are_exact_fractions(self) -> None:
+        with pytest.raises(BudgetError, match="share must be"):
+            self.peel(curator()).direction(Greedy(1, 2))
+
+    @pytest.mark.parametrize("bound", [Certain(), 0.25])
+    def test_bounds_are_exact_fractions(self, bound: Any) -> None:
+        with pytest.raises(ParameterError, match="at_most must be a Fraction"):
+            self.peel(curator()).direction(Fraction(1, 2), at_most=bound)
+
+    def test_all_are_drawn_and_valued(self) -> None:
+        """A shorter answer would be paid for, and in no file."""
+        peel = self.peel(curator())
+        peel.direction(Fraction(1, 2))
+        peel.value()
+        with pytest.raises(ParameterError, match="must all be drawn"):
+            peel.close()
+        peel.direction(Fraction(1, 2))
+        peel.value()
+        assert len(peel.close().integers) == 2 * D + 2
+
+    def test_the_matrix_is_not_to_be_had(self) -> None:
+        peel = self.peel(curator())
+        assert not [name for name in dir(peel) if isinstance(getattr(peel, name), np.ndarray)]
+        assert not hasattr(peel, "__dict__")
+
+
+def test_columns_are_those_of_the_source() -> None:
+    """Counts in bins move once for each column: fewer names would mean less noise."""
+    source = ArraySource(np.zeros((4, D)))
+    with pytest.raises(ParameterError, match="source's columns"):
+        opened(source, Encoding(("x0",), 1.0), dpcov.PureDP(1))
+    made = opened(source, Encoding(source.feature_names, 1.0), dpcov.PureDP(1))
+    Face(made).noisy(Bins(Box((0.0,) * D, (1.0,) * D), D, 2), TINY, noise="laplace")
+
+
+@pytest.mark.parametrize(
+    "note", [{"x": object()}, {"x": float("inf")}, {"x": [[[1]]]}, {"x": 10**30}], ids=["an object", "infinite", "deep", "long"]
+)
+def test_notes_are_what_a_file_can_hold(note: dict[str, Any]) -> None:
+    """A curator in a note would lead from the release to the rows."""
+
+    def ask(curator: Face, budget: Any) -> dict[str, Any]:
+        curator.noisy(curator.second_moment(), budget, noise="laplace")
+        return {"x": curator} if isinstance(note["x"], object) and type(note["x"]) is object else note
+
+    def estimate(transcript: Transcript, postprocess: str) -> Estimate:
+        raise NotImplementedError
+
+    mine = dpcov.Mechanism(target="covariance", name="mine", serves=(dpcov.PureDP,), ask=ask, estimate=estimate)
+    with pytest.raises(ParameterError, match="notes must be"):
+        released(mine, curator(), dpcov.PureDP(1))
+
+
+@pytest.mark.parametrize("value", [object(), float("nan"), {"a": 1}], ids=["an object", "NaN", "a dictionary"])
+def test_options_are_what_a_file_can_hold(value: Any) -> None:
+    """Found out before anything is spent."""
+
+    def ask(curator: Face, budget: Any, *, own: Any = 0) -> None:  # noqa: ARG001
+        raise AssertionError("asked")
+
+    def estimate(transcript: Transcript, postprocess: str, *, own: Any = 0) -> Estimate:
+        raise NotImplementedError
+
+    mine = dpcov.Mechanism(target="covariance", name="mine", serves=(dpcov.PureDP,), ask=ask, estimate=estimate)
+    made = curator()
+    with pytest.raises(ParameterError, match="options must be"):
+        released(mine, made, dpcov.PureDP(1), own=value)
+    assert charged(made) == []

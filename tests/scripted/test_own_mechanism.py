@@ -1,0 +1,388 @@
+"""A stranger's mechanism is one record: it works wherever the library's own do. And one of the library's own is one file more.
+
+The record is that of ``examples/own_mechanism.py``, the file that of ``CONTRIBUTING.md``.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+import os
+import pickle
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from numpy.typing import NDArray
+
+import dpcov
+from dpcov.cli.rehearsal import Shape, rehearse
+from dpcov.errors import ParameterError, ReleaseError
+from dpcov.kernel.budget import Budget
+from dpcov.kernel.face import Face
+from dpcov.kernel.questions.calibrated import noise_for
+from dpcov.kernel.questions.columns import Squares
+from dpcov.kernel.questions.moments import SecondMoment
+from dpcov.kernel.rows.grid import Grid
+from dpcov.mechanisms import ALL
+from dpcov.mechanisms.base import Described, Mechanism
+from dpcov.mechanisms.running import released
+from dpcov.release.estimate import Estimate
+from dpcov.release.record import Transcript
+from dpcov.sources.array import ArraySource
+from dpcov.verify.audit import audit_covariance
+from dpcov.verify.replay import replay
+from dpcov.verify.testing import NoSource, opened, scripted
+from examples.own_mechanism import COLUMNS_ONLY
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "own_mechanism.py"
+PURE, RHO = dpcov.PureDP(1), dpcov.ZCDP(1)
+BUDGETS: tuple[Budget, ...] = (PURE, RHO)
+DEVIATIONS = np.array([0.4, 0.3, 0.2, 0.1])
+ROWS: NDArray[np.float64] = np.random.default_rng(701).uniform(-1, 1, (2000, 4)) * DEVIATIONS
+
+
+def made(budget: Budget = PURE, **options: Any) -> dpcov.Release:
+    return dpcov.covariance(ROWS, budget, row_norm=1, mechanism=COLUMNS_ONLY, seed=702, **options)
+
+
+def ask_matrix(curator: Face, budget: Budget) -> None:
+    """Release the second moment, and nothing else."""
+    curator.noisy(curator.second_moment(), budget, noise=noise_for(budget))
+
+
+def raw_matrix(transcript: Transcript, postprocess: str) -> Estimate:  # noqa: ARG001
+    return Estimate(covariance=transcript.take(SecondMoment).matrix / transcript.n, radius=transcript.encoding.row_norm)
+
+
+MATRIX = Mechanism(
+    target="covariance",
+    name="matrix",
+    serves=(dpcov.PureDP, dpcov.ZCDP),
+    neighbors=("replace",),
+    ask=ask_matrix,
+    estimate=raw_matrix,
+)
+
+
+def python(*arguments: str, cwd: Path, path: Path | None = None) -> str:
+    """Run Python in a process of its own, with the package of a folder where one is named; a warning is an error."""
+    places = [] if path is None else [str(path)]
+    places += [place for place in (os.environ.get("PYTHONPATH"), str(ROOT)) if place]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places), "PYTHONIOENCODING": "utf-8", "COLUMNS": "200"}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", *arguments],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_example_runs_and_is_short(tmp_path: Path) -> None:
+    assert python(str(EXAMPLE), cwd=tmp_path).startswith("columns-only, postprocess clip [0.2")
+    assert not list(tmp_path.iterdir())
+    assert len(EXAMPLE.read_text(encoding="utf-8").splitlines()) <= 60
+
+
+class TestEstimates:
+    @pytest.mark.parametrize("budget", BUDGETS, ids=repr)
+    def test_the_answer_is_what_was_asked(self, budget: Budget) -> None:
+        curator = scripted([[8.0, -2.0, 1.0]], n=10, d=3, budget=budget, row_norm=5.0)
+        release = released(COLUMNS_ONLY, curator, budget, floor=0.2)
+        assert [(spend.asked, spend.budget) for spend in release.spent] == [("squares", budget)]
+        assert release.covariance == pytest.approx(np.diag([0.8, 0.2, 0.2]) * 25)
+        assert release.finished("none").covariance == pytest.approx(np.diag([0.8, -0.2, 0.1]) * 25)
+        assert (release.mechanism, release.requested, release.postprocess) == ("columns-only", "columns-only", "clip")
+        assert dict(release.options) == {"floor": 0.2}
+        assert dict(made().options) == {"floor": 0.0}  # the default is written down, too
+
+    def test_it_is_near_the_truth(self) -> None:
+        """Laplace noise of scale 2 on each sum of 2000 squares: 0.02 is 20 scales, which happens once in 10⁸."""
+        assert np.abs(made().covariance.diagonal() - (ROWS**2).mean(axis=0)).max() < 0.02
+
+    def test_uses(self) -> None:
+        release = made()
+        assert release.second_moment.tolist() == release.covariance.tolist()
+        assert np.abs(release.pca(2).components).tolist() == np.eye(4)[:2].tolist()
+        assert release.ridge("x0").coefficients.tolist() == [0, 0, 0]
+        found = release.describe()
+        assert found.deviation is not None
+        assert found.deviation.values == pytest.approx(np.sqrt(release.covariance.diagonal()))
+        assert not found.deviation.clear.any()  # it did not say how large its noise is, so nothing is clear of it
+        assert release.correlation().tolist() == np.eye(4).tolist()
+        assert np.asarray(release.sample(5, seed=0)).shape == (5, 4)
+        assert "1-DP" in release.statement()
+
+    def test_what_it_does_not_tell_is_refused_with_a_hint(self) -> None:
+        release = made()
+        for use in (release.interval, lambda: release.confidence, lambda: release.expected_error, lambda: release.mean):
+            with pytest.raises(ReleaseError, match=r"^release must .*, got .*\. Hint: .*\.$"):
+                use()
+
+    def test_an_estimator_takes_it(self) -> None:
+        from sklearn.base import clone
+
+        estimator = clone(dpcov.PrivateCovariance(epsilon=1, row_norm=1, mechanism=COLUMNS_ONLY, random_state=702))
+        assert estimator.mechanism is COLUMNS_ONLY
+        assert estimator.fit(ROWS).covariance_.tolist() == made().covariance.tolist()
+
+
+BAD: list[tuple[str, dict[str, Any]]] = [
+    ("floor must be between 0 and 1, got 'x'", {"floor": "x"}),
+    ("floor must be between 0 and 1, got 2", {"floor": 2}),
+    ("options of 'columns-only' must be among ['floor'], got 'ceiling'", {"ceiling": 1}),
+    ("postprocess must be one of 'clip', 'none', got 'shrink'", {"postprocess": "shrink"}),
+    ("neighbors must be 'replace' for mechanism 'columns-only', got 'add-remove'", {"neighbors": "add-remove"}),
+    ("center must be False for mechanism 'columns-only', got True", {"center": True}),
+    ("budget of mechanism 'columns-only' must be PureDP or ZCDP, got", {"budget": dpcov.ApproxDP(1, "1e-6")}),
+    ("name of a mechanism must be its own, got 'gaussian'", {"mechanism": dataclasses.replace(COLUMNS_ONLY, name="gaussian")}),
+    ("mechanism must be for a covariance, got one for a pca", {"mechanism": dataclasses.replace(COLUMNS_ONLY, target="pca")}),
+]
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(("reason", "changes"), BAD, ids=[reason for reason, _ in BAD])
+    def test_before_anything_is_read(self, reason: str, changes: dict[str, Any]) -> None:
+        def batches() -> Any:
+            raise AssertionError("a row was read")
+            yield
+
+        stream = pa.RecordBatchReader.from_batches(pa.schema([("x0", pa.float64())]), batches())
+        settings: dict[str, Any] = {"budget": PURE, "row_norm": 1, "mechanism": COLUMNS_ONLY} | changes
+        with pytest.raises(ParameterError) as refused:
+            dpcov.covariance(stream, **settings)
+        assert str(refused.value).startswith(reason)
+        assert "Hint: " in str(refused.value)
+
+    def test_by_the_runner_as_well(self) -> None:
+        for options in ({"floor": "x"}, {"ceiling": 1}):
+            with pytest.raises(ParameterError, match="must be"):
+                released(COLUMNS_ONLY, opened(NoSource(10, 3), Grid(1.0), PURE), PURE, **options)
+
+    def test_the_name_of_a_built_in_everywhere(self, tmp_path: Path) -> None:
+        thief = dataclasses.replace(COLUMNS_ONLY, name="gaussian")
+        made().save(tmp_path / "r.json")
+        for use in (
+            lambda: dpcov.load(tmp_path / "r.json", mechanisms=[thief]),
+            lambda: dpcov.compare(ROWS, PURE, [thief], row_norm=1),
+            lambda: released(thief, opened(ArraySource(ROWS), Grid(1.0), PURE), PURE),
+        ):
+            with pytest.raises(ParameterError, match="name of a mechanism must be its own"):
+                use()
+
+
+class TestFiles:
+    @pytest.fixture
+    def path(self, tmp_path: Path) -> Path:
+        made(floor=0.01).save(tmp_path / "r.json")
+        return tmp_path / "r.json"
+
+    def test_a_file_comes_back(self, path: Path) -> None:
+        release, again = made(floor=0.01), dpcov.load(path, mechanisms=[COLUMNS_ONLY])
+        assert again.covariance.tobytes() == release.covariance.tobytes()
+        assert again.record is COLUMNS_ONLY
+        again.save(path.with_name("again.json"))
+        assert path.with_name("again.json").read_bytes() == path.read_bytes()
+
+    def test_without_the_record_all_but_estimates_is_there(self, path: Path) -> None:
+        again = dpcov.load(path)
+        assert again.statement() == made(floor=0.01).statement()
+        assert again.spent == made(floor=0.01).spent
+        assert again.take(Squares).integers.tolist() == made(floor=0.01).take(Squares).integers.tolist()
+        assert "columns-only" in repr(again)
+        for use in (lambda: again.covariance, lambda: again.pca(1), again.describe, again.interval, again.retrace):
+            with pytest.raises(ReleaseError, match=r"got 'columns-only'\. Hint: dpcov\.load\(path, mechanisms=\[\.\.\.\]\)"):
+                use()
+
+    def test_a_record_of_another_target_or_name_is_not_it(self, path: Path) -> None:
+        for other in (dataclasses.replace(COLUMNS_ONLY, target="pca"), dataclasses.replace(COLUMNS_ONLY, name="columns")):
+            with pytest.raises(ReleaseError, match="of a mechanism that is known here"):
+                _ = dpcov.load(path, mechanisms=[other]).covariance
+
+    @pytest.mark.parametrize(
+        "options", [{"floor": "x"}, {"floor": None}, {"floor": [0.1]}, {"floor": 2}, {"ceiling": 1}], ids=str
+    )
+    def test_options_of_a_file_are_checked_again(self, options: dict[str, Any], path: Path) -> None:
+        """The answers are as private as before, so the file is read; what it says of the mechanism is not believed."""
+        dataclasses.replace(made(), options=options).save(path)
+        again = dpcov.load(path, mechanisms=[COLUMNS_ONLY])
+        assert again.spent == made().spent
+        with pytest.raises(ReleaseError, match="release must have "):
+            _ = again.covariance
+        assert not again.retrace().agrees
+
+    def test_other_answers_end_in_a_refusal(self, path: Path) -> None:
+        release = dpcov.covariance(ROWS, PURE, row_norm=1, mechanism=MATRIX, seed=0)
+        dataclasses.replace(release, mechanism="columns-only", postprocess="clip", options={"floor": 0.0}).save(path)
+        with pytest.raises(ReleaseError, match="release must hold a squares, got none"):
+            _ = dpcov.load(path, mechanisms=[COLUMNS_ONLY]).covariance
+
+    def test_retrace_agrees_and_sees_another_budget(self, path: Path) -> None:
+        again = dpcov.load(path, mechanisms=[COLUMNS_ONLY])
+        assert again.retrace().agrees
+        assert made().retrace().agrees
+        verdict = dataclasses.replace(again, privacy=dpcov.PureDP(2)).retrace()
+        assert not verdict.agrees
+        assert "answer 1 ('squares')" in verdict.difference
+
+
+class TestProcesses:
+    def test_a_release_is_pickled_with_a_reference_to_its_record(self) -> None:
+        release = made(floor=0.01)
+        _ = release.covariance
+        for again in (pickle.loads(pickle.dumps(release)), copy.copy(release), copy.deepcopy(release)):
+            assert again.record is COLUMNS_ONLY
+            assert again.covariance.tobytes() == release.covariance.tobytes()
+
+    def test_another_process_reads_the_pickle(self, tmp_path: Path) -> None:
+        (tmp_path / "r.pickle").write_bytes(pickle.dumps(made(floor=0.01)))
+        script = "import pathlib, pickle; print(pickle.loads(pathlib.Path('r.pickle').read_bytes()).covariance.tolist())"
+        assert json.loads(python("-c", script, cwd=tmp_path)) == made(floor=0.01).covariance.tolist()
+
+    @pytest.mark.parametrize("record", [*ALL, COLUMNS_ONLY], ids=lambda record: f"{record.target}-{record.name}")
+    def test_records_are_pickled_by_reference(self, record: Described) -> None:
+        assert record.options is not None  # kept by then, in a form that cannot be pickled
+        for again in (pickle.loads(pickle.dumps(record)), copy.copy(record), copy.deepcopy(record)):
+            assert again is record
+
+    def test_a_record_that_no_module_holds_is_pickled_as_it_is(self) -> None:
+        record = dataclasses.replace(COLUMNS_ONLY, name="columns")
+        again = pickle.loads(pickle.dumps(record))
+        assert (again.name, again.ask, again.options) == ("columns", COLUMNS_ONLY.ask, COLUMNS_ONLY.options)
+
+
+class TestTools:
+    def test_compare(self) -> None:
+        budgets: list[Budget] = [PURE, RHO, dpcov.ApproxDP(1, "1e-6")]
+        found = dpcov.compare(ROWS, budgets, [COLUMNS_ONLY, "frobenius"], row_norm=1, runs=3, seed=5)
+        cells = {(cell.mechanism, cell.budget): cell for cell in found.cells}
+        truth = ROWS.T @ ROWS / len(ROWS)
+        for budget in BUDGETS:
+            cell = cells["columns-only", budget]
+            runs = [dpcov.covariance(ROWS, budget, row_norm=1, mechanism=COLUMNS_ONLY, seed=seed) for seed in (5, 6, 7)]
+            assert cell.error == pytest.approx(np.mean([np.linalg.norm(run.covariance - truth) for run in runs]), abs=1e-4)
+            assert cell.ran == "columns-only"
+        assert cells["columns-only", budgets[2]].error is None
+
+    @pytest.mark.parametrize("budget", BUDGETS, ids=repr)
+    def test_replay_prices_it_exactly(self, budget: Budget) -> None:
+        """Two rows of norm 1 along different columns move the squares as far as anything can."""
+        first = np.vstack([np.eye(4)[:1], ROWS])
+        second = np.vstack([np.eye(4)[1:2], ROWS])
+        steps = replay(COLUMNS_ONLY, ArraySource(first), ArraySource(second), grid=Grid(1.0), budget=budget)
+        assert [(step.asked, step.charged) for step in steps] == [("squares", budget)]
+        assert steps[0].cost <= steps[0].allowed
+        assert float(steps[0].cost) == pytest.approx(float(steps[0].allowed), rel=1e-3)
+
+    def test_audit(self) -> None:
+        """It accuses a private mechanism at one δ with probability at most 1e-6; at ε = 4 it must prove something.
+
+        It tells releases apart by their second moments, so it needs a mechanism that asks for one.
+        """
+        first, second = np.eye(2)[:1].repeat(3, axis=0), np.vstack([np.eye(2)[:1].repeat(2, axis=0), np.eye(2)[1:]])
+        findings = audit_covariance(first, second, dpcov.PureDP(4), mechanism=MATRIX, trials=600, deltas=(1e-5,), seed=0)
+        assert [finding.violated for finding in findings] == [False]
+        assert 0.5 < findings[0].proved <= findings[0].promised == 4
+
+    def test_a_rehearsal_asks_what_a_run_asks(self) -> None:
+        planned = rehearse(COLUMNS_ONLY, Shape(tuple("abcd"), known_n=2000), PURE, options={"floor": 0.01})
+        assert planned.spent == made(floor=0.01).spent
+        with pytest.raises(ParameterError, match="floor must be"):
+            rehearse(COLUMNS_ONLY, Shape(tuple("abcd"), known_n=2000), PURE, options={"floor": "x"})
+
+
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+RECIPE = PAGE[PAGE.index("## Adding a mechanism") : PAGE.index("## A mechanism outside this repository")]
+
+MAKE = """
+import numpy as np, dpcov
+rows = np.random.default_rng(703).uniform(-0.5, 0.5, (3000, 3)) * [1, 0.5, 0.2]
+release = dpcov.covariance(rows, dpcov.ZCDP(1), row_norm=1, mechanism="two-answers", seed=704)
+release.save("two.json")
+print([dpcov.__file__, release.mechanism, release.covariance.tolist()])
+"""
+READ = """
+import dpcov
+release = dpcov.load("two.json")
+print([dpcov.__file__, release.mechanism, release.covariance.tolist()])
+assert release.record is None and release.retrace().agrees
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a copy of the package, to which the mechanism of the page was added."""
+    folder = tmp_path_factory.mktemp("copy")
+    shutil.copytree(ROOT / "src" / "dpcov", folder / "dpcov", ignore=shutil.ignore_patterns("__pycache__"))
+    (code,) = re.findall(r"^```python\n(.*?)^```$", RECIPE, flags=re.DOTALL | re.MULTILINE)
+    (step,) = re.findall(r"^3\. \*\*Name\.\*\* .*$", RECIPE, flags=re.MULTILINE)
+    registry, line, name, listed = re.findall(r"`([^`]+)`", step)
+    module = line.split()[1]
+    (folder / f"{module.replace('.', '/')}.py").write_text(code, encoding="utf-8")
+    assert (registry, listed) == ("src/dpcov/mechanisms/__init__.py", "ALL")
+    path = folder / "dpcov" / "mechanisms" / "__init__.py"
+    text = path.read_text(encoding="utf-8")
+    text = text.replace("from dpcov.release.record import", f"{line}\nfrom dpcov.release.record import", 1)
+    text = text.replace("ALL: tuple[Named, ...] = (\n", f"ALL: tuple[Named, ...] = (\n    {name},\n", 1)
+    path.write_text(text, encoding="utf-8")
+    return folder
+
+
+class TestContributing:
+    """A mechanism of the library's own is one file, one import and one name: `CONTRIBUTING.md`, followed literally."""
+
+    def test_nothing_else_is_touched(self, folder: Path) -> None:
+        old, new = (
+            {str(path.relative_to(package)): path.read_bytes() for path in package.rglob("*.py")}
+            for package in (ROOT / "src" / "dpcov", folder / "dpcov")
+        )
+        changed = {name for name in new if old.get(name) != new[name]}
+        assert changed == {"mechanisms/covariance/two_answers.py", "mechanisms/__init__.py"}
+        assert set(old) <= set(new)
+        lines = [set(text["mechanisms/__init__.py"].splitlines()) for text in (old, new)]
+        assert len(lines[1] - lines[0]) == 2
+        assert not lines[0] - lines[1]
+
+    def test_it_is_listed_run_saved_and_loaded(self, folder: Path, tmp_path: Path) -> None:
+        listed = python("-m", "dpcov", "mechanisms", cwd=tmp_path, path=folder)
+        assert "two-answers" in listed
+        facts = json.loads(python("-m", "dpcov", "mechanisms", "--json", cwd=tmp_path, path=folder))
+        assert facts["covariance"]["two-answers"]["notions"] == ["pure", "zCDP"]
+        file, mechanism, covariance = _read(python("-c", MAKE, cwd=tmp_path, path=folder))
+        assert Path(file).is_relative_to(folder)
+        assert mechanism == "two-answers"
+        truth = np.diag(np.square([1, 0.5, 0.2]) / 12)
+        assert np.abs(np.array(covariance) - truth).max() < 0.02  # 14 deviations or more of the rows, 40 of the noise
+        assert _read(python("-c", READ, cwd=tmp_path, path=folder)) == [file, mechanism, covariance]
+
+    def test_commands_know_it(self, folder: Path, tmp_path: Path) -> None:
+        np.savetxt(tmp_path / "rows.csv", ROWS, delimiter=",", header="a,b,c,d", comments="")
+        words = ["-m", "dpcov", "release", "rows.csv", "--rho", "1", "--row-norm", "1", "--mechanism", "two-answers"]
+        assert "two-answers" in python(*words, "--dry-run", cwd=tmp_path, path=folder)
+        python(*words, "-o", "r.json", cwd=tmp_path, path=folder)
+        shown = python("-m", "dpcov", "show", "r.json", cwd=tmp_path, path=folder)
+        assert "replace, two-answers, n=2000, d=4" in shown
+        assert "Eigenvalues (second moment): none is clear of noise, whose size is not known." in shown
+        compared = ["compare", "rows.csv", "--rho", "1", "--row-norm", "1", "--mechanism", "two-answers", "--runs", "2"]
+        assert "two-answers" in python("-m", "dpcov", *compared, cwd=tmp_path, path=folder)
+
+    def test_the_library_itself_does_not_know_it(self) -> None:
+        with pytest.raises(ParameterError, match="mechanism must be one of"):
+            dpcov.covariance(ROWS, RHO, row_norm=1, mechanism="two-answers")
+
+
+def _read(printed: str) -> list[Any]:
+    """Return the list that a script printed."""
+    return list(json.loads(printed.replace("'", '"')))
