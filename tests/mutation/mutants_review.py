@@ -600,7 +600,7 @@ REVIEW_MUTANTS |= {
     ),
     "a file of no grid": (
         [(CHECK, "    _ = encoding.grid  # refuses a norm or bits that no grid has\n", "")],
-        (FORGED + "[no norm]",),
+        ("tests/refusals/test_forged.py::test_a_norm_is_checked_where_no_question_has_one",),
     ),
     "columns that are not those of the schema": (
         [(CHECK, " or encoding.feature_names != encoding.schema.feature_names", "")],

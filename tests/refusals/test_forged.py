@@ -773,6 +773,16 @@ def test_what_contradicts_no_promise_is_loaded(case: str) -> None:
             assert parse(sealed(record)).n == releases()[name].n, name
 
 
+def test_a_norm_is_checked_where_no_question_has_one() -> None:
+    """A release that asked nothing: no answer's rows would find it."""
+    record: Record = json.loads(texts()["covariance, gaussian, replace, centred"])
+    record.update(answers=[], frames=[])
+    assert not parse(sealed(record)).answers
+    for norm in (0.0, -1.0, 1e300):
+        record["encoding"]["row_norm"] = norm
+        assert_refused(record, "gaussian", NO_NORM)
+
+
 @pytest.mark.parametrize("name", [name for name in texts() if json.loads(texts()[name])["answers"]])
 def test_charges_up_to_the_promise_are_paid_for(name: str) -> None:
     """Exactly: their sum is a promise that holds, and a googolth less is none."""
