@@ -23,13 +23,20 @@ import pytest
 from numpy.typing import NDArray
 
 import dpcov
+from dpcov.cli.component_pictures import components_picture
+from dpcov.cli.components import components_table, notes, record
+from dpcov.cli.models import print_model, told
 from dpcov.cli.rehearsal import Shape, rehearse
+from dpcov.cli.release import print_summary
+from dpcov.cli.show import draw, json_text, print_release
+from dpcov.cli.text import console
 from dpcov.errors import ParameterError, ReleaseError
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.face import Face
 from dpcov.kernel.questions.calibrated import noise_for
 from dpcov.kernel.questions.columns import Squares
 from dpcov.kernel.questions.moments import SecondMoment
+from dpcov.kernel.rows.centring import mean_and_covariance
 from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import ALL
 from dpcov.mechanisms.base import Described, Mechanism
@@ -37,6 +44,7 @@ from dpcov.mechanisms.running import released
 from dpcov.release.estimate import Estimate
 from dpcov.release.record import Transcript
 from dpcov.sources.array import ArraySource
+from dpcov.uses.description import spectrum
 from dpcov.verify.audit import audit_covariance
 from dpcov.verify.replay import replay
 from dpcov.verify.testing import NoSource, opened, scripted
@@ -71,6 +79,14 @@ MATRIX = Mechanism(
     ask=ask_matrix,
     estimate=raw_matrix,
 )
+
+
+def lifted_matrix(transcript: Transcript, postprocess: str) -> Estimate:  # noqa: ARG001
+    mean, covariance = mean_and_covariance(transcript.take(SecondMoment).matrix / transcript.n)
+    return Estimate(mean=mean, covariance=covariance, radius=transcript.encoding.row_norm)
+
+
+CENTRED = dataclasses.replace(MATRIX, name="centred", estimate=lifted_matrix, centring="homogeneous")
 
 
 def python(*arguments: str, cwd: Path, path: Path | None = None) -> str:
@@ -120,14 +136,17 @@ class TestEstimates:
         found = release.describe()
         assert found.deviation is not None
         assert found.deviation.values == pytest.approx(np.sqrt(release.covariance.diagonal()))
-        assert not found.deviation.clear.any()  # it did not say how large its noise is, so nothing is clear of it
+        assert found.deviation.clear.tolist() == [True, True, True, False]
+        assert found.deviation.standard_error == pytest.approx(np.sqrt(2) * 1e-3 / (2 * found.deviation.values), rel=0.1)
+        assert release.expected_error == pytest.approx(np.sqrt(8) * 1e-3, rel=1e-3)
+        assert release.pca().standing_out == release.pca().k == 3
         assert release.correlation().tolist() == np.eye(4).tolist()
         assert np.asarray(release.sample(5, seed=0)).shape == (5, 4)
         assert "1-DP" in release.statement()
 
     def test_what_it_does_not_tell_is_refused_with_a_hint(self) -> None:
         release = made()
-        for use in (release.interval, lambda: release.confidence, lambda: release.expected_error, lambda: release.mean):
+        for use in (release.interval, lambda: release.confidence, lambda: release.mean):
             with pytest.raises(ReleaseError, match=r"^release must .*, got .*\. Hint: .*\.$"):
                 use()
 
@@ -137,6 +156,69 @@ class TestEstimates:
         estimator = clone(dpcov.PrivateCovariance(epsilon=1, row_norm=1, mechanism=COLUMNS_ONLY, random_state=702))
         assert estimator.mechanism is COLUMNS_ONLY
         assert estimator.fit(ROWS).covariance_.tolist() == made().covariance.tolist()
+
+
+class TestSilent:
+    """A mechanism that does not tell how large its noise is: what needs that says so, and nothing is taken to be 0."""
+
+    @pytest.fixture(params=[False, True], ids=["uncentred", "centred"])
+    def release(self, request: pytest.FixtureRequest) -> dpcov.Release:
+        center: bool = request.param
+        mechanism = CENTRED if center else MATRIX
+        return dpcov.covariance(ROWS + 0.05, dpcov.PureDP(50), row_norm=1, mechanism=mechanism, center=center, seed=1)
+
+    def test_a_penalty_must_be_given(self, release: dpcov.Release) -> None:
+        for target in ("x0", "x1"):
+            with pytest.raises(ReleaseError, match=r"how large its noise is for alpha='auto', got .*\. Hint: .*alpha="):
+                release.ridge(target)
+        with pytest.raises(ReleaseError, match="alpha='auto'"):
+            release.ridge("x0", features=["x1"])
+        given = release.ridge("x0", alpha=0.01)
+        covariance = release.covariance
+        wanted = np.linalg.solve(covariance[1:, 1:] + 0.01 * np.eye(3), covariance[1:, 0])
+        assert given.coefficients == pytest.approx(wanted)
+        assert np.isnan(given.explained)
+
+    def test_so_must_a_number_of_components(self, release: dpcov.Release) -> None:
+        with pytest.raises(ReleaseError, match=r"how large its noise is for as many components .*\. Hint: give k\."):
+            release.pca()
+        found = release.pca(2)
+        assert found.k == 2
+        assert found.standing_out is None
+        assert release.pca(0.9).k >= 1
+
+    def test_standard_errors_are_not_known(self, release: dpcov.Release) -> None:
+        found = release.describe()
+        for reading in (found.deviation, found.correlation):
+            assert reading is not None
+            assert not reading.known
+            errors = reading.standard_error
+            assert np.isnan(errors if errors.ndim == 1 else errors[~np.eye(4, dtype=bool)]).all()
+        assert np.isnan(spectrum(release, found).edge)
+
+    def test_the_command_line_says_so(self, release: dpcov.Release, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        print_release(release, None)
+        print_summary(release, None)
+        print_model(console(), told(release, release.ridge("x0", alpha=0.01), 0.95), 0.01)
+        draw(release, str(tmp_path / "r.png"), "r.json")
+        said = " ".join(capsys.readouterr().out.split())
+        assert ("Means, Deviations, Correlations: " if release.center else "Root mean squares, Cosines: ") in said
+        assert said.count("how large the noise is, is not known") == 4
+        assert "Expected error: not known" in said
+        assert "More rows" not in said
+        assert "≈ noise" not in said
+        assert "nan" not in said.lower()
+        json.loads(json_text(release, "r.json"))
+
+    def test_components_are_listed_all_the_same(self, capsys: pytest.CaptureFixture[str]) -> None:
+        release = dpcov.covariance(ROWS, dpcov.PureDP(50), row_norm=1, mechanism=MATRIX, seed=1)
+        found = release.pca(2)
+        console().print(components_table(found))
+        assert "≈ noise" not in capsys.readouterr().out
+        assert any("is not known" in line for line in notes(release, found))
+        assert not any("Nothing stands out" in line for line in notes(release, found))
+        assert components_picture(release, found)
+        assert record(found)["standing_out"] is None
 
 
 BAD: list[tuple[str, dict[str, Any]]] = [
@@ -374,7 +456,8 @@ class TestContributing:
         python(*words, "-o", "r.json", cwd=tmp_path, path=folder)
         shown = python("-m", "dpcov", "show", "r.json", cwd=tmp_path, path=folder)
         assert "replace, two-answers, n=2000, d=4" in shown
-        assert "Eigenvalues (second moment): none is clear of noise, whose size is not known." in shown
+        assert "Root mean squares: 4 of 4 clear of noise." in shown
+        assert "Eigenvalues (second moment): 0.05" in shown
         compared = ["compare", "rows.csv", "--rho", "1", "--row-norm", "1", "--mechanism", "two-answers", "--runs", "2"]
         assert "two-answers" in python("-m", "dpcov", *compared, cwd=tmp_path, path=folder)
 
