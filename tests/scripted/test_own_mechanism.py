@@ -265,6 +265,44 @@ class TestRefusals:
                 use()
 
 
+def ask_bounded(curator: Face, budget: Budget, *, cap: Any = None, floor: Any = None, home: Any = 0.0) -> None:  # noqa: ARG001
+    """Release the second moment, and nothing else."""
+    ask_matrix(curator, budget)
+
+
+def ignore_bounds(transcript: Transcript, postprocess: str, **_options: Any) -> Estimate:
+    return raw_matrix(transcript, postprocess)
+
+
+class TestUnits:
+    """Generic code knows what options mean by the facts of the record, whatever they are called."""
+
+    BOUNDED = dataclasses.replace(
+        MATRIX, ask=ask_bounded, estimate=ignore_bounds, bound="covariance", covariances=("cap", "floor"), places=("home",)
+    )
+    SCHEMA = dpcov.Schema({"a": dpcov.Numeric(0, 10), "b": dpcov.Numeric(0, 20)})
+
+    def test_a_bound_of_the_covariance_stands_for_a_norm(self) -> None:
+        release = dpcov.covariance(ROWS, RHO, mechanism=self.BOUNDED, cap=4.0, seed=1)
+        assert release.row_norm == 1
+        with pytest.raises(ParameterError, match="row_norm or schema must be given"):
+            dpcov.covariance(ROWS, RHO, mechanism=self.BOUNDED)
+
+    def test_covariances_are_encoded_as_rows_are(self) -> None:
+        table, bounded = pa.table({"a": [1.0, 2.0], "b": [3.0, 4.0]}), self.BOUNDED
+        release = dpcov.covariance(table, RHO, mechanism=bounded, schema=self.SCHEMA, cap=[400.0, 800.0], seed=1)
+        scales = self.SCHEMA.scales(False)
+        assert release.options["cap"] == [[400 / scales[0] ** 2, 0], [0, 800 / scales[1] ** 2]]
+        assert release.options["floor"] == [[1 / scales[0] ** 2, 0], [0, 1 / scales[1] ** 2]]
+        release = dpcov.covariance(table, RHO, mechanism=bounded, schema=self.SCHEMA, seed=1)
+        assert release.options == {"cap": None, "floor": None, "home": 0.0}
+
+    def test_places_are_left_out_with_a_schema(self) -> None:
+        table = pa.table({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+        with pytest.raises(ParameterError, match="home must be left out with a schema"):
+            dpcov.covariance(table, RHO, mechanism=self.BOUNDED, schema=self.SCHEMA, home=1.0)
+
+
 class TestFiles:
     @pytest.fixture
     def path(self, tmp_path: Path) -> Path:

@@ -33,7 +33,7 @@ from dpcov.mechanisms.pca.random import RANDOM
 from dpcov.mechanisms.pca.screened import SCREENED
 from dpcov.mechanisms.pca.wishart import WISHART_PCA
 from dpcov.mechanisms.ridge.output_perturbation import OUTPUT_PERTURBATION
-from dpcov.release.record import Transcript
+from dpcov.release.record import TARGETS, Transcript
 
 ALL: tuple[Named, ...] = (
     *(AUTO, GAUSSIAN, WISHART, FROBENIUS, LAPLACE, PROJECTION, SEPARATE, ADAPTIVE, RESCALED, COINPRESS, EIGENVECTORS),
@@ -41,7 +41,7 @@ ALL: tuple[Named, ...] = (
     *(AUTO_PCA, SCREENED, GAUSSIAN_PCA, WISHART_PCA, EIGENVECTORS_PCA, PPCA, MOD_SULQ, RANDOM, OUTPUT_PERTURBATION),
 )
 MECHANISMS: dict[str, dict[str, Named]] = {
-    target: {named.name: named for named in ALL if named.target == target} for target in ("covariance", "mean", "pca", "ridge")
+    target: {named.name: named for named in ALL if named.target == target} for target in TARGETS
 }
 """What there is to choose from, by what is released."""
 

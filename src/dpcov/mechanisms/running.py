@@ -19,7 +19,7 @@ from dpcov.mechanisms.base import Alias, Described, Mechanism, Named
 from dpcov.release.record import Option, Release, is_option
 
 
-def released(named: Named, curator: Curator, budget: Budget, *, postprocess: str | None = None, **options: Any) -> Release:
+def released(named: Named, curator: Curator, budget: Budget, /, *, postprocess: str | None = None, **options: Any) -> Release:
     """Run a mechanism, or what its name stands for; exact sums are dropped where it fails or is interrupted, too."""
     try:
         return _released(named, curator, budget, postprocess, options)

@@ -32,7 +32,7 @@ from dpcov.kernel.questions.moments import NEIGHBORS
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.paths import checked_path, write_whole
 from dpcov.release.check import check_answers, check_header
-from dpcov.release.record import Option, Release, is_option
+from dpcov.release.record import TARGETS, Option, Release, is_option
 from dpcov.schema.file import from_record, to_record
 from dpcov.strict_json import Fields, each, fraction_of, read_object, refuse
 
@@ -44,7 +44,6 @@ FORMAT_VERSION = 1
 
 KINDS: tuple[type[NoiseLaw], ...] = (*LAWS.values(), Bingham, MatrixBingham, Uniform, Exponential, SparseVector)
 KIND_OF_LAW = {kind.law: kind for kind in KINDS}
-TARGETS = ("covariance", "mean", "pca", "ridge")
 MANY_INTEGERS = 10_000  # more are compressed
 
 

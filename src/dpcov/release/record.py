@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Option = str | int | float | bool | None | list[Any]
-
+Target = Literal["covariance", "mean", "pca", "ridge"]
+TARGETS: tuple[str, ...] = get_args(Target)
+"""What can be released."""
 
 LONGEST_INTEGER = 2**63
 
