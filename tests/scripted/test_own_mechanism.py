@@ -26,11 +26,11 @@ import dpcov
 from dpcov.cli.component_pictures import components_picture
 from dpcov.cli.components import components_table, notes, record
 from dpcov.cli.models import print_model, told
-from dpcov.cli.rehearsal import Shape, rehearse
 from dpcov.cli.release import print_summary
 from dpcov.cli.show import draw, json_text, print_release
 from dpcov.cli.text import console
 from dpcov.errors import ParameterError, ReleaseError
+from dpcov.evaluate.rehearsal import rehearse
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.face import Face
 from dpcov.kernel.questions.calibrated import noise_for
@@ -43,6 +43,7 @@ from dpcov.mechanisms.base import Described, Mechanism
 from dpcov.mechanisms.running import released
 from dpcov.release.estimate import Estimate
 from dpcov.release.record import Transcript
+from dpcov.request import checked_request
 from dpcov.sources.array import ArraySource
 from dpcov.uses.description import spectrum
 from dpcov.verify.audit import audit_covariance
@@ -417,10 +418,26 @@ class TestTools:
         assert 0.5 < findings[0].proved <= findings[0].promised == 4
 
     def test_a_rehearsal_asks_what_a_run_asks(self) -> None:
-        planned = rehearse(COLUMNS_ONLY, Shape(tuple("abcd"), known_n=2000), PURE, options={"floor": 0.01})
-        assert planned.spent == made(floor=0.01).spent
+        asked = checked_request(COLUMNS_ONLY, 1.0, None, "replace", False, {"floor": 0.01})
+        assert rehearse(asked, NoSource(2000, 4), PURE).spent == made(floor=0.01).spent
         with pytest.raises(ParameterError, match="floor must be"):
-            rehearse(COLUMNS_ONLY, Shape(tuple("abcd"), known_n=2000), PURE, options={"floor": "x"})
+            rehearse(dataclasses.replace(asked, options={"floor": "x"}), NoSource(2000, 4), PURE)
+
+    def test_a_rehearsal_counts_what_may_be_asked_last(self) -> None:
+        """It is a fact of the record, as zeros may not lead there; nothing is counted that the budget does not hold."""
+
+        def ask(curator: Face, budget: Budget, *, whole: bool) -> None:
+            noisy = curator.noisy(curator.second_moment(), budget if whole else budget.share("3/4"), noise=noise_for(budget))
+            if noisy.matrix.any() and not whole:
+                curator.noisy(Squares(curator.second_moment()), budget.share("1/4"), noise=noise_for(budget))
+
+        mechanism = dataclasses.replace(MATRIX, ask=ask, estimate=ignore_bounds, last=Squares)
+        for whole, names in ((False, ["second moment", "squares"]), (True, ["second moment"])):
+            asked = checked_request(mechanism, 1.0, None, "replace", False, {"whole": whole})
+            planned = rehearse(asked, NoSource(2000, 4), RHO)
+            run = dpcov.covariance(ROWS, RHO, row_norm=1, mechanism=mechanism, whole=whole, seed=1)
+            assert [spend.asked for spend in planned.spent] == names
+            assert planned.spent == run.spent
 
 
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")

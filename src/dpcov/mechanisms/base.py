@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 
 from dpcov.errors import ParameterError, ReleaseError, check_choice
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.questions.measure import Question
 from dpcov.kernel.questions.moments import NEIGHBORS
 from dpcov.release.estimate import Estimate
 from dpcov.release.record import TARGETS, Option, Target, Transcript
@@ -204,11 +205,14 @@ class Mechanism(Described):
         ``estimate(transcript, postprocess, **options)`` computes with the answers; it has the same options.
     finish : callable, optional
         The usual way to finish a transcript, where that is not the first of ``postprocess``.
+    last : type of Question, optional
+        What the rest of the budget is for, unless the answers before it leave nothing to ask: a rehearsal counts it as asked.
     """
 
     ask: Callable[..., Mapping[str, Option] | None]
     estimate: Callable[..., Estimate]
     finish: Callable[[Transcript], str] | None = None
+    last: type[Question] | None = None
 
     def rules(self) -> Iterator[Rule]:
         """Say what must hold of the record, and of the signatures of its two functions."""
