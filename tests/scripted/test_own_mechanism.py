@@ -30,6 +30,7 @@ from dpcov.cli.release import print_summary
 from dpcov.cli.show import draw, json_text, print_release
 from dpcov.cli.text import console
 from dpcov.errors import ParameterError, ReleaseError
+from dpcov.evaluate.comparing import Compared
 from dpcov.evaluate.rehearsal import rehearse
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.face import Face
@@ -396,6 +397,33 @@ class TestTools:
             assert cell.error == pytest.approx(np.mean([np.linalg.norm(run.covariance - truth) for run in runs]), abs=1e-4)
             assert cell.ran == "columns-only"
         assert cells["columns-only", budgets[2]].error is None
+
+    def test_compare_with_options(self) -> None:
+        entries: list[Compared] = [COLUMNS_ONLY, (COLUMNS_ONLY, {"floor": 0.5}), ("gaussian", {"clip": 0.5})]
+        found = dpcov.compare(ROWS, RHO, entries, row_norm=1, runs=2)
+        assert [cell.mechanism for cell in found.cells] == ["columns-only", "columns-only:floor=0.5", "gaussian:clip=0.5"]
+        usual, floored, _ = (cell.error for cell in found.cells)
+        assert usual is not None
+        assert floored is not None
+        assert floored > 5 * usual
+        assert dpcov.compare(ROWS, RHO, (COLUMNS_ONLY, {"floor": 0.5}), row_norm=1, runs=2).cells == found.cells[1:2]
+
+    def test_compare_tells_a_wrong_option_from_what_is_not_served(self) -> None:
+        """Whatever the words of the refusal are."""
+
+        def ask(curator: Face, budget: Budget, *, home: Any = None) -> None:
+            if home == "wrong":
+                raise ParameterError("no such home")
+            if float(budget.amounts()[0]) < 0.01:
+                raise ParameterError("home is too far for so little")
+            ask_matrix(curator, budget)
+
+        mechanism = dataclasses.replace(MATRIX, ask=ask, estimate=ignore_bounds)
+        budgets: list[Budget] = [PURE, dpcov.PureDP("0.001"), dpcov.ApproxDP(1, "1e-6")]
+        found = dpcov.compare(ROWS, budgets, (mechanism, {"home": "here"}), row_norm=1, runs=2)
+        assert [cell.error is None for cell in found.cells] == [False, True, True]
+        with pytest.raises(ParameterError, match="no such home"):
+            dpcov.compare(ROWS, budgets, (mechanism, {"home": "wrong"}), row_norm=1, runs=2)
 
     @pytest.mark.parametrize("budget", BUDGETS, ids=repr)
     def test_replay_prices_it_exactly(self, budget: Budget) -> None:
