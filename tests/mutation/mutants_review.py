@@ -338,11 +338,11 @@ REVIEW_MUTANTS |= {
         (HOSTILE + "test_columns_are_those_of_the_source",),
     ),
     "notes that lead to the rows": (
-        [(RUNNING, 'notes=_plain("notes", notes or {})', "notes=notes or {}")],
+        [(RUNNING, "notes=_noted(notes)", "notes=notes or {}")],
         (HOSTILE + "test_notes_are_what_a_file_can_hold[an object]", HOSTILE + "test_notes_are_what_a_file_can_hold[long]"),
     ),
     "options that no file can hold, found out too late": (
-        [(RUNNING, '        _plain("options", asked)\n', "        pass\n")],
+        [(RUNNING, "        asked = _plain(asked)\n", "        pass\n")],
         (HOSTILE + "test_options_are_what_a_file_can_hold[an object]",),
     ),
     "n of the corner where it was counted": (
