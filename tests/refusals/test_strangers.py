@@ -191,6 +191,20 @@ class TestWithTheMechanism:
             dpcov.load(path, mechanisms=[impostor])
         assert dpcov.load(path).covariance.tobytes() == release.covariance.tobytes()
 
+    @pytest.mark.parametrize(
+        "given", [MINE, "mine", ["mine"], [MINE, 3], None, 3, [Mechanism], MECHANISMS["covariance"]["auto"]], ids=repr
+    )
+    def test_what_is_no_list_of_records_is_refused(self, given: Any, path: Path) -> None:
+        with pytest.raises(
+            ParameterError, match=r"^mechanisms must be a list of records, got .*\. Hint: mechanisms=\[MINE\]\.$"
+        ):
+            dpcov.load(path, mechanisms=given)
+
+    def test_two_of_one_name_are_refused(self, path: Path) -> None:
+        with pytest.raises(ParameterError, match=r"^mechanisms must differ, got two called 'mine'\. Hint: "):
+            dpcov.load(path, mechanisms=[MINE, dataclasses.replace(MINE, postprocess=("none",))])
+        assert dpcov.load(path, mechanisms=(MINE, MINE)).record is MINE
+
     def test_a_name_of_another_kind_is_free(self, path: Path) -> None:
         """Target and name together identify a mechanism."""
         named = dataclasses.replace(MINE, name="symq")
