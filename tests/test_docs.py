@@ -21,6 +21,7 @@ import pytest
 
 import dpcov
 from dpcov.cli import cli
+from dpcov.kernel.questions.asked import ASKED
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -154,6 +155,32 @@ def test_every_public_name_is_in_the_reference() -> None:
     assert set(dpcov.__all__) <= entries(API)
     for module in ("testing", "replay", "audit", "plan", "metrics"):
         assert f"dpcov.{module}" in API.read_text(encoding="utf-8")
+
+
+def test_questions_are_imported_as_the_reference_says() -> None:
+    text = API.read_text(encoding="utf-8")
+    found: dict[str, object] = {}
+    for row in re.findall(r"^\| (`.*`) \| `(dpcov\.kernel\.questions\.\w+)` \|", text, flags=re.MULTILINE):
+        module = importlib.import_module(row[1])
+        found |= {name: getattr(module, name) for name in re.findall(r"`(\w+)`", row[0])}
+    assert set(ASKED) <= set(found.values())
+
+
+def test_modules_are_reached_as_the_reference_says() -> None:
+    """`import dpcov.testing` is not promised: they are attributes, which live elsewhere."""
+    for module, home in (
+        ("testing", "verify"),
+        ("replay", "verify"),
+        ("audit", "verify"),
+        ("plan", "evaluate"),
+        ("metrics", "evaluate"),
+    ):
+        assert f"`{module}`" in API.read_text(encoding="utf-8").partition("\n## ")[0]
+        assert getattr(dpcov, module) is importlib.import_module(f"dpcov.{home}.{module}")
+    hints = [
+        text for path in (ROOT / "src").rglob("*.py") for text in re.findall(r"Hint: [^\n]*", path.read_text(encoding="utf-8"))
+    ]
+    assert not [hint for hint in hints if re.search(r"dpcov\.(replay|audit|plan|testing|metrics)(?!\.\w)", hint)]
 
 
 def test_every_attribute_of_a_release_is_in_the_reference() -> None:

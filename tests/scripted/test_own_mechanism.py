@@ -38,6 +38,7 @@ from dpcov.kernel.questions.calibrated import noise_for
 from dpcov.kernel.questions.columns import Squares
 from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.rows.centring import mean_and_covariance
+from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import ALL
 from dpcov.mechanisms.base import Described, Mechanism
@@ -434,6 +435,32 @@ class TestTools:
         assert [(step.asked, step.charged) for step in steps] == [("squares", budget)]
         assert steps[0].cost <= steps[0].allowed
         assert float(steps[0].cost) == pytest.approx(float(steps[0].allowed), rel=1e-3)
+
+    def test_replay_opens_arrays(self) -> None:
+        first, second = ROWS[:5], np.vstack([np.eye(4)[1:2], ROWS[1:5]])
+        opened_first, opened_second = ArraySource(first), ArraySource(second)
+        steps = replay(COLUMNS_ONLY, first, second, grid=Grid(1.0), budget=PURE)
+        assert steps == replay(COLUMNS_ONLY, opened_first, opened_second, grid=Grid(1.0), budget=PURE)
+        schema = dpcov.Schema({name: dpcov.Numeric(-1, 1) for name in "abcd"})
+        encoding = Encoding(tuple("abcd"), 1.0, schema=schema)
+        assert replay(MATRIX, first, second, grid=encoding, budget=PURE)[0].cost <= 1
+
+    def test_an_audit_that_proves_nothing_proves_0(self) -> None:
+        """Few trials, and equal data: the bound at the ends of the intervals would be negative."""
+        rows = np.eye(2)
+        findings = audit_covariance(rows, rows, PURE, mechanism=MATRIX, trials=40, deltas=(1e-5, 0.1), seed=0)
+        assert [finding.proved for finding in findings] == [0, 0]
+
+    def test_an_estimate_of_another_size_is_refused(self) -> None:
+        """The constant coordinate of centred rows was left in it."""
+        careless = dataclasses.replace(CENTRED, estimate=raw_matrix)
+        release = dpcov.covariance(ROWS, PURE, row_norm=1, mechanism=careless, center=True, seed=1)
+        for use in (lambda: release.covariance, release.describe, lambda: release.pca(1)):
+            with pytest.raises(
+                ReleaseError, match=r"^estimate must have a covariance of shape \(4, 4\), got \(5, 5\)\. Hint: "
+            ):
+                use()
+        assert release.spent
 
     def test_audit(self) -> None:
         """It accuses a private mechanism at one δ with probability at most 1e-6; at ε = 4 it must prove something.
