@@ -86,7 +86,12 @@ BAD: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("reason", "changes"), BAD, ids=[str(list(changes.items())[-1]) for _, changes in BAD])
+def said(changes: dict[str, Any]) -> str:
+    fact, value = list(changes.items())[-1]
+    return f"{fact} {value.__name__ if inspect.isfunction(value) else value}"
+
+
+@pytest.mark.parametrize(("reason", "changes"), BAD, ids=[said(changes) for _, changes in BAD])
 def test_a_fault_is_refused_when_the_record_is_made(reason: str, changes: dict[str, Any]) -> None:
     with pytest.raises(ParameterError) as refused:
         Mechanism(**{**FACTS, **changes})
