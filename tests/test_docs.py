@@ -126,6 +126,22 @@ def test_the_path_of_one_call_is_the_true_one() -> None:
     assert named == [file for file in entered if file in named]
 
 
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "SECURITY.md", "docs/guarantee.md", "docs/how-it-works.md"])
+def test_what_must_be_trusted_is_the_same_everywhere(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    line = next(line for line in text.splitlines() if "`kernel/`, `sources/` and `schema/`" in line)
+    near = text[text.index(line) :][: len(line) + 500]
+    for file in ("linalg.py", "strict_json.py", "request.py", "mechanisms/running.py"):
+        assert f"`{file}`" in near
+
+
+def test_every_part_of_the_package_is_in_the_table() -> None:
+    page = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
+    table = page.partition("\n| folder of `src/dpcov` |")[2].partition("\n\n")[0]
+    parts = [path.name + "/" * path.is_dir() for path in (ROOT / "src" / "dpcov").iterdir() if not path.name.startswith("_")]
+    assert not [part for part in parts if part != "py.typed" and f"`{part}`" not in table]
+
+
 def test_every_mechanism_has_its_page_and_its_line_in_the_readme() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for mechanisms in dpcov.MECHANISMS.values():
