@@ -32,8 +32,8 @@ def correlation(file: str, top: int, plot: str | None, as_json: bool) -> None:
 
     Nothing is spent, and no data are read. Of a release without --center they are cosines about 0.
     """
+    from dpcov.cli.estimates import check_covariance
     from dpcov.cli.files import checked_picture, write_picture
-    from dpcov.cli.kinds import check_covariance
     from dpcov.release.file import load
 
     release = load(file)

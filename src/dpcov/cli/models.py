@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.cli.estimates import is_centred, roots
-from dpcov.cli.kinds import reason
+from dpcov.cli.estimates import is_centred, reason, roots
 from dpcov.cli.text import NOISE, SILENT, finite, interval_record, percent, printable, rounded, span
 from dpcov.errors import ReleaseError
 from dpcov.release.record import Release
