@@ -27,7 +27,6 @@ from dpcov.mechanisms.base import Alias, Mechanism
 from dpcov.release.estimate import Estimate
 from dpcov.release.file import parse, text_of
 from dpcov.release.record import Transcript
-from dpcov.verify.retrace import retrace
 from tests.fuzz.forged import USES, verdict
 from tests.refusals.small import Record, record_of, sealed
 
@@ -169,9 +168,6 @@ class TestWithTheMechanism:
         with pytest.raises(ReleaseError, match="must be of a mechanism that is known here"):
             _ = dpcov.load(path, mechanisms=others).covariance
         assert dpcov.load(path, mechanisms=[*others, MINE]).retrace().agrees
-
-    def test_it_is_found_for_retracing_too(self, path: Path) -> None:
-        assert retrace(dpcov.load(path), [MINE]).agrees
 
     def test_the_librarys_own_may_be_named_as_well(self, path: Path) -> None:
         own = [named for named in MECHANISMS["covariance"].values() if isinstance(named, Mechanism)]

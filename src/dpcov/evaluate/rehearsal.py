@@ -20,13 +20,10 @@ from dpcov.kernel.noise.choice import Exponential, SparseVector
 from dpcov.kernel.noise.drawn import MatrixBingham, Uniform
 from dpcov.kernel.noise.laws import NoiseLaw
 from dpcov.kernel.noise.sampler import Decomposition
-from dpcov.kernel.public import Public
 from dpcov.kernel.questions.calibrated import LAWS, noise_for
-from dpcov.kernel.questions.choices import Choice, Indexed, Radius, Search
-from dpcov.kernel.questions.directions import Drawn
+from dpcov.kernel.questions.choices import Choice, Radius, Search
 from dpcov.kernel.questions.measure import Measure, Question, Summable
 from dpcov.kernel.questions.moments import REPLACE, Count
-from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.sums import ExactSums
 from dpcov.mechanisms import mechanism_of
 from dpcov.mechanisms.running import released
@@ -75,38 +72,17 @@ class Rehearsed:
     known_n: int | None
 
 
-class _Zeros:
+class _Zeros(ExactSums):
     """Sums that are all 0, but for the number of rows."""
-
-    def __init__(self, shape: Shape, encoding: Encoding, neighbors: str) -> None:
-        self._facts = ExactSums(shape, encoding, neighbors)
-
-    @property
-    def public(self) -> Public:
-        """What is known of the rows."""
-        return self._facts.public
-
-    @property
-    def n(self) -> int:
-        """The number of rows, or many."""
-        return self._facts.n
 
     def read(self, question: Question) -> Integers:
         """Return zeros: untouched they take no memory, however many there are."""
         self.prefetch()
-        if isinstance(question, Count):
-            return np.array([self.n], dtype=np.int64)
-        exact = (
-            question.counted if isinstance(question, Indexed) else question.moment if isinstance(question, Drawn) else question
-        )
-        return np.zeros(exact.size, dtype=np.int64)
+        return np.array([self.n]) if isinstance(question, Count) else np.zeros(question.exact_size, dtype=np.int64)
 
     def prefetch(self, *questions: Question, derive: bool = True) -> None:  # noqa: ARG002
         """Refuse a public number of rows that is none; read nothing."""
-        self._facts.prefetch(derive=False)
-
-    def forget(self) -> None:
-        """Do nothing: there is nothing to hide."""
+        super().prefetch(derive=False)
 
 
 class _Still:
@@ -148,7 +124,7 @@ def rehearse(request: Request, source: Source, budget: Budget, *, postprocess: s
     shape = Shape(source.feature_names, source.schema, known_n)
     curator = Curator(_Zeros(shape, request.encoding(source), request.neighbors), Account(budget), _Still())
     planned = released(request.named, curator, budget, postprocess=postprocess, **request.settings(source))
-    last, asked = mechanism_of(planned).last if planned.record is None else planned.record.last, planned.spent
+    last, asked = mechanism_of(planned).last, planned.spent
     if last is None or planned.find(last) is not None or all(type(answer.question) is Count for answer in planned.answers):
         return Rehearsed(planned, asked, known_n)
     rest = _remaining(budget, compose(*(spend.budget for spend in asked)))

@@ -75,8 +75,6 @@ class Described:
         centred without any bound of their norm, one whose default is None must be given.
     draws_long : bool
         Whether a draw takes so long that its progress should be shown.
-    paper : str
-        Where it is from.
     """
 
     target: Target
@@ -89,7 +87,6 @@ class Described:
     covariances: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
     draws_long: bool = False
-    paper: str = ""
 
     def __post_init__(self) -> None:
         for name, rule, holds, got, hint in self.rules():

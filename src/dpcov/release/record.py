@@ -190,7 +190,7 @@ class Release(Transcript, Uses):
     def _mechanism(self) -> Mechanism:
         from dpcov.mechanisms import mechanism_of
 
-        return mechanism_of(self) if self.record is None else self.record
+        return mechanism_of(self)
 
     @property
     def center(self) -> bool:
