@@ -12,34 +12,31 @@ import numpy as np
 import dpcov
 from dpcov.errors import check_real
 from dpcov.kernel.face import Face
+from dpcov.kernel.noise.laws import Spread
 from dpcov.kernel.questions.calibrated import noise_for
 from dpcov.kernel.questions.columns import Squares
-from dpcov.release.estimate import Estimate
+from dpcov.release.estimate import Along, Estimate, NoisyMatrix
 from dpcov.release.record import Transcript
 
 
 def ask(curator: Face, budget: dpcov.PureDP | dpcov.ZCDP, *, floor: float = 0.0) -> None:
-    """Release the second moment of each column, and nothing between columns.
+    """Release the second moment of each column, and nothing between columns; ``floor``·row_norm² bounds them from below.
 
-    Parameters
-    ----------
-    floor : float
-        A public lower bound of these moments, as a part of row_norm².
-
-    Privacy
-    -------
-    ``budget``: one vector of squares (docs/mechanisms/screened.md has its sensitivity).
+    Privacy: ``budget``, for one vector of squares (docs/mechanisms/screened.md has its sensitivity).
     """
     check_real("floor", floor, "between 0 and 1", 0.0, 1.0, "0 is the default")
     curator.noisy(Squares(curator.second_moment()), budget, noise=noise_for(budget))
 
 
 def estimate(transcript: Transcript, postprocess: str, *, floor: float = 0.0) -> Estimate:
-    """Put the noisy squares on a diagonal; a file may have any floor, so it is checked again."""
+    """Put the noisy squares on a diagonal, and tell their noise; a file may have any floor, so it is checked again."""
     least = check_real("floor", floor, "between 0 and 1", 0.0, 1.0, "0 is the default")
-    moments, radius = transcript.take(Squares).values / transcript.n, transcript.encoding.row_norm
-    moments = moments if postprocess == "none" else np.clip(moments, least, 1.0)
-    return Estimate(covariance=np.diag(moments) * radius**2, radius=radius)
+    asked, n, unit = transcript.take(Squares), transcript.n, transcript.encoding.row_norm
+    raw, deviation = asked.values / n, asked.deviation / n
+    found = raw if postprocess == "none" else np.clip(raw, least, 1.0)
+    noise = NoisyMatrix(np.diag(raw), Spread(deviation**2, 0.0), np.diag(found))
+    along, error = Along(asked.law, deviation, np.eye(len(raw)), raw), deviation * len(raw) ** 0.5
+    return Estimate(covariance=np.diag(found) * unit**2, radius=unit, noise=noise, seen=along, expected_error=error)
 
 
 COLUMNS_ONLY = dpcov.Mechanism(

@@ -21,6 +21,7 @@ import pytest
 
 import dpcov
 from dpcov.cli import cli
+from dpcov.kernel.questions.asked import ASKED
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -125,6 +126,22 @@ def test_the_path_of_one_call_is_the_true_one() -> None:
     assert named == [file for file in entered if file in named]
 
 
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "SECURITY.md", "docs/guarantee.md", "docs/how-it-works.md"])
+def test_what_must_be_trusted_is_the_same_everywhere(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    line = next(line for line in text.splitlines() if "`kernel/`, `sources/` and `schema/`" in line)
+    near = text[text.index(line) :][: len(line) + 500]
+    for file in ("linalg.py", "strict_json.py", "request.py", "mechanisms/running.py"):
+        assert f"`{file}`" in near
+
+
+def test_every_part_of_the_package_is_in_the_table() -> None:
+    page = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
+    table = page.partition("\n| folder of `src/dpcov` |")[2].partition("\n\n")[0]
+    parts = [path.name + "/" * path.is_dir() for path in (ROOT / "src" / "dpcov").iterdir() if not path.name.startswith("_")]
+    assert not [part for part in parts if part != "py.typed" and f"`{part}`" not in table]
+
+
 def test_every_mechanism_has_its_page_and_its_line_in_the_readme() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for mechanisms in dpcov.MECHANISMS.values():
@@ -154,6 +171,32 @@ def test_every_public_name_is_in_the_reference() -> None:
     assert set(dpcov.__all__) <= entries(API)
     for module in ("testing", "replay", "audit", "plan", "metrics"):
         assert f"dpcov.{module}" in API.read_text(encoding="utf-8")
+
+
+def test_questions_are_imported_as_the_reference_says() -> None:
+    text = API.read_text(encoding="utf-8")
+    found: dict[str, object] = {}
+    for row in re.findall(r"^\| (`.*`) \| `(dpcov\.kernel\.questions\.\w+)` \|", text, flags=re.MULTILINE):
+        module = importlib.import_module(row[1])
+        found |= {name: getattr(module, name) for name in re.findall(r"`(\w+)`", row[0])}
+    assert set(ASKED) <= set(found.values())
+
+
+def test_modules_are_reached_as_the_reference_says() -> None:
+    """`import dpcov.testing` is not promised: they are attributes, which live elsewhere."""
+    for module, home in (
+        ("testing", "verify"),
+        ("replay", "verify"),
+        ("audit", "verify"),
+        ("plan", "evaluate"),
+        ("metrics", "evaluate"),
+    ):
+        assert f"`{module}`" in API.read_text(encoding="utf-8").partition("\n## ")[0]
+        assert getattr(dpcov, module) is importlib.import_module(f"dpcov.{home}.{module}")
+    hints = [
+        text for path in (ROOT / "src").rglob("*.py") for text in re.findall(r"Hint: [^\n]*", path.read_text(encoding="utf-8"))
+    ]
+    assert not [hint for hint in hints if re.search(r"dpcov\.(replay|audit|plan|testing|metrics)(?!\.\w)", hint)]
 
 
 def test_every_attribute_of_a_release_is_in_the_reference() -> None:

@@ -114,33 +114,41 @@ def checked_request(
     A mechanism may have its own way to centre rows, and its own bounds: those of a covariance in place of a norm.
     """
     of_mean = named.bound == "radius"
-    bounded = named.bound == "covariance" and row_norm is None and schema is None and options.get("upper") is not None
+    bounded = row_norm is None and schema is None and is_bounded(named, options)
     norm = checked_norm(1.0 if bounded else row_norm, schema, neighbors, center, "radius" if of_mean else "row_norm")
     if named.centring != "own":
         return Request(named, norm, schema, neighbors, center, center or of_mean, False, dict(options))
     if center and options.get("centring", "mean") != "mean":
         raise ParameterError("centring must be 'mean' where center is True, got another. Hint: leave one of them out.")
     centring = "mean" if center else options.get("centring", "none")
-    if centring == "mean" and bounded and options.get("radius") is None:
-        raise ParameterError("radius must be given for centred rows, got none. Hint: how far the mean may lie from origin.")
+    for name in named.places if centring == "mean" and bounded else ():
+        if options.get(name, named.options[name]) is None:
+            raise ParameterError(
+                f"{name} must be given for centred rows, got none. Hint: how far the mean may lie from origin."
+            )
     midpoints, pairs = centring in ("mean", "pairs"), centring == "pairs"
     return Request(named, norm, schema, neighbors, False, midpoints, pairs, {**options, "centring": centring})
+
+
+def is_bounded(named: Named, options: Mapping[str, Any]) -> bool:
+    """Whether a public bound of the covariance is given, to a mechanism that takes one."""
+    return named.bound == "covariance" and options.get(named.covariances[0]) is not None
 
 
 def in_encoded_units(named: Named, options: Mapping[str, Any], schema: Schema | None, center: bool) -> dict[str, Any]:
     """Return the options with covariances as encoded rows have them, where a schema encodes columns."""
     if schema is None:
         return dict(options)
-    for name in ("radius", "origin"):
+    for name in named.places:
         given = options.get(name)
-        if given is not None and not (name == "origin" and isinstance(given, numbers.Real) and given == 0):
+        if given is not None and not (isinstance(given, numbers.Real) and given == named.options[name]):
             raise ParameterError(f"{name} must be left out with a schema, got one. Hint: the schema's bounds say as much.")
     scales = schema.scales(center)
     settings = dict(options)
-    if options.get("upper") is not None and options.get("lower") is None:
-        settings["lower"] = 1.0  # as without a schema: in the data's units
-    for name in named.covariances:
+    below = 1.0 if is_bounded(named, options) else None  # as without a schema: in the data's units
+    for place, name in enumerate(named.covariances):
         given = settings.get(name)
+        given = below if place > 0 and given is None else given
         if given is not None:
             matrix = checked_covariance(given, len(scales), name)
             settings[name] = matrix / np.outer(scales, scales)

@@ -83,6 +83,7 @@ def test_centred_rows_have_a_mean_and_no_advice_to_centre() -> None:
     shown = call("show", "pca.json")
     assert_told(shown.out, release)
     clear = release.pca().standing_out
+    assert clear is not None
     assert clear > 0
     assert all(f"{number:.4g}" in shown.out for number in release.components[:clear].flat)
     assert json.loads(call("show", "pca.json", "--json").out)["mean"] == release.mean.tolist()

@@ -130,6 +130,7 @@ def test_all_lists_every_loading_and_every_component() -> None:
     assert "PC21 " not in short.out
     assert "more components" not in full.out
     found = dpcov.load("wide.json").pca()
+    assert found.standing_out is not None
     assert all(f"{number:.4g}" in full.out for number in found.components[: found.standing_out].flat)
     assert full.out.count("≈ noise") == found.k - found.standing_out
 

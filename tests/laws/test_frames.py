@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcov.kernel.rows.frame import Frame
-from dpcov.kernel.rows.frames import Ball, Box, Ellipsoid
+from dpcov.kernel.rows.frames import Ball, Box, Ellipsoid, Frame
 from dpcov.kernel.rows.grid import SHRINK
 from tests.laws.rows import Floats, fuzz, squared_norms, tables
 

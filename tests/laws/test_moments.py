@@ -13,10 +13,10 @@ from threadpoolctl import threadpool_limits
 
 import dpcov
 from dpcov.errors import EngineError
-from dpcov.kernel import blas
-from dpcov.kernel.blas import check_exact_blas
+from dpcov.kernel import sums
 from dpcov.kernel.questions.moments import Count, SecondMoment, Sum
 from dpcov.kernel.rows.grid import Grid
+from dpcov.kernel.sums import check_exact_blas
 from dpcov.linalg import pack
 from dpcov.sources.array import ArraySource
 from dpcov.sources.base import add_up
@@ -175,7 +175,7 @@ class TestExactBlas:
     def inexact(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Make the module take float32 for float64: its products are then rounded as a broken BLAS would."""
         check_exact_blas.cache_clear()
-        monkeypatch.setattr(blas, "np", SimpleNamespace(**(vars(np) | {"float64": np.float32})))
+        monkeypatch.setattr(sums, "np", SimpleNamespace(**(vars(np) | {"float64": np.float32})))
 
     def test_this_machine_passes(self) -> None:
         check_exact_blas.cache_clear()

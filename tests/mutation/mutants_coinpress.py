@@ -44,11 +44,11 @@ COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (LEFT, TRUTH),
     ),
     "a whitener undone from one side": (
-        [("kernel/rows/frame.py", "moved = back @ matrix @ back.T", "moved = back @ matrix")],
+        [("kernel/rows/frames.py", "moved = back @ matrix @ back.T", "moved = back @ matrix")],
         (BOTH, TRUTH),
     ),
     "a whitener undone by its transpose": (
-        [("kernel/rows/frame.py", "moved = back @ matrix @ back.T", "moved = back.T @ matrix @ back")],
+        [("kernel/rows/frames.py", "moved = back @ matrix @ back.T", "moved = back.T @ matrix @ back")],
         (BOTH, COVARIANCE + "TestWithoutNoise::test_the_truth_comes_back[5]"),
     ),
     "absolute values for a projection": (

@@ -96,7 +96,7 @@ PLANTED: dict[str, tuple[Edits, tuple[str, ...]]] = {
         ),
     ),
     "a covariance led back by the transposed factor": (
-        [("kernel/rows/frame.py", "back @ matrix @ back.T", "back.T @ matrix @ back")],
+        [("kernel/rows/frames.py", "back @ matrix @ back.T", "back.T @ matrix @ back")],
         (FRAMES + "TestFrame::test_shape_and_unwhitener_lead_back[ellipsoid]",),
     ),
     "bins of one column only": (

@@ -338,11 +338,27 @@ REVIEW_MUTANTS |= {
         (HOSTILE + "test_columns_are_those_of_the_source",),
     ),
     "notes that lead to the rows": (
-        [(RUNNING, 'notes=_plain("notes", notes or {})', "notes=notes or {}")],
+        [(RUNNING, "notes=_noted(notes)", "notes=notes or {}")],
         (HOSTILE + "test_notes_are_what_a_file_can_hold[an object]", HOSTILE + "test_notes_are_what_a_file_can_hold[long]"),
     ),
+    "other options for what asks than for what retraces": (
+        [(RUNNING, "        asked = _plain(asked)\n", "        _plain(asked)\n")],
+        ("tests/refusals/test_strangers.py::TestOptionsArePlain::test_in_every_place[{'weights': (1, 2)}-(0.5, [1, 2])]",),
+    ),
+    "an option by position": (
+        [("mechanisms/base.py", " and set(kinds[2:]) <= {inspect.Parameter.KEYWORD_ONLY}", "")],
+        ("tests/refusals/test_records.py::test_a_fault_is_refused_when_the_record_is_made[ask any_options]",),
+    ),
+    "an estimate without an option of what asks": (
+        [("mechanisms/base.py", "right = _are_two(kinds) and whole and needed", "right = _are_two(kinds) and needed")],
+        ("tests/refusals/test_records.py::test_a_fault_is_refused_when_the_record_is_made[estimate without_options]",),
+    ),
+    "a rehearsal that forgets what is asked last": (
+        [("evaluate/rehearsal.py", "(*asked, *added)", "asked")],
+        ("tests/scripted/test_own_mechanism.py::TestTools::test_a_rehearsal_counts_what_may_be_asked_last",),
+    ),
     "options that no file can hold, found out too late": (
-        [(RUNNING, '        _plain("options", asked)\n', "        pass\n")],
+        [(RUNNING, "        asked = _plain(asked)\n", "        pass\n")],
         (HOSTILE + "test_options_are_what_a_file_can_hold[an object]",),
     ),
     "n of the corner where it was counted": (

@@ -16,7 +16,24 @@ DESCRIPTION, DESCRIBED = "uses/description.py", "tests/laws/test_description.py:
 STANDING, CLEAR = "uses/standing_out.py", "tests/laws/test_standing_out.py::TestOfCovariances::"
 EQUAL = RULE + "test_the_residual_is_what_noise_explains"
 
+OWN = "tests/scripted/test_own_mechanism.py::"
+
 USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
+    "noise that is not told is taken to be 0": (
+        [("uses/noise_level.py", "elif not tells_noise(release):", "elif False:")],
+        (
+            OWN + "TestSilent::test_a_penalty_must_be_given[uncentred]",
+            OWN + "TestSilent::test_a_penalty_must_be_given[centred]",
+        ),
+    ),
+    "components stand out of noise that is not told": (
+        [(STANDING, "(found.covariance is None or found.covariance.any())", "False")],
+        (OWN + "TestSilent::test_so_must_a_number_of_components[uncentred]",),
+    ),
+    "an infinite error where it is not known": (
+        [(DESCRIPTION, "math.nan if release.covariance.any() else math.inf", "math.inf")],
+        (OWN + "TestSilent::test_standard_errors_are_not_known[uncentred]",),
+    ),
     "coefficients in the units of the feature": (
         [(RIDGE, "encoded * (units[place] / units[chosen])", "encoded * (units[chosen] / units[place])")],
         (RANDOM,),

@@ -9,6 +9,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,6 @@ from dpcov.mechanisms.base import Alias, Mechanism
 from dpcov.release.estimate import Estimate
 from dpcov.release.file import parse, text_of
 from dpcov.release.record import Transcript
-from dpcov.verify.retrace import retrace
 from tests.fuzz.forged import USES, verdict
 from tests.refusals.small import Record, record_of, sealed
 
@@ -169,9 +169,6 @@ class TestWithTheMechanism:
             _ = dpcov.load(path, mechanisms=others).covariance
         assert dpcov.load(path, mechanisms=[*others, MINE]).retrace().agrees
 
-    def test_it_is_found_for_retracing_too(self, path: Path) -> None:
-        assert retrace(dpcov.load(path), [MINE]).agrees
-
     def test_the_librarys_own_may_be_named_as_well(self, path: Path) -> None:
         own = [named for named in MECHANISMS["covariance"].values() if isinstance(named, Mechanism)]
         assert dpcov.load(path, mechanisms=[*own, MINE]).covariance.shape == (3, 3)
@@ -189,6 +186,20 @@ class TestWithTheMechanism:
         with pytest.raises(ParameterError, match="name of a mechanism must be its own"):
             dpcov.load(path, mechanisms=[impostor])
         assert dpcov.load(path).covariance.tobytes() == release.covariance.tobytes()
+
+    @pytest.mark.parametrize(
+        "given", [MINE, "mine", ["mine"], [MINE, 3], None, 3, [Mechanism], MECHANISMS["covariance"]["auto"]], ids=repr
+    )
+    def test_what_is_no_list_of_records_is_refused(self, given: Any, path: Path) -> None:
+        with pytest.raises(
+            ParameterError, match=r"^mechanisms must be a list of records, got .*\. Hint: mechanisms=\[MINE\]\.$"
+        ):
+            dpcov.load(path, mechanisms=given)
+
+    def test_two_of_one_name_are_refused(self, path: Path) -> None:
+        with pytest.raises(ParameterError, match=r"^mechanisms must differ, got two called 'mine'\. Hint: "):
+            dpcov.load(path, mechanisms=[MINE, dataclasses.replace(MINE, postprocess=("none",))])
+        assert dpcov.load(path, mechanisms=(MINE, MINE)).record is MINE
 
     def test_a_name_of_another_kind_is_free(self, path: Path) -> None:
         """Target and name together identify a mechanism."""
@@ -281,3 +292,72 @@ def test_a_release_of_a_stranger_is_pure_where_it_says_so() -> None:
     release = dpcov.covariance(ROWS, PureDP(1), row_norm=1.0, mechanism=pure)
     assert parse(text_of(release)).statement() == release.statement()
     assert release.statement().startswith("1-DP for replacing any one of the 200 rows")
+
+
+class TestOptionsArePlain:
+    """What asks, what estimates and what retraces are handed the same options: those that the file has."""
+
+    @staticmethod
+    def splitting(seen: list[object]) -> Mechanism:
+        def ask_twice(curator: Face, budget: Budget, *, part: Any = 0.5, weights: Any = None) -> None:
+            seen.append((part, weights))
+            one = Fraction(part)
+            for share in (one, 1 - one):
+                curator.noisy(curator.second_moment(), budget.share(share), noise="gaussian")
+
+        def no_estimate(transcript: Transcript, postprocess: str, *, part: Any, weights: Any) -> Estimate:  # noqa: ARG001
+            seen.append((part, weights))
+            return Estimate()
+
+        return Mechanism(target="covariance", name="twice", serves=(ZCDP,), ask=ask_twice, estimate=no_estimate)
+
+    @pytest.mark.parametrize(
+        ("given", "plain"),
+        [
+            ({"part": Fraction(1, 3)}, (1 / 3, None)),
+            ({"part": np.float32(0.5)}, (0.5, None)),
+            ({"weights": np.array([[1, 2], [3, 4]])}, (0.5, [[1, 2], [3, 4]])),
+            ({"weights": (1, 2)}, (0.5, [1, 2])),
+        ],
+        ids=str,
+    )
+    def test_in_every_place(self, given: dict[str, Any], plain: object, tmp_path: Path) -> None:
+        seen: list[object] = []
+        mechanism = self.splitting(seen)
+        release = dpcov.covariance(ROWS, ZCDP(1), row_norm=2.0, mechanism=mechanism, seed=1, **given)
+        release.save(tmp_path / "r.json")
+        for again in (release, dpcov.load(tmp_path / "r.json", mechanisms=[mechanism])):
+            _ = again.estimate
+            assert again.retrace().agrees, again.retrace().difference
+        assert all(one == plain for one in seen)
+        assert [type(value) for value in seen[0]] == [type(value) for value in plain]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("notes", "kept"),
+    [
+        ({"edge": float("inf"), "rounds": 3}, {"edge": "inf", "rounds": 3}),
+        ({"parts": {"a": 1}}, {"parts": "a value of type dict"}),
+        ({1: np.int64(2)}, {"1": 2}),
+        ([1, 2], {"notes": [1, 2]}),
+        (None, {}),
+    ],
+    ids=str,
+)
+def test_notes_that_no_file_holds_do_not_lose_what_was_paid_for(notes: Any, kept: dict[str, Any], tmp_path: Path) -> None:
+    """They become text: when they are known, everything was asked."""
+
+    def ask_noting(curator: Face, budget: Budget) -> Any:
+        curator.noisy(curator.second_moment(), budget, noise="gaussian")
+        return notes
+
+    def no_estimate(transcript: Transcript, postprocess: str) -> Estimate:  # noqa: ARG001
+        return Estimate()
+
+    mechanism = Mechanism(target="covariance", name="noting", serves=(ZCDP,), ask=ask_noting, estimate=no_estimate)
+    release = dpcov.covariance(ROWS, ZCDP(1), row_norm=2.0, mechanism=mechanism, seed=1)
+    assert dict(release.notes) == kept
+    release.save(tmp_path / "r.json")
+    again = dpcov.load(tmp_path / "r.json", mechanisms=[mechanism])
+    assert dict(again.notes) == kept
+    assert again.retrace().agrees

@@ -20,8 +20,7 @@ from dpcov.kernel.curator import Curator
 from dpcov.kernel.face import Face
 from dpcov.kernel.questions.choices import Indexed
 from dpcov.kernel.questions.moments import SecondMoment
-from dpcov.kernel.rows.frame import Frame
-from dpcov.kernel.rows.frames import Ball, Box, Ellipsoid
+from dpcov.kernel.rows.frames import Ball, Box, Ellipsoid, Frame
 from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import unpack
 from dpcov.mechanisms.coinpress.covariance import COINPRESS

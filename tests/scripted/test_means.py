@@ -17,7 +17,7 @@ from dpcov.kernel.answer import Answer
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, compose
 from dpcov.kernel.questions.bins import Rank
 from dpcov.kernel.questions.moments import Sum
-from dpcov.kernel.rows.frame import Frame
+from dpcov.kernel.rows.frames import Frame
 from dpcov.mechanisms import MECHANISMS
 from dpcov.mechanisms.coinpress.mean_rounds import LAST_SHARES
 from dpcov.mechanisms.running import released

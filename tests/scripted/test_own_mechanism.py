@@ -23,20 +23,31 @@ import pytest
 from numpy.typing import NDArray
 
 import dpcov
-from dpcov.cli.rehearsal import Shape, rehearse
+from dpcov.cli.component_pictures import components_picture
+from dpcov.cli.components import components_table, notes, record
+from dpcov.cli.models import print_model, told
+from dpcov.cli.release import print_summary
+from dpcov.cli.show import draw, json_text, print_release
+from dpcov.cli.text import console
 from dpcov.errors import ParameterError, ReleaseError
+from dpcov.evaluate.comparing import Compared
+from dpcov.evaluate.rehearsal import rehearse
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.face import Face
 from dpcov.kernel.questions.calibrated import noise_for
 from dpcov.kernel.questions.columns import Squares
 from dpcov.kernel.questions.moments import SecondMoment
+from dpcov.kernel.rows.centring import mean_and_covariance
+from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import ALL
 from dpcov.mechanisms.base import Described, Mechanism
 from dpcov.mechanisms.running import released
 from dpcov.release.estimate import Estimate
 from dpcov.release.record import Transcript
+from dpcov.request import checked_request
 from dpcov.sources.array import ArraySource
+from dpcov.uses.description import spectrum
 from dpcov.verify.audit import audit_covariance
 from dpcov.verify.replay import replay
 from dpcov.verify.testing import NoSource, opened, scripted
@@ -71,6 +82,14 @@ MATRIX = Mechanism(
     ask=ask_matrix,
     estimate=raw_matrix,
 )
+
+
+def lifted_matrix(transcript: Transcript, postprocess: str) -> Estimate:  # noqa: ARG001
+    mean, covariance = mean_and_covariance(transcript.take(SecondMoment).matrix / transcript.n)
+    return Estimate(mean=mean, covariance=covariance, radius=transcript.encoding.row_norm)
+
+
+CENTRED = dataclasses.replace(MATRIX, name="centred", estimate=lifted_matrix, centring="homogeneous")
 
 
 def python(*arguments: str, cwd: Path, path: Path | None = None) -> str:
@@ -120,14 +139,17 @@ class TestEstimates:
         found = release.describe()
         assert found.deviation is not None
         assert found.deviation.values == pytest.approx(np.sqrt(release.covariance.diagonal()))
-        assert not found.deviation.clear.any()  # it did not say how large its noise is, so nothing is clear of it
+        assert found.deviation.clear.tolist() == [True, True, True, False]
+        assert found.deviation.standard_error == pytest.approx(np.sqrt(2) * 1e-3 / (2 * found.deviation.values), rel=0.1)
+        assert release.expected_error == pytest.approx(np.sqrt(8) * 1e-3, rel=1e-3)
+        assert release.pca().standing_out == release.pca().k == 3
         assert release.correlation().tolist() == np.eye(4).tolist()
         assert np.asarray(release.sample(5, seed=0)).shape == (5, 4)
         assert "1-DP" in release.statement()
 
     def test_what_it_does_not_tell_is_refused_with_a_hint(self) -> None:
         release = made()
-        for use in (release.interval, lambda: release.confidence, lambda: release.expected_error, lambda: release.mean):
+        for use in (release.interval, lambda: release.confidence, lambda: release.mean):
             with pytest.raises(ReleaseError, match=r"^release must .*, got .*\. Hint: .*\.$"):
                 use()
 
@@ -137,6 +159,69 @@ class TestEstimates:
         estimator = clone(dpcov.PrivateCovariance(epsilon=1, row_norm=1, mechanism=COLUMNS_ONLY, random_state=702))
         assert estimator.mechanism is COLUMNS_ONLY
         assert estimator.fit(ROWS).covariance_.tolist() == made().covariance.tolist()
+
+
+class TestSilent:
+    """A mechanism that does not tell how large its noise is: what needs that says so, and nothing is taken to be 0."""
+
+    @pytest.fixture(params=[False, True], ids=["uncentred", "centred"])
+    def release(self, request: pytest.FixtureRequest) -> dpcov.Release:
+        center: bool = request.param
+        mechanism = CENTRED if center else MATRIX
+        return dpcov.covariance(ROWS + 0.05, dpcov.PureDP(50), row_norm=1, mechanism=mechanism, center=center, seed=1)
+
+    def test_a_penalty_must_be_given(self, release: dpcov.Release) -> None:
+        for target in ("x0", "x1"):
+            with pytest.raises(ReleaseError, match=r"how large its noise is for alpha='auto', got .*\. Hint: .*alpha="):
+                release.ridge(target)
+        with pytest.raises(ReleaseError, match="alpha='auto'"):
+            release.ridge("x0", features=["x1"])
+        given = release.ridge("x0", alpha=0.01)
+        covariance = release.covariance
+        wanted = np.linalg.solve(covariance[1:, 1:] + 0.01 * np.eye(3), covariance[1:, 0])
+        assert given.coefficients == pytest.approx(wanted)
+        assert np.isnan(given.explained)
+
+    def test_so_must_a_number_of_components(self, release: dpcov.Release) -> None:
+        with pytest.raises(ReleaseError, match=r"how large its noise is for as many components .*\. Hint: give k\."):
+            release.pca()
+        found = release.pca(2)
+        assert found.k == 2
+        assert found.standing_out is None
+        assert release.pca(0.9).k >= 1
+
+    def test_standard_errors_are_not_known(self, release: dpcov.Release) -> None:
+        found = release.describe()
+        for reading in (found.deviation, found.correlation):
+            assert reading is not None
+            assert not reading.known
+            errors = reading.standard_error
+            assert np.isnan(errors if errors.ndim == 1 else errors[~np.eye(4, dtype=bool)]).all()
+        assert np.isnan(spectrum(release, found).edge)
+
+    def test_the_command_line_says_so(self, release: dpcov.Release, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        print_release(release, None)
+        print_summary(release, None)
+        print_model(console(), told(release, release.ridge("x0", alpha=0.01), 0.95), 0.01)
+        draw(release, str(tmp_path / "r.png"), "r.json")
+        said = " ".join(capsys.readouterr().out.split())
+        assert ("Means, Deviations, Correlations: " if release.center else "Root mean squares, Cosines: ") in said
+        assert said.count("how large the noise is, is not known") == 4
+        assert "Expected error: not known" in said
+        assert "More rows" not in said
+        assert "≈ noise" not in said
+        assert "nan" not in said.lower()
+        json.loads(json_text(release, "r.json"))
+
+    def test_components_are_listed_all_the_same(self, capsys: pytest.CaptureFixture[str]) -> None:
+        release = dpcov.covariance(ROWS, dpcov.PureDP(50), row_norm=1, mechanism=MATRIX, seed=1)
+        found = release.pca(2)
+        console().print(components_table(found))
+        assert "≈ noise" not in capsys.readouterr().out
+        assert any("is not known" in line for line in notes(release, found))
+        assert not any("Nothing stands out" in line for line in notes(release, found))
+        assert components_picture(release, found)
+        assert record(found)["standing_out"] is None
 
 
 BAD: list[tuple[str, dict[str, Any]]] = [
@@ -181,6 +266,44 @@ class TestRefusals:
         ):
             with pytest.raises(ParameterError, match="name of a mechanism must be its own"):
                 use()
+
+
+def ask_bounded(curator: Face, budget: Budget, *, cap: Any = None, floor: Any = None, home: Any = 0.0) -> None:  # noqa: ARG001
+    """Release the second moment, and nothing else."""
+    ask_matrix(curator, budget)
+
+
+def ignore_bounds(transcript: Transcript, postprocess: str, **_options: Any) -> Estimate:
+    return raw_matrix(transcript, postprocess)
+
+
+class TestUnits:
+    """Generic code knows what options mean by the facts of the record, whatever they are called."""
+
+    BOUNDED = dataclasses.replace(
+        MATRIX, ask=ask_bounded, estimate=ignore_bounds, bound="covariance", covariances=("cap", "floor"), places=("home",)
+    )
+    SCHEMA = dpcov.Schema({"a": dpcov.Numeric(0, 10), "b": dpcov.Numeric(0, 20)})
+
+    def test_a_bound_of_the_covariance_stands_for_a_norm(self) -> None:
+        release = dpcov.covariance(ROWS, RHO, mechanism=self.BOUNDED, cap=4.0, seed=1)
+        assert release.row_norm == 1
+        with pytest.raises(ParameterError, match="row_norm or schema must be given"):
+            dpcov.covariance(ROWS, RHO, mechanism=self.BOUNDED)
+
+    def test_covariances_are_encoded_as_rows_are(self) -> None:
+        table, bounded = pa.table({"a": [1.0, 2.0], "b": [3.0, 4.0]}), self.BOUNDED
+        release = dpcov.covariance(table, RHO, mechanism=bounded, schema=self.SCHEMA, cap=[400.0, 800.0], seed=1)
+        scales = self.SCHEMA.scales(False)
+        assert release.options["cap"] == [[400 / scales[0] ** 2, 0], [0, 800 / scales[1] ** 2]]
+        assert release.options["floor"] == [[1 / scales[0] ** 2, 0], [0, 1 / scales[1] ** 2]]
+        release = dpcov.covariance(table, RHO, mechanism=bounded, schema=self.SCHEMA, seed=1)
+        assert release.options == {"cap": None, "floor": None, "home": 0.0}
+
+    def test_places_are_left_out_with_a_schema(self) -> None:
+        table = pa.table({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+        with pytest.raises(ParameterError, match="home must be left out with a schema"):
+            dpcov.covariance(table, RHO, mechanism=self.BOUNDED, schema=self.SCHEMA, home=1.0)
 
 
 class TestFiles:
@@ -276,6 +399,33 @@ class TestTools:
             assert cell.ran == "columns-only"
         assert cells["columns-only", budgets[2]].error is None
 
+    def test_compare_with_options(self) -> None:
+        entries: list[Compared] = [COLUMNS_ONLY, (COLUMNS_ONLY, {"floor": 0.5}), ("gaussian", {"clip": 0.5})]
+        found = dpcov.compare(ROWS, RHO, entries, row_norm=1, runs=2)
+        assert [cell.mechanism for cell in found.cells] == ["columns-only", "columns-only:floor=0.5", "gaussian:clip=0.5"]
+        usual, floored, _ = (cell.error for cell in found.cells)
+        assert usual is not None
+        assert floored is not None
+        assert floored > 5 * usual
+        assert dpcov.compare(ROWS, RHO, (COLUMNS_ONLY, {"floor": 0.5}), row_norm=1, runs=2).cells == found.cells[1:2]
+
+    def test_compare_tells_a_wrong_option_from_what_is_not_served(self) -> None:
+        """Whatever the words of the refusal are."""
+
+        def ask(curator: Face, budget: Budget, *, home: Any = None) -> None:
+            if home == "wrong":
+                raise ParameterError("no such home")
+            if float(budget.amounts()[0]) < 0.01:
+                raise ParameterError("home is too far for so little")
+            ask_matrix(curator, budget)
+
+        mechanism = dataclasses.replace(MATRIX, ask=ask, estimate=ignore_bounds)
+        budgets: list[Budget] = [PURE, dpcov.PureDP("0.001"), dpcov.ApproxDP(1, "1e-6")]
+        found = dpcov.compare(ROWS, budgets, (mechanism, {"home": "here"}), row_norm=1, runs=2)
+        assert [cell.error is None for cell in found.cells] == [False, True, True]
+        with pytest.raises(ParameterError, match="no such home"):
+            dpcov.compare(ROWS, budgets, (mechanism, {"home": "wrong"}), row_norm=1, runs=2)
+
     @pytest.mark.parametrize("budget", BUDGETS, ids=repr)
     def test_replay_prices_it_exactly(self, budget: Budget) -> None:
         """Two rows of norm 1 along different columns move the squares as far as anything can."""
@@ -285,6 +435,32 @@ class TestTools:
         assert [(step.asked, step.charged) for step in steps] == [("squares", budget)]
         assert steps[0].cost <= steps[0].allowed
         assert float(steps[0].cost) == pytest.approx(float(steps[0].allowed), rel=1e-3)
+
+    def test_replay_opens_arrays(self) -> None:
+        first, second = ROWS[:5], np.vstack([np.eye(4)[1:2], ROWS[1:5]])
+        opened_first, opened_second = ArraySource(first), ArraySource(second)
+        steps = replay(COLUMNS_ONLY, first, second, grid=Grid(1.0), budget=PURE)
+        assert steps == replay(COLUMNS_ONLY, opened_first, opened_second, grid=Grid(1.0), budget=PURE)
+        schema = dpcov.Schema({name: dpcov.Numeric(-1, 1) for name in "abcd"})
+        encoding = Encoding(tuple("abcd"), 1.0, schema=schema)
+        assert replay(MATRIX, first, second, grid=encoding, budget=PURE)[0].cost <= 1
+
+    def test_an_audit_that_proves_nothing_proves_0(self) -> None:
+        """Few trials, and equal data: the bound at the ends of the intervals would be negative."""
+        rows = np.eye(2)
+        findings = audit_covariance(rows, rows, PURE, mechanism=MATRIX, trials=40, deltas=(1e-5, 0.1), seed=0)
+        assert [finding.proved for finding in findings] == [0, 0]
+
+    def test_an_estimate_of_another_size_is_refused(self) -> None:
+        """The constant coordinate of centred rows was left in it."""
+        careless = dataclasses.replace(CENTRED, estimate=raw_matrix)
+        release = dpcov.covariance(ROWS, PURE, row_norm=1, mechanism=careless, center=True, seed=1)
+        for use in (lambda: release.covariance, release.describe, lambda: release.pca(1)):
+            with pytest.raises(
+                ReleaseError, match=r"^estimate must have a covariance of shape \(4, 4\), got \(5, 5\)\. Hint: "
+            ):
+                use()
+        assert release.spent
 
     def test_audit(self) -> None:
         """It accuses a private mechanism at one δ with probability at most 1e-6; at ε = 4 it must prove something.
@@ -297,10 +473,26 @@ class TestTools:
         assert 0.5 < findings[0].proved <= findings[0].promised == 4
 
     def test_a_rehearsal_asks_what_a_run_asks(self) -> None:
-        planned = rehearse(COLUMNS_ONLY, Shape(tuple("abcd"), known_n=2000), PURE, options={"floor": 0.01})
-        assert planned.spent == made(floor=0.01).spent
+        asked = checked_request(COLUMNS_ONLY, 1.0, None, "replace", False, {"floor": 0.01})
+        assert rehearse(asked, NoSource(2000, 4), PURE).spent == made(floor=0.01).spent
         with pytest.raises(ParameterError, match="floor must be"):
-            rehearse(COLUMNS_ONLY, Shape(tuple("abcd"), known_n=2000), PURE, options={"floor": "x"})
+            rehearse(dataclasses.replace(asked, options={"floor": "x"}), NoSource(2000, 4), PURE)
+
+    def test_a_rehearsal_counts_what_may_be_asked_last(self) -> None:
+        """It is a fact of the record, as zeros may not lead there; nothing is counted that the budget does not hold."""
+
+        def ask(curator: Face, budget: Budget, *, whole: bool) -> None:
+            noisy = curator.noisy(curator.second_moment(), budget if whole else budget.share("3/4"), noise=noise_for(budget))
+            if noisy.matrix.any() and not whole:
+                curator.noisy(Squares(curator.second_moment()), budget.share("1/4"), noise=noise_for(budget))
+
+        mechanism = dataclasses.replace(MATRIX, ask=ask, estimate=ignore_bounds, last=Squares)
+        for whole, names in ((False, ["second moment", "squares"]), (True, ["second moment"])):
+            asked = checked_request(mechanism, 1.0, None, "replace", False, {"whole": whole})
+            planned = rehearse(asked, NoSource(2000, 4), RHO)
+            run = dpcov.covariance(ROWS, RHO, row_norm=1, mechanism=mechanism, whole=whole, seed=1)
+            assert [spend.asked for spend in planned.spent] == names
+            assert planned.spent == run.spent
 
 
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -374,7 +566,8 @@ class TestContributing:
         python(*words, "-o", "r.json", cwd=tmp_path, path=folder)
         shown = python("-m", "dpcov", "show", "r.json", cwd=tmp_path, path=folder)
         assert "replace, two-answers, n=2000, d=4" in shown
-        assert "Eigenvalues (second moment): none is clear of noise, whose size is not known." in shown
+        assert "Root mean squares: 4 of 4 clear of noise." in shown
+        assert "Eigenvalues (second moment): 0.05" in shown
         compared = ["compare", "rows.csv", "--rho", "1", "--row-norm", "1", "--mechanism", "two-answers", "--runs", "2"]
         assert "two-answers" in python("-m", "dpcov", *compared, cwd=tmp_path, path=folder)
 

@@ -219,7 +219,6 @@ class TestAgrees:
         release.save(tmp_path / "mine.json")
         assert dpcov.load(tmp_path / "mine.json", mechanisms=[mine]).retrace() == Retraced(True)
         unknown = dpcov.load(tmp_path / "mine.json")
-        assert retrace(unknown, [mine]) == Retraced(True)
         with pytest.raises(ReleaseError, match="release must be of a mechanism that is known here, got 'mine'"):
             unknown.retrace()
         other = dataclasses.replace(release, options={"part": "0.5"})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.cli.components import all_held
+from dpcov.cli.components import all_held, worth_reading
 from dpcov.cli.estimates import is_centred
 from dpcov.cli.pictures import COLOURS, DROWNED, png
 from dpcov.cli.text import printable, shortened
@@ -58,7 +58,7 @@ def _scree(axis: Any, held: PrincipalComponents, chosen: int, bars: int, what: s
     from matplotlib.ticker import FixedLocator, MaxNLocator, PercentFormatter
 
     places = np.arange(1, bars + 1)
-    clear = held.standing_out
+    clear = worth_reading(held)
     colours = [DROWNED if place > clear else COLOURS[0] if place <= chosen else PALE for place in places]
     axis.bar(places, held.explained[:bars], color=colours, width=0.72)
     axis.set_xlabel("component")
@@ -87,7 +87,7 @@ def _heat_map(figure: Any, axis: Any, found: PrincipalComponents, shown: NDArray
     from matplotlib import colormaps
 
     matrix = found.components[:k, shown].T.copy()
-    matrix[:, found.standing_out :] = np.nan
+    matrix[:, worth_reading(found) :] = np.nan
     largest = max(float(np.nanmax(np.abs(matrix), initial=0.0)), 1e-300)
     image = axis.imshow(
         matrix,

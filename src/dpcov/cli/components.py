@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.cli.text import NOISE, features_table, printable, shortened
+from dpcov.cli.text import NOISE, SILENT, features_table, printable, shortened
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,6 +38,11 @@ def record(found: PrincipalComponents) -> dict[str, Any]:
     }
 
 
+def worth_reading(found: PrincipalComponents) -> int:
+    """Return how many of the first components stand out of the noise; all of them where nobody knows."""
+    return found.k if found.standing_out is None else found.standing_out
+
+
 def components_table(found: PrincipalComponents, limit: int | None = MOST_COMPONENTS) -> Table:
     """List what lies along each component, and the features that it is made of."""
     from rich.table import Table
@@ -51,7 +56,7 @@ def components_table(found: PrincipalComponents, limit: int | None = MOST_COMPON
     table.add_column("largest loadings", overflow="fold")
     running = np.cumsum(found.ratio)
     for place in range(found.k - hidden):
-        if place >= found.standing_out:
+        if place >= worth_reading(found):
             table.add_row(f"PC{place + 1}", NOISE, "", "", "", style="dim")
             continue
         shares = (f"{100 * part:.1f} %" for part in (found.ratio[place], running[place]))
@@ -64,8 +69,8 @@ def print_components(out: Console, release: Release, limit: int | None, *, loadi
     found = release.pca()
     out.print(components_table(found, None if limit is None else MOST_COMPONENTS))
     out.print("\n".join(notes(release, found)), soft_wrap=True)
-    if loadings_too and found.standing_out:
-        many = f" (the first {MOST_COLUMNS} components)" * (found.standing_out > MOST_COLUMNS)
+    if loadings_too and (readable := worth_reading(found)):
+        many = f" (the first {MOST_COLUMNS} components)" * (readable > MOST_COLUMNS)
         out.print(features_table(release.feature_names, loadings(found), f"loadings{many}", limit))
 
 
@@ -78,8 +83,8 @@ def _loadings_line(found: PrincipalComponents, place: int) -> str:
 
 
 def loadings(found: PrincipalComponents, first: int = 0) -> dict[str, Floats]:
-    """Return the loadings of a few components that stand out by heading, a number for each feature."""
-    return {f"PC{i + 1}": found.components[i] for i in range(first, min(first + MOST_COLUMNS, found.standing_out))}
+    """Return the loadings of a few components that are worth reading by heading, a number for each feature."""
+    return {f"PC{i + 1}": found.components[i] for i in range(first, min(first + MOST_COLUMNS, worth_reading(found)))}
 
 
 def all_held(release: Release) -> PrincipalComponents:
@@ -98,8 +103,10 @@ def notes(release: Release, found: PrincipalComponents) -> list[str]:
 
     what = "variance" if is_centred(release) else "second moment"
     unit = "in the data's units, squared" if release.schema is None else "of encoded columns, which the schema's bounds scale"
-    clear = found.standing_out
+    clear = worth_reading(found)
     said = [f"Total {what}: {found.total:.3g}, {unit}; estimates, as all of this."] * (clear > 0)
+    if found.standing_out is None:
+        said.append(f"Which of them stand out of the noise: {SILENT}.")
     if clear < found.k:
         which = f"PC{clear + 1}" + (f" to PC{found.k}" if clear + 1 < found.k else "")
         said.append(f"Nothing stands out along {which}: what was answered cannot be told from noise.")

@@ -32,8 +32,8 @@ def correlation(file: str, top: int, plot: str | None, as_json: bool) -> None:
 
     Nothing is spent, and no data are read. Of a release without --center they are cosines about 0.
     """
+    from dpcov.cli.estimates import check_covariance
     from dpcov.cli.files import checked_picture, write_picture
-    from dpcov.cli.kinds import check_covariance
     from dpcov.release.file import load
 
     release = load(file)
@@ -83,7 +83,7 @@ def _print(release: Release, found: Description, top: int) -> None:
     """Print pairs for people."""
     from dpcov.cli.estimates import is_centred
     from dpcov.cli.readings import head_line, missing_line
-    from dpcov.cli.text import MORE, console, print_promise
+    from dpcov.cli.text import MORE, SILENT, console, print_promise
 
     centred, clear = is_centred(release), found.pairs()
     what = "correlation" if centred else "cosine"
@@ -94,6 +94,8 @@ def _print(release: Release, found: Description, top: int) -> None:
     if clear:
         out.print(_table(found, clear, top, what))
         said.append("±: the standard error that the noise gives. Pairs within 3 of them are not listed: they may be noise.")
+    elif found.correlation is not None and not found.correlation.known:
+        said.append(f"No {what} is listed: {SILENT}.")
     elif found.pairs(clear=False):
         said.append(f"No {what} is clear of noise, so none is listed. {MORE}")
     else:

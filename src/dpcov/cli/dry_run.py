@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from dpcov.cli.rehearsal import Rehearsed
+    from dpcov.evaluate.rehearsal import Rehearsed
     from dpcov.kernel.budget import Budget
     from dpcov.release.record import Option, Release
-    from dpcov.request import Request
     from dpcov.schema import Schema
 
 GIGABYTE = 10**9
@@ -38,6 +37,7 @@ def dry_run(
 
     With ``k`` it is one of so many components.
     """
+    from dpcov.evaluate.rehearsal import rehearse
     from dpcov.mechanisms import MECHANISMS
     from dpcov.request import check_seed, checked_request
 
@@ -45,8 +45,8 @@ def dry_run(
     named = MECHANISMS["covariance" if k is None else "pca"][mechanism]
     settings = options if k is None else {**options, "k": k}
     request = checked_request(named, row_norm, schema, neighbors, center, settings)
-    found, public_n = _rehearsed(request, data, columns, budget, postprocess)
-    _tell(data, found, public_n, 8 * (found.release.d + center) ** 2, as_json)
+    found = rehearse(request, request.source(data, columns), budget, postprocess=postprocess)
+    _tell(data, found, 8 * (found.release.d + center) ** 2, as_json)
 
 
 def dry_run_mean(
@@ -65,42 +65,22 @@ def dry_run_mean(
     origin: Any = 0.0,
 ) -> None:
     """Open the table for its names and types, rehearse the mechanism without data, and say what a mean would cost."""
+    from dpcov.evaluate.rehearsal import rehearse
     from dpcov.mechanisms import MECHANISMS
     from dpcov.request import check_seed, checked_request
 
     check_seed(seed)
     named = MECHANISMS["mean"][mechanism]
     request = checked_request(named, radius, schema, neighbors, False, {**options, "origin": origin})
-    found, public_n = _rehearsed(request, data, columns, budget, postprocess)
-    _tell(data, found, public_n, 8 * found.release.d, as_json)
+    found = rehearse(request, request.source(data, columns), budget, postprocess=postprocess)
+    _tell(data, found, 8 * found.release.d, as_json)
 
 
-def _rehearsed(
-    request: Request, data: str, columns: list[str] | None, budget: Budget, postprocess: str | None
-) -> tuple[Rehearsed, int | None]:
-    """Return what would be asked of a table, and n where that is public and known."""
-    from dpcov.cli.rehearsal import Shape, rehearse
-
-    source = request.source(data, columns)
-    public_n = source.known_n if request.neighbors == "replace" else None  # under add-remove n is private, also here
-    found = rehearse(
-        request.named,
-        Shape(source.feature_names, source.schema, public_n, request.midpoints, request.pairs),
-        budget,
-        row_norm=request.row_norm,
-        neighbors=request.neighbors,
-        center=request.constant,
-        postprocess=postprocess,
-        options=request.settings(source),
-    )
-    return found, public_n
-
-
-def _tell(data: str, found: Rehearsed, public_n: int | None, matrix_bytes: int, as_json: bool) -> None:
+def _tell(data: str, found: Rehearsed, matrix_bytes: int, as_json: bool) -> None:
     if as_json:
-        click.echo(_json_text(found, public_n, matrix_bytes))
+        click.echo(_json_text(found, matrix_bytes))
     else:
-        _print(data, found, public_n, matrix_bytes)
+        _print(data, found, matrix_bytes)
 
 
 def _unfinished(planned: Release) -> Release:
@@ -117,13 +97,13 @@ def _is_found_on_the_way(planned: Release) -> bool:
     return local > 1 or (local == 1 and bool(planned.notes))
 
 
-def _json_text(found: Rehearsed, public_n: int | None, matrix_bytes: int) -> str:
+def _json_text(found: Rehearsed, matrix_bytes: int) -> str:
     from dpcov.cli.estimates import known_error
 
     planned = found.release
     header = planned.header()
     error = None if _is_found_on_the_way(planned) else known_error(_unfinished(planned))
-    known = {"expected_error": error} if public_n is not None else {}
+    known = {"expected_error": error} if found.known_n is not None else {}
     record = {
         "dry_run": True,
         "kind": header["kind"],
@@ -132,7 +112,7 @@ def _json_text(found: Rehearsed, public_n: int | None, matrix_bytes: int) -> str
         "mechanism": header["mechanism"]["name"],
         "requested": header["requested"]["name"],
         "postprocess": planned.postprocess,
-        "n": public_n,
+        "n": found.known_n,
         "d": planned.d,
         "center": _unfinished(planned).center,
         "feature_names": list(planned.feature_names),
@@ -159,7 +139,7 @@ def _has_radius(planned: Release) -> bool:
     return planned.find(Quantile, Radius) is not None
 
 
-def _print(data: str, found: Rehearsed, public_n: int | None, matrix_bytes: int) -> None:
+def _print(data: str, found: Rehearsed, matrix_bytes: int) -> None:
     from dpcov.cli.estimates import error_line
     from dpcov.cli.text import console, printable, spends_table
 
@@ -167,13 +147,13 @@ def _print(data: str, found: Rehearsed, public_n: int | None, matrix_bytes: int)
     out.print("Dry run: only names and types were read; nothing is spent, nothing is written.")
     rows = "n is not known before reading" if planned.neighbors == "replace" else "n is private"
     pairs = " pairs" if planned.encoding.pairs else ""
-    rows = rows if public_n is None else f"n = {public_n}{pairs}"
+    rows = rows if found.known_n is None else f"n = {found.known_n}{pairs}"
     out.print(f"Table: {printable(data)}, {planned.d} feature(s), {rows}.", soft_wrap=True)
     out.print(f"Mechanism: {planned.how()}; neighbours: {planned.neighbors}.")
     out.print(spends_table(found.spent, title="would be asked"))
     if _is_found_on_the_way(planned):
         out.print("Expected error: it depends on what the rounds find, as do prices, and their number where n is not known.")
-    elif error := error_line(_unfinished(planned), known_n=public_n is not None):
+    elif error := error_line(_unfinished(planned), known_n=found.known_n is not None):
         out.print(error, soft_wrap=True)
     kind = planned.header()["kind"]
     if kind == "pca":

@@ -13,7 +13,7 @@ from dpcov.cli.text import finite
 from dpcov.kernel.questions.moments import Count
 from dpcov.release.estimate import NoisyDirections
 from dpcov.release.record import Release
-from dpcov.uses.held import holds_covariance
+from dpcov.uses.held import holds_covariance, what_it_holds
 
 Floats = NDArray[np.float64]
 
@@ -181,3 +181,17 @@ def _beyond_noise(release: Release) -> str:
     if release.clip_radius < release.row_norm:
         return "noise only, without what clipping takes away; post-processing makes it smaller"
     return "post-processing makes it smaller"
+
+
+def check_covariance(release: Release, use: str) -> None:
+    """Refuse a release that holds no covariance; ``use`` says what it would be for."""
+    from dpcov.errors import ReleaseError
+
+    if not holds_covariance(release):
+        hint = "`dpcov release` without --pca makes one" if release.estimate.k is not None else "`dpcov release` makes one"
+        raise ReleaseError(f"release must hold a covariance for {use}, got {what_it_holds(release)}. Hint: {hint}.")
+
+
+def reason(error: Exception) -> str:
+    """Return what an error says, without its hint, which may speak of Python."""
+    return str(error).partition(" Hint:")[0].rstrip(".")

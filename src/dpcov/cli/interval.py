@@ -37,9 +37,9 @@ def interval(file: str, level: float, of: str | None, everything: bool, plot: st
     Nothing is spent, and no data are read: the law of the noise is public. Estimates here are raw ones, without denoising,
     as only their errors are known.
     """
+    from dpcov.cli.estimates import check_covariance
     from dpcov.cli.files import checked_picture, write_picture
     from dpcov.cli.interval_lists import listed
-    from dpcov.cli.kinds import check_covariance
     from dpcov.release.file import load
 
     release = load(file)
@@ -65,7 +65,7 @@ def interval(file: str, level: float, of: str | None, everything: bool, plot: st
 
 def _intervals(release: Release, level: float) -> Intervals:
     """Return intervals, or say in the words of the command line why there are none."""
-    from dpcov.cli.kinds import reason
+    from dpcov.cli.estimates import reason
     from dpcov.errors import ReleaseError
 
     try:

@@ -53,7 +53,7 @@ def model_options(command: Command) -> Command:
 
 def fitted(release: Release, target: str | None, alpha: float | str, features: str | None) -> RidgeModel:
     """Return the model that was asked for, or refuse in the words of the command line."""
-    from dpcov.cli.kinds import reason
+    from dpcov.cli.estimates import reason
     from dpcov.cli.options import read_columns
     from dpcov.errors import ParameterError, ReleaseError
     from dpcov.uses.held import holds_covariance, what_it_holds

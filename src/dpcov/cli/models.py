@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.cli.estimates import is_centred, roots
-from dpcov.cli.kinds import reason
-from dpcov.cli.text import NOISE, finite, interval_record, percent, printable, rounded, span
+from dpcov.cli.estimates import is_centred, reason, roots
+from dpcov.cli.text import NOISE, SILENT, finite, interval_record, percent, printable, rounded, span
 from dpcov.errors import ReleaseError
 from dpcov.release.record import Release
 from dpcov.uses.description import RARELY
@@ -238,7 +237,9 @@ def notes(found: ToldModel) -> list[str]:
     if not found.readable:
         together = ": only together they tell" * (len(found.effects) > 1)
         said.append(f"No single coefficient is clear of noise, so none is listed (--all lists them){together}.")
-    if holds_covariance(release) and not _knows_target(found):
+    if holds_covariance(release) and np.isnan(model.explained):
+        said.append(f"Explained: {SILENT}.")
+    elif holds_covariance(release) and not _knows_target(found):
         said.append(f"Explained: not known, as noise drowns the variance of {printable(model.target)} itself.")
     elif holds_covariance(release):
         what = "variance" if is_centred(release) else "second moment"

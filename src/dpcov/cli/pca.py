@@ -157,7 +157,7 @@ def _print(
     release: Release, found: PrincipalComponents, k: int | float | None, everything: bool, traces: Floats | None
 ) -> None:
     """Print components for people."""
-    from dpcov.cli.components import MOST_COLUMNS, MOST_COMPONENTS, components_table, loadings, notes
+    from dpcov.cli.components import MOST_COLUMNS, MOST_COMPONENTS, components_table, loadings, notes, worth_reading
     from dpcov.cli.text import console, features_table, print_promise
 
     out = console()
@@ -169,7 +169,7 @@ def _print(
     if traces is not None:
         said.append(_chains_line(release, traces))
     out.print("\n".join(said), soft_wrap=True)
-    for first in range(0, found.standing_out, MOST_COLUMNS) if everything else ():
+    for first in range(0, worth_reading(found), MOST_COLUMNS) if everything else ():
         out.print(features_table(found.feature_names, loadings(found, first), "loadings", None))
 
 

@@ -68,10 +68,12 @@ def bare(axis: Any) -> None:
 
 
 def heat_map(axis: Any, heading: str, matrix: Floats | Reading, points: float) -> Any:
-    """Draw one matrix, of a reading only what is clear of noise; ``points`` is the size of a cell."""
+    """Draw one matrix, of a reading only what is clear of noise, where that is known; ``points`` is the size of a cell."""
     from matplotlib import colormaps
 
-    values = np.where(matrix.clear, matrix.values, np.nan) if isinstance(matrix, Reading) else matrix
+    values = matrix.values if isinstance(matrix, Reading) else matrix
+    if isinstance(matrix, Reading) and matrix.known:
+        values = np.where(matrix.clear, values, np.nan)
     drowned = bool(np.isnan(values).any())
     colours = colormaps["RdBu_r"].with_extremes(bad=DROWNED)
     shown = axis.imshow(np.clip(values, -1, 1), cmap=colours, vmin=-1, vmax=1, interpolation="nearest")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcov.cli.text import NOISE, features_table, finite, printable, rounded
+from dpcov.cli.text import NOISE, SILENT, features_table, finite, printable, rounded
 from dpcov.uses.clipping import clipped_share
 from dpcov.uses.description import CLEAR, Description, Reading, Spectrum
 
@@ -29,23 +29,23 @@ def readings(found: Description, *, centred: bool) -> dict[str, Reading]:
 
 def head_line(found: Description, *, centred: bool) -> str:
     """Count what is clear of noise: the first thing to know of a release."""
-    said = []
-    if found.mean is not None:
-        said.append(_counted("Means", found.mean, slice(None)))
-    if found.deviation is not None and not found.is_level.all():  # those of levels follow from their shares
-        said.append(_counted("Deviations" if centred else "Root mean squares", found.deviation, ~found.is_level))
+    said, silent = [], []
+    for what, reading, wanted in (
+        ("Means", found.mean, slice(None)),
+        ("Deviations" if centred else "Root mean squares", found.deviation, ~found.is_level),  # of levels: by their shares
+    ):
+        if reading is not None and not reading.known:
+            silent.append(what)
+        elif reading is not None and len(clear := reading.clear[wanted]):
+            said.append(f"{what}: {int(clear.sum())} of {len(clear)}")
+    what = "Correlations" if centred else "Cosines"
     if found.correlation is not None and (pairs := len(found.pairs(clear=False))):
-        said.append(f"{'Correlations' if centred else 'Cosines'}: {len(found.pairs())} of {pairs}")
-    if said and found.mean is not None and not found.mean.known:
-        return f"{said[0]}."
-    return f"{said[0]} clear of noise. {''.join(f'{part}. ' for part in said[1:])}".strip() if said else ""
-
-
-def _counted(what: str, reading: Reading, wanted: Any) -> str:
-    if not reading.known:
-        return f"{what}: private quantiles, whose error depends on the data and is not known"
-    clear = reading.clear[wanted]
-    return f"{what}: {int(clear.sum())} of {len(clear)}"
+        if found.correlation.known:
+            said.append(f"{what}: {len(found.pairs())} of {pairs}")
+        else:
+            silent.append(what)
+    counted = [f"{said[0]} clear of noise.", *(f"{part}." for part in said[1:])] if said else []
+    return " ".join([*counted, *[f"{', '.join(silent)}: {SILENT}."] * bool(silent)])
 
 
 def print_description(out: Console, release: Release, found: Description, title: str, limit: int | None) -> None:
@@ -104,6 +104,8 @@ def spectrum_line(of: str, found: Spectrum, d: int, limit: int | None) -> str:
     of += f" of the {found.features} features with a clear deviation" * (0 < found.features < d)
     about = "" if found.about == 0 else f"{found.about:g} "
     within = f"{about}± {found.edge:.2g}"
+    if np.isnan(found.edge):
+        return f"Eigenvalues ({of}): {SILENT}."
     if found.features == 0:
         return f"Eigenvalues ({of}): none, as no deviation is clear of noise."
     if not np.isfinite(found.edge):

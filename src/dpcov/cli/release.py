@@ -201,9 +201,11 @@ def print_summary(made: Release, output: str | None) -> None:
 
 
 def hopeless(made: Release) -> bool:
-    """Whether no deviation and no correlation is clear of noise."""
+    """Whether no deviation and no correlation is clear of noise, as far as its size is known."""
     found = made.describe()
-    return found.deviation is not None and not found.deviation.clear[~found.is_level].any() and not found.pairs()
+    if found.deviation is None or not found.deviation.known:
+        return False
+    return not found.deviation.clear[~found.is_level].any() and not found.pairs()
 
 
 def _next(made: Release, file: str) -> list[str]:

@@ -64,7 +64,7 @@ def _told(release: Release) -> str:
 
 def _check(release: Release) -> None:
     """Refuse a release that cannot be imitated."""
-    from dpcov.cli.kinds import check_covariance
+    from dpcov.cli.estimates import check_covariance
     from dpcov.errors import ReleaseError
 
     check_covariance(release, "synthetic rows")

@@ -126,7 +126,7 @@ def _settings(release: Release) -> str:
 
 def _unknown(release: Release) -> str | None:
     """Say why nothing can be estimated: the mechanism is none that is known here; None where all is well."""
-    from dpcov.cli.kinds import reason
+    from dpcov.cli.estimates import reason
     from dpcov.errors import ReleaseError
 
     try:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError, shown
 from dpcov.evaluate.comparison import Cell, Comparison
+from dpcov.evaluate.rehearsal import rehearse
 from dpcov.kernel.bits import SeededBits
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.noise.sampler import RandomSampler, Sampler
@@ -27,19 +30,19 @@ from dpcov.mechanisms.running import released
 from dpcov.release.record import Release
 from dpcov.request import Request, check_budget, check_seed, checked_norm, checked_request
 from dpcov.schema import Schema
-from dpcov.sources.array import ArraySource
 from dpcov.sources.base import Source
 from dpcov.sources.kept import KeptSource
 from dpcov.sources.opening import open_source
-from dpcov.verify.testing import Noiseless, opened
+from dpcov.verify.testing import opened
 
 Floats = NDArray[np.float64]
+Compared = str | Named | tuple[str | Named, Mapping[str, Any]]
 
 
 def compare(
     data: object,
     budgets: Budget | Sequence[Budget],
-    mechanisms: str | Named | Sequence[str | Named] | None = None,
+    mechanisms: Compared | Sequence[Compared] | None = None,
     *,
     row_norm: float | None = None,
     schema: Schema | None = None,
@@ -61,7 +64,7 @@ def compare(
     budgets : PureDP, ZCDP or ApproxDP, or a list of them
     mechanisms : str, Mechanism or list of them, optional
         Names in ``dpcov.MECHANISMS["covariance"]``, all by default; with options as in "separate:constants=paper,clip=private".
-        Or mechanisms themselves, of others, too.
+        Or mechanisms themselves, of others, too; or pairs of either with a dictionary of options.
     row_norm, schema, neighbors, center, columns
         As in `covariance`.
     runs : int
@@ -99,10 +102,7 @@ def compare(
     check_seed(seed)
     report = progress or _silent
     source = open_source(data, columns, schema, center, lambda _: report(None))
-    rehearsal = ArraySource(np.zeros((2, source.d)))  # the real mechanisms refuse what they do not serve, before rows are read
-    served = {
-        (entry, budget) for entry in entries for budget in wanted if entry.release(rehearsal, budget, Noiseless()) is not None
-    }
+    served = {(entry, budget) for entry in entries for budget in entry.served(source, wanted)}
     bench = _Bench(KeptSource(source), norm, center, range(seed, seed + runs))
     ticks = itertools.count(1)
     report(0.0)
@@ -119,21 +119,39 @@ def compare(
 
 @dataclass(frozen=True, eq=False)
 class _Entry:
-    """A mechanism with its options."""
+    """A mechanism with its options; ``usual`` is the same request without those that have a default."""
 
     label: str
     request: Request
+    usual: Request
+
+    def served(self, source: Source, budgets: Sequence[Budget]) -> list[Budget]:
+        """Return the budgets that the mechanism serves, before a row is read; refuse options with which it serves none."""
+        refusals = {budget: _refusal(self.request, source, budget) for budget in budgets}
+        found = [budget for budget, refused in refusals.items() if refused is None]
+        if not found and self.usual is not self.request:
+            for budget, refused in refusals.items():
+                if refused is not None and _refusal(self.usual, source, budget) is None:  # the options are what is wrong
+                    raise refused
+        return found
 
     def release(self, source: Source, budget: Budget, sampler: Sampler) -> Release | None:
-        """Return a release; None where the mechanism does not serve the budget or the rows. A wrong option is refused."""
+        """Return a release; None where the mechanism does not serve these rows."""
         request = self.request
         curator = opened(source, request.encoding(source), budget, request.neighbors, sampler=sampler)
         try:
             return released(request.named, curator, budget, **request.settings(source))
-        except ParameterError as error:
-            if str(error).partition(" ")[0] in request.options:
-                raise
+        except ParameterError:
             return None
+
+
+def _refusal(request: Request, source: Source, budget: Budget) -> ParameterError | None:
+    """Return why a mechanism refuses a budget, or rows of which only the shape is known; None where it takes them."""
+    try:
+        rehearse(request, source, budget)
+    except ParameterError as error:
+        return error
+    return None
 
 
 class _Bench:
@@ -185,21 +203,44 @@ def _checked_entries(
 ) -> list[_Entry]:
     """Return the mechanisms with their options, or refuse unknown ones."""
     given = list(MECHANISMS["covariance"]) if mechanisms is None else mechanisms
-    several = [given] if isinstance(given, str | Described) else given
-    known = isinstance(several, Sequence) and all(isinstance(one, str | Described) for one in several)
-    if not known or not several:
+    several = [given] if isinstance(given, str | Described) or _is_pair(given) else given
+    if not isinstance(several, Sequence) or not several:
         raise ParameterError(
             f"mechanisms must be a list of names, got {shown(mechanisms)}. Hint: `dpcov mechanisms` lists them."
         )
     entries: dict[str, _Entry] = {}
-    for one in several:  # type: ignore[attr-defined]
-        name, options = read_mechanism(one) if isinstance(one, str) else (one, {})
+    for one in several:
+        label, name, options = _read(one)
+        if label in entries:
+            raise ParameterError(f"mechanisms must differ, got {label!r} twice. Hint: leave one of them out, or rename it.")
         named = checked_mechanism("covariance", name, options)
         if options.get("centring", "none") != "none" and not center:
             raise ParameterError("centring must be left out of a comparison, got one. Hint: center=True compares covariances.")
-        label = one if isinstance(one, str) else named.name
-        entries[label] = _Entry(label, checked_request(named, row_norm, schema, neighbors, center, options))
+        request = checked_request(named, row_norm, schema, neighbors, center, options)
+        needed = {n: value for n, value in options.items() if named.options[n] is inspect.Parameter.empty}
+        usual = request if needed == options else checked_request(named, row_norm, schema, neighbors, center, needed)
+        entries[label] = _Entry(label, request, usual)
     return list(entries.values())
+
+
+def _is_pair(one: object) -> TypeGuard[tuple[str | Named, Mapping[str, Any]]]:
+    """Whether something is a mechanism, or its name, with a dictionary of options."""
+    return isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], str | Described) and isinstance(one[1], Mapping)
+
+
+def _read(one: object) -> tuple[str, str | Named, dict[str, Any]]:
+    """Return what to call an entry, the mechanism or its name, and its options."""
+    if isinstance(one, str):
+        return one, *read_mechanism(one)
+    if isinstance(one, Described):
+        return one.name, cast("Named", one), {}
+    if not _is_pair(one):
+        raise ParameterError(
+            f"mechanisms must be names, records, or pairs with options, got {shown(one)}. Hint: (record, {{'option': 1}})."
+        )
+    named, options = one[0], dict(one[1])
+    said = ",".join(f"{name}={value}" for name, value in options.items())
+    return f"{named if isinstance(named, str) else named.name}{':' * bool(said)}{said}", named, options
 
 
 def _silent(fraction: float | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from dpcov.errors import ParameterError, ReleaseError, check_choice, shown
-from dpcov.mechanisms.base import Alias, Described, Mechanism, Named
+from dpcov.mechanisms.base import Described, Mechanism, Named
 from dpcov.mechanisms.coinpress.covariance import COINPRESS
 from dpcov.mechanisms.coinpress.mean import COINPRESS_MEAN
 from dpcov.mechanisms.covariance.adaptive import ADAPTIVE
@@ -33,7 +33,7 @@ from dpcov.mechanisms.pca.random import RANDOM
 from dpcov.mechanisms.pca.screened import SCREENED
 from dpcov.mechanisms.pca.wishart import WISHART_PCA
 from dpcov.mechanisms.ridge.output_perturbation import OUTPUT_PERTURBATION
-from dpcov.release.record import Transcript
+from dpcov.release.record import TARGETS, Release
 
 ALL: tuple[Named, ...] = (
     *(AUTO, GAUSSIAN, WISHART, FROBENIUS, LAPLACE, PROJECTION, SEPARATE, ADAPTIVE, RESCALED, COINPRESS, EIGENVECTORS),
@@ -41,7 +41,7 @@ ALL: tuple[Named, ...] = (
     *(AUTO_PCA, SCREENED, GAUSSIAN_PCA, WISHART_PCA, EIGENVECTORS_PCA, PPCA, MOD_SULQ, RANDOM, OUTPUT_PERTURBATION),
 )
 MECHANISMS: dict[str, dict[str, Named]] = {
-    target: {named.name: named for named in ALL if named.target == target} for target in ("covariance", "mean", "pca", "ridge")
+    target: {named.name: named for named in ALL if named.target == target} for target in TARGETS
 }
 """What there is to choose from, by what is released."""
 
@@ -70,13 +70,12 @@ def checked_mechanism(target: str, named: str | Named, options: Collection[str])
     return found
 
 
-def mechanism_of(transcript: Transcript, strangers: Collection[Mechanism] = ()) -> Mechanism:
-    """Return the mechanism that a transcript names, or refuse one that is not known here."""
-    known = [*strangers, *MECHANISMS.get(transcript.kind, {}).values()]
-    for named in known:
-        if (named.target, named.name) == (transcript.kind, transcript.mechanism) and not isinstance(named, Alias):
-            return named
+def mechanism_of(release: Release) -> Mechanism:
+    """Return the mechanism that a release was made by, or refuse one that is not known here."""
+    found = release.record or MECHANISMS.get(release.kind, {}).get(release.mechanism)
+    if isinstance(found, Mechanism):
+        return found
     raise ReleaseError(
-        f"release must be of a mechanism that is known here, got {shown(transcript.mechanism)}. "
+        f"release must be of a mechanism that is known here, got {shown(release.mechanism)}. "
         f"Hint: dpcov.load(path, mechanisms=[...]) takes those of others; its promise and answers can be read without."
     )

@@ -7,20 +7,43 @@ known of it. A stranger's record works wherever the library's own do.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from dpcov.errors import ParameterError, ReleaseError, check_choice
-from dpcov.kernel.budget import Budget
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.questions.measure import Question
 from dpcov.kernel.questions.moments import NEIGHBORS
 from dpcov.release.estimate import Estimate
-from dpcov.release.record import Option, Transcript
+from dpcov.release.record import TARGETS, Option, Target, Transcript
 
 RAW = "none"
 """The post-processing that every mechanism has: none."""
+
+Centring = Literal["no", "homogeneous", "own"]
+Bound = Literal["row_norm", "radius", "covariance"]
+CENTRING, BOUNDS = get_args(Centring), get_args(Bound)
+
+RESERVED = (
+    "data",
+    "budget",
+    "row_norm",
+    "schema",
+    "mechanism",
+    "postprocess",
+    "neighbors",
+    "center",
+    "columns",
+    "seed",
+    "progress",
+)
+"""What `dpcov.covariance` and its siblings take themselves: an option of such a name could never be given."""
+
+Rule = tuple[str, str, bool, object, str]
+"""What is looked at, what it must be, whether it is, what it is, and a hint."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -45,23 +68,66 @@ class Described:
     bound : {"row_norm", "radius", "covariance"}
         The public bound that it takes.
     covariances : tuple of str
-        The options that are covariances, or variances, in the data's units: they are encoded as rows are.
+        The options that are covariances, or variances, in the data's units: they are encoded as rows are. Where such a one is
+        the ``bound``, the first of them is it; others bound it from below, and are 1 where only the first is given.
+    places : tuple of str
+        The options that say where the mean of rows lies, in the data's units: a schema's bounds say as much. Where rows are
+        centred without any bound of their norm, one whose default is None must be given.
     draws_long : bool
         Whether a draw takes so long that its progress should be shown.
-    paper : str
-        Where it is from.
     """
 
-    target: Literal["covariance", "mean", "pca", "ridge"]
+    target: Target
     name: str
     serves: tuple[type[Budget], ...]
     postprocess: tuple[str, ...] = (RAW,)
     neighbors: tuple[str, ...] = NEIGHBORS
-    centring: Literal["no", "homogeneous", "own"] = "no"
-    bound: Literal["row_norm", "radius", "covariance"] = "row_norm"
+    centring: Centring = "no"
+    bound: Bound = "row_norm"
     covariances: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
     draws_long: bool = False
-    paper: str = ""
+
+    def __post_init__(self) -> None:
+        for name, rule, holds, got, hint in self.rules():
+            if not holds:
+                raise ParameterError(f"{name} of a mechanism must be {rule}, got {got!r:.80}. Hint: {hint}.")
+
+    def rules(self) -> Iterator[Rule]:
+        """Say what must hold of the record, each only after those before it: a fault would else show when a budget is spent."""
+        yield "target", f"one of {TARGETS}", self.target in TARGETS, self.target, "it is what is released"
+        yield "name", "text", isinstance(self.name, str) and self.name != "", self.name, "it is what users say"
+        yield (
+            "serves",
+            "a tuple of PureDP, ZCDP or ApproxDP",
+            _are(self.serves, PureDP, ZCDP, ApproxDP),
+            self.serves,
+            "serves=(dpcov.ZCDP,)",
+        )
+        yield "neighbors", f"a tuple of {NEIGHBORS}", _are(self.neighbors, *NEIGHBORS), self.neighbors, "neighbors=('replace',)"
+        named = _are(self.postprocess) and all(isinstance(one, str) for one in self.postprocess)
+        yield "postprocess", "a tuple of names", named, self.postprocess, f"postprocess=({RAW!r},)"
+        yield "centring", f"one of {CENTRING}", self.centring in CENTRING, self.centring, "'no' is the default"
+        yield "bound", f"one of {BOUNDS}", self.bound in BOUNDS, self.bound, "'row_norm' is the default"
+        yield (
+            "ask, or resolve",
+            "a function",
+            callable(self.described_by),
+            self.described_by,
+            "ask(curator, budget, *, options)",
+        )
+        taken = set(self.options) & {*RESERVED, *(("radius",) if self.target == "mean" else ())}
+        yield "options", f"others than dpcov.{self.target} takes itself", not taken, sorted(taken), "rename them"
+        needed = {*self.covariances, *self.places, *(("centring",) if self.centring == "own" else ())}
+        got = sorted(self.options)
+        yield "options", f"those that its facts name, {sorted(needed)}", needed <= set(got), got, "give ask all of them"
+        yield (
+            "covariances",
+            "led by the option that is its bound",
+            self.bound != "covariance" or _are(self.covariances),
+            (),
+            "name the option",
+        )
 
     @property
     def described_by(self) -> Callable[..., Any]:
@@ -86,11 +152,12 @@ class Described:
 
     def check_options(self, options: Collection[str]) -> None:
         """Refuse an unknown option."""
+        from dpcov.mechanisms import MECHANISMS
+
         known = sorted(self.options)
         for option in sorted(set(options) - set(known)):
-            hint = "`dpcov mechanisms` lists them"
-            if option == "clip":
-                hint = "auto clips by itself; wishart and gaussian take clip"
+            having = [name for name, other in MECHANISMS[self.target].items() if option in other.options]
+            hint = f"{' and '.join(having[:2])} can have {option}" if having else "`dpcov mechanisms` lists them"
             raise ParameterError(f"options of {self.name!r} must be among {known}, got {option!r}. Hint: {hint}.")
 
     def refuse_unknown(self, options: Collection[str]) -> None:
@@ -135,11 +202,31 @@ class Mechanism(Described):
         ``estimate(transcript, postprocess, **options)`` computes with the answers; it has the same options.
     finish : callable, optional
         The usual way to finish a transcript, where that is not the first of ``postprocess``.
+    last : type of Question, optional
+        What the rest of the budget is for, unless the answers before it leave nothing to ask: a rehearsal counts it as asked.
     """
 
     ask: Callable[..., Mapping[str, Option] | None]
     estimate: Callable[..., Estimate]
     finish: Callable[[Transcript], str] | None = None
+    last: type[Question] | None = None
+
+    def rules(self) -> Iterator[Rule]:
+        """Say what must hold of the record, and of the signatures of its two functions."""
+        yield from Described.rules(self)
+        parameters, shape = inspect.signature(self.ask).parameters.values(), str(inspect.signature(self.ask))
+        kinds = [p.kind for p in parameters]
+        right = _are_two(kinds) and set(kinds[2:]) <= {inspect.Parameter.KEYWORD_ONLY}
+        yield "ask", "called as ask(curator, budget, *, each option by name)", right, shape, "put * before the options"
+        yield "estimate", "a function", callable(self.estimate), self.estimate, "estimate(transcript, postprocess, *, options)"
+        parameters, shape = inspect.signature(self.estimate).parameters.values(), str(inspect.signature(self.estimate))
+        kinds = [p.kind for p in parameters]
+        options = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+        whole = inspect.Parameter.VAR_KEYWORD in kinds or set(self.options) <= set(options)
+        needed = {name for name, default in options.items() if default is inspect.Parameter.empty}
+        right = _are_two(kinds) and whole and needed <= set(self.options)
+        rule = f"called as estimate(transcript, postprocess, *, the options of ask: {', '.join(self.options) or 'none'})"
+        yield "estimate", rule, right, shape, "one signature fits both"
 
     @property
     def described_by(self) -> Callable[..., Any]:
@@ -165,6 +252,17 @@ class Alias(Described):
     def described_by(self) -> Callable[..., Any]:
         """What resolves."""
         return self.resolve
+
+
+def _are(given: object, *known: object) -> bool:
+    """Whether a value is a tuple that is not empty, of known things where some are named."""
+    return isinstance(given, tuple) and len(given) > 0 and (not known or all(one in known for one in given))
+
+
+def _are_two(kinds: list[Any]) -> bool:
+    """Whether two parameters, and no more, are given by position."""
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return len(kinds) > 1 and [kind in positional for kind in kinds[:3]] in ([True, True], [True, True, False])
 
 
 Named = Mechanism | Alias

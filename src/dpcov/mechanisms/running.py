@@ -19,7 +19,7 @@ from dpcov.mechanisms.base import Alias, Described, Mechanism, Named
 from dpcov.release.record import Option, Release, is_option
 
 
-def released(named: Named, curator: Curator, budget: Budget, *, postprocess: str | None = None, **options: Any) -> Release:
+def released(named: Named, curator: Curator, budget: Budget, /, *, postprocess: str | None = None, **options: Any) -> Release:
     """Run a mechanism, or what its name stands for; exact sums are dropped where it fails or is interrupted, too."""
     try:
         return _released(named, curator, budget, postprocess, options)
@@ -44,8 +44,10 @@ def _released(named: Named, curator: Curator, budget: Budget, postprocess: str |
     else:
         mechanism = named
     own = is_own(mechanism)
-    if not own:  # before anything is spent; the library's own refuse in their own words
-        _plain("options", asked)
+    if (
+        not own
+    ):  # before anything is spent, and as `estimate` and `retrace` will have them; the library's own refuse in their words
+        asked = _plain(asked)
     notes = mechanism.ask(Face(curator), budget, **asked)
     curator.close()
     release = Release(
@@ -55,11 +57,11 @@ def _released(named: Named, curator: Curator, budget: Budget, postprocess: str |
         encoding=public.encoding,
         n=curator.n,
         requested=named.name,
-        requested_options=_plain("options", requested),
+        requested_options=_plain(requested),
         mechanism=mechanism.name,
-        options=_plain("options", asked),
+        options=_plain(asked),
         postprocess=finish or mechanism.postprocess[0],
-        notes=_plain("notes", notes or {}),
+        notes=_noted(notes),
         answers=curator.answers,
         seeded=curator.seeded,
         dpcov_version=__version__,
@@ -80,16 +82,23 @@ def _with_defaults(named: Described, options: Mapping[str, Any]) -> dict[str, An
     return complete
 
 
-def _plain(what: str, options: Mapping[str, Any]) -> dict[str, Option]:
-    """Return options or notes as a file has them, arrays as lists; refuse what it could not hold."""
+def _plain(options: Mapping[str, Any]) -> dict[str, Option]:
+    """Return options as a file has them, arrays as lists; refuse what it could not hold."""
     plain = {name: _as_json(value) for name, value in options.items()}
     for name, value in plain.items():
         if not is_option(value):
             raise ParameterError(
-                f"{what} must be text, finite numbers, true, false or lists of them, got {name}={shown(value)}. "
+                f"options must be text, finite numbers, true, false or lists of them, got {name}={shown(value)}. "
                 f"Hint: a release is a file."
             )
     return plain
+
+
+def _noted(notes: object) -> dict[str, Option]:
+    """Return notes as a file has them; what it could not hold becomes text: the release is paid for by now."""
+    given = notes if isinstance(notes, Mapping) else {} if notes is None else {"notes": notes}
+    plain = {str(name): _as_json(value) for name, value in given.items()}
+    return {name: value if is_option(value) else shown(value) for name, value in plain.items()}
 
 
 def _as_json(value: Any) -> Any:

@@ -45,9 +45,11 @@ class Estimate:
     without_raw : str
         What to do for intervals where there is none.
     noise : NoisyMatrix, NoisyDirections or NoisyCoordinates, optional
-        What is left of the noise in ``covariance``; None where nothing was asked.
+        What is left of the noise in ``covariance``; None where nothing was asked and it is 0, and where a mechanism does not
+        tell: standard errors are NaN then, and a penalty or a number of components must be given.
     seen : InMatrix or Along, optional
-        What was answered along directions, to be compared with noise alone; by default ``raw`` says it.
+        What was answered along directions, to be compared with noise alone; by default ``raw`` says it. Without either nobody
+        knows how many components stand out.
     mean_noise : MeanNoise, optional
         The noise of a mean that is no part of ``raw``.
     expected_error : float, optional

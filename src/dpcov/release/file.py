@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +32,7 @@ from dpcov.kernel.questions.moments import NEIGHBORS
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.paths import checked_path, write_whole
 from dpcov.release.check import check_answers, check_header
-from dpcov.release.record import Option, Release, is_option
+from dpcov.release.record import TARGETS, Option, Release, is_option
 from dpcov.schema.file import from_record, to_record
 from dpcov.strict_json import Fields, each, fraction_of, read_object, refuse
 
@@ -44,7 +44,6 @@ FORMAT_VERSION = 1
 
 KINDS: tuple[type[NoiseLaw], ...] = (*LAWS.values(), Bingham, MatrixBingham, Uniform, Exponential, SparseVector)
 KIND_OF_LAW = {kind.law: kind for kind in KINDS}
-TARGETS = ("covariance", "mean", "pca", "ridge")
 MANY_INTEGERS = 10_000  # more are compressed
 
 
@@ -90,7 +89,7 @@ def header(release: Release) -> dict[str, Any]:
     }
 
 
-def load(path: str | os.PathLike[str], mechanisms: Sequence[Mechanism] = ()) -> Release:
+def load(path: str | os.PathLike[str], mechanisms: Collection[Mechanism] = ()) -> Release:
     """Read a release file, or refuse it with the reason.
 
     Parameters
@@ -120,7 +119,7 @@ def load(path: str | os.PathLike[str], mechanisms: Sequence[Mechanism] = ()) -> 
     return parse(text, mechanisms)
 
 
-def parse(text: str, mechanisms: Sequence[Mechanism] = ()) -> Release:
+def parse(text: str, mechanisms: Collection[Mechanism] = ()) -> Release:
     """Turn the text of a release file into a release."""
     strangers = _checked_strangers(mechanisms)
     record = read_object(text)
@@ -139,10 +138,17 @@ def parse(text: str, mechanisms: Sequence[Mechanism] = ()) -> Release:
         refuse("well formed", str(error)[:300])  # it may name a column, as long as the file likes
 
 
-def _checked_strangers(mechanisms: Sequence[Mechanism]) -> dict[tuple[str, str], Mechanism]:
+def _checked_strangers(mechanisms: Collection[Mechanism]) -> dict[tuple[str, str], Mechanism]:
     from dpcov.mechanisms import is_own
+    from dpcov.mechanisms.base import Mechanism
 
-    return {(mechanism.target, mechanism.name): mechanism for mechanism in mechanisms if not is_own(mechanism)}
+    found: dict[tuple[str, str], Mechanism] = {}
+    if not isinstance(mechanisms, Collection) or not all(isinstance(one, Mechanism) for one in mechanisms):
+        raise ParameterError(f"mechanisms must be a list of records, got {shown(mechanisms)}. Hint: mechanisms=[MINE].")
+    for one in mechanisms:
+        if found.setdefault((one.target, one.name), one) is not one:
+            raise ParameterError(f"mechanisms must differ, got two called {one.name!r}. Hint: rename one of them.")
+    return {known: one for known, one in found.items() if not is_own(one)}
 
 
 def _from_record(record: dict[str, Any], strangers: Mapping[tuple[str, str], Mechanism]) -> Release:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Option = str | int | float | bool | None | list[Any]
-
+Target = Literal["covariance", "mean", "pca", "ridge"]
+TARGETS: tuple[str, ...] = get_args(Target)
+"""What can be released."""
 
 LONGEST_INTEGER = 2**63
 
@@ -168,15 +170,27 @@ class Release(Transcript, Uses):
             record.check_served(self.privacy, self.neighbors, self.encoding.constant)
             record.check_postprocess(self.postprocess)
             with np.errstate(all="ignore"):  # extreme units and budgets overflow harmlessly inside
-                return record.estimate(self, self.postprocess, **self.options)
+                found = record.estimate(self, self.postprocess, **self.options)
         except ParameterError as error:
             raise ReleaseError(f"release must have options that its mechanism takes: {error}") from None
+        self._check_sizes(found)
+        return found
+
+    def _check_sizes(self, found: Estimate) -> None:
+        """Refuse an estimate of other features than the release has: a stranger may have left a constant coordinate in it."""
+        d = self.d
+        for name, array, shape in (("mean", found.mean, (d,)), ("covariance", found.covariance, (d, d))):
+            if array is not None and array.shape != shape:
+                raise ReleaseError(
+                    f"estimate must have a {name} of shape {shape}, got {array.shape}. Hint: with centring='homogeneous' a "
+                    f"second moment has a constant in front; dpcov.kernel.rows.centring.mean_and_covariance takes it off."
+                )
 
     @property
     def _mechanism(self) -> Mechanism:
         from dpcov.mechanisms import mechanism_of
 
-        return mechanism_of(self) if self.record is None else self.record
+        return mechanism_of(self)
 
     @property
     def center(self) -> bool:

@@ -110,7 +110,8 @@ class Description:
 class Spectrum:
     """Eigenvalues, the largest first, their standard errors, and the edge of what noise alone would make, ``about`` its middle.
 
-    ``features`` counts the features that they are of: those whose deviation is known.
+    ``features`` counts the features that they are of: those whose deviation is clear of noise. ``edge`` is NaN where the
+    release does not tell how large its noise is.
     """
 
     values: Floats
@@ -158,7 +159,8 @@ def spectrum(release: Release, found: Description) -> Spectrum:
         known, about = np.arange(release.d), 0.0
         matrix, errors = release.covariance, _entries(release, _around_raw(release)).standard_error
     if len(known) == 0:
-        return Spectrum(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.bool_), about, 0.0, 0)
+        edge = 0.0 if found.deviation.known else math.nan
+        return Spectrum(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.bool_), about, edge, 0)
     size = max(float(np.abs(matrix).max()), np.finfo(np.float64).tiny)
     with np.errstate(all="ignore"):  # extreme units
         values, vectors = np.linalg.eigh(matrix / size)
@@ -227,8 +229,10 @@ def _entries(release: Release, around: Intervals | None, *, clipping: bool = Tru
     if around is not None:
         return _of_interval(around.entries if clipping else around.noisy_entries)
     noise = release.estimate.noise
-    if noise is None:
-        return _of_errors(release.covariance, np.full((release.d, release.d), np.inf))  # nothing was asked
+    if noise is None:  # nothing was asked, or it does not tell
+        return _of_errors(
+            release.covariance, np.full((release.d, release.d), math.nan if release.covariance.any() else math.inf)
+        )
     scale_error = noise.scale_error if isinstance(noise, NoisyCoordinates) else 0.0
     with np.errstate(all="ignore"):
         errors = np.sqrt(release.noise_level.entry_variances()) * np.outer(release.units, release.units)
@@ -272,7 +276,8 @@ def _correlation(
             values = np.where(same, denoised, values)
             noise = np.where(same, np.abs(values) / 2 * np.hypot.outer(odds, odds), noise)
             clear = np.where(same, both & (np.abs(values) > CLEAR * noise), clear)
-    noise = np.where(np.isnan(noise), np.inf, np.maximum(noise, noise.T))  # units in another order differ in the last digit
+    undefined = math.nan if np.isnan(entries.standard_error).all() else math.inf  # not known, or of a deviation of 0
+    noise = np.where(np.isnan(noise), undefined, np.maximum(noise, noise.T))  # units in another order differ in the last digit
     clear &= clear.T
     values = np.triu(np.where(clear, values, denoised))
     values += np.triu(values, 1).T

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
+from dpcov.errors import ReleaseError
 from dpcov.release.record import Release
 
 
 def holds_covariance(release: Release) -> bool:
     """Whether the whole covariance was asked for; a release of components may have made one on its way."""
     return release.estimate.covariance is not None and release.estimate.k is None
+
+
+def tells_noise(release: Release) -> bool:
+    """Whether it is known how large the noise in a covariance is; one of zeros has none: nothing was asked."""
+    return release.estimate.noise is not None or not release.encoded_covariance.any()
+
+
+def refuse_silent(use: str, hint: str) -> NoReturn:
+    """Refuse what needs the size of the noise, of a release that does not tell it."""
+    raise ReleaseError(f"release must tell how large its noise is for {use}, got a mechanism that does not. Hint: {hint}.")
 
 
 def what_it_holds(release: Release) -> str:

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from dpcov.kernel.rows.centring import CONSTANT, SCALE_SQUARED
 from dpcov.release.estimate import NoisyCoordinates, NoisyDirections, NoisyMatrix
 from dpcov.release.record import Release
+from dpcov.uses.held import refuse_silent, tells_noise
 
 Floats = NDArray[np.float64]
 
@@ -134,6 +135,8 @@ def noise_level(release: Release) -> NoiseLevel:
         basis, values, variances = _of_matrix(found)
     elif isinstance(found, NoisyDirections):
         basis, values, variances = _of_directions(found, release.n)
+    elif not tells_noise(release):
+        refuse_silent("alpha='auto'", "give a number, such as alpha=0.01")
     else:  # too few rows for the budget: nothing was asked, and the estimate is 0
         width = len(release.encoded_covariance) + lifted
         basis, values, variances = np.eye(width), np.zeros(width), np.zeros((width, width))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpcov.errors import ParameterError, ReleaseError, shown
 from dpcov.release.record import Release
-from dpcov.uses.held import what_it_holds
+from dpcov.uses.held import refuse_silent, what_it_holds
 from dpcov.uses.standing_out import standing_out
 
 Floats = NDArray[np.float64]
@@ -33,9 +33,10 @@ class PrincipalComponents:
         Estimated variance along each (for a release that is not centred: second moment).
     total : float
         Estimated variance in all directions together.
-    standing_out : int
+    standing_out : int or None
         How many of the first stand out of the noise: along how many the exact second moment (centred: covariance) can be told
         from 0, given the law of the noise alone. Rows that vary alike in all directions stand out in all, with little noise.
+        None where the mechanism does not tell how large its noise is.
     feature_names : tuple of str
         What the d entries of a component belong to.
     offsets, scales : arrays of shape (d,)
@@ -45,7 +46,7 @@ class PrincipalComponents:
     components: Floats
     explained: Floats
     total: float
-    standing_out: int
+    standing_out: int | None
     feature_names: tuple[str, ...]
     offsets: Floats
     scales: Floats
@@ -83,7 +84,8 @@ def principal_components(release: Release, k: int | float | None = None) -> Prin
         return asked_components(release)
     with np.errstate(all="ignore"):  # extreme units and budgets overflow harmlessly inside
         values, vectors, total = _from_matrix(release) if found is None else (found.explained, found.rows, found.total)
-    clear = min(standing_out(release, vectors), int((values > NOTHING * total).sum()))
+    told = standing_out(release, vectors)
+    clear = None if told is None else min(told, int((values > NOTHING * total).sum()))
     count = _count(k, values, total, clear, len(release.feature_names))
     components = vectors[:count]
     largest = np.take_along_axis(components, np.abs(components).argmax(axis=1)[:, None], axis=1)
@@ -92,7 +94,8 @@ def principal_components(release: Release, k: int | float | None = None) -> Prin
     for array in (components, explained):
         array.flags.writeable = False
     offsets = release.mean if release.center else release.offsets
-    return PrincipalComponents(components, explained, total, min(clear, count), release.feature_names, offsets, release.units)
+    clear = None if clear is None else min(clear, count)
+    return PrincipalComponents(components, explained, total, clear, release.feature_names, offsets, release.units)
 
 
 def asked_components(release: Release) -> PrincipalComponents:
@@ -118,10 +121,12 @@ def _from_matrix(release: Release) -> tuple[Floats, Floats, float]:
     return values, vectors.T[::-1], float(values.sum())
 
 
-def _count(k: int | float | None, values: Floats, total: float, clear: int, d: int) -> int:
+def _count(k: int | float | None, values: Floats, total: float, clear: int | None, d: int) -> int:
     """Return how many components are wanted."""
+    if k is None and clear is None:
+        refuse_silent("as many components as stand out of it", "give k")
     if k is None:
-        return max(1, clear)
+        return max(1, clear or 0)
     if isinstance(k, float) and 0 < k < 1:
         reached = np.flatnonzero(np.cumsum(values) >= k * total)
         return int(reached[0]) + 1 if len(reached) else len(values)

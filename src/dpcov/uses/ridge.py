@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dpcov.errors import ParameterError, ReleaseError, check_real, shown
 from dpcov.release.estimate import Coefficients
 from dpcov.release.record import Release
-from dpcov.uses.held import holds_covariance, what_it_holds
+from dpcov.uses.held import holds_covariance, tells_noise, what_it_holds
 from dpcov.uses.selection import column_of_feature, feature_places, target_place
 
 if TYPE_CHECKING:
@@ -73,11 +73,11 @@ class RidgeModel:
     def explained(self) -> float:
         """About which share of the target's variance the model explains, by the release alone.
 
-        NaN for a release of coefficients, which does not tell.
+        NaN for a release that does not tell: one of coefficients, or whose mechanism does not say how large its noise is.
         """
         from dpcov.uses.penalty import explained_share
 
-        if not holds_covariance(self._release):
+        if not holds_covariance(self._release) or not tells_noise(self._release):
             return math.nan
         return explained_share(self._release, self._place, self._places, self.alpha, self.encoded_coefficients)
 

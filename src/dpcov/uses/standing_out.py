@@ -38,8 +38,14 @@ Floats = NDArray[np.float64]
 BY_CHANCE = 0.002  # how often some number of pure noise stands out: about as often as an eigenvalue beyond `noise_limit`
 
 
-def standing_out(release: Release, components: Floats) -> int:
-    """Return how many of the first components, orthonormal rows in encoded coordinates, stand out of the noise."""
+def standing_out(release: Release, components: Floats) -> int | None:
+    """Return how many of the first components, orthonormal rows in encoded coordinates, stand out of the noise.
+
+    None where the release does not tell what noise alone would have answered.
+    """
+    found = release.estimate
+    if found.seen is None and found.raw is None and (found.covariance is None or found.covariance.any()):
+        return None
     with np.errstate(all="ignore"):  # extreme units and budgets overflow harmlessly inside
         answered, limits = _compared(release, components)
     clear = answered > limits

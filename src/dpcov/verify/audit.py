@@ -1,7 +1,7 @@
 """Try to break it: treat the whole library as a black box and bound its ε from below.
 
 `audit_covariance` releases many times from each of two neighbours and turns how well the releases can be told apart into a
-lower bound on ε (Clopper and Pearson), to hold against the promise. `dpcov.replay` is the exact counterpart.
+lower bound on ε (Clopper and Pearson), to hold against the promise. `dpcov.replay.replay` is the exact counterpart.
 """
 
 from __future__ import annotations
@@ -78,7 +78,9 @@ def audit_covariance(
         answer = release.find(SecondMoment)
         if answer is None:
             if any(not isinstance(other.question, Count) for other in release.answers):
-                raise ParameterError("mechanism must ask for a second moment to be audited, got another. Hint: dpcov.replay.")
+                raise ParameterError(
+                    "mechanism must ask for a second moment to be audited, got another. Hint: dpcov.replay.replay."
+                )
             return 0.0  # too few rows for the budget: nothing was learnt
         assert isinstance(answer.question, SecondMoment)
         assert isinstance(answer.question.grid, Grid)
@@ -114,7 +116,7 @@ def epsilon_lower_bound(first: Floats, second: Floats, delta: float, alpha: floa
         for bound in [_bound(first[::2], second[::2], swap, sign, threshold, delta, alpha)]
     ]
     _, swap, sign, threshold = max(pick, key=lambda candidate: candidate[0])
-    return _bound(first[1::2], second[1::2], swap, sign, threshold, delta, alpha)
+    return max(_bound(first[1::2], second[1::2], swap, sign, threshold, delta, alpha), 0.0)  # every release needs ε ≥ 0
 
 
 def _bound(first: Floats, second: Floats, swap: bool, sign: float, threshold: float, delta: float, alpha: float) -> float:

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.bits import SystemBits
@@ -27,6 +28,7 @@ from dpcov.mechanisms.base import Named
 from dpcov.mechanisms.running import released
 from dpcov.release.file import text_of
 from dpcov.sources.base import Source
+from dpcov.sources.opening import open_source
 from dpcov.verify.cost import allowed, answer_cost, directions_cost, pick_cost
 from dpcov.verify.recording import (
     Directed,
@@ -60,8 +62,8 @@ class Step:
 
 def replay(
     mechanism: Named,
-    first: Source,
-    second: Source,
+    first: Source | NDArray[Any],
+    second: Source | NDArray[Any],
     *,
     grid: Grid | Encoding,
     budget: Budget,
@@ -69,6 +71,8 @@ def replay(
     **options: Any,
 ) -> list[Step]:
     """Run a mechanism on one source, replay its answers on a neighbour, and price every answer exactly.
+
+    ``first`` and ``second`` are sources, or arrays.
 
     The cost is the bound of the mechanism's proof at the actual difference of the two exact sums: `dpcov.verify.cost`.
     Directions that are valued give two steps, one for each charge. ``options`` are those of the mechanism, and ``postprocess``.
@@ -79,16 +83,24 @@ def replay(
         The mechanism asked something else, or released something else, although it saw the same answers: it must have
         looked at the data.
     """
+    one, other = (_opened(rows, grid) for rows in (first, second))
     recording = RecordingSampler(RandomSampler(SystemBits()))
-    release = released(mechanism, opened(first, grid, budget, neighbors, sampler=recording), budget, **options)
+    release = released(mechanism, opened(one, grid, budget, neighbors, sampler=recording), budget, **options)
     replaying = RecordingSampler(ReplayingSampler(recording.steps))
-    again = released(mechanism, opened(second, grid, budget, neighbors, sampler=replaying), budget, **options)
+    again = released(mechanism, opened(other, grid, budget, neighbors, sampler=replaying), budget, **options)
     if len(recording.steps) != len(replaying.steps) or release.spent != again.spent:
         raise PrivacyViolationError("the same answers must lead to the same questions, got fewer")
     if text_of(release) != text_of(again):
         raise PrivacyViolationError("the same answers must make the same file, got another one")
     pairs = _Pairs(recording.steps, replaying.steps)
     return [step for answer in release.answers for step in pairs.priced(answer)]
+
+
+def _opened(rows: Source | NDArray[Any], grid: Grid | Encoding) -> Source:
+    """Return a source of the rows of an array, which the schema of an encoding describes; others are sources."""
+    if not isinstance(rows, np.ndarray):
+        return rows
+    return open_source(rows, None, *((grid.schema, grid.midpoints) if isinstance(grid, Encoding) else (None, grid.center)))
 
 
 OneKind = TypeVar("OneKind", Directed, Measured, Picked, Spanned, Valued)

@@ -7,7 +7,7 @@ verdict for those who want one: nothing is read of any rows, and a file from ano
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -25,8 +25,8 @@ from dpcov.kernel.noise.laws import NoiseLaw
 from dpcov.kernel.noise.sampler import Decomposition
 from dpcov.kernel.peel import reflector_of
 from dpcov.kernel.public import Public
-from dpcov.kernel.questions.choices import Choice, Indexed, Search
-from dpcov.kernel.questions.directions import Directions, Drawn, directions_of
+from dpcov.kernel.questions.choices import Choice, Search
+from dpcov.kernel.questions.directions import Directions, directions_of
 from dpcov.kernel.questions.filing import Writing
 from dpcov.kernel.questions.measure import Measure, Question
 from dpcov.kernel.questions.moments import REPLACE
@@ -59,15 +59,13 @@ class Retraced:
     difference: str = ""
 
 
-def retrace(release: Release, mechanisms: Collection[Mechanism] = ()) -> Retraced:
+def retrace(release: Release) -> Retraced:
     """Run a release's mechanism over its recorded answers, and compare what it asks with what was recorded.
 
     Parameters
     ----------
     release : Release
         Made here, or read from a file.
-    mechanisms : collection of Mechanism, optional
-        Those of others, where the release is of one of them.
 
     Raises
     ------
@@ -83,7 +81,7 @@ def retrace(release: Release, mechanisms: Collection[Mechanism] = ()) -> Retrace
     >>> retrace(dataclasses.replace(release, options={"clip": 0.5, "constants": "tight"})).difference
     "answer 1 ('second moment') must have the 'rows' with which its mechanism asks for it, got others"
     """
-    mechanism = mechanism_of(release, mechanisms) if release.record is None else release.record
+    mechanism = mechanism_of(release)
     found = _difference(release, mechanism, n_known=True)
     if found and release.neighbors == REPLACE and not _difference(release, mechanism, n_known=False):
         found = ""  # made of a file or stream, whose number of rows was not known before it was read
@@ -181,9 +179,7 @@ class _RecordedSums:
         """Return as many zeros as the exact sum has entries."""
         self._known = True
         self._recorded.ask(question)
-        if isinstance(question, Indexed):
-            return np.zeros(question.counted.size, dtype=np.int64)
-        return np.zeros(question.moment.size if isinstance(question, Drawn) else question.size, dtype=np.int64)
+        return np.zeros(question.exact_size, dtype=np.int64)
 
     def prefetch(self, *questions: Question, derive: bool = True) -> None:  # noqa: ARG002
         """Read nothing; n is known then."""

@@ -82,8 +82,6 @@ class GivenBasis(Basis):
         """Store the numbers."""
         return {"columns": self.columns.tolist()}
 
-    __hash__ = Basis.__hash__
-
 
 @dataclass(frozen=True, eq=False)
 class EigenvectorsOf(Basis):
@@ -128,8 +126,6 @@ class EigenvectorsOf(Basis):
         """Store whose they are."""
         return {"eigenvectors of": writing.place(self.answer), "first": self.first}
 
-    __hash__ = Basis.__hash__
-
 
 @dataclass(frozen=True, eq=False)
 class DirectionsOf(Basis):
@@ -162,8 +158,6 @@ class DirectionsOf(Basis):
     def to_json(self, writing: Writing) -> dict[str, Any]:
         """Store whose they are."""
         return {"directions of": writing.place(self.answer)}
-
-    __hash__ = Basis.__hash__
 
 
 BASES = (GivenBasis, EigenvectorsOf, DirectionsOf)

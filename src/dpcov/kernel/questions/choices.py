@@ -66,6 +66,11 @@ class Indexed(Question):
         return 1
 
     @property
+    def exact_size(self) -> int:
+        """The counts."""
+        return self.counted.size
+
+    @property
     def is_local(self) -> bool:
         """Whether its counts are of rows in public coordinates."""
         return self.counted.is_local

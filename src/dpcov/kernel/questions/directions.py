@@ -56,6 +56,11 @@ class Drawn(Question):
         return self.count * self.d
 
     @property
+    def exact_size(self) -> int:
+        """The entries of the second moment."""
+        return self.moment.size
+
+    @property
     def orthogonal(self) -> bool:
         """Whether the vectors are orthogonal."""
         return True

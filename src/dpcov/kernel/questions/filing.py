@@ -13,8 +13,7 @@ from dpcov.errors import ReleaseError
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.rows.annulus import Annulus
 from dpcov.kernel.rows.encoding import Encoding
-from dpcov.kernel.rows.frame import Frame
-from dpcov.kernel.rows.frames import LARGEST, Ball, Box, Ellipsoid, of_frame
+from dpcov.kernel.rows.frames import LARGEST, Ball, Box, Ellipsoid, Frame, of_frame
 from dpcov.kernel.rows.grid import Grid
 from dpcov.strict_json import Fields, each, refuse
 

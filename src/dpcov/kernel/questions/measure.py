@@ -55,6 +55,11 @@ class Question(ABC):
         """How many integers its answer has."""
 
     @property
+    def exact_size(self) -> int:
+        """How many exact integers are read for it: of choices and draws, of what they are made from."""
+        return self.size
+
+    @property
     def is_local(self) -> bool:
         """Whether it is about rows in public coordinates of its own: a ball, a box or an ellipsoid."""
         return type(getattr(self, "grid", None)) in FRAMED

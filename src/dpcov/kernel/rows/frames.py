@@ -1,5 +1,7 @@
 r"""Rows as seen from a public centre: clipped to a ball, a box or an ellipsoid, as integers.
 
+Centre and shape were known before the question: they are part of it, and a `Frame` of them leads back to the units of rows.
+
 As on the plain grid, a row's integers are a function of that row and of public numbers alone, and the inequality that the
 sensitivities rest on is checked on the integers themselves.
 
@@ -26,7 +28,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError
-from dpcov.kernel.rows.frame import Frame
 from dpcov.kernel.rows.grid import DEFAULT_BITS, Grid, checked_row_norm
 
 Floats = NDArray[np.float64]
@@ -36,6 +37,47 @@ EXACT_BITS = 53
 LARGEST = 1e150
 STEPS = Grid(2.0**DEFAULT_BITS)
 """The plain grid for rows that are integers already, of which 2¹⁶ stand for 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Coordinates y of rows x, with ‖y‖ ≤ 1, or |yⱼ| ≤ 1 in a box.
+
+    ``extent`` is the radius of a ball, y = (x − centre)/radius; the half widths of a box, the same for each column; or the
+    whitener W of an ellipsoid, y = W(x − centre). ``deviations`` is a label: how many standard deviations a mechanism took the
+    norm 1 to be, so that ``extent`` can be told from its guess of the covariance.
+    """
+
+    centre: Floats
+    extent: Floats
+    deviations: float = 1.0
+
+    def __post_init__(self) -> None:
+        self.centre.flags.writeable = self.extent.flags.writeable = False
+
+    @property
+    def kind(self) -> str:
+        """One of "ball", "box" and "ellipsoid"."""
+        return ("ball", "box", "ellipsoid")[self.extent.ndim]
+
+    @property
+    def unwhitener(self) -> Floats:
+        """The matrix that leads back: x = centre + unwhitener·y."""
+        if self.extent.ndim == 2:
+            return np.asarray(np.linalg.inv(self.extent))
+        return np.diag(np.broadcast_to(self.extent, self.centre.shape)).astype(np.float64)
+
+    def point(self, y: Floats) -> Floats:
+        """Return the row whose coordinates are y."""
+        if self.extent.ndim == 2:
+            return np.asarray(self.centre + np.linalg.solve(self.extent, y))
+        return np.asarray(self.centre + self.extent * y)
+
+    def shape(self, matrix: Floats) -> Floats:
+        """Return, in the units of rows, a second moment or covariance of coordinates y, exactly symmetric."""
+        back = self.unwhitener
+        moved = back @ matrix @ back.T
+        return np.asarray((moved + moved.T) / 2)
 
 
 @dataclass(frozen=True)

@@ -228,4 +228,5 @@ COINPRESS = Mechanism(
     centring="own",
     bound="covariance",
     covariances=("upper", "lower"),
+    places=("radius", "origin"),
 )

@@ -184,4 +184,5 @@ COINPRESS_MEAN = Mechanism(
     postprocess=("project", "none"),
     bound="radius",
     covariances=("covariance",),
+    places=("origin",),
 )

@@ -172,4 +172,5 @@ RESCALED = Mechanism(
     ask=ask,
     estimate=estimate,
     postprocess=("shrink", "none"),
+    last=Overlap,
 )

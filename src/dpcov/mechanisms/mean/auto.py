@@ -45,4 +45,5 @@ AUTO_MEAN = Alias(
     postprocess=("project", "none"),
     bound="radius",
     covariances=("covariance",),
+    places=("origin",),
 )

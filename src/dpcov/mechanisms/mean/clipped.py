@@ -62,4 +62,5 @@ CLIPPED = Mechanism(
     postprocess=("project", "none"),
     bound="radius",
     covariances=("covariance",),
+    places=("origin",),
 )

@@ -60,4 +60,5 @@ COORDINATEWISE = Mechanism(
     postprocess=("project", "none"),
     bound="radius",
     covariances=("covariance",),
+    places=("origin",),
 )

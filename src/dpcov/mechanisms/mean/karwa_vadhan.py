@@ -102,4 +102,5 @@ KARWA_VADHAN = Mechanism(
     postprocess=("project", "none"),
     bound="radius",
     covariances=("covariance",),
+    places=("origin",),
 )

@@ -117,4 +117,5 @@ SYMQ = Mechanism(
     postprocess=("project", "none"),
     bound="radius",
     covariances=("covariance",),
+    places=("origin",),
 )

@@ -14,8 +14,7 @@ from dpcov.errors import ReleaseError
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.questions.moments import Count, SecondMoment, Sum
 from dpcov.kernel.questions.norms import Trace
-from dpcov.kernel.rows.frame import Frame
-from dpcov.kernel.rows.frames import Ball, Box, Ellipsoid
+from dpcov.kernel.rows.frames import Ball, Box, Ellipsoid, Frame
 from dpcov.linalg import into_ball
 from dpcov.mechanisms.base import RAW
 from dpcov.mechanisms.shared.means import checked_origin

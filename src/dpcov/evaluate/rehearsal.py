@@ -5,9 +5,9 @@ Calibration, charging and the record are the real ones, so what a mechanism woul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,21 +20,17 @@ from dpcov.kernel.noise.choice import Exponential, SparseVector
 from dpcov.kernel.noise.drawn import MatrixBingham, Uniform
 from dpcov.kernel.noise.laws import NoiseLaw
 from dpcov.kernel.noise.sampler import Decomposition
-from dpcov.kernel.public import Public
 from dpcov.kernel.questions.calibrated import LAWS, noise_for
-from dpcov.kernel.questions.choices import Choice, Indexed, Radius, Search
-from dpcov.kernel.questions.directions import Drawn
+from dpcov.kernel.questions.choices import Choice, Radius, Search
 from dpcov.kernel.questions.measure import Measure, Question, Summable
-from dpcov.kernel.questions.moments import Count
-from dpcov.kernel.questions.overlap import Overlap
-from dpcov.kernel.rows.annulus import Annulus
-from dpcov.kernel.rows.encoding import Encoding
-from dpcov.kernel.rows.grid import checked_row_norm
+from dpcov.kernel.questions.moments import REPLACE, Count
 from dpcov.kernel.sums import ExactSums
-from dpcov.mechanisms.base import Named
+from dpcov.mechanisms import mechanism_of
 from dpcov.mechanisms.running import released
 from dpcov.release.record import Release
+from dpcov.request import Request
 from dpcov.schema import Schema
+from dpcov.sources.base import Source
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -44,13 +40,11 @@ MANY = 2**30
 
 @dataclass(frozen=True)
 class Shape:
-    """What is public of a table: a source that cannot be read. ``midpoints`` and ``pairs`` are as in `Encoding`."""
+    """What is public of a table: a source that cannot be read."""
 
     feature_names: tuple[str, ...]
     schema: Schema | None = None
     known_n: int | None = None
-    midpoints: bool = False
-    pairs: bool = False
     rereadable: bool = True
     ordered: bool = True
 
@@ -71,49 +65,24 @@ class Shape:
 
 @dataclass(frozen=True)
 class Rehearsed:
-    """What a mechanism would release of zeros, and all that would be asked and paid: one question may be about an estimate."""
+    """What a mechanism would release of zeros, all that would be asked and paid, and n where it is public and known."""
 
     release: Release
     spent: tuple[Spend, ...]
+    known_n: int | None
 
 
-class _Zeros:
+class _Zeros(ExactSums):
     """Sums that are all 0, but for the number of rows."""
-
-    def __init__(self, shape: Shape, encoding: Encoding, neighbors: str) -> None:
-        self._facts = ExactSums(shape, encoding, neighbors)
-        self.beyond: set[Annulus] = set()
-        """What clipping would take from rows: read ahead, and not asked about yet."""
-
-    @property
-    def public(self) -> Public:
-        """What is known of the rows."""
-        return self._facts.public
-
-    @property
-    def n(self) -> int:
-        """The number of rows, or many."""
-        return self._facts.n
 
     def read(self, question: Question) -> Integers:
         """Return zeros: untouched they take no memory, however many there are."""
         self.prefetch()
-        self.beyond.discard(getattr(question, "grid", None))
-        if isinstance(question, Count):
-            return np.array([self.n], dtype=np.int64)
-        exact = (
-            question.counted if isinstance(question, Indexed) else question.moment if isinstance(question, Drawn) else question
-        )
-        return np.zeros(exact.size, dtype=np.int64)
+        return np.array([self.n]) if isinstance(question, Count) else np.zeros(question.exact_size, dtype=np.int64)
 
     def prefetch(self, *questions: Question, derive: bool = True) -> None:  # noqa: ARG002
         """Refuse a public number of rows that is none; read nothing."""
-        self._facts.prefetch(derive=False)
-        grids = [getattr(question, "grid", None) for question in questions]
-        self.beyond.update(grid for grid in grids if isinstance(grid, Annulus))
-
-    def forget(self) -> None:
-        """Do nothing: there is nothing to hide."""
+        super().prefetch(derive=False)
 
 
 class _Still:
@@ -146,37 +115,26 @@ class _Still:
         return np.eye(len(matrix), k)
 
 
-def rehearse(
-    named: Named,
-    shape: Shape,
-    budget: Budget,
-    *,
-    row_norm: float = 1.0,
-    neighbors: str = "replace",
-    center: bool = False,
-    postprocess: str | None = None,
-    options: Mapping[str, Any] | None = None,
-) -> Rehearsed:
-    """Return what a mechanism would release of zeros; what it asks and pays is real, at a radius just below row_norm."""
-    encoding = Encoding(
-        feature_names=shape.feature_names,
-        row_norm=checked_row_norm(row_norm),
-        constant=center,
-        midpoints=shape.midpoints,
-        pairs=shape.pairs,
-        schema=shape.schema,
-    )
-    zeros = _Zeros(shape, encoding, neighbors)
-    planned = released(named, Curator(zeros, Account(budget), _Still()), budget, postprocess=postprocess, **(options or {}))
-    if not zeros.beyond:
-        return Rehearsed(planned, planned.spent)
-    # What clipping takes from rows is read ahead for a question about an estimate, which zeros do not give: it costs the rest.
-    rest = _remaining(budget, compose(*(spend.budget for spend in planned.spent)))
-    return Rehearsed(planned, (*planned.spent, Spend(Overlap.name, LAWS[noise_for(rest)].law, rest)))
+def rehearse(request: Request, source: Source, budget: Budget, *, postprocess: str | None = None) -> Rehearsed:
+    """Return what would be released of zeros; what is asked and paid is real, at a radius just below row_norm.
+
+    Only names, the schema and n, where that is public and known, are taken from the source.
+    """
+    known_n = source.known_n if request.neighbors == REPLACE else None  # under add-remove n is private, also here
+    shape = Shape(source.feature_names, source.schema, known_n)
+    curator = Curator(_Zeros(shape, request.encoding(source), request.neighbors), Account(budget), _Still())
+    planned = released(request.named, curator, budget, postprocess=postprocess, **request.settings(source))
+    last, asked = mechanism_of(planned).last, planned.spent
+    if last is None or planned.find(last) is not None or all(type(answer.question) is Count for answer in planned.answers):
+        return Rehearsed(planned, asked, known_n)
+    rest = _remaining(budget, compose(*(spend.budget for spend in asked)))
+    added = () if rest is None else (Spend(last.name, LAWS[noise_for(rest)].law, rest),)
+    return Rehearsed(planned, (*asked, *added), known_n)
 
 
-def _remaining(budget: Budget, charged: Budget) -> Budget:
-    """Return what is left of a budget, in the notion in which it was charged."""
-    if isinstance(budget, ApproxDP):
+def _remaining(budget: Budget, charged: Budget) -> Budget | None:
+    """Return what is left of a budget, in the notion in which it was charged; None where that is nothing."""
+    if isinstance(budget, ApproxDP) and not isinstance(charged, ApproxDP):
         budget = PureDP(budget.epsilon) if isinstance(charged, PureDP) else budget.to_zcdp()
-    return type(budget)(*(a - b for a, b in zip(budget.amounts(), charged.amounts(), strict=True)))
+    left = [a - b for a, b in zip(budget.amounts(), charged.amounts(), strict=True)]
+    return type(budget)(*left) if min(left) > 0 else None
