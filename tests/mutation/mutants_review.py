@@ -13,7 +13,7 @@ LET_GO = "tests/scripted/test_let_go.py::"
 CURATED, SAMPLER, SPECTRAL = "kernel/curator.py", "kernel/noise/sampler.py", "kernel/questions/spectral.py"
 RUNNING = "mechanisms/running.py"
 EXACT_N = 'curator._pass_on.__closure__[0].cell_contents["n"].__closure__[0].cell_contents._sums.n'
-SIZED = "question.among(self.public.most_rows) if proved else question"
+SIZED = "return question.among(self.public.most_rows)"
 HOSTILE, CHECK, FILE = "tests/audit/test_hostile_mechanisms.py::", "release/check.py", "release/file.py"
 FORGED = "tests/refusals/test_forged.py::test_a_forged_file_is_refused"
 QUESTIONS, DOORS, RETRACE = "tests/laws/test_questions.py::", "tests/laws/test_doors.py::", "tests/scripted/test_retrace.py::"
@@ -210,7 +210,7 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         ),
     ),
     "a mechanism says of how many rows": (
-        [(CURATED, SIZED, "question"), (SPECTRAL, " and self.rows >= public.most_rows", "")],
+        [(CURATED, SIZED, "return question"), (SPECTRAL, " and self.rows >= public.most_rows", "")],
         (STEPS + "TestCurator::test_noise_is_that_of_the_public_number[1-add-remove-3]",),
     ),
     "what is left of the trace as if it were one number": (
@@ -274,7 +274,7 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         ("tests/refusals/test_file_sizes.py::test_a_file_cannot_lower_the_rows_that_float64_is_counted_for[1]",),
     ),
     "a stranger's measure that says how many rows there are": (
-        [(CURATED, " and type(question) in (*DERIVED, *VALUED.values())", "")],
+        [(CURATED, "self._sized(remade(question)) if type(question) in known else None", "self._sized(question)")],
         (STEPS + "TestCurator::test_a_measure_of_another_type_says_nothing_of_rows",),
     ),
     "exact sums that outlive a run that failed": (
@@ -300,7 +300,10 @@ REVIEW_MUTANTS |= {
                 "self.basis.columns",
             )
         ],
-        (HOSTILE + "TestBases::test_what_is_used_is_what_was_checked", HOSTILE + "TestBases::test_eigenvectors_too"),
+        (
+            HOSTILE + "TestBases::test_what_is_used_is_what_was_checked",
+            HOSTILE + "TestBases::test_eigenvectors_are_those_of_the_answer",
+        ),
     ),
     "an overlap with a basis that grows after it was checked": (
         [("kernel/questions/overlap.py", "checked_basis(self.basis.columns, self.d, self.d)", "self.basis.columns")],
@@ -315,7 +318,7 @@ REVIEW_MUTANTS |= {
         (HOSTILE + "TestDirections::test_shares_are_exact_fractions",),
     ),
     "a bound on the concentration that binds nothing": (
-        [("kernel/peel.py", "if at_most is not None and type(at_most) is not Fraction:", "if False:")],
+        [("kernel/peel.py", 'else exact_fraction("at_most", at_most)', "else at_most")],
         (HOSTILE + "TestDirections::test_bounds_are_exact_fractions",),
     ),
     "a peel that is closed before all are drawn": (
@@ -350,7 +353,7 @@ REVIEW_MUTANTS |= {
         (QUESTIONS + "TestGivesN::test_a_count_goes_before_a_corner", FORGED + "[another n]"),
     ),
     "rows that nobody has counted": (
-        [(CURATED, SIZED, "question")],
+        [(CURATED, SIZED, "return question")],
         (STEPS + "TestCurator::test_noise_is_that_of_the_public_number[1073741824-replace-2]",),
     ),
     "a file about other rows": (
@@ -513,36 +516,36 @@ REVIEW_MUTANTS |= {
 
 REVIEW_MUTANTS |= {
     "numbers chosen from as if they were counts": (
-        [(CURATED, "        self._check(question, CHOSEN)\n", "")],
+        [(CURATED, "self._checked(question, CHOSEN), _pure", "question, _pure")],
         (OWN_DOOR + "[norms-choose-face]",),
     ),
     "searches among what is no search": (
-        [(CURATED, "        self._check(question, SEARCHED)\n", "")],
+        [(CURATED, "self._checked(question, SEARCHED), _pure", "question, _pure")],
         (OWN_DOOR + "[radius-first_above-face]",),
     ),
     "directions of what has none": (
-        [(CURATED, "        self._check(question, (Directions,))\n", "")],
+        [(CURATED, "self._checked(question, (Directions,)), _pure", "question, _pure")],
         (OWN_DOOR + "[subspace-peel-face]",),
     ),
     "a subspace of directions": (
-        [(CURATED, "        self._check(question, (Subspace,))\n", "")],
+        [(CURATED, "self._checked(question, (Subspace,)), _pure", "question, _pure")],
         (OWN_DOOR + "[directions-subspace-face]",),
     ),
     "what is drawn kept as a sum": (
-        [(CURATED, "            self._check(question, SUMMED)\n", "            pass\n")],
+        [(CURATED, "[self._checked(question, SUMMED) for question in questions]", "questions")],
         (OWN_DOOR + "[spectrum-prefetch-face]",),
     ),
     "numbers of a second moment of a stranger": (
         [("kernel/questions/derived.py", "type(self.moment) is SecondMoment and super()", "super()")],
-        (MADE_OF + "[face-replace]",),
+        (QUESTIONS + "TestFitsExactly::test_a_moment_is_a_whole_one",),
     ),
     "directions of a second moment of a stranger": (
         [("kernel/questions/directions.py", "type(self.moment) is SecondMoment and type(self.count)", "type(self.count)")],
-        (MADE_OF + "[face-replace]",),
+        (QUESTIONS + "TestFitsExactly::test_a_moment_is_a_whole_one",),
     ),
     "a stranger's values along directions": (
         [("kernel/questions/directions.py", "type(self.values) in VALUED.values()\n            and ", "")],
-        (MADE_OF + "[face-replace]",),
+        (QUESTIONS + "TestFitsExactly::test_values_are_those_of_the_directions",),
     ),
     "values of other directions": (
         [
@@ -556,11 +559,11 @@ REVIEW_MUTANTS |= {
     ),
     "a stranger's basis": (
         [("kernel/questions/along.py", " or type(self.basis) not in BASES:", ":")],
-        (MADE_OF + "[face-replace]", QUESTIONS + "TestFitsExactly::test_bases_are_those_that_are_proved"),
+        (QUESTIONS + "TestFitsExactly::test_bases_are_those_that_are_proved",),
     ),
     "a stranger's basis of an overlap": (
         [("kernel/questions/overlap.py", "type(self.basis) in BASES and ", "")],
-        (MADE_OF + "[face-replace]",),
+        (QUESTIONS + "TestFitsExactly::test_bases_are_those_that_are_proved",),
     ),
     "a count of its own for columns": (
         [("kernel/questions/measure.py", "if type(d) is not int or d != public.d:", "if d != public.d:")],
@@ -665,5 +668,45 @@ REVIEW_MUTANTS |= {
     "options that its mechanism does not have": (
         [("release/record.py", "        record.refuse_unknown(self.options)\n", "")],
         ("tests/refusals/test_strangers.py::TestWithTheMechanism::test_options_that_were_edited[{'other': 1}]",),
+    ),
+}
+
+KEPT = HOSTILE + "TestWhatIsKept::"
+
+REVIEW_MUTANTS |= {
+    "charges that are in others' hands": (
+        [("kernel/account.py", "extend(map(copied, budgets))", "extend(budgets)")],
+        (KEPT + "test_nor_one_in_an_answer",),
+    ),
+    "a record of charges that are in others' hands": (
+        [(CURATED, "(*SUMMED, *DERIVED)), copied(budget)", "(*SUMMED, *DERIVED)), budget")],
+        (KEPT + "test_a_budget_that_shrinks_after_it_was_charged",),
+    ),
+    "directions at a price that is in others' hands": (
+        [(CURATED, "    return copied(budget)\n", "    return budget\n")],
+        (KEPT + "test_nor_directions",),
+    ),
+    "an account whose budget is in others' hands": (
+        [("kernel/account.py", "self._budget = copied(budget)", "self._budget = budget")],
+        (KEPT + "test_a_budget_that_grows",),
+    ),
+    "a sensitivity that is in others' hands": (
+        [(CURATED, "self._sized(remade(question)) if", "self._sized(question) if")],
+        (KEPT + "test_a_question_with_a_sensitivity_of_its_own", KEPT + "test_numbers_that_are_others_by_now"),
+    ),
+    "a second moment of a stranger, made anew": (
+        [
+            ("kernel/questions/remade.py", "elif kind in MADE:", 'elif hasattr(kind, "__dataclass_fields__"):'),
+            ("kernel/questions/derived.py", "type(self.moment) is SecondMoment and super()", "super()"),
+        ],
+        (MADE_OF + "[face-replace]",),
+    ),
+    "a concentration that is in others' hands": (
+        [("kernel/budget.py", "    return Fraction(value.numerator, value.denominator)\n", "    return value\n")],
+        (KEPT + "test_a_fraction_that_changes",),
+    ),
+    "a stranger's release that is not looked at": (
+        [(RUNNING, "        check_made(release)\n", "        pass\n")],
+        (KEPT + "test_a_release_that_no_file_would_hold",),
     ),
 }

@@ -1,6 +1,7 @@
 """What was charged against one budget, and what was answered for it: kept apart from the data.
 
-A charge is committed before the first random bit is drawn and is never taken back.
+A charge is committed before the first random bit is drawn and is never taken back. What is kept are copies: whoever asked, or
+holds an answer, holds budgets of its own, and nothing that is done to those changes what was spent.
 """
 
 from __future__ import annotations
@@ -9,14 +10,14 @@ import threading
 
 from dpcov.errors import BudgetError
 from dpcov.kernel.answer import Answer
-from dpcov.kernel.budget import Budget, pays_for
+from dpcov.kernel.budget import Budget, copied, pays_for
 
 
 class Account:
     """One budget, its charges, and the record of answers."""
 
     def __init__(self, budget: Budget) -> None:
-        self._budget = budget
+        self._budget = copied(budget)
         self._charged: list[Budget] = []
         self._answers: list[Answer] = []
         self._lock = threading.Lock()
@@ -24,7 +25,7 @@ class Account:
     @property
     def budget(self) -> Budget:
         """All that may be spent."""
-        return self._budget
+        return copied(self._budget)
 
     @property
     def answers(self) -> tuple[Answer, ...]:
@@ -34,16 +35,16 @@ class Account:
     def refuse_beyond(self, *budgets: Budget) -> None:
         """Refuse a question that does not fit into what is left."""
         charges = [*self._charged, *budgets]
-        if not pays_for(self.budget, charges):
+        if not pays_for(self._budget, charges):
             raise BudgetError(
-                f"budget must fit into {self.budget!r}, got {charges!r} in all. Hint: split or convert the budget."
+                f"budget must fit into {self._budget!r}, got {charges!r} in all. Hint: split or convert the budget."
             )
 
     def charge(self, *budgets: Budget) -> None:
         """Commit what an answer costs."""
         with self._lock:  # two threads must not both find room for the same share
             self.refuse_beyond(*budgets)
-            self._charged.extend(budgets)
+            self._charged.extend(map(copied, budgets))
 
     def record(self, answer: Answer) -> Answer:
         """Keep an answer for the transcript, and return it."""

@@ -13,14 +13,14 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from dpcov.errors import ParameterError, shown
 from dpcov.kernel.account import Account
 from dpcov.kernel.answer import Answer, n_of
-from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, copied, exact_fraction
 from dpcov.kernel.calibrate import bingham_concentration, exponential_rate, sparse_vector_epsilon
 from dpcov.kernel.noise.choice import MAX_RATE, Exponential, SparseVector
 from dpcov.kernel.noise.discrete import MIN_SCALE
@@ -34,12 +34,15 @@ from dpcov.kernel.questions.along import AlongBasis
 from dpcov.kernel.questions.asked import CHOSEN, DERIVED, SEARCHED, SUMMED
 from dpcov.kernel.questions.calibrated import calibrated, check_tail, noise_for
 from dpcov.kernel.questions.choices import Choice, Search
-from dpcov.kernel.questions.directions import DIRECTION_BITS, VALUED, Directions, Subspace
+from dpcov.kernel.questions.directions import DIRECTION_BITS, Directions, Subspace
 from dpcov.kernel.questions.measure import Measure, Question
 from dpcov.kernel.questions.moments import REPLACE, Count
 from dpcov.kernel.questions.overlap import Overlap
+from dpcov.kernel.questions.remade import remade
 from dpcov.kernel.questions.spectral import Values, to_floats
 from dpcov.kernel.sums import Sums
+
+Asked = TypeVar("Asked", bound=Question)
 
 
 class Curator:
@@ -100,9 +103,8 @@ class Curator:
 
         ``derive=False`` where no numbers will be derived from the sums.
         """
-        for question in questions:
-            self._check(question, SUMMED)
-        self._sums.prefetch(*questions, derive=derive)
+        made = [self._checked(question, SUMMED) for question in questions]
+        self._sums.prefetch(*made, derive=derive is not False)
 
     def noisy(self, question: Measure, budget: Budget, *, noise: str, at_least: Fraction | None = None) -> Answer:
         """Answer a question with noise.
@@ -123,8 +125,7 @@ class Curator:
         -------
         ``budget``, for the curator's neighbours: the noise's page in docs/mechanisms/.
         """
-        question = self._sized(question)
-        self._check(question, (*SUMMED, *DERIVED))
+        question, budget = self._checked(question, (*SUMMED, *DERIVED)), copied(budget)
         law = self._calibrated(question, budget, noise, at_least)
         self._account.refuse_beyond(budget)
         exact = self._sums.read(question)
@@ -138,8 +139,7 @@ class Curator:
         -------
         ``budget``, for the curator's neighbours: docs/mechanisms/rescaled.md, docs/mechanisms/symq.md.
         """
-        self._check(question, CHOSEN)
-        _check_pure_or_zcdp("budget", budget)
+        question, budget = self._checked(question, CHOSEN), _pure_or_zcdp("budget", budget)
         law = Exponential(min(exponential_rate(budget), MAX_RATE))
         self._account.refuse_beyond(budget)
         counts = self._sums.read(question)
@@ -155,8 +155,7 @@ class Curator:
         -------
         ``budget``, for the curator's neighbours: docs/mechanisms/adaptive.md.
         """
-        self._check(question, SEARCHED)
-        _check_pure_or_zcdp("budget", budget)
+        question, budget = self._checked(question, SEARCHED), _pure_or_zcdp("budget", budget)
         if type(query_noise) is not int or query_noise < 1:
             raise ParameterError(f"query_noise must be 1 or more, got {shown(query_noise)}. Hint: it can only add noise.")
         scale = 2 * question.step / sparse_vector_epsilon(budget)  # half of ε for the threshold, half for the queries
@@ -181,10 +180,7 @@ class Curator:
         -------
         ``directions`` for all draws together, and ``values`` for all values together: docs/mechanisms/eigenvectors.md.
         """
-        if type(question) is Directions and question.values is not None:
-            question = replace(question, values=self._sized(question.values))
-        self._check(question, (Directions,))
-        _check_pure_or_zcdp("directions", directions)
+        question, directions = self._checked(question, (Directions,)), _pure_or_zcdp("directions", directions)
         if (values is None) != (question.values is None):
             raise ParameterError(
                 "values must have a budget where they are asked for, got one of the two. Hint: peel(values=...)."
@@ -192,6 +188,7 @@ class Curator:
         law = None
         charges: tuple[Any, ...] = (directions,)
         if question.values is not None and values is not None:
+            values = copied(values)
             law, charges = self._calibrated(question.values, values, noise, None), (directions, values)
             question.values.check_noise(law)
         self._account.refuse_beyond(*charges)
@@ -213,16 +210,14 @@ class Curator:
         -------
         ``budget`` **in the limit of many sweeps only**: docs/mechanisms/ppca.md.
         """
-        self._check(question, (Subspace,))
-        _check_pure_or_zcdp("budget", budget)
+        question, budget = self._checked(question, (Subspace,)), _pure_or_zcdp("budget", budget)
         if sweeps and question.count < 2:
             raise ParameterError(f"count must be 2 or more for a chain, got {question.count}. Hint: peel() for one direction.")
-        if at_most is not None and type(at_most) is not Fraction:
-            raise ParameterError(f"at_most must be a Fraction, got {shown(at_most)}. Hint: exact numbers only.")
-        concentration = min(bingham_concentration(budget, self.public.neighbors), MAX_CONCENTRATION)
+        bound = MAX_CONCENTRATION if at_most is None else exact_fraction("at_most", at_most)
+        concentration = min(bingham_concentration(budget, self.public.neighbors), MAX_CONCENTRATION, bound)
         law: MatrixBingham | Uniform = Uniform()
         if sweeps:
-            law = MatrixBingham(concentration if at_most is None else min(at_most, concentration), sweeps)
+            law = MatrixBingham(concentration, sweeps)
         self._account.refuse_beyond(budget)
         exact = to_floats(self._sums.read(question), question.moment)
         basis = decomposed(exact) if sweeps else None  # where it fails, nothing must have been charged
@@ -245,35 +240,40 @@ class Curator:
             peel.forget()
         self._peels.clear()
 
-    def _check(self, question: Question, known: tuple[type, ...]) -> None:
-        """Refuse what is not proved: another question, or one about other rows than these."""
-        if type(question) not in known or not question.fits(self.public):
+    def _checked(self, question: Asked, known: tuple[type, ...]) -> Asked:
+        """Return a question as it is asked: made anew, as whoever asks may still hold and change theirs.
+
+        What is not proved is refused: another question, or one about other rows than these.
+        """
+        made = self._sized(remade(question)) if type(question) in known else None
+        if made is None or not made.fits(self.public):
             raise ParameterError("question must be one of this curator's rows, got another. Hint: curator.second_moment().")
-        told = question.basis.answer if isinstance(question, AlongBasis | Overlap) else None
+        told = made.basis.answer if isinstance(made, AlongBasis | Overlap) else None
         if told is not None and not any(told is answer for answer in self.answers):  # a file could not name it
             raise ParameterError("basis must be of an answer of this curator, got another. Hint: GivenBasis takes numbers.")
+        return made
 
-    def _sized(self, question: Any) -> Any:
-        """Return numbers from float64 for as many rows as there can be: what they lose depends on it.
-
-        Only those that are proved are asked for it: `_check` refuses the others as they are.
-        """
-        proved = isinstance(question, Values) and type(question) in (*DERIVED, *VALUED.values())
-        return question.among(self.public.most_rows) if proved else question
+    def _sized(self, question: Asked) -> Asked:
+        """Return numbers from float64 for as many rows as there can be: what they lose depends on it."""
+        if isinstance(question, Values):
+            return question.among(self.public.most_rows)
+        if isinstance(question, Directions) and isinstance(question.values, Values):
+            return replace(question, values=question.values.among(self.public.most_rows))
+        return question
 
     def _calibrated(self, question: Measure, budget: Budget, noise: str, at_least: Fraction | None) -> NoiseLaw:
         """Set the law from public numbers."""
-        if at_least is not None and type(at_least) is not Fraction:
-            raise ParameterError(f"at_least must be a Fraction, got {shown(at_least)}. Hint: exact numbers only.")
-        law = calibrated(question, budget, self.public.neighbors, noise, at_least)
+        floor = None if at_least is None else exact_fraction("at_least", at_least)
+        law = calibrated(question, budget, self.public.neighbors, noise, floor)
         if isinstance(self.budget, ApproxDP):
             check_tail([*(law for answer in self.answers for law in answer.laws), law], self.budget)
         return law
 
 
-def _check_pure_or_zcdp(name: str, budget: object) -> None:
+def _pure_or_zcdp(name: str, budget: PureDP | ZCDP) -> PureDP | ZCDP:
     if type(budget) not in (PureDP, ZCDP):
         raise ParameterError(f"{name} must be a PureDP or ZCDP, got {shown(budget)}. Hint: ApproxDP has an epsilon.")
+    return copied(budget)
 
 
 def _indexed(question: Question, law: NoiseLaw, budget: Budget, index: int) -> Answer:

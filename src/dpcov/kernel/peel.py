@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dpcov.errors import BudgetError, ParameterError
 from dpcov.kernel.answer import Answer
-from dpcov.kernel.budget import ZCDP, Budget, PureDP
+from dpcov.kernel.budget import ZCDP, Budget, PureDP, exact_fraction
 from dpcov.kernel.calibrate import bingham_concentration
 from dpcov.kernel.noise.drawn import Bingham
 from dpcov.kernel.noise.laws import NoiseLaw
@@ -101,10 +101,9 @@ class Peel:
             return
         if type(share) is not Fraction or not 0 < share <= self._left:
             raise BudgetError(f"share must be above 0 and at most {self._left}, got {share}. Hint: shares add up to 1.")
-        if at_most is not None and type(at_most) is not Fraction:
-            raise ParameterError("at_most must be a Fraction, got another. Hint: exact numbers only.")
+        bound = MAX_CONCENTRATION if at_most is None else exact_fraction("at_most", at_most)
         concentration = bingham_concentration(self._charges[0].share(share), self._neighbors)
-        concentration = min(concentration, MAX_CONCENTRATION if at_most is None else min(at_most, MAX_CONCENTRATION))
+        concentration = min(concentration, MAX_CONCENTRATION, bound)
         if concentration <= 0:
             raise ParameterError("at_most must be above 0, got another. Hint: it can only add noise.")
         self._left -= share

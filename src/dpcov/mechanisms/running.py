@@ -16,6 +16,7 @@ from dpcov.kernel.budget import Budget
 from dpcov.kernel.curator import Curator
 from dpcov.kernel.face import Face
 from dpcov.mechanisms.base import Alias, Described, Mechanism, Named
+from dpcov.release.check import check_made
 from dpcov.release.record import Option, Release, is_option
 
 
@@ -65,6 +66,8 @@ def _released(named: Named, curator: Curator, budget: Budget, postprocess: str |
         dpcov_version=__version__,
         record=None if own else mechanism,
     )
+    if not own:
+        check_made(release)
     if finish is None and mechanism.finish is not None:
         return dataclasses.replace(release, postprocess=mechanism.finish(release))
     return release

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from dpcov.errors import ParameterError, ReleaseError
 from dpcov.kernel.answer import Answer, n_of
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, pays_for
 from dpcov.kernel.calibrate import SPAN, exponential_rate, sparse_vector_epsilon
@@ -70,6 +71,17 @@ def check_answers(transcript: Transcript) -> None:
         check_tail([law for answer in transcript.answers for law in answer.laws], transcript.privacy)
     if transcript.neighbors != REPLACE and transcript.n != n_of(transcript.answers):
         refuse("consistent", "an n that is not the noisy count")
+
+
+def check_made(transcript: Transcript) -> None:
+    """Refuse what was answered here, too, where a file of it would be refused: a mechanism of others may have tampered."""
+    try:
+        check_answers(transcript)
+    except (ParameterError, ReleaseError) as error:
+        raise ReleaseError(
+            f"a mechanism must leave questions, laws and charges as they were answered, got a release that no file holds: "
+            f"{error}"
+        ) from None
 
 
 def _check_charges(transcript: Transcript) -> None:
