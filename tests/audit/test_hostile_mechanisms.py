@@ -19,7 +19,7 @@ from dpcov.errors import BudgetError, ParameterError, ReleaseError
 from dpcov.kernel.bits import SeededBits
 from dpcov.kernel.curator import Curator
 from dpcov.kernel.face import Face
-from dpcov.kernel.questions.along import Diagonal
+from dpcov.kernel.questions.along import Diagonal, Explained
 from dpcov.kernel.questions.basis import EigenvectorsOf, GivenBasis
 from dpcov.kernel.questions.bins import Bins, Rank
 from dpcov.kernel.questions.choices import Quantile, Radius
@@ -35,6 +35,7 @@ from dpcov.release.estimate import Estimate
 from dpcov.release.record import Transcript
 from dpcov.sources.array import ArraySource
 from dpcov.verify.testing import opened
+from tests.laws.watched import watched
 from tests.scripted.by_hand import by_hand
 
 D = 3
@@ -107,6 +108,34 @@ class TestBases:
             answers.append(face.noisy(Diagonal.of(moment, basis), TINY, noise="laplace"))
             assert charged(made) == [TINY, TINY]
         assert answers[0].integers.tolist() == answers[1].integers.tolist()
+
+    def test_a_basis_is_refused_before_anything_is_read(self) -> None:
+        """An exact sum that was read would stand in the traceback of the refusal."""
+        asked = watched(ArraySource(np.eye(D)), Grid(1.5), dpcov.PureDP(3))
+        face = Face(asked.curator)
+        moment = face.second_moment()
+        answer = face.noisy(moment, TINY, noise="laplace")
+        values, vectors = answer.decomposition
+        vars(answer)["decomposition"] = (values, 2 * vectors)
+        before = list(asked.done)
+        for question in (Diagonal, Explained):
+            with pytest.raises(ParameterError, match="orthonormal"):
+                face.noisy(question.of(moment, EigenvectorsOf(answer, 2)), TINY, noise="laplace")
+        with pytest.raises(ParameterError, match="orthonormal"):
+            face.noisy(Overlap(moment, EigenvectorsOf(answer), (1.0,) * D), TINY, noise="laplace")
+        assert asked.done == before
+
+    def test_what_a_draw_is_told_is_checked_before_anything_is_read(self) -> None:
+        """Objects whose truth is computed would be asked for it beside the exact sum."""
+        asked = watched(ArraySource(np.eye(D)), Grid(1.5), dpcov.PureDP(3))
+        face, other = Face(asked.curator), Certain()
+        strange: list[Any] = [other, [], 0.0]
+        for sweeps in strange:
+            with pytest.raises(ParameterError, match="sweeps must be an integer"):
+                face.subspace(Subspace(face.second_moment(), 2), TINY, sweeps=sweeps)
+        with pytest.raises(ParameterError, match="fixed must be True or False"):
+            face.peel(Directions(face.second_moment(), 1), TINY, noise="laplace", fixed=other)  # type: ignore[arg-type]
+        assert asked.untouched
 
     def test_answers_of_others_are_no_basis(self) -> None:
         """A file could not say what was asked."""

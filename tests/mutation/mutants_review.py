@@ -293,21 +293,26 @@ REVIEW_MUTANTS |= {
         (HOSTILE + "test_choices_are_made_from_proved_counts[a rank among directions]",),
     ),
     "a basis that grows after it was checked": (
+        [("kernel/questions/remade.py", "made = GivenBasis(asked.columns)", "made = asked")],
+        (HOSTILE + "TestBases::test_what_is_used_is_what_was_checked",),
+    ),
+    "a basis that is checked when the sum is there": (
+        [(CURATED, "            _ = made.basis.columns  # refuses", "            # refuses")],
+        (HOSTILE + "TestBases::test_a_basis_is_refused_before_anything_is_read",),
+    ),
+    "sweeps whose truth is asked for beside the exact sum": (
+        [(CURATED, "if type(sweeps) is not int:", "if False:")],
+        (HOSTILE + "TestBases::test_what_a_draw_is_told_is_checked_before_anything_is_read",),
+    ),
+    "a mechanism that looks at frames": (
         [
             (
-                "kernel/questions/along.py",
-                "checked_basis(self.basis.columns, self.basis.d, self.basis.count)",
-                "self.basis.columns",
+                SYMQ,
+                "min(round(level * curator.n), curator.n)",
+                "min(round(level * curator.n), curator.n) if ValueError().with_traceback(None).tb_frame else 0",
             )
         ],
-        (
-            HOSTILE + "TestBases::test_what_is_used_is_what_was_checked",
-            HOSTILE + "TestBases::test_eigenvectors_are_those_of_the_answer",
-        ),
-    ),
-    "an overlap with a basis that grows after it was checked": (
-        [("kernel/questions/overlap.py", "checked_basis(self.basis.columns, self.d, self.d)", "self.basis.columns")],
-        (HOSTILE + "TestBases::test_what_is_used_is_what_was_checked",),
+        (PRIVATE + "[mechanisms/mean/symq.py]",),
     ),
     "a basis of a stranger's answer": (
         [(CURATED, "told is not None and not any(told is answer for answer in self.answers)", "False")],

@@ -181,6 +181,8 @@ class Curator:
         ``directions`` for all draws together, and ``values`` for all values together: docs/mechanisms/eigenvectors.md.
         """
         question, directions = self._checked(question, (Directions,)), _pure_or_zcdp("directions", directions)
+        if type(fixed) is not bool:
+            raise ParameterError(f"fixed must be True or False, got {shown(fixed)}. Hint: False is faster.")
         if (values is None) != (question.values is None):
             raise ParameterError(
                 "values must have a budget where they are asked for, got one of the two. Hint: peel(values=...)."
@@ -211,6 +213,8 @@ class Curator:
         ``budget`` **in the limit of many sweeps only**: docs/mechanisms/ppca.md.
         """
         question, budget = self._checked(question, (Subspace,)), _pure_or_zcdp("budget", budget)
+        if type(sweeps) is not int:  # whose truth is asked for again, after the exact sum was read
+            raise ParameterError(f"sweeps must be an integer, got {shown(sweeps)}. Hint: 20000 is usual.")
         if sweeps and question.count < 2:
             raise ParameterError(f"count must be 2 or more for a chain, got {question.count}. Hint: peel() for one direction.")
         bound = MAX_CONCENTRATION if at_most is None else exact_fraction("at_most", at_most)
@@ -248,9 +252,11 @@ class Curator:
         made = self._sized(remade(question)) if type(question) in known else None
         if made is None or not made.fits(self.public):
             raise ParameterError("question must be one of this curator's rows, got another. Hint: curator.second_moment().")
-        told = made.basis.answer if isinstance(made, AlongBasis | Overlap) else None
-        if told is not None and not any(told is answer for answer in self.answers):  # a file could not name it
-            raise ParameterError("basis must be of an answer of this curator, got another. Hint: GivenBasis takes numbers.")
+        if isinstance(made, AlongBasis | Overlap):
+            told = made.basis.answer
+            if told is not None and not any(told is answer for answer in self.answers):  # a file could not name it
+                raise ParameterError("basis must be of an answer of this curator, got another. Hint: GivenBasis takes numbers.")
+            _ = made.basis.columns  # refuses others before the exact sum is read: it would stand in the traceback
         return made
 
     def _sized(self, question: Asked) -> Asked:
