@@ -714,4 +714,12 @@ REVIEW_MUTANTS |= {
         [(RUNNING, "        check_made(release)\n", "        pass\n")],
         (KEPT + "test_a_release_that_no_file_would_hold",),
     ),
+    "questions after the release": (
+        [("kernel/curator.py", "        self._account.close()\n", "")],
+        (LET_GO + "test_whoever_keeps_the_face_asks_nothing_more[released]",),
+    ),
+    "rows that can be read after the release": (
+        [("kernel/sums.py", "        self._open = None\n", "        pass\n")],
+        (LET_GO + "test_whoever_keeps_the_face_asks_nothing_more[failed]",),
+    ),
 }

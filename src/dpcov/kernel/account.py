@@ -20,6 +20,7 @@ class Account:
         self._budget = copied(budget)
         self._charged: list[Budget] = []
         self._answers: list[Answer] = []
+        self._closed = False
         self._lock = threading.Lock()
 
     @property
@@ -33,7 +34,9 @@ class Account:
         return tuple(self._answers)
 
     def refuse_beyond(self, *budgets: Budget) -> None:
-        """Refuse a question that does not fit into what is left."""
+        """Refuse a question that does not fit into what is left, and any after the account was closed."""
+        if self._closed:
+            raise BudgetError("a question must be asked before the release is made, got one after it. Hint: release again.")
         charges = [*self._charged, *budgets]
         if not pays_for(self._budget, charges):
             raise BudgetError(
@@ -45,6 +48,11 @@ class Account:
         with self._lock:  # two threads must not both find room for the same share
             self.refuse_beyond(*budgets)
             self._charged.extend(map(copied, budgets))
+
+    def close(self) -> None:
+        """Refuse all charges from now on: what was asked is what is released."""
+        with self._lock:
+            self._closed = True
 
     def record(self, answer: Answer) -> Answer:
         """Keep an answer for the transcript, and return it."""

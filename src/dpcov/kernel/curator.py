@@ -231,14 +231,15 @@ class Curator:
         return self._account.record(Answer(question, (law,), (budget,), rows.reshape(-1)))
 
     def close(self) -> None:
-        """Let go of the exact sums, and refuse a transcript with a peel that is still open."""
+        """Let go of the rows, and refuse a transcript with a peel that is still open."""
         open_ones = not all(peel.closed for peel in self._peels)
         self.forget()
         if open_ones:
             raise ParameterError("peels must be closed before the release, got an open one. Hint: peel.close().")
 
     def forget(self) -> None:
-        """Drop what is kept: exact sums must not outlive the questions, nor a run that failed."""
+        """Answer nothing from now on, and drop what is kept: exact sums must not outlive the questions, nor a failed run."""
+        self._account.close()
         self._sums.forget()
         for peel in self._peels:
             peel.forget()

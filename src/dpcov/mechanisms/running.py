@@ -48,13 +48,14 @@ def _released(named: Named, curator: Curator, budget: Budget, postprocess: str |
     if not own:  # before anything is spent; the library's own refuse in their own words
         _plain("options", asked)
     notes = mechanism.ask(Face(curator), budget, **asked)
+    n = curator.n  # of a file that was not asked about it is read, and nothing is read after this
     curator.close()
     release = Release(
         kind=mechanism.target,
         privacy=curator.budget,
         neighbors=public.neighbors,
         encoding=public.encoding,
-        n=curator.n,
+        n=n,
         requested=named.name,
         requested_options=_plain("options", requested),
         mechanism=mechanism.name,
