@@ -162,8 +162,8 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         [
             (
                 "kernel/questions/calibrated.py",
-                "sensitivity = sqrt_up(Fraction(statistic.sensitivity_squared(neighbors)))",
-                "sensitivity = sqrt_up(Fraction(statistic.sensitivity_squared(neighbors))) - Fraction(1, 2**40)",
+                "return sqrt_up(Fraction(statistic.sensitivity_squared(neighbors)))",
+                "return sqrt_up(Fraction(statistic.sensitivity_squared(neighbors))) - Fraction(1, 2**40)",
             )
         ],
         (CALIBRATED + "test_the_frobenius_sensitivity_is_rounded_up",),
@@ -195,8 +195,8 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         [
             (
                 "kernel/sums.py",
-                "self._public.known_n is None and self._neighbors == REPLACE and",
-                "self._public.known_n is None and",
+                "self._open is None or self._neighbors != REPLACE else",
+                "self._open is None else",
             ),
             (
                 "kernel/public.py",
@@ -418,7 +418,7 @@ REVIEW_MUTANTS |= {
         (FORGED + "[a law of another question]",),
     ),
     "any scale in a file": (
-        [(CHECK, "law.is_at_least(calibrated(question, charge, neighbors, KIND_OF_NOISE[law.law]))", "True")],
+        [(CHECK, "enough = is_enough(law, question, charge, neighbors)", "enough = True")],
         LESS,
     ),
     "a search with noise on its threshold only": (
@@ -592,8 +592,8 @@ REVIEW_MUTANTS |= {
         [
             (
                 "kernel/sums.py",
-                "self._public.known_n is None and self._neighbors == REPLACE and",
-                "self._public.known_n is None and",
+                "self._open is None or self._neighbors != REPLACE else",
+                "self._open is None else",
             )
         ],
         (DOORS + "TestFace::test_a_private_n_is_what_was_told[add-remove]",),
@@ -721,5 +721,30 @@ REVIEW_MUTANTS |= {
     "rows that can be read after the release": (
         [("kernel/sums.py", "        self._open = None\n", "        pass\n")],
         (LET_GO + "test_whoever_keeps_the_face_asks_nothing_more[failed]",),
+    ),
+}
+
+ENOUGH = CALIBRATED + "TestIsEnough::"
+
+REVIEW_MUTANTS |= {
+    "a variance that is nearly large enough": (
+        [("kernel/noise/laws.py", "all(a >= b for (_, a)", "all(a >= b * Fraction(10**12 - 1, 10**12) for (_, a)")],
+        (ENOUGH + "test_variances",),
+    ),
+    "variances in (ε, δ) with too little of what calibration adds": (
+        [("kernel/questions/calibrated.py", "Fraction(10**12 - 1, 10**12)", "Fraction(10**11 - 3, 10**11)")],
+        (ENOUGH + "test_variances_that_are_found_with_logarithms",),
+    ),
+    "rounded noise whose scale and excess do not fit into ε": (
+        [("kernel/noise/matrix.py", " and terms.sensitivity / law.scale + law.excess <= epsilon", "")],
+        (ENOUGH + "test_rounded_noise", LESS[0]),
+    ),
+    "rounded noise with an excess that covers nothing": (
+        [("kernel/noise/matrix.py", "Fraction(excess) <= law.excess and ", "")],
+        (ENOUGH + "test_rounded_noise", FORGED + "[another lattice]"),
+    ),
+    "rounded noise that may overflow, or with another tail": (
+        [("kernel/noise/matrix.py", "return fits and Fraction", "return Fraction")],
+        (ENOUGH + "test_rounded_noise",),
     ),
 }

@@ -31,7 +31,7 @@ from dpcov.kernel.noise.matrix import FrobeniusNoise, WishartDifference
 from dpcov.kernel.questions.along import Diagonal
 from dpcov.kernel.questions.basis import GivenBasis
 from dpcov.kernel.questions.bins import Rank
-from dpcov.kernel.questions.calibrated import calibrated
+from dpcov.kernel.questions.calibrated import KIND_OF_NOISE, calibrated
 from dpcov.kernel.questions.choices import AmongRadii, Bias, Indexed, Quantile, Radius, Search
 from dpcov.kernel.questions.columns import Block, block_of
 from dpcov.kernel.questions.directions import Directions
@@ -46,7 +46,6 @@ from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
 from dpcov.mechanisms.base import Named
 from dpcov.mechanisms.running import released
-from dpcov.release.check import KIND_OF_NOISE
 from dpcov.release.file import parse, text_of
 from dpcov.sources.array import ArraySource
 from dpcov.verify.retrace import Retraced, retrace
@@ -304,8 +303,10 @@ def changed_law(law: NoiseLaw, factor: Fraction) -> NoiseLaw:
     """Return a law with more noise by a factor above 1, with less below."""
     if isinstance(law, DiscreteGaussian):
         return DiscreteGaussian(tuple((name, variance * factor) for name, variance in law.variances))
-    if isinstance(law, DiscreteLaplace | WishartDifference | FrobeniusNoise):
-        return dataclasses.replace(law, scale=law.scale * factor)
+    if isinstance(law, DiscreteLaplace):
+        return DiscreteLaplace(law.scale * factor)
+    if isinstance(law, WishartDifference | FrobeniusNoise):  # floats err by more then, and rounding costs as much more
+        return dataclasses.replace(law, scale=law.scale * factor, excess=law.excess * factor)
     if isinstance(law, Exponential):
         return Exponential(law.rate / factor)
     if isinstance(law, SparseVector):

@@ -20,7 +20,7 @@ from dpcov.kernel.noise.choice import Exponential, SparseVector
 from dpcov.kernel.noise.drawn import Bingham, MatrixBingham, Uniform
 from dpcov.kernel.noise.laws import NoiseLaw
 from dpcov.kernel.public import Public
-from dpcov.kernel.questions.calibrated import LAWS, calibrated, check_tail
+from dpcov.kernel.questions.calibrated import KIND_OF_NOISE, check_tail, is_enough
 from dpcov.kernel.questions.choices import Choice, Search
 from dpcov.kernel.questions.directions import Directions, Subspace
 from dpcov.kernel.questions.measure import Measure, Question
@@ -35,8 +35,6 @@ MOST_BITS = 2**19
 
 MOST_ANALYTIC = 100
 """Charges in (ε, δ), which are slow to check: a curator composes few of them."""
-
-KIND_OF_NOISE = {kind.law: noise for noise, kind in LAWS.items()}
 
 
 def check_header(transcript: Transcript) -> None:
@@ -114,7 +112,7 @@ def _check_law(question: Question, law: NoiseLaw, charge: Budget, neighbors: str
     if isinstance(question, Measure):
         if law.law not in KIND_OF_NOISE:
             refuse("consistent", f"a {question.name} with a noise that it does not have")
-        enough = law.is_at_least(calibrated(question, charge, neighbors, KIND_OF_NOISE[law.law]))
+        enough = is_enough(law, question, charge, neighbors)
     elif not isinstance(charge, PureDP | ZCDP):
         refuse("consistent", f"a {question.name} that was not paid for")
     elif isinstance(question, Choice) and isinstance(law, Exponential):
