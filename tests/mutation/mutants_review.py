@@ -174,8 +174,12 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     ),
     "a peel that keeps its curator": (
         [
-            ("kernel/peel.py", "        self._answer = self._draw = self._record = _forgotten\n", ""),
-            (CURATED, "draw, later, self._account.record)", "draw, later, lambda answer: self._account.record(answer))"),
+            ("kernel/peel.py", "        self._answer = self._draw = self._record = self._reserve = _forgotten\n", ""),
+            (
+                CURATED,
+                "draw = partial(self._sampler.direction, fixed=fixed)",
+                "draw = lambda *one: self._sampler.direction(*one, fixed=fixed)",
+            ),
         ],
         (LET_GO + "test_a_curator_and_a_peel_that_are_kept_hold_nothing",),
     ),
@@ -746,5 +750,17 @@ REVIEW_MUTANTS |= {
     "rounded noise that may overflow, or with another tail": (
         [("kernel/noise/matrix.py", "return fits and Fraction", "return Fraction")],
         (ENOUGH + "test_rounded_noise",),
+    ),
+    "coordinates with a label that no file has": (
+        [("kernel/rows/frames.py", "not 0 < deviations < LARGEST", "not deviations < 10 * LARGEST")],
+        ("tests/laws/test_frames.py::test_labels_are_those_that_a_file_can_have",),
+    ),
+    "charges that no file can hold": (
+        [("kernel/account.py", "            if why := unwritten(new, analytic, self._bits):", "            if why := '':")],
+        (CURATOR + "TestFilesCanHoldIt::test_charges_in_epsilon_and_delta", CURATOR + "TestFilesCanHoldIt::test_digits"),
+    ),
+    "shares of directions that no file can hold": (
+        [("kernel/peel.py", "        self._reserve(concentration)\n", "")],
+        (CURATOR + "TestFilesCanHoldIt::test_shares_of_directions",),
     ),
 }

@@ -24,11 +24,11 @@ import pytest
 
 import dpcov
 from dpcov.errors import ReleaseError
+from dpcov.kernel.account import MOST_ANALYTIC
 from dpcov.kernel.budget import Budget, pays_for
 from dpcov.kernel.rows.grid import MAX_FEATURES
 from dpcov.mechanisms.covariance.gaussian import GAUSSIAN
 from dpcov.mechanisms.running import released
-from dpcov.release.check import MOST_ANALYTIC
 from dpcov.release.file import MANY_INTEGERS, parse, text_of
 from dpcov.verify.testing import scripted
 from tests.fuzz.forged import verdict, watched
@@ -393,12 +393,13 @@ def test_a_basis_of_too_many_columns() -> None:
         parse(text)
 
 
-def test_too_many_charges() -> None:
-    """Each new price in (ε, δ) is calibrated by a search of its own: thousands of them would take minutes."""
+@pytest.mark.parametrize("alike", [False, True])
+def test_too_many_charges(alike: bool) -> None:
+    """Each new price in (ε, δ), or question, is calibrated by a search of its own: thousands of them would take minutes."""
     record = record_of("mod-sulq")
     (answer,) = record["answers"]
     record["answers"] = [json.loads(json.dumps(answer)) for _ in range(MOST_ANALYTIC + 1)]
     for place, one in enumerate(record["answers"]):
-        one["noise"][0]["charge"]["epsilon"] = f"1/{10**6 + place}"
+        one["noise"][0]["charge"]["epsilon"] = f"1/{10**6 + place * (not alike)}"
     with pytest.raises(ReleaseError, match=r"too many charges in \(epsilon, delta\)"):
         parse(sealed(record))

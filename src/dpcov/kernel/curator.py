@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dpcov.errors import ParameterError, shown
-from dpcov.kernel.account import Account
+from dpcov.kernel.account import Account, numbers_of
 from dpcov.kernel.answer import Answer, n_of
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, copied, exact_fraction
 from dpcov.kernel.calibrate import bingham_concentration, exponential_rate, sparse_vector_epsilon
@@ -127,7 +127,7 @@ class Curator:
         """
         question, budget = self._checked(question, (*SUMMED, *DERIVED)), copied(budget)
         law = self._calibrated(question, budget, noise, at_least)
-        self._account.refuse_beyond(budget)
+        self._afford(law, budget)
         exact = self._sums.read(question)
         self._account.charge(budget)
         return self._account.record(Answer(question, (law,), (budget,), self._sampler.noisy(question, law, exact)))
@@ -141,7 +141,7 @@ class Curator:
         """
         question, budget = self._checked(question, CHOSEN), _pure_or_zcdp("budget", budget)
         law = Exponential(min(exponential_rate(budget), MAX_RATE))
-        self._account.refuse_beyond(budget)
+        self._afford(law, budget)
         counts = self._sums.read(question)
         self._account.charge(budget)
         return self._account.record(_indexed(question, law, budget, self._sampler.choice(question, law, counts)))
@@ -160,7 +160,7 @@ class Curator:
             raise ParameterError(f"query_noise must be 1 or more, got {shown(query_noise)}. Hint: it can only add noise.")
         scale = 2 * question.step / sparse_vector_epsilon(budget)  # half of ε for the threshold, half for the queries
         law = SparseVector(max(scale, MIN_SCALE), max(query_noise * scale, MIN_SCALE))
-        self._account.refuse_beyond(budget)
+        self._afford(law, budget)
         counts = self._sums.read(question)
         self._account.charge(budget)
         return self._account.record(_indexed(question, law, budget, self._sampler.search(question, law, counts)))
@@ -193,13 +193,13 @@ class Curator:
             values = copied(values)
             law, charges = self._calibrated(question.values, values, noise, None), (directions, values)
             question.values.check_noise(law)
-        self._account.refuse_beyond(*charges)
+        self._afford(law, *charges)
         exact = to_floats(self._sums.read(question), question.moment)
         spectrum = eigenvalues(exact)
         self._account.charge(*charges)
         later = _no_values if question.values is None or law is None else self._sampler.noisy_later(question.values, law)
         draw = partial(self._sampler.direction, fixed=fixed)
-        peel = Peel(question, exact, spectrum, charges, law, self.public.neighbors, draw, later, self._account.record)
+        peel = Peel(question, exact, spectrum, charges, law, self.public.neighbors, draw, later, self._account)
         self._peels.append(peel)
         return peel
 
@@ -222,7 +222,7 @@ class Curator:
         law: MatrixBingham | Uniform = Uniform()
         if sweeps:
             law = MatrixBingham(concentration, sweeps)
-        self._account.refuse_beyond(budget)
+        self._afford(law, budget)
         exact = to_floats(self._sums.read(question), question.moment)
         basis = decomposed(exact) if sweeps else None  # where it fails, nothing must have been charged
         self._account.charge(budget)
@@ -267,6 +267,11 @@ class Curator:
         if isinstance(question, Directions) and isinstance(question.values, Values):
             return replace(question, values=question.values.among(self.public.most_rows))
         return question
+
+    def _afford(self, law: NoiseLaw | None, *charges: Budget) -> None:
+        """Refuse what is beyond the budget, or what no file could hold, before anything is read."""
+        self._account.refuse_beyond(*charges)
+        self._account.reserve(*numbers_of([] if law is None else [law], charges), charges=charges)
 
     def _calibrated(self, question: Measure, budget: Budget, noise: str, at_least: Fraction | None) -> NoiseLaw:
         """Set the law from public numbers."""

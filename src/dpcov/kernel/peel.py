@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import BudgetError, ParameterError
+from dpcov.kernel.account import Account
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.budget import ZCDP, Budget, PureDP, exact_fraction
 from dpcov.kernel.calibrate import bingham_concentration
@@ -62,11 +63,13 @@ class Peel:
         neighbors: str,
         draw: Draw,
         answer: Callable[[int, int], int],
-        record: Callable[[Answer], Answer],
+        account: Account,
     ) -> None:
         self._question, self._matrix, self._neighbors = question, matrix, neighbors
         self._charges, self._value_law = charges, value_law
-        self._draw, self._answer, self._record = draw, answer, record
+        self._draw, self._answer = draw, answer
+        self._record: Callable[[Answer], Answer] = account.record
+        self._reserve: Callable[[Fraction], None] = account.reserve
         self._guess = spectrum  # exact before the first draw, guessed after it
         self._left = Fraction(1)
         self._concentrations: list[Fraction] = []
@@ -106,6 +109,7 @@ class Peel:
         concentration = min(concentration, MAX_CONCENTRATION, bound)
         if concentration <= 0:
             raise ParameterError("at_most must be above 0, got another. Hint: it can only add noise.")
+        self._reserve(concentration)
         self._left -= share
         self._concentrations.append(concentration)
         self._vectors.append(self._draw(self._matrix, float_below(concentration), self._guess))
@@ -167,7 +171,7 @@ class Peel:
         """Drop the matrix, which must not outlive the draws, and what leads to the curator: a cycle that is freed late."""
         self._closed = True
         self._matrix = self._guess = np.zeros(0)
-        self._answer = self._draw = self._record = _forgotten
+        self._answer = self._draw = self._record = self._reserve = _forgotten
 
     def _directions(self) -> Floats:
         """Undo the reflections, the last first: rows are directions in the coordinates of the data."""

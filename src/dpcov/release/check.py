@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpcov.errors import ParameterError, ReleaseError
+from dpcov.kernel.account import numbers_of, unwritten
 from dpcov.kernel.answer import Answer, n_of
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, pays_for
 from dpcov.kernel.calibrate import SPAN, exponential_rate, sparse_vector_epsilon
@@ -29,12 +30,6 @@ from dpcov.kernel.rows.grid import MAX_FEATURES
 from dpcov.release.record import Transcript
 from dpcov.schema import is_broken
 from dpcov.strict_json import refuse
-
-MOST_BITS = 2**19
-"""Of the denominators of all charges and scales together: a hundred rounds of the longest budgets have 300 000."""
-
-MOST_ANALYTIC = 100
-"""Charges in (ε, δ), which are slow to check: a curator composes few of them."""
 
 
 def check_header(transcript: Transcript) -> None:
@@ -85,12 +80,9 @@ def check_made(transcript: Transcript) -> None:
 def _check_charges(transcript: Transcript) -> None:
     """Refuse charges that exceed the promise, or whose exact sum would take for ever."""
     charges = [charge for answer in transcript.answers for charge in answer.charges]
-    amounts = {amount for charge in charges for amount in charge.amounts()}
-    amounts |= {Fraction(text) for answer in transcript.answers for law in answer.laws for text in law.to_json().values()}
-    if sum(amount.denominator.bit_length() for amount in amounts) > MOST_BITS:
-        refuse("consistent", "numbers in too many digits")
-    if len({charge for charge in charges if isinstance(charge, ApproxDP)}) > MOST_ANALYTIC:
-        refuse("consistent", "too many charges in (epsilon, delta)")
+    numbers = numbers_of((law for answer in transcript.answers for law in answer.laws), charges)
+    if why := unwritten(numbers, sum(isinstance(charge, ApproxDP) for charge in charges)):
+        refuse("consistent", why)
     if charges and not pays_for(transcript.privacy, charges):
         refuse("consistent", "charges that exceed the promise")
 
