@@ -763,4 +763,14 @@ REVIEW_MUTANTS |= {
         [("kernel/peel.py", "        self._reserve(concentration)\n", "")],
         (CURATOR + "TestFilesCanHoldIt::test_shares_of_directions",),
     ),
+    "one state for the directions of all peels": (
+        [
+            (
+                "verify/retrace.py",
+                "return _RecordedDirections(self._recorded.directions()).draw",
+                "return _RecordedDirections(self._recorded.__dict__.setdefault('first', self._recorded.directions())).draw",
+            ),
+        ],
+        (RETRACE + "test_two_peels_at_a_time[Values-True]",),
+    ),
 }

@@ -200,9 +200,6 @@ class _RecordedSampler:
 
     def __init__(self, recorded: _Recorded) -> None:
         self._recorded = recorded
-        self._peeled: Answer | None = None
-        self._reflectors: list[Floats] = []
-        self._drawn = 0
 
     def noisy(self, question: Measure, law: NoiseLaw, exact: Integers) -> Integers:  # noqa: ARG002
         """Return the recorded integers."""
@@ -223,27 +220,37 @@ class _RecordedSampler:
         """Return the recorded index."""
         return int(self._recorded.answer().integers[0])
 
-    def direction(self, matrix: Floats, concentration: float, guess: Floats, fixed: bool) -> Floats:  # noqa: ARG002
-        """Return the recorded direction, in the coordinates of what is left after those before it were projected out."""
-        answer = self._recorded.directions()
-        if answer is not self._peeled:
-            self._peeled, self._reflectors, self._drawn = answer, [], 0
+    @property
+    def direction(self) -> Callable[..., Floats]:
+        """What draws the directions that were begun last: a curator takes it once for each peel, and peels may take turns."""
+        return _RecordedDirections(self._recorded.directions()).draw
+
+    def subspace(self, matrix: Floats, basis: Decomposition, k: int, law: MatrixBingham | Uniform) -> Floats:  # noqa: ARG002
+        """Return the recorded columns."""
+        return directions_of(self._recorded.answer()).T
+
+
+class _RecordedDirections:
+    """The recorded directions of one peel, one after the other."""
+
+    def __init__(self, answer: Answer) -> None:
         assert isinstance(answer.question, Directions)
-        vector = directions_of(answer)[self._drawn]
-        self._drawn += 1
+        self._orthogonal = answer.question.orthogonal
+        self._left = iter(directions_of(answer))
+        self._reflectors: list[Floats] = []
+
+    def draw(self, matrix: Floats, concentration: float, guess: Floats, fixed: bool) -> Floats:  # noqa: ARG002
+        """Return the recorded direction, in the coordinates of what is left after those before it were projected out."""
+        vector = next(self._left)
         for reflector in self._reflectors:
             vector = (vector - 2 * (reflector @ vector) * reflector)[1:]
         length = float(np.linalg.norm(vector))
         if length < MIN_LENGTH:
             raise _DifferenceError("directions must be orthogonal, as its mechanism draws them, got others")
         vector = vector / length
-        if answer.question.orthogonal:
+        if self._orthogonal:
             self._reflectors.append(reflector_of(vector))
         return np.asarray(vector)
-
-    def subspace(self, matrix: Floats, basis: Decomposition, k: int, law: MatrixBingham | Uniform) -> Floats:  # noqa: ARG002
-        """Return the recorded columns."""
-        return directions_of(self._recorded.answer()).T
 
 
 Placed = tuple[Answer, tuple[Answer, ...]]
