@@ -773,4 +773,16 @@ REVIEW_MUTANTS |= {
         ],
         (RETRACE + "test_two_peels_at_a_time[Values-True]",),
     ),
+    "the name of a mechanism that writes on the terminal": (
+        [("release/record.py", 'self.neighbors, printable(self.mechanism), f"n', 'self.neighbors, self.mechanism, f"n')],
+        ("tests/cli/test_show.py::test_a_file_cannot_write_on_the_terminal[mechanism]",),
+    ),
+    "a note that writes on the terminal": (
+        [("cli/show.py", "printable(str(value))", "value")],
+        ("tests/cli/test_show.py::test_a_file_cannot_write_on_the_terminal[note]",),
+    ),
+    "text that no terminal can show": (
+        [("release/file.py", "return text if not is_broken(text) else", "return text if True else")],
+        ("tests/refusals/test_strangers.py::TestWithoutTheMechanism::test_text_that_cannot_be_written",),
+    ),
 }
