@@ -785,4 +785,32 @@ REVIEW_MUTANTS |= {
         [("release/file.py", "return text if not is_broken(text) else", "return text if True else")],
         ("tests/refusals/test_strangers.py::TestWithoutTheMechanism::test_text_that_cannot_be_written",),
     ),
+    "a matrix of nothing": (
+        [
+            (
+                "mechanisms/shared/components.py",
+                "            values=told[:-1],\n",
+                "            values=told[:-1],\n            errors=np.zeros((basis.d, basis.d)),\n",
+            )
+        ],
+        ("tests/refusals/test_file_sizes.py::test_uses_of_invented_columns[random]",),
+    ),
+    "a matrix of any size from a few directions": (
+        [("release/estimate.py", "if d > MOST_ASSEMBLED:", "if False:")],
+        ("tests/refusals/test_file_sizes.py::test_uses_of_invented_columns[eigenvectors, rank 1]",),
+    ),
+    "a matrix for one variance": (
+        [
+            (
+                "mechanisms/coinpress/mean.py",
+                "        checked_variances(covariance, d)\n",
+                "        _known([1.0, 2.0] * (d // 2), d)\n",
+            )
+        ],
+        ("tests/refusals/test_file_sizes.py::test_uses_of_invented_columns[coinpress]",),
+    ),
+    "a drawn direction retraced in any number of columns": (
+        [("verify/retrace.py", "answer.question.d > MOST_DRAWN", "False")],
+        ("tests/refusals/test_file_sizes.py::test_uses_of_invented_columns[ppca]",),
+    ),
 }

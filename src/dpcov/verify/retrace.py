@@ -47,6 +47,10 @@ were rounded to 2⁻¹⁸ when they were recorded."""
 MIN_LENGTH = 0.5
 """Of a unit vector after those before it are projected out: rounding takes far less."""
 
+MOST_DRAWN = 2048
+"""Columns of rows that directions were drawn from: a mechanism that draws is given a matrix, which is decomposed, and a few
+directions in a small file can be said to be of any number of columns. Two seconds, and 0.1 GB."""
+
 PARAMETERS = Fraction(1, 10**9)
 """How far the parameters of a law may be off, relatively: another machine's logarithms."""
 
@@ -72,7 +76,8 @@ def retrace(release: Release, mechanisms: Collection[Mechanism] = ()) -> Retrace
     Raises
     ------
     ReleaseError
-        The mechanism is not known here. A transcript that merely differs is a verdict.
+        The mechanism is not known here, or directions were drawn in so many columns that it would take long. A transcript that
+        merely differs is a verdict.
 
     Examples
     --------
@@ -84,6 +89,12 @@ def retrace(release: Release, mechanisms: Collection[Mechanism] = ()) -> Retrace
     "answer 1 ('second moment') must have the 'rows' with which its mechanism asks for it, got others"
     """
     mechanism = mechanism_of(release, mechanisms) if release.record is None else release.record
+    for answer in release.answers:
+        if isinstance(answer.question, Drawn) and answer.question.d > MOST_DRAWN:
+            raise ReleaseError(
+                f"release must have at most {MOST_DRAWN} columns to be retraced where directions were drawn, "
+                f"got {answer.question.d}. Hint: its answers were checked when it was read."
+            )
     found = _difference(release, mechanism, n_known=True)
     if found and release.neighbors == REPLACE and not _difference(release, mechanism, n_known=False):
         found = ""  # made of a file or stream, whose number of rows was not known before it was read
