@@ -45,6 +45,7 @@ FORBIDDEN = {
         "dpcov.kernel.noise.sampler",
         "dpcov.kernel.sums",
         "numpy.random",
+        *("sys", "gc", "traceback"),
     },
     "release": {"dpcov.sources"},
     "linalg": {"dpcov.errors"},
@@ -156,6 +157,18 @@ def test_a_mechanism_reaches_into_nothing_private(path: Path) -> None:
             assert node.value.id == "self", f"line {node.lineno}: {node.value.id}.{node.attr}"
         elif isinstance(node, ast.Name):
             assert node.id not in {"getattr", "vars", "eval", "exec"}, f"line {node.lineno}: {node.id}"
+        if isinstance(node, ast.Attribute):  # frames hold the local variables of the curator
+            assert not re.fullmatch(r"(tb|f|gi|cr|ag)_\w+", node.attr), f"line {node.lineno}: {node.attr}"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [p for p in FILES if layer(p) == "mechanisms" and p.name not in ("base.py", "running.py")],
+    ids=lambda path: str(path.relative_to(PACKAGE)),
+)
+def test_a_mechanism_inspects_nothing(path: Path) -> None:
+    """What reads signatures, of functions that are public, are the two files that are no mechanism."""
+    assert "inspect" not in imports(path)
 
 
 def strings(path: Path) -> list[tuple[int, str]]:

@@ -58,6 +58,12 @@ def shown(value: object) -> str:
     return f"a value of type {type(value).__name__}"
 
 
+def printable(text: str, most: int = 60) -> str:
+    """Return text without line breaks and terminal codes, cut short: who wrote a file must not write on a screen."""
+    plain = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[: most + 1])
+    return plain if len(plain) <= most else plain[: most - 3] + "..."
+
+
 def check_choice(name: str, value: object, choices: Collection[str], hint: str) -> None:
     """Refuse a value that is not one of the named choices."""
     if not isinstance(value, str) or value not in choices:

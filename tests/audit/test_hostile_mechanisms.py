@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,11 @@ import pytest
 from numpy.typing import NDArray
 
 import dpcov
-from dpcov.errors import BudgetError, ParameterError
+from dpcov.errors import BudgetError, ParameterError, ReleaseError
 from dpcov.kernel.bits import SeededBits
 from dpcov.kernel.curator import Curator
 from dpcov.kernel.face import Face
-from dpcov.kernel.questions.along import Diagonal
+from dpcov.kernel.questions.along import Diagonal, Explained
 from dpcov.kernel.questions.basis import EigenvectorsOf, GivenBasis
 from dpcov.kernel.questions.bins import Bins, Rank
 from dpcov.kernel.questions.choices import Quantile, Radius
@@ -34,6 +35,8 @@ from dpcov.release.estimate import Estimate
 from dpcov.release.record import Transcript
 from dpcov.sources.array import ArraySource
 from dpcov.verify.testing import opened
+from tests.laws.watched import watched
+from tests.scripted.by_hand import by_hand
 
 D = 3
 TINY = dpcov.PureDP("1/1000")
@@ -92,16 +95,47 @@ class TestBases:
             face.noisy(Overlap(face.second_moment(), basis, (1.0,) * D), TINY, noise="laplace")
         assert charged(made) == []
 
-    def test_eigenvectors_too(self) -> None:
-        made = curator()
-        face = Face(made)
+    def test_eigenvectors_are_those_of_the_answer(self) -> None:
+        """Whatever is done to a basis that was found in one: the question finds it again."""
+        answers = []
+        for factor in (1.0, 2.0):
+            made = curator()
+            face = Face(made)
+            moment = face.second_moment()
+            basis = EigenvectorsOf(face.noisy(moment, TINY, noise="laplace"))
+            basis.columns.flags.writeable = True
+            basis.columns[:] *= factor
+            answers.append(face.noisy(Diagonal.of(moment, basis), TINY, noise="laplace"))
+            assert charged(made) == [TINY, TINY]
+        assert answers[0].integers.tolist() == answers[1].integers.tolist()
+
+    def test_a_basis_is_refused_before_anything_is_read(self) -> None:
+        """An exact sum that was read would stand in the traceback of the refusal."""
+        asked = watched(ArraySource(np.eye(D)), Grid(1.5), dpcov.PureDP(3))
+        face = Face(asked.curator)
         moment = face.second_moment()
-        basis = EigenvectorsOf(face.noisy(moment, TINY, noise="laplace"))
-        basis.columns.flags.writeable = True
-        basis.columns[:] *= 2.0
+        answer = face.noisy(moment, TINY, noise="laplace")
+        values, vectors = answer.decomposition
+        vars(answer)["decomposition"] = (values, 2 * vectors)
+        before = list(asked.done)
+        for question in (Diagonal, Explained):
+            with pytest.raises(ParameterError, match="orthonormal"):
+                face.noisy(question.of(moment, EigenvectorsOf(answer, 2)), TINY, noise="laplace")
         with pytest.raises(ParameterError, match="orthonormal"):
-            face.noisy(Diagonal.of(moment, basis), TINY, noise="laplace")
-        assert charged(made) == [TINY]
+            face.noisy(Overlap(moment, EigenvectorsOf(answer), (1.0,) * D), TINY, noise="laplace")
+        assert asked.done == before
+
+    def test_what_a_draw_is_told_is_checked_before_anything_is_read(self) -> None:
+        """Objects whose truth is computed would be asked for it beside the exact sum."""
+        asked = watched(ArraySource(np.eye(D)), Grid(1.5), dpcov.PureDP(3))
+        face, other = Face(asked.curator), Certain()
+        strange: list[Any] = [other, [], 0.0]
+        for sweeps in strange:
+            with pytest.raises(ParameterError, match="sweeps must be an integer"):
+                face.subspace(Subspace(face.second_moment(), 2), TINY, sweeps=sweeps)
+        with pytest.raises(ParameterError, match="fixed must be True or False"):
+            face.peel(Directions(face.second_moment(), 1), TINY, noise="laplace", fixed=other)  # type: ignore[arg-type]
+        assert asked.untouched
 
     def test_answers_of_others_are_no_basis(self) -> None:
         """A file could not say what was asked."""
@@ -112,6 +146,104 @@ class TestBases:
         with pytest.raises(ParameterError, match="of an answer of this curator"):
             face.noisy(Diagonal.of(face.second_moment(), EigenvectorsOf(foreign)), TINY, noise="laplace")
         assert charged(made) == []
+
+
+def put(frozen: Any, **attributes: Any) -> None:
+    """Set attributes of what is frozen."""
+    for name, value in attributes.items():
+        object.__setattr__(frozen, name, value)
+
+
+class TestWhatIsKept:
+    """Budgets, questions and answers are frozen, which stops mistakes: who means to can still set what they hold."""
+
+    HALF = dpcov.PureDP("3/2")
+
+    def test_a_budget_that_shrinks_after_it_was_charged(self) -> None:
+        made = curator()
+        face, mine = Face(made), dpcov.PureDP("3/2")
+        answer = face.noisy(face.second_moment(), mine, noise="laplace")
+        put(mine, epsilon=Fraction(1, 1000))
+        assert answer.charges == (self.HALF,)
+        face.noisy(face.second_moment(), self.HALF, noise="laplace")
+        with pytest.raises(BudgetError):
+            face.noisy(face.second_moment(), TINY, noise="laplace")
+
+    def test_nor_one_in_an_answer(self) -> None:
+        made = curator()
+        face = Face(made)
+        for _ in range(2):
+            answer = face.noisy(face.second_moment(), self.HALF, noise="laplace")
+            put(answer.charges[0], epsilon=Fraction(1, 1000))
+        with pytest.raises(BudgetError):
+            face.noisy(face.second_moment(), TINY, noise="laplace")
+
+    def test_nor_directions(self) -> None:
+        made = curator()
+        face, mine, own = Face(made), dpcov.PureDP(1), dpcov.PureDP(2)
+        moment = face.second_moment()
+        peel = face.peel(Directions(moment, 1, Values(moment, 1)), mine, own, noise="laplace")
+        for budget in (mine, own):
+            put(budget, epsilon=Fraction(100))
+        peel.direction(Fraction(1))
+        peel.value()
+        answer = peel.close()
+        assert answer.charges == (dpcov.PureDP(1), dpcov.PureDP(2))
+        assert answer.law.to_json() == {"1": "1/2"}
+        with pytest.raises(BudgetError):
+            face.noisy(moment, TINY, noise="laplace")
+
+    def test_a_budget_that_grows(self) -> None:
+        """The mechanism is handed the budget of the whole run, and that is not the one of the account."""
+
+        def ask(face: Face, budget: Any) -> None:
+            put(budget, epsilon=Fraction(10**6))
+            face.noisy(face.second_moment(), dpcov.PureDP(10), noise="laplace")
+
+        with pytest.raises(BudgetError):
+            dpcov.covariance(np.zeros((9, D)), dpcov.PureDP(1), row_norm=1.0, mechanism=by_hand(ask))
+
+    @pytest.mark.parametrize(
+        "own", [lambda asked: asked.__dict__.update, lambda asked: partial(put, asked)], ids=["vars", "set"]
+    )
+    def test_a_question_with_a_sensitivity_of_its_own(self, own: Callable[[Any], Callable[..., None]]) -> None:
+        made = curator()
+        face = Face(made)
+        sound, moment = face.noisy(face.second_moment(), TINY, noise="laplace"), face.second_moment()
+        own(moment)(sensitivity_l1=lambda neighbors: Fraction(1, 10**6))  # noqa: ARG005
+        answer = face.noisy(moment, TINY, noise="laplace")
+        assert answer.law == sound.law
+        assert "sensitivity_l1" not in vars(answer.question)
+
+    def test_numbers_that_are_others_by_now(self) -> None:
+        made = curator()
+        face = Face(made)
+        rounded, wider = face.second_moment(0.5), face.second_moment()
+        put(rounded.grid, bits=16.0)
+        with pytest.raises(ParameterError, match="bits must be an int"):
+            face.noisy(rounded, TINY, noise="laplace")
+        put(wider, d=float(D))
+        with pytest.raises(ParameterError, match="one of this curator's rows"):
+            face.noisy(Diagonal.of(wider, GivenBasis(np.eye(D))), TINY, noise="laplace")
+        assert charged(made) == []
+
+    def test_a_fraction_that_changes(self) -> None:
+        made = curator()
+        face, bound = Face(made), Fraction(1, 10**4)
+        moment = face.second_moment()
+        answer = face.subspace(Subspace(moment, 2), TINY, sweeps=1, at_most=bound)
+        put(bound, _numerator=5)
+        assert answer.law.to_json()["concentration"] == "1/10000"
+
+    def test_a_release_that_no_file_would_hold(self) -> None:
+        """What was answered is in the hands of the mechanism: it is looked at as the reading of a file does."""
+
+        def ask(face: Face, budget: Any) -> None:
+            answer = face.noisy(face.second_moment(), budget, noise="laplace")
+            put(answer.law, scale=Fraction(1))
+
+        with pytest.raises(ReleaseError, match="less noise than the promise needs"):
+            dpcov.covariance(np.zeros((9, D)), dpcov.PureDP(1), row_norm=1.0, mechanism=by_hand(ask))
 
 
 class Greedy(Fraction):

@@ -6,6 +6,7 @@ Nothing here is random but the starting points of a search; a constant 5 % off f
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise, product
 from typing import Any
@@ -20,13 +21,13 @@ from dpcov.errors import ParameterError
 from dpcov.kernel.account import Account
 from dpcov.kernel.bits import SeededBits
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, decimal_text, pays_for
-from dpcov.kernel.calibrate import analytic_gaussian_sigma
+from dpcov.kernel.calibrate import SIGMA_SLACK, analytic_gaussian_sigma
 from dpcov.kernel.curator import Curator
 from dpcov.kernel.noise.laws import DiscreteGaussian, DiscreteLaplace
 from dpcov.kernel.noise.matrix import FrobeniusNoise, WishartDifference, calibrate_frobenius, calibrate_wishart
 from dpcov.kernel.public import Public
 from dpcov.kernel.questions import calibrated as calibrated_module
-from dpcov.kernel.questions.calibrated import DISCRETE_GAP, calibrated, check_tail
+from dpcov.kernel.questions.calibrated import DISCRETE_GAP, OTHER_DIGITS, calibrated, check_tail, is_enough
 from dpcov.kernel.questions.moments import NEIGHBORS, Count, SecondMoment, Sum
 from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import pack, triangle_size, unpack
@@ -174,7 +175,8 @@ class TestLaws:
     def test_a_floor_only_raises(self, noise: str, budget: Budget, floor: Fraction) -> None:
         moment = SecondMoment(GRID, 3)
         without, with_floor = (calibrated(moment, budget, "replace", noise, least) for least in (None, floor))
-        assert with_floor.is_at_least(without) or floor == 1000  # a file with that much more noise is refused
+        assert with_floor.is_at_least(without)
+        assert is_enough(with_floor, moment, budget, "replace")
         if isinstance(with_floor, DiscreteGaussian) and isinstance(without, DiscreteGaussian):
             for (_, raised), (_, plain) in zip(with_floor.variances, without.variances, strict=True):
                 assert raised == max(plain, floor * R**4)
@@ -187,6 +189,75 @@ class TestLaws:
             assert least * (1 - Fraction(1, 10**6)) <= with_floor.scale <= least * (1 + Fraction(1, 10**6))
             assert with_floor.scale >= floor * R**2
             assert 2.0**with_floor.lattice <= math.sqrt(with_floor.spread().off_diagonal_variance) / 8 * (1 + 1e-6)
+
+
+class TestIsEnough:
+    """What a file must show: exactly the noise that its price needs, where that is a fraction."""
+
+    A_LITTLE = 1 - Fraction(1, 10**15)
+    MOMENT = SecondMoment(GRID, 3)
+
+    @pytest.mark.parametrize("part", [0, 1])
+    def test_variances(self, part: int) -> None:
+        law = calibrated(self.MOMENT, ZCDP("1/7"), "replace", "gaussian")
+        assert isinstance(law, DiscreteGaussian)
+        assert is_enough(law, self.MOMENT, ZCDP("1/7"), "replace")
+        less = tuple((name, size * (self.A_LITTLE if i == part else 1)) for i, (name, size) in enumerate(law.variances))
+        assert not is_enough(DiscreteGaussian(less), self.MOMENT, ZCDP("1/7"), "replace")
+
+    def test_scales(self) -> None:
+        law = calibrated(self.MOMENT, PureDP("1/7"), "replace", "laplace")
+        assert isinstance(law, DiscreteLaplace)
+        assert is_enough(law, self.MOMENT, PureDP("1/7"), "replace")
+        assert not is_enough(DiscreteLaplace(law.scale * self.A_LITTLE), self.MOMENT, PureDP("1/7"), "replace")
+
+    def test_variances_that_are_found_with_logarithms(self) -> None:
+        """Within a twentieth of what the calibration adds: another machine's last digits, and no more."""
+        budget = ApproxDP(1, "1e-6")
+        law = calibrated(self.MOMENT, budget, "replace", "gaussian")
+        assert isinstance(law, DiscreteGaussian)
+        assert 2 * SIGMA_SLACK == 20 * (1 - OTHER_DIGITS)
+        for missing, enough in (("0", True), ("9e-13", True), ("11e-13", False)):
+            lower = DiscreteGaussian(tuple((name, size * (1 - Fraction(missing))) for name, size in law.variances))
+            assert is_enough(lower, self.MOMENT, budget, "replace") is enough
+
+    @pytest.mark.parametrize("epsilon", [Fraction(1, 1000), Fraction(1), Fraction(50), Fraction(10**13)])
+    @pytest.mark.parametrize("d", [1, 3, 40])
+    @pytest.mark.parametrize("neighbors", NEIGHBORS)
+    @pytest.mark.parametrize("noise", ["wishart", "frobenius"])
+    def test_rounded_noise(self, noise: str, neighbors: str, d: int, epsilon: Fraction) -> None:
+        """Scale and excess pay for one ε together, and the excess must cover what rounding to this lattice costs."""
+        moment, budget = SecondMoment(GRID, d), PureDP(epsilon)
+        law = calibrated(moment, budget, neighbors, noise)
+        assert isinstance(law, WishartDifference | FrobeniusNoise)
+
+        def enough(**other: Any) -> bool:
+            return is_enough(replace(law, **other), moment, budget, neighbors)
+
+        assert enough()
+        assert enough(scale=law.scale * 2, lattice=law.lattice + 1)
+        assert enough(scale=law.scale * (1 + law.excess / epsilon), excess=law.excess * (1 + Fraction(1, 10**10)))
+        if epsilon <= 1:  # else the least deviation decides, and a little less of it would do
+            assert not enough(scale=law.scale * self.A_LITTLE)
+            assert not enough(excess=law.excess * (1 + Fraction(1, 10**6)))
+        assert not enough(scale=law.scale / 2**20)
+        assert not enough(excess=law.excess / 4)
+        assert not enough(lattice=law.lattice - 4)
+        assert not enough(lattice=0)
+        assert not enough(tail=law.tail / 2)
+        assert not enough(d=d + 1)
+        assert not enough(excess=epsilon * 2)
+
+    def test_an_excess_of_another_machine(self) -> None:
+        """Its logarithm may end in other digits, and then the float that is next to the scale is taken."""
+        budget = PureDP("1/7")
+        law = calibrated(self.MOMENT, budget, "replace", "wishart")
+        assert isinstance(law, WishartDifference)
+        for digits in (-(10**-14), 10**-14):
+            excess = Fraction(math.ceil(law.excess * Fraction(1 + digits) * 2**64), 2**64)
+            exact = Fraction(R**2) / (budget.epsilon - excess)
+            scale = Fraction(math.nextafter(float(exact), math.inf))
+            assert is_enough(replace(law, excess=excess, scale=scale), self.MOMENT, budget, "replace")
 
 
 def l1(x: Floats, y: Floats) -> float:

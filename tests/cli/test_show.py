@@ -12,6 +12,7 @@ import pytest
 import dpcov
 from examples.own_mechanism import COLUMNS_ONLY
 from tests.cli.shell import assert_refused, assert_told, call, run
+from tests.refusals.small import sealed
 
 PNG = b"\x89PNG"
 
@@ -192,3 +193,34 @@ def test_json_has_all_options_and_notes() -> None:
     facts = json.loads(call("show", "r.json", "--json").out)
     assert facts["options"]["upper"][0][0] == pytest.approx(40 / schema.scales(False)[0] ** 2)
     assert facts["options"]["centring"] == "none"
+
+
+ESCAPE = "\x1b[2J\x1b]0;title\x07\n"
+
+
+@pytest.mark.parametrize("place", ["mechanism", "requested", "postprocess", "version", "note", "name of a note", "option"])
+def test_a_file_cannot_write_on_the_terminal(place: str) -> None:
+    """Codes that clear a screen or name its window are shown as text; so is a name as long as the file likes."""
+    release = made(2, center=False, schema=False)
+    record = json.loads(Path("r.json").read_text(encoding="utf-8"))
+    if place in ("mechanism", "requested"):
+        record[place]["name"] = ESCAPE + "x" * 10_000
+    elif place == "option":
+        record["mechanism"]["options"][ESCAPE] = ESCAPE
+    elif place == "note":
+        record["notes"]["x"] = ESCAPE
+    elif place == "name of a note":
+        record["notes"][ESCAPE] = "x"
+    else:
+        record["postprocess" if place == "postprocess" else "dpcov_version"] = ESCAPE
+    Path("r.json").write_text(sealed(record), encoding="utf-8")
+    for words in (["show", "r.json"], ["show", "r.json", "--json"], ["pca", "r.json"], ["correlation", "r.json"]):
+        shown = call(*words)
+        assert shown.code in (0, 2)
+        assert "\x1b" not in shown.out + shown.err
+        assert "\x07" not in shown.out + shown.err
+    again = dpcov.load("r.json")
+    for text in (repr(again), again.how(), again.statement()):
+        assert text.isprintable()
+        assert len(text) < 1000
+    assert again.privacy == release.privacy

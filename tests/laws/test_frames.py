@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import warnings
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpcov.errors import ParameterError
 from dpcov.kernel.rows.frames import Ball, Box, Ellipsoid, Frame
 from dpcov.kernel.rows.grid import SHRINK
 from tests.laws.rows import Floats, fuzz, squared_norms, tables
@@ -230,3 +231,11 @@ class TestFrame:
         assert np.array_equal(frame.shape(y.T @ y), frame.shape(y.T @ y).T)
         turned = Frame(np.array(frame.centre), frame.extent.T.copy())
         assert kind != "ellipsoid" or turned.shape(y.T @ y) / units != pytest.approx(centred.T @ centred, rel=0.1)
+
+
+@pytest.mark.parametrize("deviations", [0.0, -1.0, 1e150, math.inf, math.nan, 1, None])
+def test_labels_are_those_that_a_file_can_have(deviations: Any) -> None:
+    """Otherwise a question could be answered, and paid for, and its file could not be read."""
+    for shape in (lambda: Ball((0.0,) * 2, 1.0, deviations), lambda: Ellipsoid((0.0,) * 2, np.eye(2), deviations)):
+        with pytest.raises(ParameterError, match="deviations must be a float above 0"):
+            shape()

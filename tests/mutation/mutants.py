@@ -139,7 +139,7 @@ MUTANTS = {
         by="tests/distribution/test_discrete.py::test_the_computed_gamma_is_within_its_bound",
     ),
     "one draw for all entries": mutant(
-        ("kernel/curator.py", "if type(question) not in known or not question.fits(self.public):", "if False:"),
+        ("kernel/curator.py", "if made is None or not made.fits(self.public):", "if made is None:"),
         by="tests/scripted/test_curator.py::TestStatisticsThatDoNotFit::test_another_shape_or_grid",
     ),
     "the last check is loose": mutant(
@@ -151,7 +151,7 @@ MUTANTS = {
         by="tests/laws/test_grid.py::test_shrink_zeroes_a_row_that_still_breaks_the_bound",
     ),
     "overspending allowed": mutant(
-        ("kernel/account.py", "if not pays_for(self.budget, charges):", "if False:"),
+        ("kernel/account.py", "if not pays_for(self._budget, charges):", "if False:"),
         by="tests/scripted/test_curator.py::TestRefusedBeforeReading::test_more_than_is_left",
     ),
     "true n under add-remove": mutant(

@@ -13,7 +13,7 @@ LET_GO = "tests/scripted/test_let_go.py::"
 CURATED, SAMPLER, SPECTRAL = "kernel/curator.py", "kernel/noise/sampler.py", "kernel/questions/spectral.py"
 RUNNING = "mechanisms/running.py"
 EXACT_N = 'curator._pass_on.__closure__[0].cell_contents["n"].__closure__[0].cell_contents._sums.n'
-SIZED = "question.among(self.public.most_rows) if proved else question"
+SIZED = "return question.among(self.public.most_rows)"
 HOSTILE, CHECK, FILE = "tests/audit/test_hostile_mechanisms.py::", "release/check.py", "release/file.py"
 FORGED = "tests/refusals/test_forged.py::test_a_forged_file_is_refused"
 QUESTIONS, DOORS, RETRACE = "tests/laws/test_questions.py::", "tests/laws/test_doors.py::", "tests/scripted/test_retrace.py::"
@@ -162,8 +162,8 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         [
             (
                 "kernel/questions/calibrated.py",
-                "sensitivity = sqrt_up(Fraction(statistic.sensitivity_squared(neighbors)))",
-                "sensitivity = sqrt_up(Fraction(statistic.sensitivity_squared(neighbors))) - Fraction(1, 2**40)",
+                "return sqrt_up(Fraction(statistic.sensitivity_squared(neighbors)))",
+                "return sqrt_up(Fraction(statistic.sensitivity_squared(neighbors))) - Fraction(1, 2**40)",
             )
         ],
         (CALIBRATED + "test_the_frobenius_sensitivity_is_rounded_up",),
@@ -174,8 +174,12 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     ),
     "a peel that keeps its curator": (
         [
-            ("kernel/peel.py", "        self._answer = self._draw = self._record = _forgotten\n", ""),
-            (CURATED, "draw, later, self._account.record)", "draw, later, lambda answer: self._account.record(answer))"),
+            ("kernel/peel.py", "        self._answer = self._draw = self._record = self._reserve = _forgotten\n", ""),
+            (
+                CURATED,
+                "draw = partial(self._sampler.direction, fixed=fixed)",
+                "draw = lambda *one: self._sampler.direction(*one, fixed=fixed)",
+            ),
         ],
         (LET_GO + "test_a_curator_and_a_peel_that_are_kept_hold_nothing",),
     ),
@@ -195,8 +199,8 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         [
             (
                 "kernel/sums.py",
-                "self._public.known_n is None and self._neighbors == REPLACE and",
-                "self._public.known_n is None and",
+                "self._open is None or self._neighbors != REPLACE else",
+                "self._open is None else",
             ),
             (
                 "kernel/public.py",
@@ -210,7 +214,7 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         ),
     ),
     "a mechanism says of how many rows": (
-        [(CURATED, SIZED, "question"), (SPECTRAL, " and self.rows >= public.most_rows", "")],
+        [(CURATED, SIZED, "return question"), (SPECTRAL, " and self.rows >= public.most_rows", "")],
         (STEPS + "TestCurator::test_noise_is_that_of_the_public_number[1-add-remove-3]",),
     ),
     "what is left of the trace as if it were one number": (
@@ -274,7 +278,7 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         ("tests/refusals/test_file_sizes.py::test_a_file_cannot_lower_the_rows_that_float64_is_counted_for[1]",),
     ),
     "a stranger's measure that says how many rows there are": (
-        [(CURATED, " and type(question) in (*DERIVED, *VALUED.values())", "")],
+        [(CURATED, "self._sized(remade(question)) if type(question) in known else None", "self._sized(question)")],
         (STEPS + "TestCurator::test_a_measure_of_another_type_says_nothing_of_rows",),
     ),
     "exact sums that outlive a run that failed": (
@@ -293,18 +297,26 @@ REVIEW_MUTANTS |= {
         (HOSTILE + "test_choices_are_made_from_proved_counts[a rank among directions]",),
     ),
     "a basis that grows after it was checked": (
+        [("kernel/questions/remade.py", "made = GivenBasis(asked.columns)", "made = asked")],
+        (HOSTILE + "TestBases::test_what_is_used_is_what_was_checked",),
+    ),
+    "a basis that is checked when the sum is there": (
+        [(CURATED, "            _ = made.basis.columns  # refuses", "            # refuses")],
+        (HOSTILE + "TestBases::test_a_basis_is_refused_before_anything_is_read",),
+    ),
+    "sweeps whose truth is asked for beside the exact sum": (
+        [(CURATED, "if type(sweeps) is not int:", "if False:")],
+        (HOSTILE + "TestBases::test_what_a_draw_is_told_is_checked_before_anything_is_read",),
+    ),
+    "a mechanism that looks at frames": (
         [
             (
-                "kernel/questions/along.py",
-                "checked_basis(self.basis.columns, self.basis.d, self.basis.count)",
-                "self.basis.columns",
+                SYMQ,
+                "min(round(level * curator.n), curator.n)",
+                "min(round(level * curator.n), curator.n) if ValueError().with_traceback(None).tb_frame else 0",
             )
         ],
-        (HOSTILE + "TestBases::test_what_is_used_is_what_was_checked", HOSTILE + "TestBases::test_eigenvectors_too"),
-    ),
-    "an overlap with a basis that grows after it was checked": (
-        [("kernel/questions/overlap.py", "checked_basis(self.basis.columns, self.d, self.d)", "self.basis.columns")],
-        (HOSTILE + "TestBases::test_what_is_used_is_what_was_checked",),
+        (PRIVATE + "[mechanisms/mean/symq.py]",),
     ),
     "a basis of a stranger's answer": (
         [(CURATED, "told is not None and not any(told is answer for answer in self.answers)", "False")],
@@ -315,7 +327,7 @@ REVIEW_MUTANTS |= {
         (HOSTILE + "TestDirections::test_shares_are_exact_fractions",),
     ),
     "a bound on the concentration that binds nothing": (
-        [("kernel/peel.py", "if at_most is not None and type(at_most) is not Fraction:", "if False:")],
+        [("kernel/peel.py", 'else exact_fraction("at_most", at_most)', "else at_most")],
         (HOSTILE + "TestDirections::test_bounds_are_exact_fractions",),
     ),
     "a peel that is closed before all are drawn": (
@@ -366,7 +378,7 @@ REVIEW_MUTANTS |= {
         (QUESTIONS + "TestGivesN::test_a_count_goes_before_a_corner", FORGED + "[another n]"),
     ),
     "rows that nobody has counted": (
-        [(CURATED, SIZED, "question")],
+        [(CURATED, SIZED, "return question")],
         (STEPS + "TestCurator::test_noise_is_that_of_the_public_number[1073741824-replace-2]",),
     ),
     "a file about other rows": (
@@ -426,7 +438,7 @@ REVIEW_MUTANTS |= {
         (FORGED + "[a law of another question]",),
     ),
     "any scale in a file": (
-        [(CHECK, "law.is_at_least(calibrated(question, charge, neighbors, KIND_OF_NOISE[law.law]))", "True")],
+        [(CHECK, "enough = is_enough(law, question, charge, neighbors)", "enough = True")],
         LESS,
     ),
     "a search with noise on its threshold only": (
@@ -529,36 +541,36 @@ REVIEW_MUTANTS |= {
 
 REVIEW_MUTANTS |= {
     "numbers chosen from as if they were counts": (
-        [(CURATED, "        self._check(question, CHOSEN)\n", "")],
+        [(CURATED, "self._checked(question, CHOSEN), _pure", "question, _pure")],
         (OWN_DOOR + "[norms-choose-face]",),
     ),
     "searches among what is no search": (
-        [(CURATED, "        self._check(question, SEARCHED)\n", "")],
+        [(CURATED, "self._checked(question, SEARCHED), _pure", "question, _pure")],
         (OWN_DOOR + "[radius-first_above-face]",),
     ),
     "directions of what has none": (
-        [(CURATED, "        self._check(question, (Directions,))\n", "")],
+        [(CURATED, "self._checked(question, (Directions,)), _pure", "question, _pure")],
         (OWN_DOOR + "[subspace-peel-face]",),
     ),
     "a subspace of directions": (
-        [(CURATED, "        self._check(question, (Subspace,))\n", "")],
+        [(CURATED, "self._checked(question, (Subspace,)), _pure", "question, _pure")],
         (OWN_DOOR + "[directions-subspace-face]",),
     ),
     "what is drawn kept as a sum": (
-        [(CURATED, "            self._check(question, SUMMED)\n", "            pass\n")],
+        [(CURATED, "[self._checked(question, SUMMED) for question in questions]", "questions")],
         (OWN_DOOR + "[spectrum-prefetch-face]",),
     ),
     "numbers of a second moment of a stranger": (
         [("kernel/questions/derived.py", "type(self.moment) is SecondMoment and super()", "super()")],
-        (MADE_OF + "[face-replace]",),
+        (QUESTIONS + "TestFitsExactly::test_a_moment_is_a_whole_one",),
     ),
     "directions of a second moment of a stranger": (
         [("kernel/questions/directions.py", "type(self.moment) is SecondMoment and type(self.count)", "type(self.count)")],
-        (MADE_OF + "[face-replace]",),
+        (QUESTIONS + "TestFitsExactly::test_a_moment_is_a_whole_one",),
     ),
     "a stranger's values along directions": (
         [("kernel/questions/directions.py", "type(self.values) in VALUED.values()\n            and ", "")],
-        (MADE_OF + "[face-replace]",),
+        (QUESTIONS + "TestFitsExactly::test_values_are_those_of_the_directions",),
     ),
     "values of other directions": (
         [
@@ -572,11 +584,11 @@ REVIEW_MUTANTS |= {
     ),
     "a stranger's basis": (
         [("kernel/questions/along.py", " or type(self.basis) not in BASES:", ":")],
-        (MADE_OF + "[face-replace]", QUESTIONS + "TestFitsExactly::test_bases_are_those_that_are_proved"),
+        (QUESTIONS + "TestFitsExactly::test_bases_are_those_that_are_proved",),
     ),
     "a stranger's basis of an overlap": (
         [("kernel/questions/overlap.py", "type(self.basis) in BASES and ", "")],
-        (MADE_OF + "[face-replace]",),
+        (QUESTIONS + "TestFitsExactly::test_bases_are_those_that_are_proved",),
     ),
     "a count of its own for columns": (
         [("kernel/questions/measure.py", "if type(d) is not int or d != public.d:", "if d != public.d:")],
@@ -600,8 +612,8 @@ REVIEW_MUTANTS |= {
         [
             (
                 "kernel/sums.py",
-                "self._public.known_n is None and self._neighbors == REPLACE and",
-                "self._public.known_n is None and",
+                "self._open is None or self._neighbors != REPLACE else",
+                "self._open is None else",
             )
         ],
         (DOORS + "TestFace::test_a_private_n_is_what_was_told[add-remove]",),
@@ -681,5 +693,140 @@ REVIEW_MUTANTS |= {
     "options that its mechanism does not have": (
         [("release/record.py", "        record.refuse_unknown(self.options)\n", "")],
         ("tests/refusals/test_strangers.py::TestWithTheMechanism::test_options_that_were_edited[{'other': 1}]",),
+    ),
+}
+
+KEPT = HOSTILE + "TestWhatIsKept::"
+
+REVIEW_MUTANTS |= {
+    "charges that are in others' hands": (
+        [("kernel/account.py", "extend(map(copied, budgets))", "extend(budgets)")],
+        (KEPT + "test_nor_one_in_an_answer",),
+    ),
+    "a record of charges that are in others' hands": (
+        [(CURATED, "(*SUMMED, *DERIVED)), copied(budget)", "(*SUMMED, *DERIVED)), budget")],
+        (KEPT + "test_a_budget_that_shrinks_after_it_was_charged",),
+    ),
+    "directions at a price that is in others' hands": (
+        [(CURATED, "    return copied(budget)\n", "    return budget\n")],
+        (KEPT + "test_nor_directions",),
+    ),
+    "an account whose budget is in others' hands": (
+        [("kernel/account.py", "self._budget = copied(budget)", "self._budget = budget")],
+        (KEPT + "test_a_budget_that_grows",),
+    ),
+    "a sensitivity that is in others' hands": (
+        [(CURATED, "self._sized(remade(question)) if", "self._sized(question) if")],
+        (KEPT + "test_a_question_with_a_sensitivity_of_its_own", KEPT + "test_numbers_that_are_others_by_now"),
+    ),
+    "a second moment of a stranger, made anew": (
+        [
+            ("kernel/questions/remade.py", "elif kind in MADE:", 'elif hasattr(kind, "__dataclass_fields__"):'),
+            ("kernel/questions/derived.py", "type(self.moment) is SecondMoment and super()", "super()"),
+        ],
+        (MADE_OF + "[face-replace]",),
+    ),
+    "a concentration that is in others' hands": (
+        [("kernel/budget.py", "    return Fraction(value.numerator, value.denominator)\n", "    return value\n")],
+        (KEPT + "test_a_fraction_that_changes",),
+    ),
+    "a stranger's release that is not looked at": (
+        [(RUNNING, "        check_made(release)\n", "        pass\n")],
+        (KEPT + "test_a_release_that_no_file_would_hold",),
+    ),
+    "questions after the release": (
+        [("kernel/curator.py", "        self._account.close()\n", "")],
+        (LET_GO + "test_whoever_keeps_the_face_asks_nothing_more[released]",),
+    ),
+    "rows that can be read after the release": (
+        [("kernel/sums.py", "        self._open = None\n", "        pass\n")],
+        (LET_GO + "test_whoever_keeps_the_face_asks_nothing_more[failed]",),
+    ),
+}
+
+ENOUGH = CALIBRATED + "TestIsEnough::"
+
+REVIEW_MUTANTS |= {
+    "a variance that is nearly large enough": (
+        [("kernel/noise/laws.py", "all(a >= b for (_, a)", "all(a >= b * Fraction(10**12 - 1, 10**12) for (_, a)")],
+        (ENOUGH + "test_variances",),
+    ),
+    "variances in (ε, δ) with too little of what calibration adds": (
+        [("kernel/questions/calibrated.py", "Fraction(10**12 - 1, 10**12)", "Fraction(10**11 - 3, 10**11)")],
+        (ENOUGH + "test_variances_that_are_found_with_logarithms",),
+    ),
+    "rounded noise whose scale and excess do not fit into ε": (
+        [("kernel/noise/matrix.py", " and terms.sensitivity / law.scale + law.excess <= epsilon", "")],
+        (ENOUGH + "test_rounded_noise", LESS[0]),
+    ),
+    "rounded noise with an excess that covers nothing": (
+        [("kernel/noise/matrix.py", "Fraction(excess) <= law.excess and ", "")],
+        (ENOUGH + "test_rounded_noise", FORGED + "[another lattice]"),
+    ),
+    "rounded noise that may overflow, or with another tail": (
+        [("kernel/noise/matrix.py", "return fits and Fraction", "return Fraction")],
+        (ENOUGH + "test_rounded_noise",),
+    ),
+    "coordinates with a label that no file has": (
+        [("kernel/rows/frames.py", "not 0 < deviations < LARGEST", "not deviations < 10 * LARGEST")],
+        ("tests/laws/test_frames.py::test_labels_are_those_that_a_file_can_have",),
+    ),
+    "charges that no file can hold": (
+        [("kernel/account.py", "            if why := unwritten(new, analytic, self._bits):", "            if why := '':")],
+        (CURATOR + "TestFilesCanHoldIt::test_charges_in_epsilon_and_delta", CURATOR + "TestFilesCanHoldIt::test_digits"),
+    ),
+    "shares of directions that no file can hold": (
+        [("kernel/peel.py", "        self._reserve(concentration)\n", "")],
+        (CURATOR + "TestFilesCanHoldIt::test_shares_of_directions",),
+    ),
+    "one state for the directions of all peels": (
+        [
+            (
+                "verify/retrace.py",
+                "return _RecordedDirections(self._recorded.directions()).draw",
+                "return _RecordedDirections(self._recorded.__dict__.setdefault('first', self._recorded.directions())).draw",
+            ),
+        ],
+        (RETRACE + "test_two_peels_at_a_time[Values-True]",),
+    ),
+    "the name of a mechanism that writes on the terminal": (
+        [("release/record.py", 'self.neighbors, printable(self.mechanism), f"n', 'self.neighbors, self.mechanism, f"n')],
+        ("tests/cli/test_show.py::test_a_file_cannot_write_on_the_terminal[mechanism]",),
+    ),
+    "a note that writes on the terminal": (
+        [("cli/show.py", "printable(str(value))", "value")],
+        ("tests/cli/test_show.py::test_a_file_cannot_write_on_the_terminal[note]",),
+    ),
+    "text that no terminal can show": (
+        [("release/file.py", "return text if not is_broken(text) else", "return text if True else")],
+        ("tests/refusals/test_strangers.py::TestWithoutTheMechanism::test_text_that_cannot_be_written",),
+    ),
+    "a matrix of nothing": (
+        [
+            (
+                "mechanisms/shared/components.py",
+                "            values=told[:-1],\n",
+                "            values=told[:-1],\n            errors=np.zeros((basis.d, basis.d)),\n",
+            )
+        ],
+        ("tests/refusals/test_file_sizes.py::test_uses_of_invented_columns[random]",),
+    ),
+    "a matrix of any size from a few directions": (
+        [("release/estimate.py", "if d > MOST_ASSEMBLED:", "if False:")],
+        ("tests/refusals/test_file_sizes.py::test_uses_of_invented_columns[eigenvectors, rank 1]",),
+    ),
+    "a matrix for one variance": (
+        [
+            (
+                "mechanisms/coinpress/mean.py",
+                "        checked_variances(covariance, d)\n",
+                "        _known([1.0, 2.0] * (d // 2), d)\n",
+            )
+        ],
+        ("tests/refusals/test_file_sizes.py::test_uses_of_invented_columns[coinpress]",),
+    ),
+    "a drawn direction retraced in any number of columns": (
+        [("verify/retrace.py", "answer.question.d > MOST_DRAWN", "False")],
+        ("tests/refusals/test_file_sizes.py::test_uses_of_invented_columns[ppca]",),
     ),
 }

@@ -127,7 +127,13 @@ SUBSPACES: dict[str, tuple[Edits, tuple[str, ...]]] = {
         ),
     ),
     "at_most that takes noise away": (
-        [(CURATOR, "min(at_most, concentration)", "at_most")],
+        [
+            (
+                CURATOR,
+                "concentration = min(bingham_concentration(budget, self.public.neighbors), MAX_CONCENTRATION, bound)",
+                "concentration = bound",
+            )
+        ],
         (CALIBRATION + "TestConcentration::test_at_most_only_adds_noise",),
     ),
     "a chain that is called uniform": (

@@ -24,11 +24,11 @@ import pytest
 
 import dpcov
 from dpcov.errors import ReleaseError
+from dpcov.kernel.account import MOST_ANALYTIC
 from dpcov.kernel.budget import Budget, pays_for
 from dpcov.kernel.rows.grid import MAX_FEATURES
 from dpcov.mechanisms.covariance.gaussian import GAUSSIAN
 from dpcov.mechanisms.running import released
-from dpcov.release.check import MOST_ANALYTIC
 from dpcov.release.file import MANY_INTEGERS, parse, text_of
 from dpcov.verify.testing import scripted
 from tests.fuzz.forged import verdict, watched
@@ -93,6 +93,46 @@ def test_invented_columns(name: str, d: int) -> None:
         else:
             with pytest.raises(ReleaseError, match=NEVER):
                 parse(text)
+
+
+FEW_NUMBERS: dict[str, tuple[str, Budget, dict[str, Any]]] = {
+    "clipped": ("mean", dpcov.ZCDP(1), {"radius": 5.0, "covariance": 1.0}),
+    "coordinatewise": ("mean", dpcov.ZCDP(1), {"radius": 5.0, "covariance": 1.0}),
+    "coinpress": ("mean", dpcov.ZCDP(1), {"radius": 5.0, "covariance": 1.0}),
+    "coinpress, proved": ("mean", dpcov.ZCDP(1), {"radius": 5.0, "covariance": 1.0, "constants": "proved"}),
+    "coinpress, unknown": ("mean", dpcov.ZCDP(1), {"radius": 5.0}),
+    "random": ("pca", dpcov.PureDP(1), {"row_norm": 1.0, "k": 1}),
+    "eigenvectors": ("pca", dpcov.PureDP(1), {"row_norm": 1.0, "k": 1}),
+    "ppca": ("pca", dpcov.ZCDP(1), {"row_norm": 1.0, "k": 1}),
+    "eigenvectors, rank 1": ("covariance", dpcov.PureDP(1), {"row_norm": 1.0, "rank": 1}),
+    "output-perturbation": ("ridge", dpcov.PureDP(1), {"row_norm": 1.0, "target": 0, "alpha": 0.1}),
+}
+"""Releases with as many numbers as columns, or a few times that."""
+
+
+@pytest.mark.parametrize("name", FEW_NUMBERS)
+def test_uses_of_invented_columns(name: str) -> None:
+    """A file of 150 kB, and each of its uses, in a second and little memory: a matrix of so many columns would fill 0.8 GB."""
+    kind, budget, options = FEW_NUMBERS[name]
+    mechanism, d = name.partition(",")[0], 10_000
+    made = getattr(dpcov, kind)(ROWS[:, :2], budget, mechanism=mechanism, seed=2, **options)
+    record: Record = json.loads(text_of(made))
+    record["encoding"]["feature_names"] = [f"x{i}" for i in range(d)]
+    for frame in record["frames"]:
+        frame["centre"] = [0.0] * d
+        if isinstance(frame["extent"], list):
+            frame["extent"] = [1.0] * d
+    for answer in record["answers"]:
+        if asked(answer) in ("sum", "solution"):
+            answer["integers"] = [0] * (d - (asked(answer) == "solution"))
+        elif asked(answer) in ("directions", "subspace"):
+            answer["integers"] = [2**18, *[0] * (d - 1), *answer["integers"][2:]]
+        for noise in answer["noise"]:
+            if noise["law"] in ("discrete gaussian", "discrete laplace"):
+                noise["parameters"] = dict.fromkeys(noise["parameters"], str(2**50))
+    text = sealed(record)
+    with at_most(200, text):
+        assert verdict(text) == ("loaded", "")
 
 
 @pytest.mark.parametrize(("center", "d"), [(False, MAX_FEATURES), (True, MAX_FEATURES - 1)])
@@ -393,12 +433,13 @@ def test_a_basis_of_too_many_columns() -> None:
         parse(text)
 
 
-def test_too_many_charges() -> None:
-    """Each new price in (ε, δ) is calibrated by a search of its own: thousands of them would take minutes."""
+@pytest.mark.parametrize("alike", [False, True])
+def test_too_many_charges(alike: bool) -> None:
+    """Each new price in (ε, δ), or question, is calibrated by a search of its own: thousands of them would take minutes."""
     record = record_of("mod-sulq")
     (answer,) = record["answers"]
     record["answers"] = [json.loads(json.dumps(answer)) for _ in range(MOST_ANALYTIC + 1)]
     for place, one in enumerate(record["answers"]):
-        one["noise"][0]["charge"]["epsilon"] = f"1/{10**6 + place}"
+        one["noise"][0]["charge"]["epsilon"] = f"1/{10**6 + place * (not alike)}"
     with pytest.raises(ReleaseError, match=r"too many charges in \(epsilon, delta\)"):
         parse(sealed(record))

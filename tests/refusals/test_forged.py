@@ -538,7 +538,10 @@ TABLE: dict[str, tuple[str | tuple[str, ...], Edit]] = {
     ),
     "other parts": (("less noise than the promise needs", "directions that were not paid for"), other_parts),
     "another lattice": (
-        ("less noise than the promise needs", "the noise must fit into int64", "noise.parameters are those of"),
+        (
+            *("less noise than the promise needs", "the noise must fit into int64", "noise.parameters are those of"),
+            "not on the lattice",
+        ),
         other_lattice,
     ),
     "amounts that are none": (("amounts are positive fractions", "complete: budget."), bad_amounts),

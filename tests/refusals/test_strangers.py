@@ -126,7 +126,7 @@ class TestWithoutTheMechanism:
         assert "mine" in run.stdout
         assert "Traceback" not in run.stderr
 
-    @pytest.mark.parametrize("name", ["", "auto", "x" * 70_000, "\x00", "\ud800", "numpy", "os.system", "../mine", "Gaussian"])
+    @pytest.mark.parametrize("name", ["", "auto", "x" * 70_000, "\x00", "\x1b[2J", "numpy", "os.system", "../mine", "Gaussian"])
     def test_whatever_it_is_called(self, name: str) -> None:
         """Also what stands for others, and is no mechanism itself."""
         record = record_of(made())
@@ -134,6 +134,23 @@ class TestWithoutTheMechanism:
         assert verdict(sealed(record)) == ("loaded", "")
         with pytest.raises(ReleaseError, match="must be of a mechanism that is known here"):
             _ = parse(sealed(record)).estimate
+
+    @pytest.mark.parametrize(
+        "place", ["mechanism", "requested", "postprocess", "dpcov_version", "note", "name of a note", "option"]
+    )
+    def test_text_that_cannot_be_written(self, place: str) -> None:
+        """Half of a surrogate pair: no terminal and no file takes it."""
+        record = record_of(made())
+        if place in ("mechanism", "requested"):
+            record[place]["name"] = "\ud800"
+        elif place in ("postprocess", "dpcov_version"):
+            record[place] = "\ud800"
+        elif place == "option":
+            record["requested"]["options"] = {"shift": ["\udfff"]}
+        else:
+            record["notes"] = {"x": "a\ud800"} if place == "note" else {"\ud800": 1}
+        with pytest.raises(ReleaseError, match="well formed"):
+            parse(sealed(record))
 
     def test_it_is_checked_like_any_other(self, path: Path) -> None:
         record: Record = json.loads(path.read_text(encoding="utf-8"))

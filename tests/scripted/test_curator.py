@@ -23,10 +23,14 @@ from dpcov.kernel.face import Face
 from dpcov.kernel.noise.laws import NoiseLaw
 from dpcov.kernel.noise.sampler import RandomSampler
 from dpcov.kernel.questions.choices import Quantile, Radius
+from dpcov.kernel.questions.directions import Directions
 from dpcov.kernel.questions.measure import Measure, Summable
 from dpcov.kernel.questions.moments import Count, SecondMoment, Sum
+from dpcov.kernel.questions.solution import Solution
 from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms.running import released
+from dpcov.release.check import check_answers
+from dpcov.release.record import Transcript
 from dpcov.sources.array import ArraySource
 from dpcov.sources.base import Source
 from dpcov.verify.testing import NoSource, opened, scripted
@@ -383,3 +387,78 @@ def test_rounded_noise_must_fit_into_delta(promise: ApproxDP, noise: str) -> Non
     with pytest.raises(ParameterError, match="tail"):
         asked.noisy(moment(asked), PureDP(1), noise=noise)
     assert charged(asked) == []
+
+
+class TestFilesCanHoldIt:
+    """What no file can hold is refused before anything is read: it would be paid for, and nobody could check it."""
+
+    def of(self, budget: Budget, d: int = 2) -> Curator:
+        return opened(ArraySource(np.zeros((9, d))), Grid(1.0), budget, bits=SeededBits(0))
+
+    def test_charges_in_epsilon_and_delta(self) -> None:
+        """They are slow to check, equal ones too: to other questions the noise is found anew."""
+        asked, each = self.of(ApproxDP(1, "1/1000")), ApproxDP("1/200", "1/1000000")
+        for _ in range(account.MOST_ANALYTIC):
+            asked.noisy(moment(asked), each, noise="gaussian")
+        with pytest.raises(BudgetError, match=r"fit into a file, got too many charges in \(epsilon, delta\)"):
+            asked.noisy(moment(asked), each, noise="gaussian")
+        assert len(asked.answers) == account.MOST_ANALYTIC
+        check_answers(transcript_of(asked))
+
+    def test_digits(self) -> None:
+        asked = self.of(ONE)
+
+        def ask() -> None:
+            for i in range(220):
+                floor = Fraction(10**885, 10**880 + i)
+                asked.noisy(Sum(asked.public.grid, 2), ONE.share(Fraction(1, 1000)), noise="gaussian", at_least=floor)
+
+        with pytest.raises(BudgetError, match="got numbers in too many digits"):
+            ask()
+        assert 150 < len(asked.answers) < 219
+        check_answers(transcript_of(asked))
+
+    def test_a_long_number(self) -> None:
+        """Each is short enough, and what is made of them is not."""
+        asked = opened(NoSource(9, 2), Grid(1.0), PureDP(1))
+        for longer in (Fraction(10**999 + 1, 10**999), Fraction(10**999, 10**999 + 1)):
+            with pytest.raises(ParameterError, match="at_least must have at most 900 digits"):
+                asked.noisy(Sum(asked.public.grid, 2), PureDP(1), noise="laplace", at_least=longer)
+            with pytest.raises(ParameterError, match="alpha must have at most 900 digits"):
+                Solution(moment(asked), 9, 0, longer)
+        solution = Solution(moment(asked), 9, 0, Fraction(10**300 + 7, 10**301))
+        with pytest.raises(BudgetError, match="a number of more than 1000 digits"):
+            asked.noisy(solution, PureDP(Fraction(10**890 + 1, 10**891)), noise="laplace")
+
+    def test_shares_of_directions(self) -> None:
+        """They are known only when directions are drawn: shorter ones may still be."""
+        d = 200
+        asked = self.of(PureDP(1), d)
+        peel = asked.peel(Directions(asked.public.second_moment(), d), PureDP(1), noise="laplace")
+
+        def draw() -> None:
+            for i in range(d):
+                peel.direction(Fraction(1, 10**880 + i))
+                peel.skip()
+
+        with pytest.raises(BudgetError, match="got numbers in too many digits"):
+            draw()
+        left = peel.left
+        peel.direction(Fraction(1, 1000))
+        assert peel.left == left - Fraction(1, 1000)
+
+
+def transcript_of(asked: Curator) -> Transcript:
+    return Transcript(
+        kind="covariance",
+        privacy=asked.budget,
+        neighbors="replace",
+        encoding=asked.public.encoding,
+        n=asked.n,
+        requested="by hand",
+        mechanism="by hand",
+        postprocess="none",
+        answers=asked.answers,
+        seeded=False,
+        dpcov_version="0",
+    )

@@ -12,14 +12,15 @@ import numpy as np
 import pytest
 
 import dpcov
-from dpcov.errors import ParameterError
+from dpcov.errors import BudgetError, ParameterError
 from dpcov.kernel import curator as curator_module
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.kernel.curator import Curator
 from dpcov.kernel.face import Face
 from dpcov.kernel.peel import Peel
 from dpcov.kernel.questions import along, spectral
-from dpcov.kernel.questions.directions import Directions
+from dpcov.kernel.questions.choices import Quantile, Radius
+from dpcov.kernel.questions.directions import Directions, Subspace
 from dpcov.kernel.rows.grid import Grid
 from dpcov.kernel.sums import ExactSums
 from dpcov.mechanisms.running import released
@@ -151,6 +152,46 @@ def test_whoever_keeps_the_curator_keeps_no_sums(ending: str, exact: list[weakre
     assert [reference() is not None for reference in exact[1:]] == [False, False]
     with pytest.raises(ParameterError, match="must be"):
         peels[0].direction(Fraction(1))
+
+
+@pytest.mark.parametrize("ending", ["released", "failed", "by hand"])
+def test_whoever_keeps_the_face_asks_nothing_more(ending: str) -> None:
+    """Half of the budget is left, and the rows are: what was asked of them after the release would stand in no file."""
+    source = ArraySource(ROWS.copy())
+    curator, kept, half = opened(source, Grid(1.0), PureDP(1)), [], PureDP("1/2")
+    rows = weakref.ref(source)
+    del source
+
+    def ask(face: Face, budget: PureDP) -> None:  # noqa: ARG001
+        kept.append(face)
+        face.noisy(face.second_moment(), half, noise="laplace")
+        if ending == "failed":
+            raise KeyError
+
+    if ending == "by hand":
+        ask(Face(curator), PureDP(1))
+        curator.forget()
+    elif ending == "released":
+        assert released(by_hand(ask), curator, PureDP(1)).n == 500
+    else:
+        with pytest.raises(KeyError):
+            released(by_hand(ask), curator, PureDP(1))
+    (face,) = kept
+    moment = face.second_moment()
+    questions: list[Any] = [
+        lambda: face.noisy(moment, half, noise="laplace"),
+        lambda: face.choose(Quantile(face.norms(1, 3), 3), half),
+        lambda: face.first_above(Radius(face.norms(1, 3), 3), half),
+        lambda: face.subspace(Subspace(moment, 2), half, sweeps=0),
+        lambda: face.peel(Directions(moment, 1), half, noise="laplace"),
+    ]
+    for question in questions:
+        with pytest.raises(BudgetError, match="before the release is made"):
+            question()
+    with pytest.raises(ParameterError, match="curator must be open"):
+        face.prefetch(moment)
+    assert (face.n, face.known_n, len(curator.answers)) == (500, 500, 1)  # what is public stays so
+    assert rows() is None
 
 
 @pytest.mark.parametrize("name", ["eigenvectors", "separate"])

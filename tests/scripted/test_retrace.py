@@ -31,22 +31,21 @@ from dpcov.kernel.noise.matrix import FrobeniusNoise, WishartDifference
 from dpcov.kernel.questions.along import Diagonal
 from dpcov.kernel.questions.basis import GivenBasis
 from dpcov.kernel.questions.bins import Rank
-from dpcov.kernel.questions.calibrated import calibrated
+from dpcov.kernel.questions.calibrated import KIND_OF_NOISE, calibrated
 from dpcov.kernel.questions.choices import AmongRadii, Bias, Indexed, Quantile, Radius, Search
 from dpcov.kernel.questions.columns import Block, block_of
-from dpcov.kernel.questions.directions import Directions
+from dpcov.kernel.questions.directions import Directions, directions_of
 from dpcov.kernel.questions.measure import Measure, Question
 from dpcov.kernel.questions.moments import MAX_ROWS, Count, SecondMoment, Sum
 from dpcov.kernel.questions.norms import Norms, Trace
 from dpcov.kernel.questions.overlap import Overlap
-from dpcov.kernel.questions.spectral import Spectrum
+from dpcov.kernel.questions.spectral import Quotients, Spectrum, Values
 from dpcov.kernel.rows.annulus import Annulus
 from dpcov.kernel.rows.frames import Ball, Box, Ellipsoid, of_frame
 from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
 from dpcov.mechanisms.base import Named
 from dpcov.mechanisms.running import released
-from dpcov.release.check import KIND_OF_NOISE
 from dpcov.release.file import parse, text_of
 from dpcov.sources.array import ArraySource
 from dpcov.verify.retrace import Retraced, retrace
@@ -303,8 +302,10 @@ def changed_law(law: NoiseLaw, factor: Fraction) -> NoiseLaw:
     """Return a law with more noise by a factor above 1, with less below."""
     if isinstance(law, DiscreteGaussian):
         return DiscreteGaussian(tuple((name, variance * factor) for name, variance in law.variances))
-    if isinstance(law, DiscreteLaplace | WishartDifference | FrobeniusNoise):
-        return dataclasses.replace(law, scale=law.scale * factor)
+    if isinstance(law, DiscreteLaplace):
+        return DiscreteLaplace(law.scale * factor)
+    if isinstance(law, WishartDifference | FrobeniusNoise):  # floats err by more then, and rounding costs as much more
+        return dataclasses.replace(law, scale=law.scale * factor, excess=law.excess * factor)
     if isinstance(law, Exponential):
         return Exponential(law.rate / factor)
     if isinstance(law, SparseVector):
@@ -462,6 +463,31 @@ def moved(distance: float) -> Callable[[Any], Any]:
 
 def must_have(place: int, release: Release, part: str) -> str:
     return f"{is_called(place, release)} must have the {part!r} with which its mechanism asks for it, got others"
+
+
+@pytest.mark.parametrize("turns", [True, False])
+@pytest.mark.parametrize("kind", [Values, Quotients])
+def test_two_peels_at_a_time(kind: type[Values], turns: bool) -> None:
+    """Each has directions of its own, also where they are drawn in turn: a verdict, where there was an IndexError."""
+
+    def ask(curator: Face, budget: PureDP) -> dict[str, Any]:
+        moment, share = curator.second_moment(), budget.share(Fraction(1, 4))
+        question = Directions(moment, 2, kind(moment, 2))
+        one, other = (curator.peel(question, share, share, noise="laplace") for _ in range(2))
+        for peel in (one, other, one, other) if turns else (one, one, other, other):
+            peel.direction(Fraction(1, 2))
+            peel.value()
+        drawn = [directions_of(peel.close()) for peel in (one, other)]
+        return {"drawn": [float(rows[0, 0]) for rows in drawn]}
+
+    release = released(by_hand(ask), opened(ArraySource(ROWS), Grid(1.0), PureDP(4), bits=SeededBits(3)), PureDP(4))
+    assert retrace(release) == Retraced(agrees=True)
+    first, second = release.answers
+    assert (
+        "must have noise as large"
+        in retrace(edited(release, 1, laws=(changed_law(second.laws[0], Fraction(2)), second.laws[1]))).difference
+    )
+    assert first.integers.tolist() != second.integers.tolist()
 
 
 def test_an_answer_that_there_was_room_for() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dpcov.cli.options import json_option
+from dpcov.cli.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -83,7 +84,7 @@ def _print_estimates(out: Console, release: Release, limit: int | None) -> None:
     if release.estimate.k is not None:
         print_components(out, release, limit)
     found, name = release.describe(), release.header()["mechanism"]["name"]
-    print_description(out, release, found, f"estimate ({name}, postprocess {release.postprocess})", limit)
+    print_description(out, release, found, f"estimate ({printable(name)}, postprocess {printable(release.postprocess)})", limit)
     if region := confidence_line(release):
         out.print(region, soft_wrap=True)
     if holds_covariance(release):
@@ -121,7 +122,8 @@ def _settings(release: Release) -> str:
     """Return the options of the mechanism, and what it noted, but lists."""
     header = release.header()
     named = {**header["mechanism"]["options"], **header["notes"]}
-    return ", ".join(f"{name}={value}" for name, value in named.items() if value is not None and not isinstance(value, list))
+    told = {name: value for name, value in named.items() if value is not None and not isinstance(value, list)}
+    return ", ".join(f"{printable(name)}={printable(str(value))}" for name, value in told.items())
 
 
 def _unknown(release: Release) -> str | None:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dpcov.errors import printable as printable  # its place is below releases, which say what they are with it
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -34,12 +36,6 @@ def console() -> Console:
     from rich.console import Console
 
     return Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else WIDTH)
-
-
-def printable(name: str) -> str:
-    """Return a name without line breaks and terminal codes, cut short."""
-    plain = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
-    return plain if len(plain) <= 60 else plain[:57] + "..."
 
 
 def shortened(name: str) -> str:

@@ -1,30 +1,69 @@
 """What was charged against one budget, and what was answered for it: kept apart from the data.
 
-A charge is committed before the first random bit is drawn and is never taken back.
+A charge is committed before the first random bit is drawn and is never taken back. What is kept are copies: whoever asked, or
+holds an answer, holds budgets of its own, and nothing that is done to those changes what was spent.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection, Iterable
+from fractions import Fraction
 
 from dpcov.errors import BudgetError
 from dpcov.kernel.answer import Answer
-from dpcov.kernel.budget import Budget, pays_for
+from dpcov.kernel.budget import ApproxDP, Budget, copied, pays_for
+from dpcov.kernel.noise.laws import NoiseLaw
+
+MOST_BITS = 2**19
+"""Of the denominators of all charges and scales together: a hundred rounds of the longest budgets have 300 000."""
+
+MOST_ANALYTIC = 100
+"""Charges in (ε, δ), which are slow to check: a curator composes few of them."""
+
+MOST_DIGITS = 10**1000
+"""Numerators and denominators are below it: a file holds no longer ones."""
+
+
+def unwritten(numbers: Collection[Fraction], analytic: int, bits: int = 0) -> str:
+    """Return what of these numbers, and of so many charges in (ε, δ), no file may have; nothing where it may have all.
+
+    ``bits`` are those of the denominators of others, which are there already.
+    """
+    if bits + bits_of(numbers) > MOST_BITS:
+        return "numbers in too many digits"
+    if any(max(number.numerator, number.denominator) >= MOST_DIGITS for number in numbers):
+        return "a number of more than 1000 digits"
+    return "too many charges in (epsilon, delta)" if analytic > MOST_ANALYTIC else ""
+
+
+def bits_of(numbers: Collection[Fraction]) -> int:
+    """Return how long the denominators of numbers are together: so long may that of their sum be."""
+    return sum(number.denominator.bit_length() for number in numbers)
+
+
+def numbers_of(laws: Iterable[NoiseLaw], charges: Iterable[Budget]) -> set[Fraction]:
+    """Return the exact numbers that a file holds of laws and charges."""
+    amounts = {amount for charge in charges for amount in charge.amounts()}
+    return amounts | {Fraction(text) for law in laws for text in law.to_json().values()}
 
 
 class Account:
     """One budget, its charges, and the record of answers."""
 
     def __init__(self, budget: Budget) -> None:
-        self._budget = budget
+        self._budget = copied(budget)
         self._charged: list[Budget] = []
         self._answers: list[Answer] = []
+        self._numbers: set[Fraction] = set()
+        self._bits = 0
+        self._closed = False
         self._lock = threading.Lock()
 
     @property
     def budget(self) -> Budget:
         """All that may be spent."""
-        return self._budget
+        return copied(self._budget)
 
     @property
     def answers(self) -> tuple[Answer, ...]:
@@ -32,18 +71,37 @@ class Account:
         return tuple(self._answers)
 
     def refuse_beyond(self, *budgets: Budget) -> None:
-        """Refuse a question that does not fit into what is left."""
+        """Refuse a question that does not fit into what is left, and any after the account was closed."""
+        if self._closed:
+            raise BudgetError("a question must be asked before the release is made, got one after it. Hint: release again.")
         charges = [*self._charged, *budgets]
-        if not pays_for(self.budget, charges):
+        if not pays_for(self._budget, charges):
             raise BudgetError(
-                f"budget must fit into {self.budget!r}, got {charges!r} in all. Hint: split or convert the budget."
+                f"budget must fit into {self._budget!r}, got {charges!r} in all. Hint: split or convert the budget."
             )
+
+    def reserve(self, *numbers: Fraction, charges: Collection[Budget] = ()) -> None:
+        """Make room in the file for exact numbers, or refuse them while nothing is spent: no one could read what they cost."""
+        with self._lock:
+            new = set(numbers) - self._numbers
+            analytic = sum(isinstance(charge, ApproxDP) for charge in [*self._charged, *charges])
+            if why := unwritten(new, analytic, self._bits):
+                raise BudgetError(
+                    f"charges and scales must fit into a file, got {why}. Hint: fewer questions, or shorter fractions."
+                )
+            self._numbers |= new
+            self._bits += bits_of(new)
 
     def charge(self, *budgets: Budget) -> None:
         """Commit what an answer costs."""
         with self._lock:  # two threads must not both find room for the same share
             self.refuse_beyond(*budgets)
-            self._charged.extend(budgets)
+            self._charged.extend(map(copied, budgets))
+
+    def close(self) -> None:
+        """Refuse all charges from now on: what was asked is what is released."""
+        with self._lock:
+            self._closed = True
 
     def record(self, answer: Answer) -> Answer:
         """Keep an answer for the transcript, and return it."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -42,6 +42,15 @@ def read_exact(name: str, value: object) -> Fraction:
     if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > MAX_BITS or not -LARGEST <= exact <= LARGEST:
         raise ParameterError(f"{name} must be at most 1e300, in at most 900 digits, got {shown(value)}. Hint: {hint}.")
     return exact
+
+
+def exact_fraction(name: str, value: object) -> Fraction:
+    """Return a copy of a Fraction of as many digits as an amount may have; refuse another number, exact as it may be."""
+    if type(value) is not Fraction:
+        raise ParameterError(f"{name} must be a Fraction, got {shown(value)}. Hint: exact numbers only.")
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) > MAX_BITS:
+        raise ParameterError(f"{name} must have at most 900 digits, got more. Hint: a release is a file.")
+    return Fraction(value.numerator, value.denominator)
 
 
 def _from_text(text: str) -> Fraction:
@@ -170,8 +179,16 @@ class ApproxDP(_Budget):
 
 
 Budget = PureDP | ZCDP | ApproxDP
+Amount = TypeVar("Amount", bound=Budget)
 
 NOTIONS: dict[str, type[Budget]] = {kind.notion: kind for kind in (PureDP, ZCDP, ApproxDP)}
+
+
+def copied(budget: Amount) -> Amount:
+    """Return an equal budget that nobody else holds; refuse what only looks like one."""
+    if type(budget) not in NOTIONS.values():
+        raise ParameterError(f"budget must be a PureDP, ZCDP or ApproxDP, got {shown(budget)}. Hint: ZCDP(0.1).")
+    return type(budget)(*(Fraction(amount.numerator, amount.denominator) for amount in budget.amounts()))
 
 
 def compose(*budgets: Budget) -> Budget:

@@ -13,14 +13,14 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from dpcov.errors import ParameterError, shown
-from dpcov.kernel.account import Account
+from dpcov.kernel.account import Account, numbers_of
 from dpcov.kernel.answer import Answer, n_of
-from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, copied, exact_fraction
 from dpcov.kernel.calibrate import bingham_concentration, exponential_rate, sparse_vector_epsilon
 from dpcov.kernel.noise.choice import MAX_RATE, Exponential, SparseVector
 from dpcov.kernel.noise.discrete import MIN_SCALE
@@ -34,12 +34,15 @@ from dpcov.kernel.questions.along import AlongBasis
 from dpcov.kernel.questions.asked import CHOSEN, DERIVED, SEARCHED, SUMMED
 from dpcov.kernel.questions.calibrated import calibrated, check_tail, noise_for
 from dpcov.kernel.questions.choices import Choice, Search
-from dpcov.kernel.questions.directions import DIRECTION_BITS, VALUED, Directions, Subspace
+from dpcov.kernel.questions.directions import DIRECTION_BITS, Directions, Subspace
 from dpcov.kernel.questions.measure import Measure, Question
 from dpcov.kernel.questions.moments import REPLACE, Count
 from dpcov.kernel.questions.overlap import Overlap
+from dpcov.kernel.questions.remade import remade
 from dpcov.kernel.questions.spectral import Values, to_floats
 from dpcov.kernel.sums import Sums
+
+Asked = TypeVar("Asked", bound=Question)
 
 
 class Curator:
@@ -100,9 +103,8 @@ class Curator:
 
         ``derive=False`` where no numbers will be derived from the sums.
         """
-        for question in questions:
-            self._check(question, SUMMED)
-        self._sums.prefetch(*questions, derive=derive)
+        made = [self._checked(question, SUMMED) for question in questions]
+        self._sums.prefetch(*made, derive=derive is not False)
 
     def noisy(self, question: Measure, budget: Budget, *, noise: str, at_least: Fraction | None = None) -> Answer:
         """Answer a question with noise.
@@ -123,10 +125,9 @@ class Curator:
         -------
         ``budget``, for the curator's neighbours: the noise's page in docs/mechanisms/.
         """
-        question = self._sized(question)
-        self._check(question, (*SUMMED, *DERIVED))
+        question, budget = self._checked(question, (*SUMMED, *DERIVED)), copied(budget)
         law = self._calibrated(question, budget, noise, at_least)
-        self._account.refuse_beyond(budget)
+        self._afford(law, budget)
         exact = self._sums.read(question)
         self._account.charge(budget)
         return self._account.record(Answer(question, (law,), (budget,), self._sampler.noisy(question, law, exact)))
@@ -138,10 +139,9 @@ class Curator:
         -------
         ``budget``, for the curator's neighbours: docs/mechanisms/rescaled.md, docs/mechanisms/symq.md.
         """
-        self._check(question, CHOSEN)
-        _check_pure_or_zcdp("budget", budget)
+        question, budget = self._checked(question, CHOSEN), _pure_or_zcdp("budget", budget)
         law = Exponential(min(exponential_rate(budget), MAX_RATE))
-        self._account.refuse_beyond(budget)
+        self._afford(law, budget)
         counts = self._sums.read(question)
         self._account.charge(budget)
         return self._account.record(_indexed(question, law, budget, self._sampler.choice(question, law, counts)))
@@ -155,13 +155,12 @@ class Curator:
         -------
         ``budget``, for the curator's neighbours: docs/mechanisms/adaptive.md.
         """
-        self._check(question, SEARCHED)
-        _check_pure_or_zcdp("budget", budget)
+        question, budget = self._checked(question, SEARCHED), _pure_or_zcdp("budget", budget)
         if type(query_noise) is not int or query_noise < 1:
             raise ParameterError(f"query_noise must be 1 or more, got {shown(query_noise)}. Hint: it can only add noise.")
         scale = 2 * question.step / sparse_vector_epsilon(budget)  # half of ε for the threshold, half for the queries
         law = SparseVector(max(scale, MIN_SCALE), max(query_noise * scale, MIN_SCALE))
-        self._account.refuse_beyond(budget)
+        self._afford(law, budget)
         counts = self._sums.read(question)
         self._account.charge(budget)
         return self._account.record(_indexed(question, law, budget, self._sampler.search(question, law, counts)))
@@ -181,10 +180,9 @@ class Curator:
         -------
         ``directions`` for all draws together, and ``values`` for all values together: docs/mechanisms/eigenvectors.md.
         """
-        if type(question) is Directions and question.values is not None:
-            question = replace(question, values=self._sized(question.values))
-        self._check(question, (Directions,))
-        _check_pure_or_zcdp("directions", directions)
+        question, directions = self._checked(question, (Directions,)), _pure_or_zcdp("directions", directions)
+        if type(fixed) is not bool:
+            raise ParameterError(f"fixed must be True or False, got {shown(fixed)}. Hint: False is faster.")
         if (values is None) != (question.values is None):
             raise ParameterError(
                 "values must have a budget where they are asked for, got one of the two. Hint: peel(values=...)."
@@ -192,15 +190,16 @@ class Curator:
         law = None
         charges: tuple[Any, ...] = (directions,)
         if question.values is not None and values is not None:
+            values = copied(values)
             law, charges = self._calibrated(question.values, values, noise, None), (directions, values)
             question.values.check_noise(law)
-        self._account.refuse_beyond(*charges)
+        self._afford(law, *charges)
         exact = to_floats(self._sums.read(question), question.moment)
         spectrum = eigenvalues(exact)
         self._account.charge(*charges)
         later = _no_values if question.values is None or law is None else self._sampler.noisy_later(question.values, law)
         draw = partial(self._sampler.direction, fixed=fixed)
-        peel = Peel(question, exact, spectrum, charges, law, self.public.neighbors, draw, later, self._account.record)
+        peel = Peel(question, exact, spectrum, charges, law, self.public.neighbors, draw, later, self._account)
         self._peels.append(peel)
         return peel
 
@@ -213,17 +212,17 @@ class Curator:
         -------
         ``budget`` **in the limit of many sweeps only**: docs/mechanisms/ppca.md.
         """
-        self._check(question, (Subspace,))
-        _check_pure_or_zcdp("budget", budget)
+        question, budget = self._checked(question, (Subspace,)), _pure_or_zcdp("budget", budget)
+        if type(sweeps) is not int:  # whose truth is asked for again, after the exact sum was read
+            raise ParameterError(f"sweeps must be an integer, got {shown(sweeps)}. Hint: 20000 is usual.")
         if sweeps and question.count < 2:
             raise ParameterError(f"count must be 2 or more for a chain, got {question.count}. Hint: peel() for one direction.")
-        if at_most is not None and type(at_most) is not Fraction:
-            raise ParameterError(f"at_most must be a Fraction, got {shown(at_most)}. Hint: exact numbers only.")
-        concentration = min(bingham_concentration(budget, self.public.neighbors), MAX_CONCENTRATION)
+        bound = MAX_CONCENTRATION if at_most is None else exact_fraction("at_most", at_most)
+        concentration = min(bingham_concentration(budget, self.public.neighbors), MAX_CONCENTRATION, bound)
         law: MatrixBingham | Uniform = Uniform()
         if sweeps:
-            law = MatrixBingham(concentration if at_most is None else min(at_most, concentration), sweeps)
-        self._account.refuse_beyond(budget)
+            law = MatrixBingham(concentration, sweeps)
+        self._afford(law, budget)
         exact = to_floats(self._sums.read(question), question.moment)
         basis = decomposed(exact) if sweeps else None  # where it fails, nothing must have been charged
         self._account.charge(budget)
@@ -232,48 +231,61 @@ class Curator:
         return self._account.record(Answer(question, (law,), (budget,), rows.reshape(-1)))
 
     def close(self) -> None:
-        """Let go of the exact sums, and refuse a transcript with a peel that is still open."""
+        """Let go of the rows, and refuse a transcript with a peel that is still open."""
         open_ones = not all(peel.closed for peel in self._peels)
         self.forget()
         if open_ones:
             raise ParameterError("peels must be closed before the release, got an open one. Hint: peel.close().")
 
     def forget(self) -> None:
-        """Drop what is kept: exact sums must not outlive the questions, nor a run that failed."""
+        """Answer nothing from now on, and drop what is kept: exact sums must not outlive the questions, nor a failed run."""
+        self._account.close()
         self._sums.forget()
         for peel in self._peels:
             peel.forget()
         self._peels.clear()
 
-    def _check(self, question: Question, known: tuple[type, ...]) -> None:
-        """Refuse what is not proved: another question, or one about other rows than these."""
-        if type(question) not in known or not question.fits(self.public):
-            raise ParameterError("question must be one of this curator's rows, got another. Hint: curator.second_moment().")
-        told = question.basis.answer if isinstance(question, AlongBasis | Overlap) else None
-        if told is not None and not any(told is answer for answer in self.answers):  # a file could not name it
-            raise ParameterError("basis must be of an answer of this curator, got another. Hint: GivenBasis takes numbers.")
+    def _checked(self, question: Asked, known: tuple[type, ...]) -> Asked:
+        """Return a question as it is asked: made anew, as whoever asks may still hold and change theirs.
 
-    def _sized(self, question: Any) -> Any:
-        """Return numbers from float64 for as many rows as there can be: what they lose depends on it.
-
-        Only those that are proved are asked for it: `_check` refuses the others as they are.
+        What is not proved is refused: another question, or one about other rows than these.
         """
-        proved = isinstance(question, Values) and type(question) in (*DERIVED, *VALUED.values())
-        return question.among(self.public.most_rows) if proved else question
+        made = self._sized(remade(question)) if type(question) in known else None
+        if made is None or not made.fits(self.public):
+            raise ParameterError("question must be one of this curator's rows, got another. Hint: curator.second_moment().")
+        if isinstance(made, AlongBasis | Overlap):
+            told = made.basis.answer
+            if told is not None and not any(told is answer for answer in self.answers):  # a file could not name it
+                raise ParameterError("basis must be of an answer of this curator, got another. Hint: GivenBasis takes numbers.")
+            _ = made.basis.columns  # refuses others before the exact sum is read: it would stand in the traceback
+        return made
+
+    def _sized(self, question: Asked) -> Asked:
+        """Return numbers from float64 for as many rows as there can be: what they lose depends on it."""
+        if isinstance(question, Values):
+            return question.among(self.public.most_rows)
+        if isinstance(question, Directions) and isinstance(question.values, Values):
+            return replace(question, values=question.values.among(self.public.most_rows))
+        return question
+
+    def _afford(self, law: NoiseLaw | None, *charges: Budget) -> None:
+        """Refuse what is beyond the budget, or what no file could hold, before anything is read."""
+        self._account.refuse_beyond(*charges)
+        self._account.reserve(*numbers_of([] if law is None else [law], charges), charges=charges)
 
     def _calibrated(self, question: Measure, budget: Budget, noise: str, at_least: Fraction | None) -> NoiseLaw:
         """Set the law from public numbers."""
-        if at_least is not None and type(at_least) is not Fraction:
-            raise ParameterError(f"at_least must be a Fraction, got {shown(at_least)}. Hint: exact numbers only.")
-        law = calibrated(question, budget, self.public.neighbors, noise, at_least)
+        floor = None if at_least is None else exact_fraction("at_least", at_least)
+        law = calibrated(question, budget, self.public.neighbors, noise, floor)
         if isinstance(self.budget, ApproxDP):
             check_tail([*(law for answer in self.answers for law in answer.laws), law], self.budget)
         return law
 
 
-def _check_pure_or_zcdp(name: str, budget: object) -> None:
+def _pure_or_zcdp(name: str, budget: PureDP | ZCDP) -> PureDP | ZCDP:
     if type(budget) not in (PureDP, ZCDP):
         raise ParameterError(f"{name} must be a PureDP or ZCDP, got {shown(budget)}. Hint: ApproxDP has an epsilon.")
+    return copied(budget)
 
 
 def _indexed(question: Question, law: NoiseLaw, budget: Budget, index: int) -> Answer:

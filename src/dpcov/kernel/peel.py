@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import BudgetError, ParameterError
+from dpcov.kernel.account import Account
 from dpcov.kernel.answer import Answer
-from dpcov.kernel.budget import ZCDP, Budget, PureDP
+from dpcov.kernel.budget import ZCDP, Budget, PureDP, exact_fraction
 from dpcov.kernel.calibrate import bingham_concentration
 from dpcov.kernel.noise.drawn import Bingham
 from dpcov.kernel.noise.laws import NoiseLaw
@@ -62,11 +63,13 @@ class Peel:
         neighbors: str,
         draw: Draw,
         answer: Callable[[int, int], int],
-        record: Callable[[Answer], Answer],
+        account: Account,
     ) -> None:
         self._question, self._matrix, self._neighbors = question, matrix, neighbors
         self._charges, self._value_law = charges, value_law
-        self._draw, self._answer, self._record = draw, answer, record
+        self._draw, self._answer = draw, answer
+        self._record: Callable[[Answer], Answer] = account.record
+        self._reserve: Callable[[Fraction], None] = account.reserve
         self._guess = spectrum  # exact before the first draw, guessed after it
         self._left = Fraction(1)
         self._concentrations: list[Fraction] = []
@@ -101,12 +104,12 @@ class Peel:
             return
         if type(share) is not Fraction or not 0 < share <= self._left:
             raise BudgetError(f"share must be above 0 and at most {self._left}, got {share}. Hint: shares add up to 1.")
-        if at_most is not None and type(at_most) is not Fraction:
-            raise ParameterError("at_most must be a Fraction, got another. Hint: exact numbers only.")
+        bound = MAX_CONCENTRATION if at_most is None else exact_fraction("at_most", at_most)
         concentration = bingham_concentration(self._charges[0].share(share), self._neighbors)
-        concentration = min(concentration, MAX_CONCENTRATION if at_most is None else min(at_most, MAX_CONCENTRATION))
+        concentration = min(concentration, MAX_CONCENTRATION, bound)
         if concentration <= 0:
             raise ParameterError("at_most must be above 0, got another. Hint: it can only add noise.")
+        self._reserve(concentration)
         self._left -= share
         self._concentrations.append(concentration)
         self._vectors.append(self._draw(self._matrix, float_below(concentration), self._guess))
@@ -168,7 +171,7 @@ class Peel:
         """Drop the matrix, which must not outlive the draws, and what leads to the curator: a cycle that is freed late."""
         self._closed = True
         self._matrix = self._guess = np.zeros(0)
-        self._answer = self._draw = self._record = _forgotten
+        self._answer = self._draw = self._record = self._reserve = _forgotten
 
     def _directions(self) -> Floats:
         """Undo the reflections, the last first: rows are directions in the coordinates of the data."""

@@ -50,7 +50,7 @@ class Sums(Protocol):
         ...
 
     def forget(self) -> None:
-        """Drop what is kept: exact sums must not outlive the questions, nor a run that failed."""
+        """Drop what is kept, and the rows: neither may outlive the questions, or a run that failed."""
         ...
 
 
@@ -62,21 +62,24 @@ class ExactSums:
         check_exact_blas()
         if encoding.feature_names != source.feature_names:  # the sensitivities of counts depend on how many there are
             raise ParameterError("encoding must be of the source's columns, got others. Hint: source.feature_names.")
-        self._source, self._neighbors = source, neighbors
+        self._open: Source | None = source
+        self._neighbors = neighbors
         self._public = Public(encoding, neighbors, None, source.rereadable)
         self._kept: dict[Question, Integers] = {}
 
     @property
     def public(self) -> Public:
         """What is known of the rows before anything is asked; of a stream under replace, n after its first reading."""
-        if self._public.known_n is None and self._neighbors == REPLACE and self._source.known_n is not None:
-            self._public = replace(self._public, known_n=self._source.known_n)
+        known = None if self._open is None or self._neighbors != REPLACE else self._open.known_n
+        if self._public.known_n is None and known is not None:
+            self._public = replace(self._public, known_n=known)
         return self._public
 
     @property
     def n(self) -> int:
         """The exact number of rows; a stream is read for it."""
-        return self._source.n
+        known = self.public.known_n
+        return self._source.n if known is None else known
 
     def read(self, question: Question) -> Integers:
         """Return the exact integers of a question; of choices and draws, what they are made from."""
@@ -111,8 +114,17 @@ class ExactSums:
             self._refuse_wrapped()
 
     def forget(self) -> None:
-        """Drop what is kept."""
+        """Drop what is kept, and the source; what was public, n under replace as well, stays known."""
+        _ = self.public
+        self._open = None
         self._kept.clear()
+
+    @property
+    def _source(self) -> Source:
+        """The rows, while questions may be asked."""
+        if self._open is None:
+            raise ParameterError("curator must be open, got one whose release is made. Hint: release again.")
+        return self._open
 
     def _check_rows(self) -> None:
         """Refuse a public number of rows that has no second moment, or would not leave room for the noise."""

@@ -16,6 +16,7 @@ from dpcov.kernel.budget import Budget
 from dpcov.kernel.curator import Curator
 from dpcov.kernel.face import Face
 from dpcov.mechanisms.base import Alias, Described, Mechanism, Named
+from dpcov.release.check import check_made
 from dpcov.release.record import Option, Release, is_option
 
 
@@ -49,13 +50,14 @@ def _released(named: Named, curator: Curator, budget: Budget, postprocess: str |
     ):  # before anything is spent, and as `estimate` and `retrace` will have them; the library's own refuse in their words
         asked = _plain(asked)
     notes = mechanism.ask(Face(curator), budget, **asked)
+    n = curator.n  # of a file that was not asked about it is read, and nothing is read after this
     curator.close()
     release = Release(
         kind=mechanism.target,
         privacy=curator.budget,
         neighbors=public.neighbors,
         encoding=public.encoding,
-        n=curator.n,
+        n=n,
         requested=named.name,
         requested_options=_plain(requested),
         mechanism=mechanism.name,
@@ -67,6 +69,8 @@ def _released(named: Named, curator: Curator, budget: Budget, postprocess: str |
         dpcov_version=__version__,
         record=None if own else mechanism,
     )
+    if not own:
+        check_made(release)
     if finish is None and mechanism.finish is not None:
         return dataclasses.replace(release, postprocess=mechanism.finish(release))
     return release

@@ -12,6 +12,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from dpcov.errors import ParameterError, ReleaseError
+from dpcov.kernel.account import numbers_of, unwritten
 from dpcov.kernel.answer import Answer, n_of
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, pays_for
 from dpcov.kernel.calibrate import SPAN, exponential_rate, sparse_vector_epsilon
@@ -19,7 +21,7 @@ from dpcov.kernel.noise.choice import Exponential, SparseVector
 from dpcov.kernel.noise.drawn import Bingham, MatrixBingham, Uniform
 from dpcov.kernel.noise.laws import NoiseLaw
 from dpcov.kernel.public import Public
-from dpcov.kernel.questions.calibrated import LAWS, calibrated, check_tail
+from dpcov.kernel.questions.calibrated import KIND_OF_NOISE, check_tail, is_enough
 from dpcov.kernel.questions.choices import Choice, Search
 from dpcov.kernel.questions.directions import Directions, Subspace
 from dpcov.kernel.questions.measure import Measure, Question
@@ -28,14 +30,6 @@ from dpcov.kernel.rows.grid import MAX_FEATURES
 from dpcov.release.record import Transcript
 from dpcov.schema import is_broken
 from dpcov.strict_json import refuse
-
-MOST_BITS = 2**19
-"""Of the denominators of all charges and scales together: a hundred rounds of the longest budgets have 300 000."""
-
-MOST_ANALYTIC = 100
-"""Charges in (ε, δ), which are slow to check: a curator composes few of them."""
-
-KIND_OF_NOISE = {kind.law: noise for noise, kind in LAWS.items()}
 
 
 def check_header(transcript: Transcript) -> None:
@@ -72,15 +66,23 @@ def check_answers(transcript: Transcript) -> None:
         refuse("consistent", "an n that is not the noisy count")
 
 
+def check_made(transcript: Transcript) -> None:
+    """Refuse what was answered here, too, where a file of it would be refused: a mechanism of others may have tampered."""
+    try:
+        check_answers(transcript)
+    except (ParameterError, ReleaseError) as error:
+        raise ReleaseError(
+            f"a mechanism must leave questions, laws and charges as they were answered, got a release that no file holds: "
+            f"{error}"
+        ) from None
+
+
 def _check_charges(transcript: Transcript) -> None:
     """Refuse charges that exceed the promise, or whose exact sum would take for ever."""
     charges = [charge for answer in transcript.answers for charge in answer.charges]
-    amounts = {amount for charge in charges for amount in charge.amounts()}
-    amounts |= {Fraction(text) for answer in transcript.answers for law in answer.laws for text in law.to_json().values()}
-    if sum(amount.denominator.bit_length() for amount in amounts) > MOST_BITS:
-        refuse("consistent", "numbers in too many digits")
-    if len({charge for charge in charges if isinstance(charge, ApproxDP)}) > MOST_ANALYTIC:
-        refuse("consistent", "too many charges in (epsilon, delta)")
+    numbers = numbers_of((law for answer in transcript.answers for law in answer.laws), charges)
+    if why := unwritten(numbers, sum(isinstance(charge, ApproxDP) for charge in charges)):
+        refuse("consistent", why)
     if charges and not pays_for(transcript.privacy, charges):
         refuse("consistent", "charges that exceed the promise")
 
@@ -102,7 +104,7 @@ def _check_law(question: Question, law: NoiseLaw, charge: Budget, neighbors: str
     if isinstance(question, Measure):
         if law.law not in KIND_OF_NOISE:
             refuse("consistent", f"a {question.name} with a noise that it does not have")
-        enough = law.is_at_least(calibrated(question, charge, neighbors, KIND_OF_NOISE[law.law]))
+        enough = is_enough(law, question, charge, neighbors)
     elif not isinstance(charge, PureDP | ZCDP):
         refuse("consistent", f"a {question.name} that was not paid for")
     elif isinstance(question, Choice) and isinstance(law, Exponential):

@@ -12,10 +12,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpcov.errors import ReleaseError
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.noise.laws import NoiseLaw, Spread
 
 Floats = NDArray[np.float64]
+
+MOST_ASSEMBLED = 8192
+"""Columns of a matrix that is made of fewer numbers than it has: it takes 0.5 GB, and a file of 100 kB can ask for it."""
+
+
+def check_assembled(d: int) -> None:
+    """Refuse to make a matrix of so many columns from a few numbers: an answer that is a matrix is as large as its file."""
+    if d > MOST_ASSEMBLED:
+        raise ReleaseError(
+            f"release must have at most {MOST_ASSEMBLED} columns for a matrix that is made of a few numbers, got {d}. "
+            f"Hint: ask for the matrix, or for components."
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -155,7 +168,7 @@ class InMatrix:
 class Along:
     """Numbers that were asked along the columns of a basis; ``errors`` are variances beside the diagonal, in this basis.
 
-    Without a basis, those of ``noise``.
+    Without errors there are none. Without a basis, both are those of ``noise``.
     """
 
     law: NoiseLaw

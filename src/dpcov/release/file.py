@@ -33,6 +33,7 @@ from dpcov.kernel.rows.encoding import Encoding
 from dpcov.paths import checked_path, write_whole
 from dpcov.release.check import check_answers, check_header
 from dpcov.release.record import TARGETS, Option, Release, is_option
+from dpcov.schema import is_broken
 from dpcov.schema.file import from_record, to_record
 from dpcov.strict_json import Fields, each, fraction_of, read_object, refuse
 
@@ -160,7 +161,7 @@ def _from_record(record: dict[str, Any], strangers: Mapping[tuple[str, str], Mec
     name, options = _named(fields.take("mechanism", dict), "mechanism")
     answers, frames = fields.take("answers", list), each(fields.take("frames", list), dict, "frames")
     release = Release(
-        dpcov_version=fields.take("dpcov_version", str),
+        dpcov_version=_text(fields, "dpcov_version"),
         kind=kind,
         privacy=_budget(fields.take("privacy", dict)),
         neighbors=fields.choice("neighbors", NEIGHBORS),
@@ -171,7 +172,7 @@ def _from_record(record: dict[str, Any], strangers: Mapping[tuple[str, str], Mec
         requested_options=requested_options,
         mechanism=name,
         options=options,
-        postprocess=fields.take("postprocess", str),
+        postprocess=_text(fields, "postprocess"),
         notes=_options(fields.take("notes", dict)),
         answers=(),
         record=strangers.get((kind, name)),
@@ -206,14 +207,20 @@ def _encoding(record: dict[str, Any]) -> Encoding:
 
 def _named(record: dict[str, Any], what: str) -> tuple[str, dict[str, Option]]:
     fields = Fields(record, what)
-    name, options = fields.take("name", str), _options(fields.take("options", dict))
+    name, options = _text(fields, "name"), _options(fields.take("options", dict))
     fields.end()
     return name, options
 
 
+def _text(fields: Fields, key: str) -> str:
+    """Return text that can be written: no half of a surrogate pair."""
+    text = fields.take(key, str)
+    return text if not is_broken(text) else refuse(f"well formed: {key} is text", "half of a surrogate pair")
+
+
 def _options(record: dict[str, Any]) -> dict[str, Option]:
     """Return options that are text, numbers, true, false or nothing, or lists of these, at most two deep."""
-    if not all(is_option(value) for value in record.values()):
+    if not all(is_option(name) and is_option(value) for name, value in record.items()):
         refuse("well formed: options are numbers, text, true and false, or lists of them", "another type")
     return record
 

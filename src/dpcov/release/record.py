@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import ParameterError, ReleaseError
+from dpcov.errors import ParameterError, ReleaseError, printable
 from dpcov.kernel.answer import Answer, Spend
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.questions.measure import Question
@@ -26,7 +26,7 @@ from dpcov.kernel.rows.encoding import Encoding
 from dpcov.release.estimate import Estimate
 from dpcov.release.statement import promise, statement
 from dpcov.release.uses import Uses
-from dpcov.schema import Schema
+from dpcov.schema import Schema, is_broken
 
 if TYPE_CHECKING:
     from dpcov.mechanisms.base import Mechanism
@@ -46,7 +46,9 @@ def is_option(value: object, depth: int = 2) -> bool:
         return depth > 0 and all(is_option(one, depth - 1) for one in value)
     if type(value) is float:
         return math.isfinite(value)
-    return value is None or type(value) in (str, bool) or (type(value) is int and abs(value) < LONGEST_INTEGER)
+    if type(value) is str:
+        return not is_broken(value)
+    return value is None or type(value) is bool or (type(value) is int and abs(value) < LONGEST_INTEGER)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -277,8 +279,8 @@ class Release(Transcript, Uses):
 
     def how(self) -> str:
         """Say by which mechanism it was made, and how its estimate was finished."""
-        auto = f" (chosen by {self.requested})" if self.requested != self.mechanism else ""
-        return f"{self.mechanism}{auto}, postprocess {self.postprocess}"
+        auto = f" (chosen by {printable(self.requested)})" if self.requested != self.mechanism else ""
+        return f"{printable(self.mechanism)}{auto}, postprocess {printable(self.postprocess)}"
 
     def header(self) -> dict[str, Any]:
         """Return what is public of it, but the answers, as the file has it."""
@@ -300,7 +302,7 @@ class Release(Transcript, Uses):
 
     def __repr__(self) -> str:
         approximate = "approximate " * any(law.numerics == "markov chain" for answer in self.answers for law in answer.laws)
-        parts = [f"{approximate}{self.privacy!r}", self.neighbors, self.mechanism, f"n={self.n}", f"d={self.d}"]
+        parts = [f"{approximate}{self.privacy!r}", self.neighbors, printable(self.mechanism), f"n={self.n}", f"d={self.d}"]
         return f"<Release of a {self.kind}: {', '.join(parts + ['seeded: not private'] * self.seeded)}>"
 
 

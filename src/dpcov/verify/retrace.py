@@ -47,6 +47,10 @@ were rounded to 2⁻¹⁸ when they were recorded."""
 MIN_LENGTH = 0.5
 """Of a unit vector after those before it are projected out: rounding takes far less."""
 
+MOST_DRAWN = 2048
+"""Columns of rows that directions were drawn from: a mechanism that draws is given a matrix, which is decomposed, and a few
+directions in a small file can be said to be of any number of columns. Two seconds, and 0.1 GB."""
+
 PARAMETERS = Fraction(1, 10**9)
 """How far the parameters of a law may be off, relatively: another machine's logarithms."""
 
@@ -70,7 +74,8 @@ def retrace(release: Release) -> Retraced:
     Raises
     ------
     ReleaseError
-        The mechanism is not known here. A transcript that merely differs is a verdict.
+        The mechanism is not known here, or directions were drawn in so many columns that it would take long. A transcript that
+        merely differs is a verdict.
 
     Examples
     --------
@@ -82,6 +87,12 @@ def retrace(release: Release) -> Retraced:
     "answer 1 ('second moment') must have the 'rows' with which its mechanism asks for it, got others"
     """
     mechanism = mechanism_of(release)
+    for answer in release.answers:
+        if isinstance(answer.question, Drawn) and answer.question.d > MOST_DRAWN:
+            raise ReleaseError(
+                f"release must have at most {MOST_DRAWN} columns to be retraced where directions were drawn, "
+                f"got {answer.question.d}. Hint: its answers were checked when it was read."
+            )
     found = _difference(release, mechanism, n_known=True)
     if found and release.neighbors == REPLACE and not _difference(release, mechanism, n_known=False):
         found = ""  # made of a file or stream, whose number of rows was not known before it was read
@@ -196,9 +207,6 @@ class _RecordedSampler:
 
     def __init__(self, recorded: _Recorded) -> None:
         self._recorded = recorded
-        self._peeled: Answer | None = None
-        self._reflectors: list[Floats] = []
-        self._drawn = 0
 
     def noisy(self, question: Measure, law: NoiseLaw, exact: Integers) -> Integers:  # noqa: ARG002
         """Return the recorded integers."""
@@ -219,27 +227,37 @@ class _RecordedSampler:
         """Return the recorded index."""
         return int(self._recorded.answer().integers[0])
 
-    def direction(self, matrix: Floats, concentration: float, guess: Floats, fixed: bool) -> Floats:  # noqa: ARG002
-        """Return the recorded direction, in the coordinates of what is left after those before it were projected out."""
-        answer = self._recorded.directions()
-        if answer is not self._peeled:
-            self._peeled, self._reflectors, self._drawn = answer, [], 0
+    @property
+    def direction(self) -> Callable[..., Floats]:
+        """What draws the directions that were begun last: a curator takes it once for each peel, and peels may take turns."""
+        return _RecordedDirections(self._recorded.directions()).draw
+
+    def subspace(self, matrix: Floats, basis: Decomposition, k: int, law: MatrixBingham | Uniform) -> Floats:  # noqa: ARG002
+        """Return the recorded columns."""
+        return directions_of(self._recorded.answer()).T
+
+
+class _RecordedDirections:
+    """The recorded directions of one peel, one after the other."""
+
+    def __init__(self, answer: Answer) -> None:
         assert isinstance(answer.question, Directions)
-        vector = directions_of(answer)[self._drawn]
-        self._drawn += 1
+        self._orthogonal = answer.question.orthogonal
+        self._left = iter(directions_of(answer))
+        self._reflectors: list[Floats] = []
+
+    def draw(self, matrix: Floats, concentration: float, guess: Floats, fixed: bool) -> Floats:  # noqa: ARG002
+        """Return the recorded direction, in the coordinates of what is left after those before it were projected out."""
+        vector = next(self._left)
         for reflector in self._reflectors:
             vector = (vector - 2 * (reflector @ vector) * reflector)[1:]
         length = float(np.linalg.norm(vector))
         if length < MIN_LENGTH:
             raise _DifferenceError("directions must be orthogonal, as its mechanism draws them, got others")
         vector = vector / length
-        if answer.question.orthogonal:
+        if self._orthogonal:
             self._reflectors.append(reflector_of(vector))
         return np.asarray(vector)
-
-    def subspace(self, matrix: Floats, basis: Decomposition, k: int, law: MatrixBingham | Uniform) -> Floats:  # noqa: ARG002
-        """Return the recorded columns."""
-        return directions_of(self._recorded.answer()).T
 
 
 Placed = tuple[Answer, tuple[Answer, ...]]

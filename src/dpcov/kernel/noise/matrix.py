@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from dpcov.errors import ParameterError
 from dpcov.kernel.bits import Bits
 from dpcov.kernel.budget import decimal_text
-from dpcov.kernel.noise.laws import TOLERANCE, NoiseLaw, Spread
+from dpcov.kernel.noise.laws import NoiseLaw, Spread
 from dpcov.kernel.noise.normal import RELATIVE_ERROR, UNSEEN, exponentials, normals
 from dpcov.linalg import pack, triangle_size
 
@@ -41,6 +41,8 @@ LARGEST_EPSILON = Fraction(10**12)
 """A larger ε is served as this one: more noise than asked for, though the least deviation decides long before."""
 
 ROUNDOFF = 2.0**-53
+SPARE = 1e-9
+"""Relative: so much more than what rounding costs is calibrated away. Floats and logarithms of any machine err far less."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +67,10 @@ class _Lattice:
         return np.asarray((total + half) >> self.lattice << self.lattice)
 
     def is_at_least(self, other: NoiseLaw) -> bool:
-        """Whether this could be the other law, or the same with a larger scale and so a coarser lattice."""
+        """Whether this is the other law, or one with a larger scale; `covers` says whether it keeps a promise."""
         if not isinstance(other, _Lattice) or (type(self), self.d, self.tail) != (type(other), other.d, other.tail):
             return False
-        noisy = self.scale >= other.scale * TOLERANCE and other.lattice <= self.lattice <= other.lattice + 8
-        # a scale that grew without its lattice would have float errors beyond the lattice
-        noisy = noisy and self.scale <= 2 * other.scale * 2 ** (self.lattice - other.lattice)
-        return noisy and other.excess / 4 <= self.excess <= 2 * other.excess
+        return self.scale >= other.scale and self.lattice >= other.lattice
 
     def to_json(self) -> dict[str, str]:
         """Return the parameters."""
@@ -135,20 +134,36 @@ class FrobeniusNoise(_Lattice):
 Law = TypeVar("Law", WishartDifference, FrobeniusNoise)
 
 
-@lru_cache(maxsize=16)  # one release asks for the same law when it chooses, when it checks and when it draws
-def calibrate_wishart(d: int, nuclear: int, epsilon: Fraction, least_scale: Fraction) -> WishartDifference:
-    """Return the difference of Wisharts for ε-DP: s = Δ_*/(2ε), docs/mechanisms/wishart.md.
+@dataclass(frozen=True)
+class _Terms:
+    """What the noise of one kind costs: floats are per unit of its scale, in grid steps."""
 
-    ``nuclear`` is the sensitivity Δ_* in the nuclear norm and ``least_scale`` a floor for s, both in grid steps.
-    """
+    sensitivity: Fraction
+    """Over the scale it is ε, but for rounding."""
+    deviation: float
+    error: float
+    largest: float
+    lipschitz: float
+    tail: float
+
+    def excess(self, d: int, error: float, lattice: int, epsilon: float) -> float:
+        """Return the ε that rounding costs, for an error of each entry of so many grid steps; all of ε beyond the lemma."""
+        step = 2.0**lattice
+        if not step > 4 * error:
+            return epsilon
+        return triangle_size(d) * math.log1p(4 * error / (step - 2 * error)) + self.lipschitz * 2 * error * epsilon
+
+    @property
+    def stated_tail(self) -> Fraction:
+        """The probability of the tail, rounded up to a power of two."""
+        return Fraction(1, 2 ** math.floor(-math.log2(self.tail)))
+
+
+def _wishart_terms(d: int, nuclear: int) -> _Terms:
     terms = d + 1
     squares = 2 * _gamma_tail(terms / 2)  # bounds Σ g² over a row of normals, but for probability exp(−TAIL)
-    return _calibrated(
-        WishartDifference,
-        d,
+    return _Terms(
         Fraction(nuclear, 2),
-        epsilon,
-        least_scale,
         deviation=math.sqrt(2 * terms),
         # g and h each err by RELATIVE_ERROR; a sum of d+1 products, a difference and a product round d+5 times
         error=2 * squares * (2.1 * RELATIVE_ERROR + 1.01 * (terms + 4) * ROUNDOFF),
@@ -159,17 +174,11 @@ def calibrate_wishart(d: int, nuclear: int, epsilon: Fraction, least_scale: Frac
     )
 
 
-@lru_cache(maxsize=16)
-def calibrate_frobenius(d: int, sensitivity: Fraction, epsilon: Fraction, least_scale: Fraction) -> FrobeniusNoise:
-    """Return Frobenius noise for ε-DP: scale = Δ_F/ε, docs/mechanisms/frobenius.md."""
+def _frobenius_terms(d: int, sensitivity: Fraction) -> _Terms:
     size = triangle_size(d)
     radius = _gamma_tail(size)
-    return _calibrated(
-        FrobeniusNoise,
-        d,
+    return _Terms(
         sensitivity,
-        epsilon,
-        least_scale,
         deviation=math.sqrt((size + 1) / 2),
         # direction and exponentials each err by RELATIVE_ERROR; fsum rounds once
         error=radius * (4 * RELATIVE_ERROR + 16 * ROUNDOFF),
@@ -179,42 +188,58 @@ def calibrate_frobenius(d: int, sensitivity: Fraction, epsilon: Fraction, least_
     )
 
 
-def _calibrated(
-    kind: type[Law],
-    d: int,
-    sensitivity: Fraction,
-    epsilon: Fraction,
-    least_scale: Fraction,
-    *,
-    deviation: float,
-    error: float,
-    largest: float,
-    lipschitz: float,
-    tail: float,
-) -> Law:
-    """Choose lattice and scale so that ε(scale) + excess ≤ ε. Keyword numbers are per unit of scale, in grid steps."""
-    entries = triangle_size(d)
+@lru_cache(maxsize=16)  # one release asks for the same law when it chooses, when it checks and when it draws
+def calibrate_wishart(d: int, nuclear: int, epsilon: Fraction, least_scale: Fraction) -> WishartDifference:
+    """Return the difference of Wisharts for ε-DP: s = Δ_*/(2ε), docs/mechanisms/wishart.md.
+
+    ``nuclear`` is the sensitivity Δ_* in the nuclear norm and ``least_scale`` a floor for s, both in grid steps.
+    """
+    return _calibrated(WishartDifference, d, _wishart_terms(d, nuclear), epsilon, least_scale)
+
+
+@lru_cache(maxsize=16)
+def calibrate_frobenius(d: int, sensitivity: Fraction, epsilon: Fraction, least_scale: Fraction) -> FrobeniusNoise:
+    """Return Frobenius noise for ε-DP: scale = Δ_F/ε, docs/mechanisms/frobenius.md."""
+    return _calibrated(FrobeniusNoise, d, _frobenius_terms(d, sensitivity), epsilon, least_scale)
+
+
+def _calibrated(kind: type[Law], d: int, terms: _Terms, epsilon: Fraction, least_scale: Fraction) -> Law:
+    """Choose lattice and scale so that ε(scale) + excess ≤ ε."""
     refusal = ParameterError(
         f"epsilon must leave room for the rounding of this noise, got {decimal_text(epsilon)[:20]} at d = {d}. "
         f"Hint: spend more, or use mechanism 'laplace', whose noise is exact."
     )
     epsilon = min(epsilon, LARGEST_EPSILON)
-    least = max(least_scale, Fraction(LEAST_DEVIATION / deviation))
-    if max(sensitivity / epsilon, least) > LARGEST_ENTRY:
+    least = max(least_scale, Fraction(LEAST_DEVIATION / terms.deviation))
+    if max(terms.sensitivity / epsilon, least) > LARGEST_ENTRY:
         raise refusal
-    scale, budget = float(max(sensitivity / epsilon, least)), float(epsilon)
-    e = 2 * scale * error + 0.5  # twice, because the final scale is a little larger; rint to the grid errs by a half
+    scale, budget = float(max(terms.sensitivity / epsilon, least)), float(epsilon)
+    e = 2 * scale * terms.error + 0.5  # twice, because the final scale is a little larger; rint to the grid errs by a half
     # An eighth of the noise costs no accuracy; more, up to the noise itself, where rounding would cost a hundredth of ε.
-    finest, coarsest = math.floor(math.log2(deviation * scale / 8)), math.floor(math.log2(deviation * scale))
-    lattice = min(max(finest, math.ceil(math.log2(400 * e * entries / budget))), coarsest)
-    step = 2.0**lattice
-    excess = entries * math.log1p(4 * e / (step - 2 * e)) + lipschitz * 2 * e * budget if step > 4 * e else budget
-    if excess > budget / 4 or 4 * scale * largest + step > LARGEST_ENTRY:
+    finest, coarsest = math.floor(math.log2(terms.deviation * scale / 8)), math.floor(math.log2(terms.deviation * scale))
+    lattice = min(max(finest, math.ceil(math.log2(400 * e * triangle_size(d) / budget))), coarsest)
+    excess = terms.excess(d, e, lattice, budget)
+    if excess > budget / 4 or 4 * scale * terms.largest + 2.0**lattice > LARGEST_ENTRY:
         raise refusal
-    spent = Fraction(math.ceil(excess * (1 + 1e-9) * 2**64), 2**64)
-    exact = max(sensitivity / (epsilon - spent), least)
+    spent = Fraction(math.ceil(excess * (1 + SPARE) * 2**64), 2**64)
+    exact = max(terms.sensitivity / (epsilon - spent), least)
     rounded = float(exact) if Fraction(float(exact)) >= exact else math.nextafter(float(exact), math.inf)
-    return kind(d, Fraction(rounded), lattice, spent, Fraction(1, 2 ** math.floor(-math.log2(tail))))
+    return kind(d, Fraction(rounded), lattice, spent, terms.stated_tail)
+
+
+def covers(law: WishartDifference | FrobeniusNoise, sensitivity: Fraction, epsilon: Fraction) -> bool:
+    """Whether a law keeps ε: sensitivity/scale + excess ≤ ε in fractions, with an excess that covers what rounding costs.
+
+    That is the lemma of docs/guarantee.md at the law's own scale and lattice. What rounding costs has a logarithm, which may
+    differ in its last digits, 10⁻¹⁵, on another machine: calibration adds `SPARE` of it, and half of that must be left.
+    ``sensitivity`` is Δ_* or Δ_F, in grid steps.
+    """
+    wishart = isinstance(law, WishartDifference)
+    terms = _wishart_terms(law.d, int(sensitivity)) if wishart else _frobenius_terms(law.d, sensitivity)
+    epsilon, scale = min(epsilon, LARGEST_EPSILON), math.nextafter(float(law.scale), math.inf)
+    excess = terms.excess(law.d, scale * terms.error + 0.5, law.lattice, float(epsilon)) * (1 + SPARE / 2)
+    fits = law.tail == terms.stated_tail and 2 * scale * terms.largest + 2.0**law.lattice <= LARGEST_ENTRY
+    return fits and Fraction(excess) <= law.excess and terms.sensitivity / law.scale + law.excess <= epsilon
 
 
 def _gamma_tail(shape: float) -> float:

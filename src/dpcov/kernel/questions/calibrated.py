@@ -14,7 +14,7 @@ from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.kernel.calibrate import analytic_gaussian_sigma, gaussian_variance, laplace_scale
 from dpcov.kernel.noise.discrete import MIN_SCALE
 from dpcov.kernel.noise.laws import DiscreteGaussian, DiscreteLaplace, NoiseLaw, RoundedLaw
-from dpcov.kernel.noise.matrix import FrobeniusNoise, WishartDifference, calibrate_frobenius, calibrate_wishart
+from dpcov.kernel.noise.matrix import FrobeniusNoise, WishartDifference, calibrate_frobenius, calibrate_wishart, covers
 from dpcov.kernel.questions.measure import Measure
 from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.linalg import sqrt_up
@@ -28,6 +28,14 @@ LAWS: dict[str, type[NoiseLaw]] = {
     FROBENIUS: FrobeniusNoise,
 }
 """The law of each kind of noise; a file knows the law and finds the kind."""
+
+KIND_OF_NOISE = {kind.law: noise for noise, kind in LAWS.items()}
+
+OTHER_DIGITS = Fraction(10**12 - 1, 10**12)
+"""Of a variance in (ε, δ), which is found with logarithms: another machine's may end in other digits.
+
+σ has 10⁻¹¹ more than is needed (`calibrate.SIGMA_SLACK`), a variance 2·10⁻¹¹: a twentieth of that may be missing.
+"""
 
 DISCRETE_GAP = 0.021
 """Total variation between a discrete and a rounded continuous Gaussian is at most this over σ², σ ≥ 1000 grid steps."""
@@ -60,12 +68,32 @@ def calibrated(statistic: Measure, budget: Budget, neighbors: str, noise: str, a
     if noise == WISHART and isinstance(budget, PureDP) and isinstance(statistic, SecondMoment):
         return calibrate_wishart(statistic.d, statistic.sensitivity_nuclear(neighbors), budget.epsilon, floor * step)
     if noise == FROBENIUS and isinstance(budget, PureDP) and isinstance(statistic, SecondMoment):
-        sensitivity = sqrt_up(Fraction(statistic.sensitivity_squared(neighbors)))
-        return calibrate_frobenius(statistic.d, sensitivity, budget.epsilon, floor * step)
+        moved = _rounded_sensitivity(FrobeniusNoise, statistic, neighbors)
+        return calibrate_frobenius(statistic.d, moved, budget.epsilon, floor * step)
     raise ParameterError(
         f"noise must serve the statistic and the budget, got {noise!r} for a {statistic.name} and {budget!r}. "
         f"Hint: gaussian serves ZCDP and ApproxDP; laplace, wishart and frobenius serve PureDP."
     )
+
+
+def is_enough(law: NoiseLaw, statistic: Measure, budget: Budget, neighbors: str) -> bool:
+    """Whether a law has as much noise as makes the statistic private at this price: exactly, where the price is exact."""
+    least = calibrated(statistic, budget, neighbors, KIND_OF_NOISE[law.law])
+    if isinstance(law, WishartDifference | FrobeniusNoise):
+        assert isinstance(statistic, SecondMoment)
+        assert isinstance(budget, PureDP)
+        moved = _rounded_sensitivity(type(law), statistic, neighbors)
+        return law.d == statistic.d and covers(law, moved, budget.epsilon)
+    if isinstance(budget, ApproxDP) and isinstance(least, DiscreteGaussian):
+        least = DiscreteGaussian(tuple((part, max(size * OTHER_DIGITS, MIN_SCALE**2)) for part, size in least.variances))
+    return law.is_at_least(least)
+
+
+def _rounded_sensitivity(kind: type[NoiseLaw], statistic: SecondMoment, neighbors: str) -> Fraction:
+    """Return how far a second moment moves in the norm of a rounded law."""
+    if kind is WishartDifference:
+        return Fraction(statistic.sensitivity_nuclear(neighbors))
+    return sqrt_up(Fraction(statistic.sensitivity_squared(neighbors)))
 
 
 def noise_for(budget: Budget) -> str:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError
 from dpcov.kernel.questions.basis import BASES, Basis, read_basis
-from dpcov.kernel.questions.derived import VALUE_BITS, OfMoment, checked_basis
+from dpcov.kernel.questions.derived import VALUE_BITS, OfMoment
 from dpcov.kernel.questions.measure import Integers, Part
 from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.linalg import unpack
@@ -58,8 +58,7 @@ class Overlap(OfMoment):
 
     def of_moment(self, total: Integers) -> Integers:
         """Multiply entry by entry, in exact integers."""
-        columns = checked_basis(self.basis.columns, self.d, self.d)  # what is checked here is what is used
-        factor = columns * np.sqrt(np.array(self.weights) * 2.0**WEIGHT_BITS)
+        factor = self.basis.columns * np.sqrt(np.array(self.weights) * 2.0**WEIGHT_BITS)
         public = np.rint(factor @ factor.T).astype(np.int64)
         entries = unpack(total, self.d)
         limbs = (entries & (2**LIMB - 1), (entries >> LIMB) & (2**LIMB - 1), entries >> 2 * LIMB)

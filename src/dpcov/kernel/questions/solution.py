@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from dpcov.errors import EngineError, ParameterError, shown
+from dpcov.kernel.budget import exact_fraction
 from dpcov.kernel.questions.derived import OfMoment
 from dpcov.kernel.questions.measure import Integers, Part
 from dpcov.kernel.questions.moments import MAX_ROWS, REPLACE, SecondMoment
@@ -66,6 +67,7 @@ class Solution(OfMoment):
             fraction = type(self.alpha) is Fraction
             found = f"{float(min(self.alpha, Fraction(10**300))):.3g} of it" if fraction else shown(self.alpha)
             raise ParameterError(f"alpha must be between 1e-9 and 1e9 times row_norm squared, got {found}. Hint: 0.01 of it.")
+        exact_fraction("alpha", self.alpha)  # a file holds no longer one
         fits = self._largest * 2**self.unit_bits <= 2**LARGEST_BITS
         if self._backward_error * (1 + 1 / self.alpha) > WORST_ERROR or not fits:
             raise ParameterError(

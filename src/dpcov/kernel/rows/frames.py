@@ -116,7 +116,7 @@ class Ball(Framed):
 
     def __post_init__(self) -> None:
         _check_numbers("centre", self.centre)
-        _check_numbers("deviations", (self.deviations,))
+        _check_deviations(self.deviations)
         object.__setattr__(self, "radius", checked_row_norm(self.radius))
 
     @property
@@ -187,7 +187,7 @@ class Ellipsoid(Framed):
 
     def __post_init__(self) -> None:
         _check_numbers("centre", self.centre)
-        _check_numbers("deviations", (self.deviations,))
+        _check_deviations(self.deviations)
         d = len(self.centre)
         wanted = self.whitener
         if type(wanted) is not np.ndarray or wanted.dtype != np.float64 or wanted.shape != (d, d):
@@ -259,6 +259,11 @@ def _check_numbers(name: str, numbers: object) -> None:
     known = type(numbers) is tuple and len(numbers) > 0 and all(type(number) is float for number in numbers)
     if not known or not all(abs(number) <= LARGEST for number in numbers):  # type: ignore[attr-defined]
         raise ParameterError(f"{name} must be a tuple of finite floats, one for each column, got others. Hint: numbers.")
+
+
+def _check_deviations(deviations: object) -> None:
+    if type(deviations) is not float or not 0 < deviations < LARGEST:
+        raise ParameterError("deviations must be a float above 0 and below 1e150, got another. Hint: 1.0 is the default.")
 
 
 def of_frame(frame: Frame) -> Ball | Box | Ellipsoid:

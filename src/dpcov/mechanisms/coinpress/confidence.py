@@ -27,7 +27,7 @@ from dpcov.kernel.questions.moments import REPLACE, SecondMoment, Sum
 from dpcov.kernel.rows.frames import Ball, Ellipsoid
 from dpcov.mechanisms.coinpress.last_round import last_round
 from dpcov.mechanisms.shared.local import Shape, mean_of_sum, shape_of
-from dpcov.release.estimate import ConfidenceBall, ConfidenceEllipsoids
+from dpcov.release.estimate import ConfidenceBall, ConfidenceEllipsoids, check_assembled
 from dpcov.release.record import Transcript
 
 Floats = NDArray[np.float64]
@@ -63,6 +63,8 @@ def confidence_ball(transcript: Transcript, origin: Floats, claim: Claim) -> Con
     answer, n, encoding = transcript.take(Sum, last=True), transcript.n, transcript.encoding
     rows = shape_of(answer, Ball, Ellipsoid)
     frame = rows.frame
+    if isinstance(rows, Ball):
+        check_assembled(encoding.d)
     _check_bounded(n, _deviation(answer, n, rows))
     with np.errstate(all="ignore"):
         proved = claim.proved and _is_proved_mean(transcript, origin, claim.beta)

@@ -47,9 +47,9 @@ from dpcov.mechanisms.shared.means import (
     check_ordinary_radius,
     check_provable,
     check_two_rows,
-    checked_covariance,
     checked_origin,
     checked_rounds,
+    checked_variances,
     left_after_count,
     sum_noise,
     unit_ball,
@@ -108,7 +108,7 @@ def ask(
         check_choice("constants", constants, (PRACTICAL,), "'proved' needs a public covariance")
         used, strength = ask_unknown_scale(curator, whole, point, count)
         return {"rounds": used, "strength": strength}
-    known = checked_covariance(covariance, curator.d)
+    known = _known(covariance, curator.d)
     radius = _in_deviations(curator, known)
     left = left_after_count(curator, whole)
     unit = Sum(unit_ball(curator.d), curator.d)
@@ -141,14 +141,23 @@ def estimate(
     if covariance is None:
         strength = transcript.note("strength", 0.0, 1.0)
     else:
-        checked_covariance(covariance, d)
+        checked_variances(covariance, d)
         region = partial(confidence_ball, transcript, checked_origin(origin, d), claim)
     return from_last_sum(transcript, postprocess, origin, Ball, Ellipsoid, strength=strength, region=region)
 
 
+def _known(covariance: ArrayLike, d: int) -> Floats:
+    """Return a public covariance as a matrix; where it is a multiple of 1, the one variance alone."""
+    found = checked_variances(covariance, d)
+    if found.ndim == 1:
+        return found[:1] if np.all(found == found[0]) else np.diag(found)
+    return found[0, :1] if np.array_equal(found, found[0, 0] * np.eye(d)) else found
+
+
 def _in_deviations(public: Facts, covariance: Floats) -> float:
     """Return how many deviations the mean may be from the origin, in the direction in which they are smallest."""
-    deviations = public.grid.row_norm * float(np.linalg.norm(whitener_of(covariance), 2))
+    matrix = covariance[:, None] if covariance.ndim == 1 else covariance  # of one column: they are all alike
+    deviations = public.grid.row_norm * float(np.linalg.norm(whitener_of(matrix), 2))
     if not deviations <= MOST_DEVIATIONS:
         raise ParameterError(
             f"radius must be at most {MOST_DEVIATIONS:g} deviations, got more. Hint: a smaller radius or no covariance."
@@ -169,9 +178,8 @@ def _ask_rounds(curator: Face, budget: PureDP | ZCDP, made: Plan, covariance: Fl
 
 def _shape(centre: Floats, covariance: Floats, clip: float) -> Ball | Ellipsoid:
     """Return the ball, or ellipsoid, of rows within so many deviations of the centre."""
-    variance = float(covariance[0, 0])
-    if np.array_equal(covariance, variance * np.eye(len(covariance))):
-        return Ball(as_tuple(centre), math.sqrt(variance) * clip, clip)
+    if covariance.ndim == 1:
+        return Ball(as_tuple(centre), math.sqrt(covariance[0]) * clip, clip)
     return Ellipsoid(as_tuple(centre), whitener_of(covariance) / clip, clip)
 
 

@@ -19,7 +19,7 @@ from dpcov.kernel.rows.frames import Ball
 from dpcov.mechanisms.base import Mechanism
 from dpcov.mechanisms.coinpress.mean_rounds import TAIL
 from dpcov.mechanisms.shared.local import from_last_sum
-from dpcov.mechanisms.shared.means import Origin, as_tuple, ask_sum, checked_covariance, checked_origin
+from dpcov.mechanisms.shared.means import Origin, as_tuple, ask_sum, checked_origin, checked_variances
 from dpcov.mechanisms.shared.shares import by_way_of_rho
 from dpcov.release.estimate import Estimate
 from dpcov.release.record import Option, Transcript
@@ -42,8 +42,9 @@ def ask(curator: Face, budget: Budget, *, origin: Origin = 0.0, covariance: Arra
     """
     point, reach = checked_origin(origin, curator.d), 0.0
     if covariance is not None:
-        known = checked_covariance(covariance, curator.d)
-        reach = math.sqrt(float(np.linalg.eigvalsh(known)[-1])) * gaussian_norm(curator.d, TAIL)
+        known = checked_variances(covariance, curator.d)
+        largest = known.max() if known.ndim == 1 else np.linalg.eigvalsh(known)[-1]
+        reach = math.sqrt(float(largest)) * gaussian_norm(curator.d, TAIL)
     total = Sum(Ball(as_tuple(point), curator.grid.row_norm + reach), curator.d)
     ask_sum(curator, by_way_of_rho(budget), total)
 

@@ -89,7 +89,7 @@ def from_drawn(transcript: Transcript, postprocess: str, *, k: Option, **_option
             deviation=asked.deviation / transcript.n,
             basis=basis.columns,
             values=told[:-1],
-            errors=np.zeros((basis.d, basis.d)),  # the basis is what was asked along: nothing else is in the numbers
+            # no errors beside the diagonal: the basis is what was asked along, and nothing else is in the numbers
         ),
     )
 

@@ -19,11 +19,11 @@ from dpcov.kernel.questions.directions import Directions, directions_of
 from dpcov.kernel.questions.moments import REPLACE
 from dpcov.kernel.questions.spectral import Spectrum, Values
 from dpcov.kernel.rows.centring import with_public_corner
-from dpcov.linalg import assembled, monotone
+from dpcov.linalg import assembled, monotone, triangle_size
 from dpcov.mechanisms.base import RAW
 from dpcov.mechanisms.shared.moment import moments_of
 from dpcov.mechanisms.shared.shares import STEPS, check_room, count_share
-from dpcov.release.estimate import Along, Estimate, NoisyDirections
+from dpcov.release.estimate import Along, Estimate, NoisyDirections, check_assembled
 from dpcov.release.record import Option, Transcript
 from dpcov.spectra import POSTPROCESS
 
@@ -49,6 +49,8 @@ def from_directions(transcript: Transcript, postprocess: str, **_options: Option
     if question.orthogonal and postprocess != RAW:
         # A negative value of a subtracted direction corrects what was subtracted before: only the whole is clipped.
         values = np.clip(values, 0.0, transcript.n)
+    if len(drawn.integers) < triangle_size(question.d):
+        check_assembled(question.d)
     rows = directions_of(drawn)
     rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     whole = assembled(rows, values) / transcript.n

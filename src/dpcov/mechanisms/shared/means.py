@@ -41,12 +41,22 @@ def checked_origin(origin: object, d: int) -> Floats:
 
 def checked_covariance(covariance: ArrayLike, d: int, name: str = "covariance") -> Floats:
     """Return a public positive definite matrix: a variance, a variance for each column, or a matrix."""
+    found = checked_variances(covariance, d, name)
+    return np.diag(found) if found.ndim == 1 else found
+
+
+def checked_variances(covariance: ArrayLike, d: int, name: str = "covariance") -> Floats:
+    """Return a public covariance: the variance of each column where no more is given, else a positive definite matrix."""
     rule = f"{name} must be a positive number, {d} of them, or a positive definite {d} by {d} matrix"
     hint = "of columns that do not vary, take a small positive variance"
     given = as_numbers(covariance)
     if given is None:
         raise ParameterError(f"{rule}, got {shown(covariance)}. Hint: {hint}.")
-    matrix = np.diag(np.broadcast_to(given, (d,))) if given.shape in ((), (d,)) else given
+    if given.shape in ((), (d,)):  # no need for a matrix
+        if not np.all(np.abs(given) <= LARGEST) or not np.sqrt(np.maximum(given, 0.0)).min() > 1 / LARGEST:
+            raise ParameterError(f"{rule}, got {shown(covariance)}. Hint: {hint}.")
+        return np.array(np.broadcast_to(given, (d,)))
+    matrix = given
     if matrix.shape != (d, d) or not np.all(np.abs(matrix) <= LARGEST):
         raise ParameterError(f"{rule}, got {shown(covariance)}. Hint: {hint}.")
     roots = np.sqrt(np.maximum(matrix.diagonal(), 0.0))
@@ -58,7 +68,8 @@ def checked_covariance(covariance: ArrayLike, d: int, name: str = "covariance") 
 
 def checked_deviations(covariance: ArrayLike, d: int) -> Floats:
     """Return the standard deviation of each column of a public covariance."""
-    return np.asarray(np.sqrt(np.diag(checked_covariance(covariance, d))))
+    found = checked_variances(covariance, d)
+    return np.asarray(np.sqrt(found if found.ndim == 1 else found.diagonal()))
 
 
 def checked_rounds(rounds: object, most: int = 100) -> int | None:

@@ -1,0 +1,51 @@
+"""A question made anew of its public numbers: what is checked, calibrated and recorded is nothing that others still hold.
+
+Questions, rows and bases are frozen, which keeps mistakes away: who means to can still set an attribute, a method among them,
+or write into an array. A new one of the same type has neither.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from fractions import Fraction
+from typing import Any, TypeVar
+
+import numpy as np
+
+from dpcov.errors import ParameterError
+from dpcov.kernel.answer import Answer
+from dpcov.kernel.questions.asked import ASKED
+from dpcov.kernel.questions.basis import DirectionsOf, EigenvectorsOf, GivenBasis
+from dpcov.kernel.questions.spectral import Quotients, Values
+from dpcov.kernel.rows.annulus import Annulus
+from dpcov.kernel.rows.frames import FRAMED
+from dpcov.kernel.rows.grid import Grid
+
+T = TypeVar("T")
+
+MADE: tuple[type, ...] = (*ASKED, Values, Quotients, Grid, Annulus, *FRAMED, EigenvectorsOf, DirectionsOf)
+"""What is made of its fields, all of which are public numbers, or made of these."""
+
+PLAIN = (int, float, bool, type(None), Answer)
+"""What cannot change; and answers, which a curator knows by their identity."""
+
+
+def remade(asked: T) -> T:
+    """Return the same question, rows, basis or number, made anew; refuse what is none of those that are known."""
+    made: Any
+    kind: Any = type(asked)
+    if kind in PLAIN:
+        made = asked
+    elif kind is Fraction:
+        made = Fraction(asked.numerator, asked.denominator)  # type: ignore[attr-defined]
+    elif kind is tuple:
+        made = tuple(map(remade, asked))  # type: ignore[call-overload]
+    elif kind is np.ndarray:
+        made = asked.copy()  # type: ignore[attr-defined]
+    elif kind is GivenBasis:
+        made = GivenBasis(asked.columns)  # type: ignore[attr-defined]  # a copy: what it was given may be other numbers by now
+    elif kind in MADE:
+        made = kind(**{one.name: remade(getattr(asked, one.name)) for one in fields(kind) if one.init})
+    else:
+        raise ParameterError("question must be one of this curator's rows, got another. Hint: int, float, Fraction in it.")
+    return made  # type: ignore[no-any-return]
