@@ -26,7 +26,7 @@ from dpcov.kernel.noise.sampler import Decomposition
 from dpcov.kernel.peel import reflector_of
 from dpcov.kernel.public import Public
 from dpcov.kernel.questions.choices import Choice, Search
-from dpcov.kernel.questions.directions import Directions, directions_of
+from dpcov.kernel.questions.directions import Directions, Drawn, directions_of
 from dpcov.kernel.questions.filing import Writing
 from dpcov.kernel.questions.measure import Measure, Question
 from dpcov.kernel.questions.moments import REPLACE
