@@ -106,8 +106,11 @@ class TestCaught:
         self, budget: Budget, part: Fraction, alpha: float, n: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """For a small penalty, where ‖w‖ counts, and for a large one, where it does not."""
-        original = Solution._distance
-        monkeypatch.setattr(Solution, "_distance", lambda self, neighbors: original(self, neighbors) * part)
+        total, squared = Solution.sensitivity_l1, Solution.sensitivity_squared
+        monkeypatch.setattr(Solution, "sensitivity_l1", lambda self, neighbors: total(self, neighbors) * part)
+        monkeypatch.setattr(
+            Solution, "sensitivity_squared", lambda self, neighbors: math.ceil(squared(self, neighbors) * part**2)
+        )
         assert share(step(budget, *worst(alpha, n), alpha)) > 1
 
     def test_a_mechanism_that_looks(self) -> None:

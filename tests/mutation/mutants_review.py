@@ -827,6 +827,6 @@ REVIEW_MUTANTS |= {
     ),
     "a drawn direction retraced in any number of columns": (
         [("verify/retrace.py", "answer.question.d > MOST_DRAWN", "False")],
-        ("tests/refusals/test_file_sizes.py::test_uses_of_invented_columns[ppca]",),
+        ("tests/refusals/test_file_sizes.py::test_uses_of_invented_columns[random]",),
     ),
 }
