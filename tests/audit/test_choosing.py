@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from dpcov.errors import ReleaseError
 from dpcov.kernel import curator as curator_module
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.bits import SeededBits
@@ -82,6 +83,13 @@ def priced(question: Question, budget: Budget, one: list[float], other: list[flo
     return step
 
 
+def unchecked(monkeypatch: pytest.MonkeyPatch, question: Question, neighbors: str) -> None:
+    """A release with too little noise is refused when it is made; then let it pass, so that replay must find it."""
+    with pytest.raises(ReleaseError, match="less noise than the promise needs"):
+        priced(question, PureDP(2), *WORST[neighbors], neighbors)
+    monkeypatch.setattr("dpcov.mechanisms.running.check_made", lambda _: None)
+
+
 class TestReplay:
     @each_question
     @each_budget
@@ -116,6 +124,7 @@ class TestReplay:
     @each_relation
     def test_a_doubled_rate_is_found(self, name: str, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
         double_rate(monkeypatch)
+        unchecked(monkeypatch, QUESTIONS[name], neighbors)
         step = priced(QUESTIONS[name], PureDP(2), *WORST[neighbors], neighbors)
         assert step.cost == 2 * Fraction(step.allowed)
 
@@ -123,6 +132,7 @@ class TestReplay:
     @each_relation
     def test_halved_noise_on_the_queries_is_found(self, name: str, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
         halve_query_noise(monkeypatch)
+        unchecked(monkeypatch, QUESTIONS[name], neighbors)
         step = priced(QUESTIONS[name], PureDP(2), *WORST[neighbors], neighbors)
         assert step.cost == Fraction(3, 2) * Fraction(step.allowed)
 
