@@ -19,6 +19,8 @@ from dpcov.kernel.questions.derived import OfMoment
 from dpcov.kernel.questions.directions import Drawn
 from dpcov.kernel.questions.measure import Question, Summable
 from dpcov.kernel.questions.moments import MAX_ROWS, REPLACE, SecondMoment, check_neighbors
+from dpcov.kernel.questions.table import ColumnMoments
+from dpcov.kernel.questions.together import Together
 from dpcov.kernel.rows.annulus import Annulus
 from dpcov.kernel.rows.encoding import Encoding
 
@@ -90,6 +92,8 @@ class ExactSums:
             return self._read_small(question.moment)
         if isinstance(question, OfMoment | Block):
             exact = question.of_moment(self._read_small(question.moment))
+        elif isinstance(question, ColumnMoments):
+            exact = question.of_counts(self.read(question.histograms))
         else:
             exact = self._kept[question] if question in self._kept else self._sum(question)
         # Otherwise one draw of noise could be broadcast over many entries.
@@ -107,9 +111,14 @@ class ExactSums:
         pair = _pair_of(questions)
         if pair is not None:
             self._kept.update(zip(pair.members, pair.split(self._total(pair)), strict=True))
-        for question in questions:
-            if question not in self._kept:
-                self._kept[question] = self._sum(question)
+        for by_column in (True, False):  # rows are given in one way or in the other
+            alike = (question for question in questions if getattr(question, "by_column", False) == by_column)
+            new = tuple(question for question in alike if question not in self._kept)
+            if len(new) == 1:
+                self._kept[new[0]] = self._sum(new[0])
+            elif new:
+                together = Together(new)
+                self._kept.update(zip(new, together.split(self._total(together)), strict=True))
         if derive:
             self._refuse_wrapped()
 

@@ -179,7 +179,7 @@ def _from_record(record: dict[str, Any], strangers: Mapping[tuple[str, str], Mec
     )
     fields.end()
     check_header(release)
-    reading = Reading(release.encoding, [read_frame(frame) for frame in frames])
+    reading = Reading(release.encoding, [read_frame(frame, release.encoding) for frame in frames])
     for entry in each(answers, dict, "answers"):
         reading.answers.append(_answer(entry, reading))
     if len(reading.used) < len(frames):

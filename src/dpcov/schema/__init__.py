@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -38,7 +38,7 @@ LEVEL_TYPES: dict[str, tuple[type, ...]] = {"text": (str,), "boolean": (bool,), 
 
 @dataclass(frozen=True)
 class Numeric:
-    """A column of numbers with public bounds: values outside are clipped, missing ones count as the midpoint.
+    """A column of numbers with public bounds: values outside are clipped; missing ones are left out, or count as the midpoint.
 
     Examples
     --------
@@ -49,6 +49,8 @@ class Numeric:
     lower: float
     upper: float
     weight: float = 1.0
+    nullable: bool = False
+    missing: str | None = None
 
     def __post_init__(self) -> None:
         hint = "a public bound, not one taken from the data"
@@ -59,6 +61,7 @@ class Numeric:
             found = f"{self.lower!r} and {self.upper!r}"
             raise ParameterError(f"lower must be below upper, by {SMALLEST:g} at least, got {found}. Hint: are they swapped?")
         object.__setattr__(self, "weight", _checked_weight(self.weight))
+        _check_missing(self.nullable, self.missing)
 
     @property
     def midpoint(self) -> float:
@@ -86,6 +89,8 @@ class Categorical:
 
     levels: Sequence[Level]
     weight: float = 1.0
+    nullable: bool = False
+    missing: str | None = None
 
     def __post_init__(self) -> None:
         levels = self.levels
@@ -94,6 +99,7 @@ class Categorical:
         plain = (level.item() if isinstance(level, np.generic) else level for level in levels)
         object.__setattr__(self, "levels", tuple(plain))
         object.__setattr__(self, "weight", _checked_weight(self.weight))
+        _check_missing(self.nullable, self.missing)
         if not self.levels:
             raise ParameterError("levels must hold at least one level, got none. Hint: public ones, not those of the data.")
         kinds = {next((kind for kind, types in LEVEL_TYPES.items() if type(level) in types), "other") for level in self.levels}
@@ -116,6 +122,14 @@ class Categorical:
     def names(self) -> tuple[str, ...]:
         """The levels as text."""
         return tuple(str(level).lower() if isinstance(level, bool) else str(level) for level in self.levels)
+
+
+@dataclass(frozen=True)
+class Observed(Categorical):
+    """Whether the cells of a column ``of`` the table are there: what ``missing="flag"`` adds to that column."""
+
+    levels: Sequence[Level] = (False, True)
+    of: str = ""
 
 
 @dataclass(frozen=True)
@@ -161,6 +175,10 @@ class Schema:
         object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
         if not self.used:
             raise SchemaError("schema must use at least one column, got none. Hint: give a column bounds or levels.")
+        if any(observed_name(n) in self.columns for n, c in self.columns.items() if getattr(c, "missing", None) == "flag"):
+            raise SchemaError(
+                "column names must differ from 'column observed' of flagged ones, got one alike. Hint: rename it."
+            )
         if len(set(self.feature_names)) < len(self.feature_names):
             raise SchemaError("feature names must differ, got two alike. Hint: rename a column that is called 'column=level'.")
 
@@ -173,8 +191,14 @@ class Schema:
 
     @property
     def used(self) -> dict[str, Numeric | Categorical]:
-        """The columns that are not ignored, in order."""
-        return {name: column for name, column in self.columns.items() if not isinstance(column, Ignored)}
+        """The columns that are not ignored, in order; behind a flagged one, whether its cells are there."""
+        found: dict[str, Numeric | Categorical] = {}
+        for name, column in self.columns.items():
+            if not isinstance(column, Ignored):
+                found[name] = column
+                if column.missing == "flag":
+                    found[observed_name(name)] = Observed(weight=column.weight, of=name)
+        return found
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -187,13 +211,19 @@ class Schema:
 
     def select(self, names: Sequence[str]) -> Schema:
         """Return the schema of these columns only, in this order."""
-        used = self.used
+        used = {name: column for name, column in self.used.items() if not isinstance(column, Observed)}
         for name in names:
             if name not in used:
                 raise SchemaError(f"columns must be among the used ones of the schema, got {shown(name)}. Hint: add it there.")
         if len(set(names)) < len(names):
             raise SchemaError("columns must differ, got one that stands twice. Hint: remove it.")
         return Schema({name: used[name] for name in names})
+
+    def table_columns(self, names: Iterable[str]) -> list[str]:
+        """Return the columns of the table that these used ones are made of, each once."""
+        used = self.used
+        found = ((used[name], name) for name in names)
+        return list(dict.fromkeys(column.of if isinstance(column, Observed) else name for column, name in found))
 
     def encodings(self, center: bool) -> Iterator[tuple[Numeric | Categorical, float, float]]:
         """Yield for each used column its description, its offset, and how many user's units one encoded unit is."""
@@ -230,8 +260,22 @@ class Schema:
         return Schema, (dict(self.columns),)  # a read-only mapping can be neither copied nor pickled
 
 
+def observed_name(column: str) -> str:
+    """Return what whether a column's cells are there is called."""
+    return f"{column} observed"
+
+
 def _checked_weight(weight: object) -> float:
     return check_real("weight", weight, "between 1e-6 and 1e6", 1e-6, 1e6, "1 is the default; weights are relative")
+
+
+def _check_missing(nullable: object, missing: object) -> None:
+    if type(nullable) is not bool:
+        raise ParameterError(f"nullable must be True or False, got {shown(nullable)}. Hint: True where cells may be missing.")
+    if missing is not None and (missing != "flag" or not nullable):
+        raise ParameterError(
+            f"missing must be 'flag' for a nullable column, or left out, got {shown(missing)}. Hint: leave it out."
+        )
 
 
 def _is_exact(level: float) -> bool:

@@ -20,14 +20,17 @@ from typing import Any
 from dpcov.errors import EngineError, ParameterError, SchemaError, shown
 from dpcov.schema import Categorical, Column, Ignored, Numeric, Schema
 
+OPTIONAL = {"weight", "nullable", "missing"}
 NUMERIC, BOOLEAN, TEXT, UNKNOWN = "numeric", "boolean", "text", "unknown"
 """What the declared type of a column tells a draft."""
 
 HEADER = """\
 # A draft from names and types alone. Complete it with public knowledge: never look a bound or a level up in the data.
-#   { lower = 0, upper = 120 }         numbers; values outside are clipped, missing ones count as the midpoint
+#   { lower = 0, upper = 120 }         numbers; values outside are clipped
 #   { levels = ["no", "yes"] }         categories; missing and unknown cells count as none of them
 #   { ignore = true }                  not read
+# nullable = true where cells may be missing: their share is then released, and numbers are about what was observed;
+# with missing = "flag" as well, a column of its own says whether a cell is there, with its correlations.
 # An optional weight (default 1) gives a column a larger share of the accuracy.
 
 [columns]
@@ -83,12 +86,13 @@ def from_record(columns: Mapping[str, Any]) -> Schema:
 
 def to_record(schema: Schema) -> dict[str, dict[str, Any]]:
     """Return what a release stores: the used columns."""
-    return {
-        name: {"lower": column.lower, "upper": column.upper, "weight": column.weight}
-        if isinstance(column, Numeric)
-        else {"levels": list(column.levels), "weight": column.weight}
-        for name, column in schema.used.items()
-    }
+    return {name: _record(column) for name, column in schema.columns.items() if not isinstance(column, Ignored)}
+
+
+def _record(column: Numeric | Categorical) -> dict[str, Any]:
+    what = {"lower": column.lower, "upper": column.upper} if isinstance(column, Numeric) else {"levels": list(column.levels)}
+    flag = {} if column.missing is None else {"missing": column.missing}
+    return {**what, "weight": column.weight, "nullable": column.nullable, **flag}
 
 
 def draft(columns: Iterable[tuple[str, str]]) -> str:
@@ -102,9 +106,9 @@ def _column(name: str, entry: object) -> Column:
         raise SchemaError(f"column {name!r} must be a table, got {shown(entry)}. Hint: {hint}.")
     keys = set(entry)
     try:
-        if keys - {"weight"} == {"lower", "upper"}:
+        if keys - OPTIONAL == {"lower", "upper"}:
             return Numeric(**entry)
-        if keys - {"weight"} == {"levels"}:
+        if keys - OPTIONAL == {"levels"}:
             return Categorical(**entry)
     except ParameterError as error:
         raise SchemaError(f"column {name!r}: {error}") from None

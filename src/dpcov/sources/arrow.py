@@ -13,11 +13,14 @@ from dpcov.errors import EngineError, SchemaError
 from dpcov.kernel.questions.measure import Summable
 from dpcov.kernel.questions.moments import Count
 from dpcov.kernel.rows.grid import MAX_FEATURES
-from dpcov.schema import Numeric, Schema
+from dpcov.schema import Categorical, Numeric, Observed, Schema
 from dpcov.sources import cells
 from dpcov.sources.base import Progress, add_up, default_block_rows, in_percent
 from dpcov.sources.files import CsvTable
 from dpcov.sources.tables import Batch, Table
+
+KEPT_CELLS = 2**23
+"""So many cells, by column, are kept after they were read: 64 MB, so that small tables are read and decoded once."""
 
 
 class ArrowSource:
@@ -50,13 +53,15 @@ class ArrowSource:
         self._names_from_table = self.schema is None and columns is None
         if self._names_from_table and isinstance(table, CsvTable):
             table.check_names()
-        self._columns = list(self.schema.used) if self.schema else list(table.names if columns is None else columns)
+        named = table.names if columns is None else columns
+        self._columns = self.schema.table_columns(self.schema.used) if self.schema else list(named)
         self._check_columns()
         self._check_types()
         self.feature_names = self.schema.feature_names if self.schema else tuple(self._columns)
         if not 1 <= self.d <= MAX_FEATURES - center:
             raise SchemaError(f"data must have 1 to 2**15 features, got {self.d}. Hint: select columns, or merge levels.")
         self._n = table.rows
+        self._kept: list[NDArray[np.float64]] | None = None
 
     @property
     def n(self) -> int:
@@ -94,12 +99,13 @@ class ArrowSource:
 
         def blocks() -> Iterator[NDArray[np.float64]]:
             nonlocal counted
-            yield np.empty((0, self.d))  # a table without rows has sums too
-            for block in self._blocks(min(default_block_rows(self.d), statistic.max_block)):
+            by_column = getattr(statistic, "by_column", False)
+            yield np.empty((0, self._width(by_column)))  # a table without rows has sums too
+            for block in self._blocks(min(default_block_rows(self.d), statistic.max_block), by_column):
                 counted += len(block)
                 yield block
 
-        total = add_up(statistic, blocks(), scratch=True)
+        total = add_up(statistic, blocks(), scratch=not getattr(statistic, "by_column", False))
         if self._n not in (None, counted):
             raise EngineError(
                 "data must be the same at each reading, and are not. "
@@ -108,15 +114,55 @@ class ArrowSource:
         self._n = counted
         return total
 
-    def _blocks(self, rows: int) -> Iterator[NDArray[np.float64]]:
-        space = np.empty(0)
+    def _blocks(self, rows: int, by_column: bool = False) -> Iterator[NDArray[np.float64]]:
+        if by_column and self._kept is not None:
+            for known in self._kept:
+                yield from (known[start : start + rows] for start in range(0, len(known), rows))
+            return
+        space, width = np.empty(0), self._width(by_column)
+        kept: list[NDArray[np.float64]] | None = [] if by_column else None
         for batch, fraction in self._table.batches(self._columns, rows):
             for start in range(0, len(batch), rows):
                 part = batch.slice(start, rows)
-                if space.size < self.d * len(part):
-                    space = np.empty(self.d * len(part))  # used again and again: fresh memory costs more than the copy
-                yield self._encoded(part, space[: self.d * len(part)].reshape(self.d, -1))
+                if space.size < width * len(part) or kept is not None:
+                    space = np.empty(width * len(part))  # used again and again: fresh memory costs more than the copy
+                block = space[: width * len(part)].reshape(width, -1)
+                yield self._cells(part, block) if by_column else self._encoded(part, block)
+                if kept is not None:
+                    kept.append(block.T)
+                    kept = kept if sum(one.size for one in kept) <= KEPT_CELLS else None
             self._progress(fraction)
+        self._kept = kept
+
+    def _width(self, by_column: bool) -> int:
+        """Return how many entries a row has."""
+        return len(self.schema.used) if by_column and self.schema is not None else self.d
+
+    def _described(self, batch: Batch) -> Iterator[tuple[Any, Numeric | Categorical, float, float]]:
+        """Yield the cells of each used column, with its description, offset and scale."""
+        assert self.schema is not None
+        for name, (description, offset, scale) in zip(self.schema.used, self.schema.encodings(self._center), strict=True):
+            yield batch.column(description.of if isinstance(description, Observed) else name), description, offset, scale
+
+    def _positions(self, column: Any, description: Categorical) -> NDArray[np.intp]:
+        """Return which level each cell is, −1 where none; of a flag, whether the cell of its column is there."""
+        if not isinstance(description, Observed):
+            return cells.positions(column, description, trimmed=self._table.parsed)
+        assert self.schema is not None
+        of = self.schema.used[description.of]
+        if isinstance(of, Numeric):
+            return np.isfinite(cells.values(column)).astype(np.intp)
+        return (cells.positions(column, of, trimmed=self._table.parsed) >= 0).astype(np.intp)
+
+    def _cells(self, batch: Batch, block: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the rows of a batch by column: encoded numbers, positions of levels, NaN where a cell is missing."""
+        for row, (column, description, offset, scale) in zip(block, self._described(batch), strict=True):
+            if isinstance(description, Numeric):
+                _encode_numbers(row, cells.values(column), description, offset, scale, np.nan)
+            else:
+                row[:] = self._positions(column, description)
+                np.copyto(row, np.nan, where=row < 0)
+        return block.T
 
     def _encoded(self, batch: Batch, block: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the rows of a batch, stored column by column: for a schema with norm at most 1, else in the user's units."""
@@ -125,12 +171,12 @@ class ArrowSource:
                 row[:] = cells.values(column)
             return block.T
         start = 0
-        for column, (description, offset, scale) in zip(batch.columns, self.schema.encodings(self._center), strict=True):
+        for column, description, offset, scale in self._described(batch):
             if isinstance(description, Numeric):
-                _encode_numbers(block[start], cells.values(column), description, offset, scale)
+                _encode_numbers(block[start], cells.values(column), description, offset, scale, description.midpoint)
                 start += 1
             else:
-                positions = cells.positions(column, description, trimmed=self._table.parsed)
+                positions = self._positions(column, description)
                 part = block[start : start + len(description.levels)]
                 part[:] = 0.0
                 known = np.flatnonzero(positions >= 0)
@@ -163,11 +209,11 @@ class ArrowSource:
 
 
 def _encode_numbers(
-    row: NDArray[np.float64], values: NDArray[np.float64], column: Numeric, offset: float, scale: float
+    row: NDArray[np.float64], values: NDArray[np.float64], column: Numeric, offset: float, scale: float, missing: float
 ) -> None:
-    """Clip to the bounds, put the midpoint where there is no number, and scale: elementwise, so local to each row."""
+    """Clip to the bounds, put ``missing`` where there is no number, and scale: elementwise, so local to each row."""
     with np.errstate(all="ignore"):
         np.clip(values, column.lower, column.upper, out=row)
-        np.copyto(row, column.midpoint, where=~np.isfinite(values))
+        np.copyto(row, missing, where=~np.isfinite(values))
         np.subtract(row, offset, out=row)
         np.multiply(row, 1 / scale, out=row)

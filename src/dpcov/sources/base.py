@@ -92,6 +92,10 @@ def add_up(statistic: Summable, blocks: Iterable[NDArray[np.float64]], *, scratc
     """
     blocks = iter(blocks)
     total = statistic.of(next(blocks), scratch=scratch)
+    add_to = getattr(statistic, "add_to", None)  # of sums that are far larger than a block
     for block in blocks:
-        total += statistic.of(block, scratch=scratch)
+        if add_to is not None:
+            add_to(total, block)
+        else:
+            total += statistic.of(block, scratch=scratch)
     return statistic.entries(total)

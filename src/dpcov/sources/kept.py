@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcov.errors import ParameterError
 from dpcov.kernel.questions.measure import Summable
 from dpcov.kernel.questions.moments import EXACT
 from dpcov.schema import Schema
@@ -18,14 +19,18 @@ SUMS = 32  # are kept: most questions are asked again and again
 
 
 class KeptSource:
-    """The encoded rows of another source, which is read once and completely."""
+    """The encoded rows of another source, read once and completely; those of a table by column as well, by a second reading."""
 
     rereadable = ordered = True
 
     def __init__(self, source: Source) -> None:
         keep = _Keep()
         source.total(keep)
-        self._kept = keep.blocks
+        self._kept, self._cells = keep.blocks, list[Rows]()
+        if source.schema is not None and source.rereadable:
+            cells = _Keep(by_column=True)
+            source.total(cells)
+            self._cells = cells.blocks
         self._sums: dict[Summable, NDArray[np.int64]] = {}
         self.feature_names: tuple[str, ...] = source.feature_names
         self.schema: Schema | None = source.schema
@@ -48,14 +53,17 @@ class KeptSource:
     def total(self, statistic: Summable) -> NDArray[np.int64]:
         """Add the statistic over the blocks, unless its sum is still known."""
         known = self._sums.pop(statistic, None)
-        total = add_up(statistic, self._blocks(statistic.max_block)) if known is None else known
+        by_column = getattr(statistic, "by_column", False)
+        if by_column and not self._cells:
+            raise ParameterError("data must be a table that can be read twice, got others. Hint: write a stream to a file.")
+        total = add_up(statistic, self._blocks(statistic.max_block, by_column)) if known is None else known
         self._sums[statistic] = total  # as the last; the first was not asked for the longest time
         if len(self._sums) > SUMS:
             del self._sums[next(iter(self._sums))]
         return total.copy()
 
-    def _blocks(self, rows: int) -> Iterator[Rows]:
-        for block in self._kept:
+    def _blocks(self, rows: int, by_column: bool) -> Iterator[Rows]:
+        for block in self._cells if by_column else self._kept:
             for start in range(0, max(len(block), 1), rows):
                 yield block[start : start + rows]
 
@@ -67,12 +75,13 @@ class _Keep:
     max_block = EXACT
     shape = (1,)
 
-    def __init__(self) -> None:
+    def __init__(self, *, by_column: bool = False) -> None:
         self.blocks: list[Rows] = []
+        self.by_column = by_column
 
     def of(self, rows: Rows, *, scratch: bool = False) -> NDArray[np.int64]:
-        """Keep a block; one that its source will overwrite, as a copy in the same layout."""
-        self.blocks.append(rows.copy(order="K") if scratch else rows)
+        """Keep a block; one that its source will overwrite, as rows by column may be, as a copy in the same layout."""
+        self.blocks.append(rows.copy(order="K") if scratch or self.by_column else rows)
         return np.zeros(1, dtype=np.int64)
 
     def entries(self, total: NDArray[np.int64]) -> NDArray[np.int64]:

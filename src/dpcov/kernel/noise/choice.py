@@ -2,6 +2,7 @@ r"""Private choices among a public list: the exponential mechanism and the spars
 
 - `choose`: P(k) ∝ weightₖ·exp(rate·scoreₖ), for integer scores that one row moves by at most 1 either way. Log-probabilities
   then range over 2·rate: 2·rate-bounded-range, hence 2·rate-DP and (2·rate)²/8-zCDP.
+- `choose_among_many`: the same law with equal weights, for a million candidates.
 - `first_above`: the first of some integers that exceeds a threshold, noise on both: ε-DP whatever their number.
 
 Proofs: docs/mechanisms/rescaled.md and docs/mechanisms/adaptive.md.
@@ -28,6 +29,9 @@ Integers = NDArray[np.int64]
 PROPOSALS = 256  # at a time, for a seed: its stream goes on after the batch with the first accepted one
 SURE = 20  # but for probability e⁻²⁰ the first look finds a candidate that is accepted, whatever the scores are
 MOST_PROPOSALS = 2**17  # about 20 ms; where more would be needed, as for more than 4096 bins, another look is likelier
+MANY = 2**12  # candidates: beyond it `choose` would need more proposals than `MOST_PROPOSALS`
+MANY_PROPOSALS = 2**9
+MOST_ZEROS = 40  # candidates less likely than 2⁻⁴⁰ are proposed like those; 2²⁰ of them fit into 63 bits
 MAX_RATE = Fraction(2**10)
 """A larger rate decides nothing that this one leaves open; with scores below 2³¹ the exponents stay exact enough in float64."""
 
@@ -54,6 +58,38 @@ def choose(scores: Integers, weights: Integers, rate: Fraction, bits: Bits) -> i
         with np.errstate(all="ignore"):
             gamma = np.multiply(gap, float(rate), dtype=np.float64)  # two roundings: relative error 2⁻⁵¹
             accepted = compare(words[count:], gamma, gap, gap, lambda gap, _: gap * rate, bits)
+        accepted &= place < ends[-1]
+        if accepted.any():
+            return int(proposed[np.argmax(accepted)])
+
+
+def choose_among_many(scores: Integers, rate: Fraction, bits: Bits) -> int:
+    """Draw k with probability ∝ exp(rate·scores[k]), exactly, where few of very many candidates may be likely.
+
+    Give each candidate a uniform Uₖ, and accept it where Uₖ < exp(−γₖ), γₖ = rate·(best − score). Proposing all alike would
+    take as many proposals as there are candidates. So propose k with probability ∝ 2^{−bₖ}, bₖ ≤ γₖ/log 2 a whole number: that
+    is the probability that Uₖ starts with bₖ zeros, as it must to be accepted; the bits after them decide. Which bₖ are taken
+    changes the time alone: they may be off by rounding as long as 2^{−bₖ} ≥ exp(−γₖ), which one less makes sure.
+
+    As 2^{−b} ≤ 4·exp(−γ), but for candidates beyond `MOST_ZEROS` that add up to 2⁻²⁰ at most, every eighth word proposes one
+    that is accepted, or more. So a public number of them is enough but for probability (7/8)⁵¹² < e⁻⁶⁰, whatever the scores
+    are.
+    """
+    gaps = int(scores.max()) - scores
+    with np.errstate(all="ignore"):
+        gamma = np.multiply(gaps, float(rate), dtype=np.float64)
+        zeros = np.clip(np.floor(gamma / math.log(2)) - 1, 0, MOST_ZEROS).astype(np.int64)
+    ends = np.cumsum(np.int64(1) << (MOST_ZEROS - zeros))
+    width = int(ends[-1]).bit_length()
+    shift = np.uint64(64 - width)
+    while True:
+        words = bits.words(2 * MANY_PROPOSALS)
+        place = (words[:MANY_PROPOSALS] >> shift).astype(np.int64)
+        proposed = np.minimum(np.searchsorted(ends, place, side="right"), len(scores) - 1)
+        gap, first = gaps[proposed], zeros[proposed]
+        with np.errstate(all="ignore"):
+            near = np.multiply(gap, float(rate), dtype=np.float64)
+            accepted = compare(words[MANY_PROPOSALS:], near, gap, gap, lambda gap, _: gap * rate, bits, first)
         accepted &= place < ends[-1]
         if accepted.any():
             return int(proposed[np.argmax(accepted)])

@@ -140,14 +140,22 @@ def _invert(words: Words, scale: Fraction, bits: Bits) -> Integers:
 
 
 def compare(
-    words: Words, gamma: Floats, magnitude: Integers, low: Integers, exact: ExactExcess, bits: Bits
+    words: Words,
+    gamma: Floats,
+    magnitude: Integers,
+    low: Integers,
+    exact: ExactExcess,
+    bits: Bits,
+    zeros: Integers | None = None,
 ) -> NDArray[np.bool_]:
-    """Return U < exp(−γ) for the uniforms that start with ``words``."""
+    """Return U < exp(−γ) for the uniforms that start with ``words``; before these, with so many ``zeros``, at most 64."""
     margin = _minus_log(words) - gamma
+    if zeros is not None:
+        margin = margin + zeros * math.log(2)  # at most 45: another 2⁻⁴⁶ of error
     accepted = margin > 0
     unsure = (words < TRUSTED_WORD) | (np.abs(margin) <= DOUBT * (1 + gamma))
     for index in np.flatnonzero(unsure):
-        uniform = _LazyUniform(int(words[index]), bits)
+        uniform = _LazyUniform(int(words[index]), bits, 0 if zeros is None else int(zeros[index]))
         accepted[index] = uniform.below_exp(exact(int(magnitude[index]), int(low[index])))
     return accepted
 
@@ -155,8 +163,8 @@ def compare(
 class _LazyUniform:
     """A uniform number of which only the first bits are known; more are drawn when a comparison needs them."""
 
-    def __init__(self, word: int, bits: Bits) -> None:
-        self._value, self._length, self._bits = word, 64, bits
+    def __init__(self, word: int, bits: Bits, zeros: int = 0) -> None:
+        self._value, self._length, self._bits = word, zeros + 64, bits
 
     def below_exp(self, gamma: Fraction) -> bool:
         """Whether U < exp(−γ), for γ ≥ 0."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.kernel.bits import Bits
-from dpcov.kernel.noise.choice import Exponential, SparseVector, choose, first_above
+from dpcov.kernel.noise.choice import MANY, Exponential, SparseVector, choose, choose_among_many, first_above
 from dpcov.kernel.noise.drawn import MatrixBingham, Uniform
 from dpcov.kernel.noise.laws import NoiseLaw
 from dpcov.kernel.noise.sphere import bingham, float_below
@@ -82,7 +82,10 @@ class RandomSampler:
 
     def choice(self, question: Choice, law: Exponential, counts: Integers) -> int:
         """Choose by score and public weight."""
-        return choose(question.scores(counts), question.weights, law.rate, self._bits)
+        scores = question.scores(counts)
+        if len(scores) > MANY and question.all_alike:
+            return choose_among_many(scores, law.rate, self._bits)
+        return choose(scores, question.weights, law.rate, self._bits)
 
     def search(self, question: Search, law: SparseVector, counts: Integers) -> int:
         """Search with noise on threshold and queries."""

@@ -13,10 +13,11 @@ from dpcov.kernel.questions.norms import Norms, Trace
 from dpcov.kernel.questions.overlap import Overlap
 from dpcov.kernel.questions.solution import Solution
 from dpcov.kernel.questions.spectral import Spectrum
+from dpcov.kernel.questions.table import ColumnMoments, Histograms, Interval, LevelCounts
 
-SUMMED: tuple[type[Question], ...] = (Count, Sum, SecondMoment, Norms, Trace, Bins)
-DERIVED: tuple[type[Question], ...] = (Spectrum, Diagonal, Explained, Overlap, Squares, Block, Solution)
-CHOSEN: tuple[type[Question], ...] = (Quantile, Rank)
+SUMMED: tuple[type[Question], ...] = (Count, Sum, SecondMoment, Norms, Trace, Bins, Histograms, LevelCounts)
+DERIVED: tuple[type[Question], ...] = (Spectrum, Diagonal, Explained, Overlap, Squares, Block, Solution, ColumnMoments)
+CHOSEN: tuple[type[Question], ...] = (Quantile, Rank, Interval)
 SEARCHED: tuple[type[Question], ...] = (Radius, Bias)
 DRAWN: tuple[type[Question], ...] = (Directions, Subspace)
 

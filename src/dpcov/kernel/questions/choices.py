@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -95,6 +95,9 @@ class Choice(Indexed):
     @abstractmethod
     def weights(self) -> Integers:
         """A public positive integer for each candidate."""
+
+    all_alike: ClassVar[bool] = False
+    """Whether all weights are 1."""
 
 
 class Search(Indexed):

@@ -16,6 +16,7 @@ from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.rows.annulus import Annulus
 from dpcov.kernel.rows.frames import Ball, Ellipsoid
 from dpcov.kernel.rows.grid import Grid
+from dpcov.kernel.rows.standard import Standard
 
 if TYPE_CHECKING:
     from dpcov.kernel.public import Public
@@ -54,7 +55,7 @@ class OfMoment(Measure):
         return self.moment.d
 
     @property
-    def grid(self) -> Grid | Annulus | Ball | Ellipsoid:
+    def grid(self) -> Grid | Annulus | Ball | Ellipsoid | Standard:
         """The encoding of rows."""
         return self.moment.grid
 

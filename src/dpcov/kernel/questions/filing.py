@@ -12,12 +12,16 @@ from numpy.typing import NDArray
 from dpcov.errors import ReleaseError
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.rows.annulus import Annulus
+from dpcov.kernel.rows.columns import Columns
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.frames import LARGEST, Ball, Box, Ellipsoid, Frame, of_frame
 from dpcov.kernel.rows.grid import Grid
+from dpcov.kernel.rows.standard import LevelUnits, NumericUnits, Standard, Units
 from dpcov.strict_json import Fields, each, refuse
 
-RowShape = Grid | Annulus | Ball | Box | Ellipsoid
+RowShape = Grid | Annulus | Ball | Box | Ellipsoid | Standard
+Coordinates = Ball | Box | Ellipsoid | Units
+"""What several questions share."""
 
 
 @dataclass
@@ -25,7 +29,7 @@ class Writing:
     """What questions share while a transcript is written."""
 
     answers: Sequence[Answer]
-    frames: dict[Ball | Box | Ellipsoid, int] = field(default_factory=dict)
+    frames: dict[Coordinates, int] = field(default_factory=dict)
 
     def rows(self, rows: RowShape) -> dict[str, Any]:
         """Return which rows a question is about."""
@@ -33,7 +37,12 @@ class Writing:
             return {"radius": rows.row_norm}
         if isinstance(rows, Annulus):
             return {"inner": rows.inner.row_norm, "outer": rows.outer.row_norm}
-        return {"frame": self.frames.setdefault(rows, len(self.frames))}
+        if isinstance(rows, Standard):
+            return {"frame": self._number(rows.units), "corner": rows.corner, "radius": rows.row_norm}
+        return {"frame": self._number(rows)}
+
+    def _number(self, coordinates: Coordinates) -> int:
+        return self.frames.setdefault(coordinates, len(self.frames))
 
     def place(self, answer: Answer) -> int:
         """Return which of the answers this one is."""
@@ -44,8 +53,7 @@ class Writing:
 
     def frame_records(self) -> list[dict[str, Any]]:
         """Return the coordinates that were referred to, in order."""
-        frames = [rows.frame for rows in self.frames]
-        return [{"centre": f.centre.tolist(), "extent": f.extent.tolist(), "deviations": f.deviations} for f in frames]
+        return [_frame_record(coordinates) for coordinates in self.frames]
 
 
 @dataclass
@@ -53,7 +61,7 @@ class Reading:
     """What questions share while a transcript is read: the encoding, the coordinates, and the answers read so far."""
 
     encoding: Encoding
-    frames: Sequence[Ball | Box | Ellipsoid]
+    frames: Sequence[Coordinates]
     answers: list[Answer] = field(default_factory=list)
     used: set[int] = field(default_factory=set)
     """Which coordinates some question is about."""
@@ -64,8 +72,12 @@ class Reading:
         found: RowShape | None
         if "frame" in record:
             place = fields.take("frame", int)
-            found = self.frames[place] if 0 <= place < len(self.frames) else None
+            shared = self.frames[place] if 0 <= place < len(self.frames) else None
             self.used.add(place)
+            if isinstance(shared, Units):
+                found = Standard(shared, fields.take("corner", float), fields.take("radius", float))
+            else:
+                found = shared
         elif "inner" in record:
             found = Annulus(*(self._grid(fields.take(name, float)) for name in ("inner", "outer")))
         else:
@@ -75,7 +87,14 @@ class Reading:
 
     def coordinates(self, rows: RowShape) -> int:
         """Return how many coordinates such rows have."""
+        if isinstance(rows, Standard):
+            return rows.width
         return self.encoding.width if isinstance(rows, Grid | Annulus) else len(rows.centre)
+
+    def columns(self) -> Columns:
+        """Return where the columns of a table stand in an encoded row."""
+        found = self.encoding.columns
+        return refuse("consistent", "questions about columns of no schema") if found is None else found
 
     def answer(self, place: int) -> Answer:
         """Return an earlier answer."""
@@ -85,9 +104,22 @@ class Reading:
         return Grid(radius, self.encoding.bits, self.encoding.constant)
 
 
-def read_frame(record: dict[str, Any]) -> Ball | Box | Ellipsoid:
-    """Return the coordinates of a record: a number, a list or a list of lists for the extent."""
+def _frame_record(coordinates: Coordinates) -> dict[str, Any]:
+    if isinstance(coordinates, Units):
+        numeric = [[one.low, one.high, one.centre, one.deviation] for one in coordinates.numeric]
+        levels = [[list(one.groups), list(one.shares), list(one.divisors)] for one in coordinates.levels]
+        return {"numeric": numeric, "levels": levels}
+    frame = coordinates.frame
+    return {"centre": frame.centre.tolist(), "extent": frame.extent.tolist(), "deviations": frame.deviations}
+
+
+def read_frame(record: dict[str, Any], encoding: Encoding) -> Coordinates:
+    """Return the coordinates of a record: a number, a list or a list of lists for the extent; or the units of columns."""
     fields = Fields(record, "frame")
+    if "numeric" in record:
+        units = _read_units(fields, Reading(encoding, ()).columns())
+        fields.end()
+        return units
     centre = _numbers(fields.take("centre", list))
     deviations = fields.take("deviations", float)
     if type(record.get("extent")) is float:
@@ -101,6 +133,19 @@ def read_frame(record: dict[str, Any]) -> Ball | Box | Ellipsoid:
     if extent.shape not in ((), (d,), (d, d)) or d == 0 or not 0 < deviations < LARGEST:
         refuse("well formed: an extent fits its centre", "another")
     return of_frame(Frame(centre, extent, deviations))
+
+
+def _read_units(fields: Fields, columns: Columns) -> Units:
+    numeric = [each(one, float, "units") for one in each(fields.take("numeric", list), list, "units")]
+    levels = [each(one, list, "units") for one in each(fields.take("levels", list), list, "units")]
+    if any(len(one) != 4 for one in numeric) or any(len(one) != 3 for one in levels):
+        refuse("well formed: units are four numbers, or three lists", "others")
+    return Units(columns, tuple(NumericUnits(*one) for one in numeric), tuple(_read_levels(*one) for one in levels))
+
+
+def _read_levels(groups: list[Any], shares: list[Any], divisors: list[Any]) -> LevelUnits:
+    floats = (tuple(each(part, float, "units")) for part in (shares, divisors))
+    return LevelUnits(tuple(each(groups, int, "units")), *floats)
 
 
 def _square(rows: list[Any]) -> bool:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpcov.kernel.rows.annulus import Annulus
 from dpcov.kernel.rows.frames import FRAMED
 from dpcov.kernel.rows.grid import Grid
+from dpcov.kernel.rows.standard import Standard
 
 if TYPE_CHECKING:
     from dpcov.kernel.public import Public
@@ -90,6 +91,10 @@ class Question(ABC):
 def rows_fit(rows: Any, d: object, public: Public) -> bool:
     """Whether rows have the coordinates of this encoding, and a clip within it, or one of their own."""
     whole = public.grid
+    if type(rows) is Standard:  # its own clip, too
+        described = public.encoding.midpoints and not public.encoding.pairs and whole.row_norm == 1
+        alike = rows.bits == whole.bits and rows.units.columns == public.encoding.columns
+        return described and alike and type(d) is int and d == rows.width
     if type(rows) in FRAMED:  # its own clip holds for any centre and any extent
         return not whole.center and rows.bits == whole.bits and type(d) is int and d == public.d == len(rows.centre)
     if type(d) is not int or d != public.d:

@@ -28,6 +28,7 @@ from dpcov.kernel.questions.measure import Integers, Measure, Part, Rows
 from dpcov.kernel.rows.annulus import Annulus
 from dpcov.kernel.rows.frames import Ball, Box, Ellipsoid
 from dpcov.kernel.rows.grid import Grid
+from dpcov.kernel.rows.standard import Standard
 from dpcov.linalg import pack, sqrt_up, triangle_size
 
 if TYPE_CHECKING:
@@ -169,9 +170,14 @@ class SecondMoment(SumOverRows):
     In the squared Frobenius distance a diagonal entry counts once and an upper one twice: those are the weights.
     """
 
-    grid: Grid | Annulus | Ball | Ellipsoid
+    grid: Grid | Annulus | Ball | Ellipsoid | Standard
     name = "second moment"
-    shapes: ClassVar[tuple[type, ...]] = (Grid, Annulus, Ball, Ellipsoid)
+    shapes: ClassVar[tuple[type, ...]] = (Grid, Annulus, Ball, Ellipsoid, Standard)
+
+    @property
+    def by_column(self) -> bool:
+        """Whether rows are given by column."""
+        return isinstance(self.grid, Standard)
 
     @property
     def unit_bits(self) -> int:

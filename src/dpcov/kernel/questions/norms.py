@@ -29,6 +29,7 @@ from dpcov.kernel.questions.moments import ADD_REMOVE, EXACT, REPLACE, SumOverRo
 from dpcov.kernel.rows.frames import Ball, Ellipsoid
 from dpcov.kernel.rows.grid import SMALLEST_RADIUS, Grid, squared_norms
 from dpcov.kernel.rows.lengths import longer_than
+from dpcov.kernel.rows.standard import Standard
 
 if TYPE_CHECKING:
     from dpcov.kernel.questions.filing import Reading, Writing
@@ -39,14 +40,19 @@ if TYPE_CHECKING:
 class Norms(Measure):
     """How many rows there are in each bin of the norm: ``per_octave`` bins to a factor of two, over ``octaves``."""
 
-    grid: Grid | Ball
+    grid: Grid | Ball | Standard
     d: int
     per_octave: int
     octaves: int
     name = "norms"
     unit_bits = 0
     max_block = EXACT
-    shapes: ClassVar[tuple[type, ...]] = (Grid, Ball)
+    shapes: ClassVar[tuple[type, ...]] = (Grid, Ball, Standard)
+
+    @property
+    def by_column(self) -> bool:
+        """Whether rows are given by column."""
+        return isinstance(self.grid, Standard)
 
     def __post_init__(self) -> None:
         whole = type(self.per_octave) is int and type(self.octaves) is int
@@ -86,6 +92,8 @@ class Norms(Measure):
     def bins(self, rows: Rows) -> NDArray[np.int64]:
         """Return each row's bin: how many of τ₁, τ₂, … it is not longer than."""
         radii = self.radii[:0:-1] * self.grid.row_norm
+        if isinstance(self.grid, Standard):  # each square is a sum over cells in one order: a function of its row alone
+            return np.asarray(self.last - np.searchsorted(radii**2, self.grid.units.squares(rows), side="left"))
         return np.asarray(self.last - longer_than(self.grid.placed(rows), radii, self.per_octave))
 
     def to_json(self, writing: Writing) -> dict[str, Any]:
@@ -97,7 +105,7 @@ class Norms(Measure):
         """Read the rows and the bins."""
         rows = reading.rows(fields.take("rows", dict))
         if type(rows) not in cls.shapes:
-            raise ParameterError("norms must be seen from 0 or from the centre of a ball, got others. Hint: Grid or Ball.")
+            raise ParameterError("norms must be of rows in a grid, a ball or private units, got others. Hint: Grid or Ball.")
         return cls(rows, reading.coordinates(rows), fields.take("per octave", int), fields.take("octaves", int))  # type: ignore[arg-type]
 
     def sensitivity_squared(self, neighbors: str) -> int:

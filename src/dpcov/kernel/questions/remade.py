@@ -17,13 +17,17 @@ from dpcov.kernel.answer import Answer
 from dpcov.kernel.questions.asked import ASKED
 from dpcov.kernel.questions.basis import DirectionsOf, EigenvectorsOf, GivenBasis
 from dpcov.kernel.questions.spectral import Quotients, Values
+from dpcov.kernel.questions.table import Range
 from dpcov.kernel.rows.annulus import Annulus
+from dpcov.kernel.rows.columns import Columns
 from dpcov.kernel.rows.frames import FRAMED
 from dpcov.kernel.rows.grid import Grid
+from dpcov.kernel.rows.standard import LevelUnits, NumericUnits, Standard, Units
 
 T = TypeVar("T")
 
-MADE: tuple[type, ...] = (*ASKED, Values, Quotients, Grid, Annulus, *FRAMED, EigenvectorsOf, DirectionsOf)
+PRIVATE_UNITS = (Columns, NumericUnits, LevelUnits, Units, Standard)
+MADE: tuple[type, ...] = (*ASKED, Values, Quotients, Grid, Annulus, *FRAMED, *PRIVATE_UNITS, EigenvectorsOf, DirectionsOf)
 """What is made of its fields, all of which are public numbers, or made of these."""
 
 PLAIN = (int, float, bool, type(None), Answer)
@@ -40,6 +44,8 @@ def remade(asked: T) -> T:
         made = Fraction(asked.numerator, asked.denominator)  # type: ignore[attr-defined]
     elif kind is tuple:
         made = tuple(map(remade, asked))  # type: ignore[call-overload]
+    elif kind is Range:
+        made = Range(*map(remade, asked))  # type: ignore[call-overload]
     elif kind is np.ndarray:
         made = asked.copy()  # type: ignore[attr-defined]
     elif kind is GivenBasis:

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcov.kernel.rows.columns import Columns
 from dpcov.kernel.rows.grid import DEFAULT_BITS, Grid
 from dpcov.schema import Schema
 
@@ -48,6 +49,11 @@ class Encoding:
     def grid(self) -> Grid:
         """The grid of unclipped rows."""
         return Grid(self.row_norm, self.bits, self.constant)
+
+    @cached_property
+    def columns(self) -> Columns | None:
+        """Where the columns of a table stand in an encoded row, about the midpoints of their bounds."""
+        return None if self.schema is None else Columns.of(self.schema)
 
     @property
     def d(self) -> int:
