@@ -14,7 +14,7 @@ from dpcov.mechanisms import MECHANISMS, checked_mechanism
 from dpcov.mechanisms.base import Named
 from dpcov.mechanisms.shared.means import Origin
 from dpcov.release.record import Release
-from dpcov.request import check_budget, check_seed, checked_request
+from dpcov.request import check_budget, check_seed, checked_center, checked_request
 from dpcov.schema import Categorical, Schema
 from dpcov.uses.selection import column_of_feature, target_place
 
@@ -28,7 +28,7 @@ def covariance(
     mechanism: str | Named = "auto",
     postprocess: str | None = None,
     neighbors: str = REPLACE,
-    center: bool = False,
+    center: bool | None = None,
     columns: Sequence[str | int] | None = None,
     seed: int | None = None,
     progress: Callable[[float | None], None] | None = None,
@@ -57,8 +57,9 @@ def covariance(
     neighbors : {"replace", "add-remove"}
         "replace": n is public. "add-remove": n is private; a part of the budget pays for it, or the corner
         of a centred noisy matrix holds it.
-    center : bool
-        True: the release has a mean and a centred covariance, from one noisy matrix.
+    center : bool, optional
+        True: the release has a mean and a centred covariance, from one noisy matrix. By default with a schema, unless the
+        mechanism has no centred form; not with row_norm.
     columns : list of names or positions, optional
         Which columns to use, in this order.
     seed : int, optional
@@ -93,7 +94,7 @@ def covariance(
     """
     check_budget(budget)
     named = checked_mechanism("covariance", mechanism, options)
-    request = checked_request(named, row_norm, schema, neighbors, center, options)
+    request = checked_request(named, row_norm, schema, neighbors, checked_center(center, schema, named), options)
     check_seed(seed)
     return request.run(request.source(data, columns, progress), budget, postprocess=postprocess, seed=seed)
 

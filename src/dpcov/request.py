@@ -101,6 +101,11 @@ class Request:
         return released(self.named, curator, budget, postprocess=postprocess, **settings)
 
 
+def checked_center(center: bool | None, schema: Schema | None, named: Named) -> bool:
+    """Return whether rows are centred: as asked, else with a schema where the mechanism centres them by a constant in front."""
+    return schema is not None and named.centring == "homogeneous" if center is None else center
+
+
 def checked_request(
     named: Named,
     row_norm: float | None,
@@ -114,6 +119,8 @@ def checked_request(
     A mechanism may have its own way to centre rows, and its own bounds: those of a covariance in place of a norm.
     """
     of_mean = named.bound == "radius"
+    if named.bound == "schema" and schema is None:
+        raise ParameterError(f"schema must be given for mechanism {named.name!r}, got none. Hint: mechanism='auto' fits all.")
     bounded = row_norm is None and schema is None and is_bounded(named, options)
     norm = checked_norm(1.0 if bounded else row_norm, schema, neighbors, center, "radius" if of_mean else "row_norm")
     if named.centring != "own":

@@ -70,9 +70,9 @@ def adaptive_clipping_error(
     -----
     All is about rows clipped at r; R = (1/n)Σ(‖x‖² − r²)₊ is what that took. γ(τ) is (1/n)Σ‖x‖² over rows longer than τ; L(τ)
     the same of ‖x‖² − τ² (Lemma 8); B(τ) ≥ L(τ) the same with norms rounded up to the next τᵢ, which is what the search asks.
-    N(τ) is the lesser of the two noises of equation (4), at ρ/2, beta/2 and t̂r, N⁺ that at the largest t̂r, and A = α·r²/n with
-    the error α of the sparse vector technique for t queries n(B − N)/r² at ε = √(ρ/2). N(2τ) ≤ 4N(τ); and B ≤ 4γ, for norms are
-    rounded by less than a factor of 2. (The paper's (6) has 2 for 4, which fails for norms just above a τᵢ.)
+    N(τ) is the lesser of the two noises of equation (4), at ρ/2, beta/2 and t̂r, N⁺ that at the largest t̂r, and A = α·r²/n
+    with the error α of the sparse vector technique for t queries n(B − N)/r² at ε = √(ρ/2). N(2τ) ≤ 4N(τ); and B ≤ 4γ, for
+    norms are rounded by less than a factor of 2. (The paper's (6) has 2 for 4, which fails for norms just above a τᵢ.)
 
     Proof. But with probability beta, r is as in Lemma 9 (beta/4), t̂r is above the trace by at most twice what was added to it
     (beta/8, both sides), the search errs by at most A (beta/8), and noise adds at most N(τ̃) in the end (beta/2). Then

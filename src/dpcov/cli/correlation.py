@@ -82,7 +82,7 @@ def _json_text(release: Release, file: str, found: Description, top: int) -> str
 def _print(release: Release, found: Description, top: int) -> None:
     """Print pairs for people."""
     from dpcov.cli.estimates import is_centred
-    from dpcov.cli.readings import head_line, missing_line
+    from dpcov.cli.readings import cell_lines, head_line
     from dpcov.cli.text import MORE, SILENT, console, print_promise
 
     centred, clear = is_centred(release), found.pairs()
@@ -100,8 +100,7 @@ def _print(release: Release, found: Description, top: int) -> None:
         said.append(f"No {what} is clear of noise, so none is listed. {MORE}")
     else:
         said.append("There are no two columns.")
-    if release.schema is not None:
-        said.append(missing_line(found, midpoints=release.encoding.midpoints))
+    said += cell_lines(release, found)
     if not centred:
         said.append("Rows were not centred: these are cosines about 0. --center at the release gives correlations.")
     out.print("\n".join(said), soft_wrap=True)

@@ -107,6 +107,4 @@ def _print(rows: NDArray[np.float64], release: Release, output: str, picture: st
     file = shlex.quote(output)
     out.print(f"Written to {file} and {shlex.quote(picture)}. Next:", soft_wrap=True)
     out.print(f"  dpcov show {file}\n  dpcov plan covariance --n 17800 --d 6 --rho {RHO} --center", soft_wrap=True)
-    out.print(
-        "  dpcov schema init DATA\n  dpcov release DATA --epsilon 1 --schema FILE --center -o release.json", soft_wrap=True
-    )
+    out.print("  dpcov schema init DATA\n  dpcov release DATA --epsilon 1 --schema FILE -o release.json", soft_wrap=True)

@@ -27,7 +27,7 @@ def dry_run(
     schema: Schema | None,
     columns: list[str] | None,
     neighbors: str,
-    center: bool,
+    center: bool | None,
     seed: int | None,
     as_json: bool,
     postprocess: str | None = None,
@@ -39,14 +39,14 @@ def dry_run(
     """
     from dpcov.evaluate.rehearsal import rehearse
     from dpcov.mechanisms import MECHANISMS
-    from dpcov.request import check_seed, checked_request
+    from dpcov.request import check_seed, checked_center, checked_request
 
     check_seed(seed)
     named = MECHANISMS["covariance" if k is None else "pca"][mechanism]
     settings = options if k is None else {**options, "k": k}
-    request = checked_request(named, row_norm, schema, neighbors, center, settings)
+    request = checked_request(named, row_norm, schema, neighbors, checked_center(center, schema, named), settings)
     found = rehearse(request, request.source(data, columns), budget, postprocess=postprocess)
-    _tell(data, found, 8 * (found.release.d + center) ** 2, as_json)
+    _tell(data, found, 8 * (found.release.d + request.constant) ** 2, as_json)
 
 
 def dry_run_mean(
@@ -94,7 +94,12 @@ def _is_found_on_the_way(planned: Release) -> bool:
     Or once here and perhaps more often of other rows, where the mechanism notes what it made of their number.
     """
     local = sum(answer.question.is_local for answer in planned.answers)
-    return local > 1 or (local == 1 and bool(planned.notes))
+    return local > 1 or (local == 1 and bool(planned.notes)) or _is_by_column(planned)
+
+
+def _is_by_column(planned: Release) -> bool:
+    """Whether columns are asked one by one: their private units decide all that follows."""
+    return any(getattr(answer.question, "by_column", False) for answer in planned.answers)
 
 
 def _json_text(found: Rehearsed, matrix_bytes: int) -> str:
@@ -114,7 +119,7 @@ def _json_text(found: Rehearsed, matrix_bytes: int) -> str:
         "postprocess": planned.postprocess,
         "n": found.known_n,
         "d": planned.d,
-        "center": _unfinished(planned).center,
+        "center": _is_by_column(planned) or _unfinished(planned).center,
         "feature_names": list(planned.feature_names),
         "asked": [{"asked": s.asked, "noise": s.noise, "budget": s.budget.to_json()} for s in found.spent],
         **known,
@@ -151,14 +156,16 @@ def _print(data: str, found: Rehearsed, matrix_bytes: int) -> None:
     out.print(f"Table: {printable(data)}, {planned.d} feature(s), {rows}.", soft_wrap=True)
     out.print(f"Mechanism: {planned.how()}; neighbours: {planned.neighbors}.")
     out.print(spends_table(found.spent, title="would be asked"))
-    if _is_found_on_the_way(planned):
+    if _is_by_column(planned):
+        out.print("Expected error: it depends on the columns' private units; so do later questions and their prices.")
+    elif _is_found_on_the_way(planned):
         out.print("Expected error: it depends on what the rounds find, as do prices, and their number where n is not known.")
     elif error := error_line(_unfinished(planned), known_n=found.known_n is not None):
         out.print(error, soft_wrap=True)
     kind = planned.header()["kind"]
     if kind == "pca":
         out.print(_components_line(planned), soft_wrap=True)
-    if kind == "covariance" and _has_radius(planned):
+    if kind == "covariance" and _has_radius(planned) and not _is_by_column(planned):
         out.print("How the budget is split depends on the number of rows and on the radius; here a radius just below row_norm.")
     if matrix_bytes > GIGABYTE:
         out.print(f"Memory: each matrix of the release takes {matrix_bytes / GIGABYTE:.1f} GB, and several are needed at once.")

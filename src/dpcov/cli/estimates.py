@@ -68,6 +68,8 @@ def facts(release: Release) -> dict[str, Any]:
         "clip_radius": release.estimate.radius,
         "expected_error": finite(known_error(release)),
         "feature_names": list(release.feature_names),
+        "ranges": {name: list(pair) for name, pair in release.ranges.items()},
+        "observed": release.observed,
         **_estimates(release),
         **_confidence(release),
     }

@@ -23,7 +23,9 @@ POSTPROCESS = ["shrink", "project", "clip", "none"]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 all_option = click.option("--all", "everything", is_flag=True, help="List all of them, however many.")
-center_option = click.option("--center", is_flag=True, help="Release the mean and the centred covariance.")
+center_option = click.option(
+    "--center/--no-center", default=None, help="Release the mean and the centred covariance: the default with --schema."
+)
 neighbors_option = click.option(
     "--neighbors",
     type=click.Choice(NEIGHBORS),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpcov.cli.options import budget_options, center_option, json_option, neighbors_option
+from dpcov.cli.options import budget_options, json_option, neighbors_option
 from dpcov.cli.plan_pca import plan_pca
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ plan.add_command(plan_pca)
 @click.option("--d", type=int, required=True, help="Number of features: a column of text counts once per level.")
 @budget_options
 @neighbors_option
-@center_option
+@click.option("--center", is_flag=True, help="Predict for a centred covariance.")
 @json_option
 def covariance(n: int, d: int, budget: Budget, neighbors: str, center: bool, as_json: bool) -> None:
     """Predict the r.m.s. Frobenius error of a covariance release, for rows of norm 1, before post-processing."""

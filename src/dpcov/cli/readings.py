@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,10 +69,30 @@ def _notes(release: Release, found: Description, shown: list[Reading]) -> list[s
         said.append("Rows are taken to be roughly normal: others, such as rare levels, are clipped, which is not in it either.")
     if any(reading.known and not reading.clear.all() for reading in shown):
         said.append(f"{NOISE}: within {CLEAR:g} standard errors of what no signal at all would show.")
-    if release.schema is not None:
-        said.append(missing_line(found, midpoints=release.encoding.midpoints))
-        said += unmatched_lines(found)
-    return said
+    said += cell_lines(release, found)
+    return said if release.schema is None else said + unmatched_lines(found)
+
+
+def cell_lines(release: Release, found: Description) -> list[str]:
+    """Say within which ranges cells were measured, and what missing ones count as."""
+    if release.schema is None:
+        return []
+    if release.estimate.units is None:
+        return [missing_line(found, midpoints=release.encoding.midpoints)]
+    said = []
+    if ranges := release.ranges:
+        listed = ", ".join(f"{printable(name)} {_between(low, high)}" for name, (low, high) in ranges.items())
+        said.append(f"Measured within privately chosen ranges, beyond which values count as their ends: {listed}.")
+    if observed := release.observed:
+        listed = ", ".join(f"{printable(name)} {100 * share:.3g} %" for name, share in observed.items())
+        said.append(f"Cells that are there, whose numbers these are: {listed}.")
+    return [*said, "Missing numbers are left out: what stands here is of the cells that are there."]
+
+
+def _between(low: float, high: float) -> str:
+    """Write a range in as many digits as its width has three of."""
+    digits = 2 - math.floor(math.log10(high - low)) if high > low else 0
+    return f"{round(low, digits) + 0.0:.15g} to {round(high, digits) + 0.0:.15g}"
 
 
 def missing_line(found: Description, *, midpoints: bool) -> str:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 MOST_FEATURES = 20
 EXAMPLE = """\b
 Example:
-  dpcov release adult.csv --rho 0.1 --schema adult.toml --center --dry-run
-  dpcov release adult.csv --rho 0.1 --schema adult.toml --center -o adult.json
+  dpcov release adult.csv --rho 0.1 --schema adult.toml --dry-run
+  dpcov release adult.csv --rho 0.1 --schema adult.toml -o adult.json
   dpcov release points.parquet --epsilon 1 --delta 1e-6 --row-norm 2.5 -o points.json
   dpcov release points.parquet --pca 3 --epsilon 1 --row-norm 2.5 -o pca.json"""
 
@@ -87,7 +87,7 @@ def release(
         raise click.UsageError("give --output FILE, or --dry-run")
     inputs = (data,) if schema is None else (data, schema)
     target = None if output is None else checked_output(output, force, inputs)
-    settings |= _target_settings(pca, settings["mechanism"], settings.pop("postprocess"), options)
+    settings |= _target_settings(pca, settings["mechanism"], settings.pop("postprocess"), settings["center"], options)
     settings |= {"row_norm": row_norm, "schema": read_schema(schema), "columns": read_columns(columns)}
     if dry_run:
         from dpcov.cli.dry_run import dry_run as rehearsed
@@ -100,7 +100,9 @@ def release(
     tell(made, output, quiet=quiet, as_json=as_json)
 
 
-def _target_settings(pca: int | None, mechanism: str, postprocess: str | None, options: dict[str, Any]) -> dict[str, Any]:
+def _target_settings(
+    pca: int | None, mechanism: str, postprocess: str | None, center: bool | None, options: dict[str, Any]
+) -> dict[str, Any]:
     """Return the settings that only a covariance has, or only components, and refuse what does not go with them."""
     from dpcov.mechanisms import MECHANISMS, checked_mechanism
 
@@ -114,7 +116,7 @@ def _target_settings(pca: int | None, mechanism: str, postprocess: str | None, o
     if "k" in options:
         raise click.UsageError("give the number of components by --pca, once")
     checked_mechanism("pca", mechanism, options)
-    return {"k": pca}
+    return {"k": pca, "center": bool(center)}
 
 
 def tell(made: Release, output: str | None, *, quiet: bool, as_json: bool) -> None:

@@ -48,7 +48,7 @@ class PrivateCovariance(PrivateEstimator):
     covariance_ : array of shape (d, d)
         ``release_.covariance``. With a schema d counts a coordinate per level: ``release_.feature_names``.
     location_ : array of shape (d,)
-        ``release_.mean`` when ``center`` is True, else zeros.
+        ``release_.mean`` when the release is centred, else zeros.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : array of str
@@ -84,7 +84,7 @@ class PrivateCovariance(PrivateEstimator):
         mechanism: str | Named = "auto",
         postprocess: str | None = None,
         neighbors: str = REPLACE,
-        center: bool = False,
+        center: bool | None = None,
         columns: Sequence[str | int] | None = None,
         options: Mapping[str, Any] | None = None,
         random_state: int | None = None,

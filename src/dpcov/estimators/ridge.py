@@ -21,7 +21,8 @@ from dpcov.kernel.rows.grid import checked_row_norm
 from dpcov.mechanisms import MECHANISMS
 from dpcov.release.record import Release
 from dpcov.sources.array import checked_array
-from dpcov.uses.ridge import AUTO, LARGEST_ALPHA
+from dpcov.uses.ridge import AUTO
+from dpcov.uses.solving import LARGEST_ALPHA
 
 Floats = NDArray[np.float64]
 

@@ -202,7 +202,9 @@ def _checked_entries(
     mechanisms: object, row_norm: float | None, schema: Schema | None, neighbors: str, center: bool
 ) -> list[_Entry]:
     """Return the mechanisms with their options, or refuse unknown ones."""
-    given = list(MECHANISMS["covariance"]) if mechanisms is None else mechanisms
+    table = schema is not None and center
+    every = [name for name, named in MECHANISMS["covariance"].items() if named.bound != "schema" or table]
+    given = every if mechanisms is None else mechanisms
     several = [given] if isinstance(given, str | Described) or _is_pair(given) else given
     if not isinstance(several, Sequence) or not several:
         raise ParameterError(

@@ -8,7 +8,7 @@ from dpcov.errors import ParameterError, shown
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.questions.moments import REPLACE, SecondMoment, check_neighbors
 from dpcov.kernel.rows.grid import MAX_FEATURES, Grid
-from dpcov.mechanisms.covariance.auto import predicted_errors
+from dpcov.mechanisms.shared.additive import predicted_errors
 
 
 @dataclass(frozen=True)

@@ -33,10 +33,12 @@ from dpcov.mechanisms.pca.random import RANDOM
 from dpcov.mechanisms.pca.screened import SCREENED
 from dpcov.mechanisms.pca.wishart import WISHART_PCA
 from dpcov.mechanisms.ridge.output_perturbation import OUTPUT_PERTURBATION
+from dpcov.mechanisms.standardized.covariance import STANDARDIZED
 from dpcov.release.record import TARGETS, Release
 
 ALL: tuple[Named, ...] = (
     *(AUTO, GAUSSIAN, WISHART, FROBENIUS, LAPLACE, PROJECTION, SEPARATE, ADAPTIVE, RESCALED, COINPRESS, EIGENVECTORS),
+    STANDARDIZED,
     *(KAPRALOV_TALWAR, AUTO_MEAN, COINPRESS_MEAN, CLIPPED, COORDINATEWISE, KARWA_VADHAN, SYMQ),
     *(AUTO_PCA, SCREENED, GAUSSIAN_PCA, WISHART_PCA, EIGENVECTORS_PCA, PPCA, MOD_SULQ, RANDOM, OUTPUT_PERTURBATION),
 )

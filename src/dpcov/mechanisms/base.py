@@ -24,7 +24,7 @@ RAW = "none"
 """The post-processing that every mechanism has: none."""
 
 Centring = Literal["no", "homogeneous", "own"]
-Bound = Literal["row_norm", "radius", "covariance"]
+Bound = Literal["row_norm", "radius", "covariance", "schema"]
 CENTRING, BOUNDS = get_args(Centring), get_args(Bound)
 
 RESERVED = (
@@ -65,8 +65,8 @@ class Described:
     centring : {"no", "homogeneous", "own"}
         How it centres rows: not at all; by a constant coordinate in front, which its second moment then has; or by itself, by
         an option ``centring``.
-    bound : {"row_norm", "radius", "covariance"}
-        The public bound that it takes.
+    bound : {"row_norm", "radius", "covariance", "schema"}
+        The public bound that it takes; in place of a row_norm always a schema, too, and with "schema" nothing else.
     covariances : tuple of str
         The options that are covariances, or variances, in the data's units: they are encoded as rows are. Where such a one is
         the ``bound``, the first of them is it; others bound it from below, and are 1 where only the first is given.

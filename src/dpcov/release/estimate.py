@@ -69,6 +69,8 @@ class Estimate:
         The r.m.s. norm of the noise in the raw second moment, or mean.
     region : callable, optional
         Computes where the truth may lie.
+    units : PrivateUnits, optional
+        The private units in which a table was measured, and what is known in them.
     """
 
     mean: Floats | None = None
@@ -86,6 +88,75 @@ class Estimate:
     mean_noise: MeanNoise | None = None
     expected_error: float | None = None
     region: Callable[[], ConfidenceBall | ConfidenceEllipsoids] | None = None
+    units: PrivateUnits | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class PrivateUnits:
+    """A table measured in the private units of its columns: coordinates z, of which encoded features are linear functions.
+
+    Attributes
+    ----------
+    back : array of shape (features, coordinates)
+        A feature's difference from its mean is its row times that of z.
+    forward : array of shape (features, coordinates)
+        The coordinates of one unit of a feature: z is the sum over a row's cells, up to a constant.
+    centre : array
+        The features where z is 0: what a missing cell counts as.
+    owner, column : arrays
+        The column of each coordinate, and of each feature.
+    mean, raw_covariance : arrays
+        Of z, with all of their noise; missing cells are 0.
+    mean_variance, weight_error : float
+        Variance of the noise of an entry of that mean, and the relative standard error of the sum of weights.
+    covariance : array
+        Of z, positive semidefinite, between cells that are there.
+    variance : float
+        That of the noise of an entry of the covariance of z, above the diagonal; twice as much on it.
+    raw : array
+        The covariance of features with all of its noise, whose variances are ``noise``.
+    deviation, deviation_error, mean_error : arrays
+        Of encoded features; what the smaller weights of long rows may have taken is part of the errors.
+    variance_noise : array
+        The relative standard error that noise alone gives to what correlations are divided by.
+    correlation, raw_correlation, correlation_error : arrays
+        Of features: denoised, and with all of their noise.
+    low, high : arrays
+        The range of each feature, encoded, within which it was measured.
+    seen : array
+        The share of cells that are there.
+    """
+
+    back: Floats
+    forward: Floats
+    centre: Floats
+    owner: NDArray[np.intp]
+    column: NDArray[np.intp]
+    mean: Floats
+    raw_covariance: Floats
+    mean_variance: float
+    weight_error: float
+    law: NoiseLaw
+    covariance: Floats
+    variance: float
+    raw: Floats
+    noise: Floats
+    deviation: Floats
+    deviation_error: Floats
+    variance_noise: Floats
+    mean_error: Floats
+    correlation: Floats
+    raw_correlation: Floats
+    correlation_error: Floats
+    low: Floats
+    high: Floats
+    seen: Floats
+
+    @property
+    def coordinate_seen(self) -> Floats:
+        """The share of cells that are there, by coordinate."""
+        by_column = dict(zip(self.column.tolist(), self.seen.tolist(), strict=True))
+        return np.array([by_column[column] for column in self.owner.tolist()])
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ from dpcov.kernel.rows.encoding import Encoding
 from dpcov.release.estimate import Estimate
 from dpcov.release.statement import promise, statement
 from dpcov.release.uses import Uses
-from dpcov.schema import Schema, is_broken
+from dpcov.schema import Numeric, Schema, is_broken
 
 if TYPE_CHECKING:
     from dpcov.mechanisms.base import Mechanism
@@ -38,6 +38,7 @@ TARGETS: tuple[str, ...] = get_args(Target)
 """What can be released."""
 
 LONGEST_INTEGER = 2**63
+NARROWER = 0.999  # of the bounds: a range that is as wide is none
 
 
 def is_option(value: object, depth: int = 2) -> bool:
@@ -248,6 +249,33 @@ class Release(Transcript, Uses):
             held = held if self.estimate.k is None else "components"
             raise ReleaseError(f"release must hold a covariance, got {held}. Hint: dpcov.covariance(..., center=True).")
         return found
+
+    @property
+    def ranges(self) -> dict[str, tuple[float, float]]:
+        """The ranges within which columns of numbers were measured, in the data's units, where a release chose them privately.
+
+        Values outside counted as their ends, and do so in predictions. A column that is not listed was measured by its bounds.
+        """
+        units = self.estimate.units
+        if units is None or self.schema is None:
+            return {}
+        low, high = (self.offsets + self.units * part for part in (units.low, units.high))
+        place = dict(zip(self.feature_names, zip(low.tolist(), high.tolist(), strict=True), strict=True))
+        columns = {name: column for name, column in self.schema.used.items() if isinstance(column, Numeric)}
+        wide = {name: NARROWER * (column.upper - column.lower) for name, column in columns.items()}
+        return {name: place[name] for name in columns if place[name][1] - place[name][0] < wide[name]}
+
+    @property
+    def observed(self) -> dict[str, float]:
+        """The released share of cells that are there, for each column that is declared nullable; empty where none was asked.
+
+        Means, deviations and correlations are of these cells.
+        """
+        units = self.estimate.units
+        if units is None or self.schema is None:
+            return {}
+        nullable = [(number, name) for number, (name, column) in enumerate(self.schema.used.items()) if column.nullable]
+        return {name: float(units.seen[np.flatnonzero(units.column == number)[0]]) for number, name in nullable}
 
     @property
     def expected_error(self) -> float:

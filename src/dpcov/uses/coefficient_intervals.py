@@ -20,10 +20,13 @@ from numpy.typing import NDArray
 
 from dpcov.errors import check_real
 from dpcov.kernel.answer import Answer
+from dpcov.release.estimate import PrivateUnits
 from dpcov.release.record import Release
 from dpcov.uses.intervals import Interval, checked_level, interval
+from dpcov.uses.private_units import unit_system
 from dpcov.uses.raw import ONE_DEVIATION, RawMoment, raw_moment
 from dpcov.uses.tails import peaks, quantile
+from dpcov.uses.unit_intervals import unit_raw, unit_wanted
 
 Floats = NDArray[np.float64]
 
@@ -166,6 +169,8 @@ def coefficient_intervals(
     penalty = check_real("alpha", alpha, "0 or more, and finite", 0.0, 1e300, "0 is least squares")
     if release.estimate.coefficients is not None:
         return _of_coefficients(release, release.estimate.coefficients.answer, target_place, list(places), level)
+    if release.estimate.units is not None:
+        return _in_private_units(release, release.estimate.units, target_place, list(places), penalty, level)
     raw, centred = raw_moment(release).of([*places, target_place]), release.encoding.constant
     radius, x = release.clip_radius, list(places)
     with np.errstate(all="ignore"):
@@ -186,6 +191,27 @@ def coefficient_intervals(
     unit, origin = np.asarray(units[target_place]), float(offsets[target_place])
     intercept = interval(own, width, deviation, level, unit, offsets=origin)
     return CoefficientIntervals(coefficients, intercept, encoded, clear)
+
+
+def _in_private_units(
+    release: Release, units: PrivateUnits, target_place: int, x: list[int], penalty: float, level: float
+) -> CoefficientIntervals:
+    """Return intervals for a regression between the coordinates of private units, as coefficients of features."""
+    found = unit_system(units, target_place, x)
+    raw, own = unit_raw(units, found), found.own
+    if own == 0 or found.size == 0:  # constant columns: nothing was asked of them, and nothing is known
+        nothing = np.zeros(len(x)), np.full(len(x), math.inf), np.full(len(x), math.inf)
+        encoded = interval(*nothing, level)
+        return CoefficientIntervals(encoded, None, encoded, False)
+    with np.errstate(all="ignore"):
+        system = _System(raw, list(range(own)), own, penalty, True)
+        estimate, half, error, clear = system.functional(unit_wanted(release, units, found, x), level)
+        encoded = interval(estimate[:-1], half[:-1], error[:-1], level)
+        back, unit = release.units[target_place] / release.units[x], np.asarray(release.units[target_place])
+        origin = float(release.offsets[target_place] + unit * units.centre[target_place])
+        own_estimate, width, deviation = (np.asarray(part[-1]) for part in (estimate, half, error))
+        intercept = interval(own_estimate, width, deviation, level, unit, offsets=origin)
+        return CoefficientIntervals(_in_units(encoded, back), intercept, encoded, clear)
 
 
 def _of_coefficients(release: Release, answer: Answer, target_place: int, x: list[int], level: float) -> CoefficientIntervals:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.release.estimate import NoisyCoordinates
+from dpcov.release.estimate import NoisyCoordinates, PrivateUnits
 from dpcov.release.record import Release
 from dpcov.schema import Categorical
 from dpcov.uses.clipping import most_lost
@@ -130,6 +130,8 @@ def describe(release: Release) -> Description:
         for name, place in column_places(release.schema).items():
             levels[place] = isinstance(release.schema.used[name], Categorical)
     columns = tuple(column_of_feature(release.schema, names))
+    if release.estimate.units is not None:
+        return _in_units(release, release.estimate.units, columns, levels)
     around = _around_raw(release)
     mean = None if release.estimate.mean is None else _mean(release, levels, around)
     if not holds_covariance(release):
@@ -141,6 +143,36 @@ def describe(release: Release) -> Description:
     deviation = _deviation(release, levels, _Raw(entries.values, errors, reach), mean)
     correlation = _correlation(release, columns, levels, entries, mean, deviation)
     return Description(names, columns, levels, mean, deviation, correlation)
+
+
+def _in_units(release: Release, units: PrivateUnits, columns: tuple[str, ...], levels: Flags) -> Description:
+    """Return what was found in private units: there each estimate has its own noise, and is shrunk by it unless it is clear."""
+    means = np.where(levels, np.clip(release.mean, 0.0, 1.0), release.mean)
+    error = units.mean_error * release.units
+    mean = Reading(means, error, _inside(release, means) > CLEAR * error)
+    widths, of_width = units.deviation * release.units, units.deviation_error * release.units
+    with np.errstate(all="ignore"):
+        p, of_share = means, error
+        of_level = np.sqrt((1 - 2 * p) ** 2 * of_share**2 + 2 * of_share**4)
+        spread = np.sqrt(np.maximum(p * (1 - p), 0.0))
+        widths = np.where(levels, spread, widths)
+        of_width = np.where(levels, np.sqrt(spread**2 + of_level) - spread, of_width)
+        of_variance = 2 * widths * of_width + of_width**2
+        deviation = Reading(widths, of_width, widths**2 > CLEAR * of_variance)
+        relative = np.where(levels, of_level / spread**2, units.variance_noise)
+        noise = np.sqrt(units.correlation_error**2 + units.raw_correlation**2 / 4 * np.add.outer(relative**2, relative**2))
+        same = np.equal.outer(units.column, units.column) & levels
+        odds = of_share / (p * (1 - p))
+        noise = np.where(same, np.abs(units.correlation) / 2 * np.hypot.outer(odds, odds), noise)
+        both = np.logical_and.outer(deviation.clear, deviation.clear)
+        least = np.minimum(np.abs(units.correlation), np.abs(units.raw_correlation))
+        clear = both & (least > CLEAR * noise)
+    noise = np.where(np.isnan(noise), np.inf, np.maximum(noise, noise.T))
+    clear &= clear.T
+    np.fill_diagonal(noise, 0.0)
+    np.fill_diagonal(clear, deviation.clear)
+    correlation = Reading(np.where(clear, units.raw_correlation, units.correlation), noise, clear)
+    return Description(release.feature_names, columns, levels, mean, deviation, correlation)
 
 
 def spectrum(release: Release, found: Description) -> Spectrum:

@@ -26,9 +26,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpcov.errors import check_real
+from dpcov.release.estimate import PrivateUnits
 from dpcov.release.record import Release
 from dpcov.uses.clipping import most_lost
 from dpcov.uses.raw import ONE_DEVIATION, RawMoment, raw_moment
+from dpcov.uses.unit_intervals import ABOUT as ABOUT_UNITS
+from dpcov.uses.unit_intervals import unit_eigenvalues, unit_entries, unit_means
 
 Floats = NDArray[np.float64]
 
@@ -87,7 +90,7 @@ class Intervals:
     level: float
     about: str
     _release: Release = field(repr=False)
-    _raw: RawMoment = field(repr=False)
+    _raw: RawMoment | PrivateUnits = field(repr=False)
 
     @cached_property
     def entries(self) -> Interval:
@@ -98,6 +101,9 @@ class Intervals:
     def noisy_entries(self) -> Interval:
         """The same over the noise alone, without what clipping may have taken: a common factor cancels in correlations."""
         raw, d = self._raw, self._release.d
+        if isinstance(raw, PrivateUnits):
+            units = self._release.units
+            return interval(*unit_entries(raw, self.level), self.level, units[:, None], units[None, :])
         on, above = raw.peaked
         variance, peaked = raw.combined((raw.off, above), *_by_mean(raw, raw.mean[:, None], raw.mean[None, :]))
         variance, peaked = (np.array(np.broadcast_to(array, (d, d))) for array in (variance, peaked))
@@ -117,6 +123,9 @@ class Intervals:
         raw = self._raw
         if not self._release.encoding.constant:
             return None
+        if isinstance(raw, PrivateUnits):
+            parts = unit_means(self._release, raw, self.level)
+            return interval(*parts, self.level, self._release.units, offsets=self._release.offsets)
         variance, peaked = np.full(self._release.d, raw.along), np.full(self._release.d, raw.peaked[1])
         half, error = raw.half_width(variance, peaked, raw.mean, self.level)
         half = half + raw.step / 2 * np.sqrt(raw.along / raw.off)
@@ -132,6 +141,8 @@ class Intervals:
         raw one as the operator norm of the noise allows (Weyl's inequality), which is true of all of them at once.
         """
         raw, d, radius = self._raw, self._release.d, self._release.clip_radius
+        if isinstance(raw, PrivateUnits):
+            return interval(*unit_eigenvalues(raw, self.level), self.level)
         values, vectors = np.linalg.eigh(raw.covariance + raw.along * np.eye(d))
         values, along = values[::-1], (raw.mean @ vectors[:, ::-1]) ** 2
         gaps = values[:, None] - values[None, :]
@@ -173,7 +184,10 @@ def intervals(release: Release, level: float = 0.95) -> Intervals:
     ReleaseError
         Where there is no noisy second moment, or more than one answer makes the estimate.
     """
-    checked, raw = checked_level(level), raw_moment(release)
+    checked = checked_level(level)
+    if release.estimate.units is not None:
+        return Intervals(checked, ABOUT_UNITS, release, release.estimate.units)
+    raw = raw_moment(release)
     scaled = release.estimate.raw is not None and release.estimate.raw.by is not None
     return Intervals(checked, ABOUT_SCALE if scaled else ABOUT, release, raw)
 

@@ -20,7 +20,10 @@ from dpcov.kernel.answer import Answer
 from dpcov.kernel.noise.laws import DiscreteLaplace
 from dpcov.release.record import Release
 from dpcov.uses.intervals import checked_level
-from dpcov.uses.raw import raw_moment
+from dpcov.uses.private_units import unit_system
+from dpcov.uses.raw import RawMoment, raw_moment
+from dpcov.uses.solving import solved
+from dpcov.uses.unit_intervals import unit_raw
 
 Floats = NDArray[np.float64]
 
@@ -32,10 +35,22 @@ def coefficient_bound(
     level = checked_level(level)
     if release.estimate.coefficients is not None:
         return _noise_of_coefficients(release.estimate.coefficients.answer, level)
-    raw = raw_moment(release).of([*places, place])
+    if release.estimate.units is not None:
+        found = unit_system(release.estimate.units, place, places)
+        covariance, own = found.covariance, found.own
+        if own == 0:
+            return 0.0  # constant features have no coefficients
+        along = solved(covariance[:own, :own], covariance[:own, own], alpha)
+        stretch = found.size * float(np.linalg.norm(found.forward, 2))
+        return stretch * _bound(unit_raw(release.estimate.units, found), alpha, along, level)
+    penalty = alpha / release.clip_radius / release.clip_radius
+    return _bound(raw_moment(release).of([*places, place]), penalty, coefficients, level)
+
+
+def _bound(raw: RawMoment, penalty: float, coefficients: Floats, level: float) -> float:
+    """Return the bound for coefficients of a raw matrix, whose last column is the target's."""
     with np.errstate(all="ignore"):
         noisy = raw.covariance
-        penalty = alpha / release.clip_radius / release.clip_radius
         system = noisy[:-1, :-1]
         residual = noisy[:-1, -1] - system @ coefficients - penalty * coefficients
         error = raw.norms(level)[0]

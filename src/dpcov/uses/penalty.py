@@ -18,8 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcov.release.estimate import PrivateUnits
 from dpcov.release.record import Release
 from dpcov.uses.noise_level import Eigenbasis, NoiseLevel
+from dpcov.uses.private_units import unit_system
+from dpcov.uses.solving import solved
 
 Floats = NDArray[np.float64]
 
@@ -50,6 +53,8 @@ class Decomposed:
 
 def automatic_penalty(release: Release, place: int, places: tuple[int, ...]) -> float:
     """Return the penalty for predicting one feature from others."""
+    if release.estimate.units is not None:
+        return _in_units(release.estimate.units, place, places)
     chosen = tuple(sorted((*places, place)))
     system = release.decomposition if len(chosen) == release.d else decomposed(release, chosen)
     if system.largest <= 0:
@@ -58,12 +63,25 @@ def automatic_penalty(release: Release, place: int, places: tuple[int, ...]) -> 
         return system.largest * _penalty(system, release.noise_level, chosen, chosen.index(place))
 
 
+def _in_units(units: PrivateUnits, place: int, places: tuple[int, ...]) -> float:
+    """Return the penalty of a regression between coordinates."""
+    found = unit_system(units, place, places)
+    values, vectors = np.linalg.eigh(found.covariance)
+    system = _positive(values, vectors)
+    if system.largest <= 0:
+        return 1.0  # nothing was found: any penalty gives zeros
+    with np.errstate(all="ignore"):
+        return system.largest * _penalty(system, found.noise, tuple(range(found.own + 1)), found.own)
+
+
 def explained_share(release: Release, place: int, places: tuple[int, ...], alpha: float, coefficients: Floats) -> float:
     """Return about which share of the target's variance a model explains, without what it only seems to: between 0 and 1.
 
     By the released matrix alone the gain is 2w·c − wᵀC_xx w. As w was fitted to the same noise, that is too large, to first
     order by 2·tr (C_xx + α)⁻¹K, with K the covariance of the noise in the residual (Stein 1981).
     """
+    if release.estimate.units is not None:
+        return _explained_in_units(release.estimate.units, place, places, alpha)
     covariance, chosen = release.encoded_covariance, tuple(sorted((*places, place)))
     whole = float(covariance[place, place])
     if not whole > 0:
@@ -74,12 +92,30 @@ def explained_share(release: Release, place: int, places: tuple[int, ...], alpha
     weights = np.array([by_place[j] for j in ordered])
     with np.errstate(all="ignore"):
         system, aim = covariance[np.ix_(ordered, ordered)] / whole, covariance[ordered, place] / whole
-        gained = 2 * float(weights @ aim) - float(weights @ system @ weights)
         noise = release.noise_level.residual(np.insert(-weights, own, 1.0), chosen, own, whole)
-        values, vectors = np.linalg.eigh(system)
-        lifted = np.maximum(values, 0.0) + alpha / whole
-        along = np.einsum("ij,ij->j", vectors, noise @ vectors)
-        seeming = 2 * float(np.sum(along[lifted > 0] / lifted[lifted > 0]))
+        return _gain(system, aim, weights, noise, alpha / whole)
+
+
+def _explained_in_units(units: PrivateUnits, place: int, places: tuple[int, ...], alpha: float) -> float:
+    found = unit_system(units, place, places)
+    covariance, own = found.covariance, found.own
+    whole = float(covariance[own, own])
+    if not whole > 0:
+        return 0.0
+    with np.errstate(all="ignore"):
+        system, aim = covariance[:own, :own] / whole, covariance[:own, own] / whole
+        weights = solved(system, aim, alpha / whole)
+        noise = found.noise.residual(np.append(-weights, 1.0), range(own + 1), own, whole)
+        return _gain(system, aim, weights, noise, alpha / whole)
+
+
+def _gain(system: Floats, aim: Floats, weights: Floats, noise: Floats, alpha: float) -> float:
+    """Return what coefficients gain, without what they gain from noise, all in units of the target's variance."""
+    gained = 2 * float(weights @ aim) - float(weights @ system @ weights)
+    values, vectors = np.linalg.eigh(system)
+    lifted = np.maximum(values, 0.0) + alpha
+    along = np.einsum("ij,ij->j", vectors, noise @ vectors)
+    seeming = 2 * float(np.sum(along[lifted > 0] / lifted[lifted > 0]))
     return min(max(gained - seeming, 0.0), 1.0) if np.isfinite(gained - seeming) else 0.0
 
 

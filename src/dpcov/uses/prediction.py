@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError, SchemaError
+from dpcov.kernel.rows.columns import Columns
 from dpcov.schema import Categorical, Schema
 from dpcov.sources.array import checked_array
 from dpcov.sources.base import Source, default_block_rows
@@ -44,6 +45,31 @@ class Products:
         """Read a source, and return a row of products for each of its rows."""
         source.total(self)
         return np.concatenate(self._blocks) if self._blocks else np.zeros((0, len(self._vectors)))
+
+
+class CellProducts(Products):
+    """The products of rows with one vector, cell by cell: numbers within ranges, missing ones at the centre of a release."""
+
+    by_column = True
+
+    def __init__(self, schema: Schema, weights: Floats, low: Floats, high: Floats, centre: Floats) -> None:
+        super().__init__(weights[None, :], centre)
+        self._columns, self._low, self._high = Columns.of(schema), low, high
+
+    def of(self, rows: Floats, *, scratch: bool = False) -> NDArray[np.int64]:  # noqa: ARG002
+        """Keep Σ weight·cell for each row; a cell that is no level adds nothing."""
+        columns, weights, total = self._columns, self._vectors[0], np.zeros(len(rows))
+        with np.errstate(all="ignore"):
+            for place, _ in columns.numeric:
+                at = columns.features[place]
+                cells = np.where(np.isfinite(rows[:, place]), rows[:, place], self._centre[at])
+                total += weights[at] * np.clip(cells, self._low[at], self._high[at])
+            for column, (place, count) in enumerate(columns.levels):
+                at = columns.features[place]
+                of_level = weights[at : at + count] * self._high[at : at + count]  # encoded, a level that is there
+                total += np.append(of_level, 0.0)[columns.positions(rows, column)]
+        self._blocks.append(total[:, None])
+        return np.zeros(1, dtype=np.int64)
 
 
 class KnownLevels:
@@ -89,5 +115,5 @@ def new_rows(data: Any, schema: Schema | None, columns: Sequence[str], center: b
     from dpcov.sources.arrow import ArrowSource
 
     selected = schema.select(columns)
-    levels = {name: column for name, column in selected.used.items() if isinstance(column, Categorical)}
+    levels = {name: column for name, column in selected.columns.items() if isinstance(column, Categorical)}
     return ArrowSource(KnownLevels(open_table(data), levels), None, selected, center, progress)

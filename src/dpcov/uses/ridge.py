@@ -23,17 +23,18 @@ from dpcov.errors import ParameterError, ReleaseError, check_real, shown
 from dpcov.release.estimate import Coefficients
 from dpcov.release.record import Release
 from dpcov.uses.held import holds_covariance, tells_noise, what_it_holds
+from dpcov.uses.private_units import unit_system
 from dpcov.uses.selection import column_of_feature, feature_places, target_place
+from dpcov.uses.solving import LARGEST_ALPHA, solved
 
 if TYPE_CHECKING:
+    from dpcov.schema import Schema
     from dpcov.uses.coefficient_intervals import CoefficientIntervals
+    from dpcov.uses.prediction import Products
 
 Floats = NDArray[np.float64]
 
 AUTO = "auto"
-CLEAR = 1e-9  # of the largest eigenvalue: with a larger penalty a positive semidefinite system is safely solved
-SINGULAR = 1e-12  # of the largest eigenvalue: below it directions have no coefficients where there is no penalty
-LARGEST_ALPHA = 1e300
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,10 +89,10 @@ class RidgeModel:
         ----------
         data : array, frame, path or anything with ``__arrow_c_stream__``
             With the columns of the model, in the user's units; others are not read. An array has just these, in their order.
-            Values outside a schema's bounds count as the bounds, missing ones as the release counted them; a cell that is no
-            level of its column is refused.
+            Values outside a schema's bounds, or outside the ranges within which a release measured its columns, count as their
+            ends, missing ones as the release counted them; a cell that is no level of its column is refused.
         """
-        from dpcov.uses.prediction import Products, new_rows
+        from dpcov.uses.prediction import new_rows
 
         release = self._release
         if math.isnan(self.intercept):
@@ -105,8 +106,20 @@ class RidgeModel:
         by_name = dict(zip(self.feature_names, self.coefficients, strict=True))
         weights = np.array([by_name.get(name, 0.0) for name in order])  # of a column's levels only some may be features
         with np.errstate(all="ignore"):
-            products = Products((weights * scales)[None, :], np.zeros(len(order))).of_source(source)[:, 0]
+            products = self._products(source.schema, weights * scales, order, scales).of_source(source)[:, 0]
             return np.asarray(products + float(weights @ offsets) + self.intercept)
+
+    def _products(self, schema: Schema | None, weights: Floats, order: list[str], scales: Floats) -> Products:
+        """Return what adds up the products of rows with these weights; as a release measured its columns, where it tells."""
+        from dpcov.uses.prediction import CellProducts, Products
+
+        units = self._release.estimate.units
+        if units is None or schema is None:
+            return Products(weights[None, :], np.zeros(len(order)))
+        place = {name: i for i, name in enumerate(self._release.feature_names)}
+        chosen = [place[name] for name in order]
+        other = self._release.units[chosen] / scales  # of fewer columns each has a larger weight
+        return CellProducts(schema, weights, *(part[chosen] * other for part in (units.low, units.high, units.centre)))
 
     def bound(self, level: float = 0.95) -> float:
         """Return how far, in Euclidean norm, the encoded coefficients can be from those of the exact matrix: Lemma 1.
@@ -143,35 +156,14 @@ def ridge(
         penalty = automatic_penalty(release, place, places)
     else:
         penalty = _checked_alpha(alpha)
+    if release.estimate.units is not None:
+        system = unit_system(release.estimate.units, place, places)
+        found, own = system.covariance, system.own
+        along = solved(found[:own, :own], found[:own, own], penalty, release.postprocess)
+        return _model(release, place, places, penalty, system.size * (system.forward @ along))
     covariance = release.encoded_covariance
     coefficients = solved(covariance[np.ix_(places, places)], covariance[list(places), place], penalty, release.postprocess)
     return _model(release, place, places, penalty, coefficients)
-
-
-def solved(matrix: Floats, moments: Floats, alpha: float, postprocess: str = "none") -> Floats:
-    """Return (C₊ + α)⁻¹ c, with C₊ the positive semidefinite part of C; finite for any symmetric C, any c and any α ≥ 0.
-
-    Without a penalty, directions in which C₊ has nothing get no coefficients: the least-squares solution of smallest norm.
-    """
-    scale = float(np.abs(matrix).max())
-    if not 0 < scale < math.inf:
-        return np.zeros(len(moments))
-    with np.errstate(all="ignore"):  # units may be far from 1
-        unit, aim, penalty = matrix / scale, moments / scale, alpha / scale if alpha < scale * LARGEST_ALPHA else math.inf
-    if penalty == math.inf:
-        return np.zeros(len(moments))
-    if postprocess != "none" and penalty >= CLEAR * len(unit):
-        from scipy.linalg import LinAlgError, cho_factor, cho_solve
-
-        try:
-            return np.asarray(cho_solve(cho_factor(unit + penalty * np.eye(len(unit))), aim))
-        except LinAlgError:  # rounding has left it indefinite after all
-            pass
-    values, vectors = np.linalg.eigh(unit)
-    lifted = np.maximum(values, 0.0) + penalty
-    kept = lifted > SINGULAR * float(lifted[-1])
-    along = vectors[:, kept].T @ aim
-    return np.asarray(vectors[:, kept] @ (along / lifted[kept]))
 
 
 def _model(release: Release, place: int, places: tuple[int, ...], alpha: float, encoded: Floats) -> RidgeModel:
@@ -184,6 +176,8 @@ def _model(release: Release, place: int, places: tuple[int, ...], alpha: float, 
         intercept = math.nan  # differences of rows know no mean
     columns = column_of_feature(release.schema, release.feature_names)
     used = tuple(dict.fromkeys(columns[j] for j in places))
+    if release.schema is not None:
+        used = tuple(release.schema.table_columns(used))
     names = tuple(release.feature_names[j] for j in places)
     for array in (coefficients, encoded):
         array.flags.writeable = False

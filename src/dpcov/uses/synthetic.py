@@ -17,6 +17,7 @@ Differs  any number of levels, numbers by a beta law, and A is measured. docs/sy
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -139,7 +140,7 @@ def _fitted(release: Release, schema: Schema) -> list[_Step]:
         deviations = pilot[:, new].std(axis=0)
         weights[new] = np.divide(1.0, deviations, out=np.zeros(len(deviations)), where=deviations > TINY)
         joint = pilot[:, : new.stop].T @ (pilot[:, new] * weights[new]) * (weights[: new.stop, None] / rows)
-        ridge = SINGULAR + noise * (weights[new] / scales[new]) ** 2 + (weights[new] == 0)
+        ridge = SINGULAR + noise[new] * (weights[new] / scales[new]) ** 2 + (weights[new] == 0)
         across = _solved(factor[old, old], joint[old])
         factor[new, old] = across.T
         factor[new, new] = np.linalg.cholesky(joint[new] + np.diag(ridge) - across.T @ across)
@@ -152,7 +153,7 @@ def _solved(lower: Floats, right: Floats, transposed: bool = False) -> Floats:
     return np.asarray(solve_triangular(lower, right, lower=True, trans=1 if transposed else 0)) if len(lower) else right
 
 
-def _target(release: Release, schema: Schema) -> tuple[Floats, Floats, Floats, float]:
+def _target(release: Release, schema: Schema) -> tuple[Floats, Floats, Floats, Floats]:
     """Return mean and covariance in parts of ranges, how many encoded units a range is, and λ: in the order of drawing.
 
     A level's variance is p(1 − p), a number's at most that, and no covariance is above the product of two deviations.
@@ -171,9 +172,15 @@ def _target(release: Release, schema: Schema) -> tuple[Floats, Floats, Floats, f
     limit = np.sqrt(np.outer(variances, variances))
     covariance = np.clip(covariance, -limit, limit)
     np.fill_diagonal(covariance, variances)
-    error = release.estimate.expected_error
-    noise = 0.0 if error is None else 2 * error / release.d  # of directions it is not known
-    return shares[places], covariance[np.ix_(places, places)], scales[places], noise
+    return shares[places], covariance[np.ix_(places, places)], scales[places], _noise(release)[places]
+
+
+def _noise(release: Release) -> Floats:
+    """Return about two deviations of the noise of an entry of the encoded covariance, by feature; of directions 0: unknown."""
+    error, units = release.estimate.expected_error, release.estimate.units
+    if units is not None:
+        return np.asarray(2 * math.sqrt(units.variance) * (units.back**2).sum(axis=1))
+    return np.full(release.d, 0.0 if error is None else 2 * error / release.d)
 
 
 def _settled(linear: Floats, shares: Floats, numeric: bool) -> tuple[Floats, Floats]:

@@ -1,7 +1,8 @@
-"""The automatic choice, from public facts alone: `rescaled`, or the additive noise with the smallest r.m.s. error.
+"""The automatic choice, from public facts alone: `standardized` for centred tables, `rescaled` for rows that are not centred.
 
-`rescaled` has no centred form and its own post-processing; where one of these is in the way, noise is chosen by d and the
-budget, and rows are clipped at a private radius. Streams that can be read once are not: that would need their norms first.
+Both have their own post-processing, and read rows more than once; where one of these is in the way, or rows are centred without
+a schema, it is the additive noise with the smallest r.m.s. error, chosen by d and the budget, with rows clipped at a private
+radius unless they are a stream that can be read once.
 """
 
 from __future__ import annotations
@@ -9,16 +10,15 @@ from __future__ import annotations
 from dpcov.errors import ParameterError
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.kernel.public import Facts
-from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.mechanisms.base import Alias, Mechanism, Resolved
 from dpcov.mechanisms.covariance.frobenius import FROBENIUS
 from dpcov.mechanisms.covariance.gaussian import GAUSSIAN
 from dpcov.mechanisms.covariance.laplace import LAPLACE
 from dpcov.mechanisms.covariance.rescaled import RESCALED, check_steering
 from dpcov.mechanisms.covariance.wishart import WISHART
-from dpcov.mechanisms.shared.additive import plan_additive
+from dpcov.mechanisms.shared.additive import predicted_errors
 from dpcov.mechanisms.shared.matrix_noise import best_noise
-from dpcov.mechanisms.shared.moment import raw_error
+from dpcov.mechanisms.standardized.covariance import STANDARDIZED
 
 ADDITIVE: tuple[Mechanism, ...] = (GAUSSIAN, WISHART, FROBENIUS, LAPLACE)
 """Each adds the noise of its name."""
@@ -41,6 +41,10 @@ def resolve(
     ``budget``: that of the chosen mechanism.
     """
     check_steering(robust, numerics)
+    centred_table = public.described and public.grid.center and not robust
+    exact = isinstance(budget, PureDP) and numerics == "exact"  # its matrix has rounded noise under pure DP
+    if centred_table and public.rereadable and not exact and postprocess in (None, *STANDARDIZED.postprocess):
+        return STANDARDIZED, postprocess, {}
     fits = public.rereadable and not public.grid.center and postprocess in (None, *RESCALED.postprocess)
     if fits and best_noise(public, budget, numerics) is not None:
         return RESCALED, postprocess, {"robust": robust, "numerics": numerics}
@@ -54,22 +58,6 @@ def resolve(
     best = min(errors, key=errors.__getitem__)
     chosen = next(mechanism for mechanism in ADDITIVE if mechanism.name == best)
     return chosen, postprocess, {"clip": "private" if public.rereadable and not fits else "none"}
-
-
-def predicted_errors(moment: SecondMoment, budget: Budget, neighbors: str, numerics: str = "rounded") -> dict[str, float]:
-    """Return, for each additive mechanism that serves the budget, the r.m.s. Frobenius error of n times the second moment.
-
-    For rows of norm 1, before post-processing, exactly as the mechanism would calibrate its noise.
-    """
-    errors = {}
-    for mechanism in ADDITIVE:
-        try:
-            law = plan_additive(mechanism.name, budget, moment, neighbors).law(moment, neighbors)
-        except ParameterError:
-            continue  # another notion, or too small a budget for this noise
-        if law.numerics in ("exact", numerics):
-            errors[mechanism.name] = raw_error(law, moment.unit_bits, moment.d, moment.grid.center)
-    return errors
 
 
 AUTO = Alias(

@@ -14,7 +14,16 @@ from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.kernel.face import Face
 from dpcov.kernel.noise.laws import DiscreteGaussian, NoiseLaw
 from dpcov.kernel.public import Facts
-from dpcov.kernel.questions.calibrated import GAUSSIAN, calibrated, check_tail, is_analytic, noise_for
+from dpcov.kernel.questions.calibrated import (
+    FROBENIUS,
+    GAUSSIAN,
+    LAPLACE,
+    WISHART,
+    calibrated,
+    check_tail,
+    is_analytic,
+    noise_for,
+)
 from dpcov.kernel.questions.moments import REPLACE, Count, SecondMoment
 from dpcov.linalg import sqrt_up
 from dpcov.mechanisms.shared.clipping import checked_clip, chosen_radius, plan_radius, prefetch_norms, rows_outside
@@ -23,6 +32,7 @@ from dpcov.mechanisms.shared.shares import count_share
 from dpcov.release.record import Transcript
 
 CONSTANTS = ("tight", "paper")
+NOISES = (GAUSSIAN, WISHART, FROBENIUS, LAPLACE)
 
 
 @dataclass(frozen=True)
@@ -140,3 +150,19 @@ def _clipped_plan(
     check_affordable(curator, asked, budget, None if at_least is None else at_least(asked))
     prefetch_norms(curator, derive=False)
     return chosen_radius(plan.ask(curator, whole)), asked
+
+
+def predicted_errors(moment: SecondMoment, budget: Budget, neighbors: str, numerics: str = "rounded") -> dict[str, float]:
+    """Return, for each kind of noise that serves the budget, the r.m.s. Frobenius error of n times the second moment.
+
+    For rows of norm 1, before post-processing, exactly as it would be calibrated.
+    """
+    errors = {}
+    for noise in NOISES:
+        try:
+            law = plan_additive(noise, budget, moment, neighbors).law(moment, neighbors)
+        except ParameterError:
+            continue  # another notion, or too small a budget for this noise
+        if law.numerics in ("exact", numerics):
+            errors[noise] = raw_error(law, moment.unit_bits, moment.d, moment.grid.center)
+    return errors

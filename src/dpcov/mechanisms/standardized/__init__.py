@@ -1,0 +1,1 @@
+"""Mean and covariance of a table, measured in each column's own units."""

@@ -1,0 +1,388 @@
+r"""From the noisy second moment in private units to means, deviations, correlations and a covariance: post-processing only.
+
+With H the noisy second moment of rows (a, z), each scaled to norm R where it was longer, the corner is a² times the sum of the
+rows' weights. So m = H₀ₓ/H₀₀ is the weighted mean of z/a, and (Hₓₓ − H₀₀mmᵀ)·a²/H₀₀ the weighted covariance of z.
+
+Noise of variance v above the diagonal of H gives the covariance of features i and j, with rows Fᵢ and Fⱼ of the way back, the
+variance v·(GᵢᵢGⱼⱼ + Gᵢⱼ²)·(a²/H₀₀)², G = F(1 + mmᵀ)Fᵀ: what is off-centre pays for the mean.
+
+Missing cells are z = 0, the centre. With o the share of cells that are there, means and covariances of different columns are
+divided by o of each, variances by o once, as cells of one column are there together: missing cells of different columns are
+taken to be independent.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.errors import ReleaseError
+from dpcov.kernel.answer import Answer
+from dpcov.kernel.noise.laws import Spread
+from dpcov.kernel.questions.moments import SecondMoment
+from dpcov.kernel.questions.table import ColumnMoments, Interval, LevelCounts
+from dpcov.kernel.rows.columns import Columns
+from dpcov.kernel.rows.standard import LevelUnits, Standard, Units
+from dpcov.linalg import from_spectrum
+from dpcov.mechanisms.shared.moment import from_noisy_moment
+from dpcov.mechanisms.standardized.columns import LevelColumn, NumericColumn, grouped, level_columns, read_columns
+from dpcov.mechanisms.standardized.units import Lift, lift_of
+from dpcov.release.estimate import Estimate, InMatrix, NoisyCoordinates, PrivateUnits
+from dpcov.release.record import Option, Transcript
+from dpcov.spectra import POSTPROCESS
+
+Floats = NDArray[np.float64]
+
+LEAST_CORNER = 0.2  # of a²: the weights of rows are above it unless the noise is as large as the matrix
+LEFT_OVER = 0.25  # of the variance of the noise: what denoising the spectrum leaves of it
+AGREE = 2.0  # standard errors: two answers about a variance that are nearer to each other are averaged
+APART = 4.0  # standard errors: of two means that are farther from each other the one that knows no weights is taken
+FAR = 6.0  # times its noise: a variance that was asked apart is believed where clipping took from the moment
+TAILS = 1.5  # times the noise of a variance that was asked apart: Laplace noise has longer tails than its deviation says
+LEAST_SHARE = 1e-6  # of a level, as a divisor
+OF_WEIGHTS = (0.03, 0.005, 0.2)
+"""What the smaller weights of long rows may take from a mean and from a level's share, in deviations, and from a variance, in
+parts: about as much as they took on tables with skewed columns. It is part of the standard errors, unless an answer about the
+column itself is more certain."""
+FARTHEST = (1e-6, 1e9)  # radii of rows in private units, in a file that is not forged,
+LEAST_CONSTANT = 1e-3  # and the constant in front of them, in parts of the radius: floats stay ordinary
+
+
+def estimate(transcript: Transcript, postprocess: str, **options: Option) -> Estimate:
+    """Return mean, covariance, and what is known in private units; by the bounds, where rows were too few for these."""
+    if transcript.find(SecondMoment) is None and transcript.encoding.columns is not None:
+        return _without_moment(transcript, transcript.encoding.columns)
+    moment = transcript.take(SecondMoment)
+    assert isinstance(moment.question, SecondMoment)
+    rows = moment.question.grid
+    if not isinstance(rows, Standard):
+        return from_noisy_moment(transcript, postprocess, **options)
+    return _Reading.of(transcript, moment, rows).estimate(postprocess)
+
+
+def _without_moment(transcript: Transcript, columns: Columns) -> Estimate:
+    """Return the estimate of a table in which no column varied: no second moment was asked for.
+
+    Numbers lie where their intervals are, levels have the shares that were counted, and all is taken to be uncorrelated.
+    """
+    n, encoding, schema = transcript.n, transcript.encoding, transcript.encoding.schema
+    counts = transcript.find(LevelCounts)
+    asked = transcript.every(ColumnMoments, Interval)
+    found = [] if schema is None else read_columns(asked, columns, schema, n)
+    if schema is None or not all(one.constant for one in found) or (columns.levels and counts is None):
+        transcript.take(SecondMoment)  # which is not there: refused
+        raise AssertionError
+    mean, covariance = np.zeros(encoding.d), np.zeros((encoding.d, encoding.d))
+    for (number, reach), one in zip(columns.numeric, found, strict=True):
+        feature = columns.features[number]
+        mean[feature], covariance[feature, feature] = one.mean * reach, one.variance * reach**2
+    levels = level_columns(schema, columns, counts, n, grouped(columns, counts, n, 0.0))
+    for (number, count), level in zip(columns.levels, levels, strict=True):
+        own = slice(columns.features[number], columns.features[number] + count)
+        p, unit = level.parts * level.shares[level.groups], 1 / encoding.units[own]
+        mean[own], covariance[own, own] = p * unit, (np.diag(p) - np.outer(p, p)) * np.outer(unit, unit)
+    known = NoisyCoordinates(np.diag(np.sqrt(covariance.diagonal())), 1.0)  # noise is all that there may be
+    return Estimate(mean=mean, covariance=covariance, radius=encoding.row_norm, noise=known)
+
+
+@dataclass(frozen=True, eq=False)
+class _Reading:
+    """What the answers say of the columns, and the noisy moment in their units, divided by n.
+
+    ``numeric`` are the columns of numbers by their feature, ``seen`` the share of cells that are there by column.
+    """
+
+    transcript: Transcript
+    moment: Answer
+    rows: Standard
+    lift: Lift
+    numeric: dict[int, NumericColumn]
+    levels: list[LevelColumn]
+    seen: Floats
+
+    @classmethod
+    def of(cls, transcript: Transcript, moment: Answer, rows: Standard) -> _Reading:
+        encoding, n, units = transcript.encoding, transcript.n, rows.units
+        if encoding.schema is None:
+            raise ReleaseError("release must be of a table, got another. Hint: another version?")
+        if not FARTHEST[0] <= rows.row_norm <= FARTHEST[1] or not rows.corner >= LEAST_CONSTANT * rows.row_norm:
+            raise ReleaseError("release must have a constant in front of its rows, got another. Hint: another version?")
+        columns: Columns = units.columns
+        found = read_columns(transcript.every(ColumnMoments, Interval), columns, encoding.schema, n)
+        groups = [np.array(one.groups, dtype=np.intp) for one in units.levels]
+        levels = level_columns(encoding.schema, columns, transcript.find(LevelCounts), n, groups)
+        lift = lift_of(units, levels, encoding.d)
+        seen = np.ones(int(lift.column.max()) + 1)
+        for (number, _), one in zip(columns.numeric, found, strict=True):
+            seen[number] = one.seen
+        for (number, _), level in zip(columns.levels, levels, strict=True):
+            seen[number] = level.seen
+        numeric = {columns.features[number]: one for (number, _), one in zip(columns.numeric, found, strict=True)}
+        return cls(transcript, moment, rows, lift, numeric, levels, seen)
+
+    def estimate(self, postprocess: str) -> Estimate:
+        """Compute everything: cells between −1 and 1 at their bounds, levels 0 or 1, and at last encoded."""
+        n, reach = self.transcript.n, self._reach()
+        lift, own, seen = self.lift, self.seen[self.lift.owner], self.seen[self.lift.column]
+        noisy, spread = self.moment.matrix / n, self.moment.spread.scaled(1 / n)
+        soft = self._centred(POSTPROCESS[postprocess](noisy, 1.0, spread))
+        raw = self._centred(noisy)
+        back = lift.matrix / own  # of means and covariances over all rows, missing cells among them
+        variance = spread.off_diagonal_variance * self.rows.row_norm**4 * soft.weight**2
+        moved = back @ soft.mean
+        products = back @ back.T + np.outer(moved, moved)
+        squares = products.diagonal()
+        noise = variance * (np.outer(squares, squares) + products**2)
+        mean_noise = math.sqrt(variance) / self.rows.corner * np.sqrt(np.einsum("ij,ij->i", back, back) + 2 * moved**2)
+        mean, mean_noise = self._means(lift.centre + moved * self.rows.corner, mean_noise)
+        exact, found = back @ raw.covariance @ back.T, back @ soft.covariance @ back.T
+        variances, for_deviation, error, of_noise = self._variances(
+            exact.diagonal() * seen, found.diagonal() * seen, np.sqrt(noise.diagonal()) * seen, mean
+        )
+        with np.errstate(all="ignore"):
+            scale = 1 / np.sqrt(np.outer(variances, variances))
+            scale = np.where(scale < 1e100, scale, 0.0)  # what never varies has no correlations
+        correlation, raw_correlation, of_correlation = self._correlations(found, exact, noise, scale, mean)
+        covariance = self._pinned(soft.covariance, own, mean)
+        once = np.where(lift.column[:, None] == lift.column, seen, 1.0)  # cells of one column are there together
+        exact, noise = exact * once, np.maximum(noise * once**2, of_correlation**2 * np.outer(variances, variances))
+        np.fill_diagonal(noise, np.maximum(noise.diagonal(), error**2))
+        self._within_columns(exact, noise, mean, mean_noise)
+        widths = np.sqrt(for_deviation)
+        encoded = lift.matrix * reach[:, None]
+        ranges = self._ranges(reach)
+        of_mean = math.sqrt(variance) / self.rows.corner
+        of_features = _symmetric(lift.matrix @ covariance @ lift.matrix.T)
+        of_features = _with_variances(of_features, np.where(lift.is_level, of_features.diagonal(), for_deviation))
+        return Estimate(
+            mean=mean * reach,
+            covariance=of_features * np.outer(reach, reach),
+            radius=self.transcript.encoding.row_norm,
+            noise=NoisyCoordinates(encoded / own, math.sqrt(2 * variance)),
+            seen=InMatrix(
+                raw.covariance,
+                Spread(2 * variance, variance, spread.wishart),
+                encoded / own,
+                raw.mean * self.rows.corner,
+                of_mean,
+            ),
+            expected_error=float(np.linalg.norm(np.sqrt(noise) * np.outer(reach, reach))),
+            units=PrivateUnits(
+                back=encoded,
+                forward=lift.forward / reach[:, None],
+                centre=lift.centre * reach,
+                mean=raw.mean * self.rows.corner,
+                raw_covariance=raw.covariance,
+                mean_variance=of_mean**2,
+                weight_error=math.sqrt(2 * variance) / self.rows.corner**2,
+                law=self.moment.law,
+                owner=lift.owner,
+                column=lift.column,
+                covariance=covariance,
+                variance=variance,
+                raw=exact * np.outer(reach, reach),
+                noise=noise * np.outer(reach, reach) ** 2,
+                deviation=widths * reach,
+                deviation_error=(np.sqrt(for_deviation + error) - widths) * reach,
+                variance_noise=of_noise / variances,
+                mean_error=mean_noise * reach,
+                correlation=correlation,
+                raw_correlation=raw_correlation,
+                correlation_error=of_correlation,
+                low=ranges[0],
+                high=ranges[1],
+                seen=seen,
+            ),
+        )
+
+    def _reach(self) -> Floats:
+        """Return what one unit of a feature is when it is encoded."""
+        return np.where(self.lift.is_level, 1 / self.transcript.encoding.units, self.lift.reach)
+
+    def _ranges(self, reach: Floats) -> tuple[Floats, Floats]:
+        low, high = np.where(self.lift.is_level, 0.0, -1.0) * reach, reach.copy()
+        columns = self.rows.units.columns
+        for (number, _), one in zip(columns.numeric, self.rows.units.numeric, strict=True):
+            low[columns.features[number]], high[columns.features[number]] = one.low, one.high
+        return low, high
+
+    def _centred(self, lifted: Floats) -> _Centred:
+        """Return the weighted mean of z/a and covariance of z from a second moment in units of R²."""
+        square, corner = self.rows.row_norm**2, self.rows.corner**2
+        weight = max(float(lifted[0, 0]) * square, LEAST_CORNER * corner)
+        mean = lifted[0, 1:] * square / weight
+        covariance = (lifted[1:, 1:] * square - weight * np.outer(mean, mean)) * (corner / weight)
+        return _Centred(mean, covariance, corner / weight)
+
+    def _means(self, mean: Floats, noise: Floats) -> tuple[Floats, Floats]:
+        """Return means inside the bounds, shares that sum to 1 at most; those of columns that were asked apart averaged in."""
+        mean, noise = mean.copy(), noise.copy()
+        for feature, column in self.numeric.items():
+            if column.constant:
+                mean[feature], noise[feature] = column.mean, 2 * column.half
+            elif column.asked and abs(column.mean - mean[feature]) > APART * math.hypot(column.mean_noise, noise[feature]):
+                mean[feature], noise[feature] = column.mean, column.mean_noise  # long rows have small weights
+            elif column.asked:
+                taken = min(OF_WEIGHTS[0] * math.sqrt(column.variance), column.mean_noise)
+                mean[feature], of_both = _averaged(
+                    (float(mean[feature]), float(noise[feature])), (column.mean, column.mean_noise)
+                )
+                noise[feature] = math.hypot(of_both, taken)
+            mean[feature] = min(max(mean[feature], -1.0), 1.0)
+        for (number, count), levels in zip(self.rows.units.columns.levels, self.levels, strict=True):
+            own = slice(self.rows.units.columns.features[number], self.rows.units.columns.features[number] + count)
+            of_count = 1 / (1 + (levels.noise / np.maximum(noise[own], 1e-300)) ** 2)  # the weight of shares that were counted
+            counted = levels.parts * levels.shares[levels.groups]
+            far = np.abs(counted - mean[own]) > APART * np.hypot(levels.noise, noise[own])
+            of_count = np.where(far & ~levels.pooled, 1.0, of_count)  # long rows have small weights
+            shares = np.maximum((1 - of_count) * mean[own] + of_count * counted, 0.0)
+            total = float(shares.sum())
+            all_levels = len(levels.shares) == levels.groups.max() + 1  # no cell is none of them
+            mean[own] = shares / (total if all_levels or total > 1 else 1.0) if total > 0 else 1 / count
+            of_weights = np.minimum(OF_WEIGHTS[1] * np.sqrt(mean[own] * (1 - mean[own])), levels.noise)
+            both = np.where(of_count == 1, levels.noise, np.hypot(np.sqrt(1 - of_count) * noise[own], of_weights))
+            noise[own] = np.where(levels.pooled, levels.noise, both)
+        return mean, noise
+
+    def _variances(self, raw: Floats, soft: Floats, noise: Floats, mean: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return variances to divide covariances by, those that are reported, their standard errors, and those of noise alone.
+
+        What small weights of long rows take from a variance they take from its covariances, too.
+        """
+        p = np.clip(mean, LEAST_SHARE, 1 - LEAST_SHARE)
+        for_correlation = np.where(self.lift.is_level, p * (1 - p), 0.0)
+        reported, error, of_noise = for_correlation.copy(), noise.copy(), noise.copy()
+        for feature, column in self.numeric.items():
+            first, first_noise = column.variance, TAILS * column.noise
+            if column.constant:
+                for_correlation[feature] = reported[feature] = first
+                error[feature] = first
+                continue
+            own, own_noise = float(raw[feature]), float(noise[feature]) + 1e-300
+            value = max(own, float(soft[feature]), own_noise)
+            for_correlation[feature] = reported[feature] = value
+            if abs(first - own) <= AGREE * math.hypot(own_noise, first_noise):
+                average, of_both = _averaged((own, own_noise), (first, first_noise))
+                for_correlation[feature] = reported[feature] = max(average, 0.5 * of_both)
+                of_noise[feature] = of_both
+                error[feature] = math.hypot(of_both, min(OF_WEIGHTS[2] * average, first_noise))
+            elif first > own and first > FAR * column.noise:
+                reported[feature], error[feature] = first, first_noise
+            else:
+                error[feature] = math.hypot(own_noise, first - own)
+        return for_correlation, reported, error, of_noise
+
+    def _correlations(
+        self, soft: Floats, raw: Floats, noise: Floats, scale: Floats, mean: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return correlations, each shrunk by its own noise; the raw ones, and their standard errors.
+
+        The correlation of levels is √(p/(1 − p)) times a shift of conditional means: entries of one pair of columns are taken
+        to be draws with variance ω²hᵢhⱼ, h = p/(1 − p), or 1 for numbers, whose pairs share one ω². It is found by their
+        squares, less the noise.
+        """
+        lift = self.lift
+        level, column = lift.is_level, lift.column
+        of_noise = np.maximum(noise * scale**2, 1e-30)
+        p = np.clip(mean, LEAST_SHARE, 1 - LEAST_SHARE)
+        size = np.where(level, p / (1 - np.minimum(p, 0.5)), 1.0)
+        sizes = np.outer(size, size)
+        known = lift.matrix.any(axis=1)
+        apart = (column[:, None] != column) & np.outer(known, known)
+        weights = np.where(apart, sizes / of_noise**2, 0.0)
+        weights /= max(float(weights.max()), 1e-300)
+        kind = np.where(level, column + 1, 0)
+        kinds, place = np.unique(kind, return_inverse=True)
+        by_kind = np.zeros((len(column), len(kinds)))
+        by_kind[np.arange(len(column)), place] = 1.0
+        found = by_kind.T @ (weights * ((raw * scale) ** 2 - of_noise)) @ by_kind
+        expected = by_kind.T @ (weights * sizes) @ by_kind
+        signal = np.maximum(found / np.maximum(expected, 1e-200), 0.0)[np.ix_(place, place)] * sizes
+        values = np.clip(soft * scale * (signal / np.maximum(signal + LEFT_OVER * of_noise, 1e-300)), -1.0, 1.0)
+        values = np.where(apart, values, 0.0)
+        exact = np.where(apart, np.clip(raw * scale, -1.0, 1.0), 0.0)
+        odds = np.sqrt(p / (1 - p))
+        same = (column[:, None] == column) & level
+        inside = np.clip(-np.outer(odds, odds), -1.0, 1.0)
+        for matrix in (values, exact):
+            matrix[same] = inside[same]
+            np.fill_diagonal(matrix, 1.0)
+        pooled = self._pooled()
+        unknown = np.where(np.logical_or.outer(pooled, pooled), signal, 0.0)  # of rare levels only what they share was asked
+        return _symmetric(values), _symmetric(exact), np.sqrt(of_noise + unknown)
+
+    def _within_columns(self, covariance: Floats, noise: Floats, mean: Floats, mean_noise: Floats) -> None:
+        """Put in what follows from shares: covariances p − p² and −pq of levels of one column, with the noise of these."""
+        columns = self.rows.units.columns
+        for number, count in columns.levels:
+            own = slice(columns.features[number], columns.features[number] + count)
+            p, error = mean[own], mean_noise[own]
+            covariance[own, own] = np.diag(p) - np.outer(p, p)
+            noise[own, own] = np.add.outer(error**2, np.zeros(count)) * p**2 + np.outer(p**2, error**2)
+            spread = noise[own, own]
+            np.fill_diagonal(spread, (1 - 2 * p) ** 2 * error**2 + 2 * error**4)
+
+    def _pooled(self) -> NDArray[np.bool_]:
+        """Return which features are levels that share a coordinate with others."""
+        pooled = np.zeros(len(self.lift.column), dtype=np.bool_)
+        for (number, count), column in zip(self.rows.units.columns.levels, self.levels, strict=True):
+            first = self.rows.units.columns.features[number]
+            pooled[first : first + count] = column.pooled
+        return pooled
+
+    def _pinned(self, covariance: Floats, own: Floats, mean: Floats) -> Floats:
+        """Return the covariance of z between cells that are there, with the blocks of levels known from their shares."""
+        within = self.lift.owner[:, None] == self.lift.owner
+        found = covariance / np.where(within, np.sqrt(np.outer(own, own)), np.outer(own, own))
+        units: Units = self.rows.units
+        place = sum(one.deviation > 0 for one in units.numeric)
+        for (number, count), one in zip(units.columns.levels, units.levels, strict=True):
+            first = units.columns.features[number]
+            if one.size:
+                block = slice(place, place + one.size)
+                found[block, block] = _of_shares(one, mean[first : first + count])
+                place += one.size
+        values, vectors = np.linalg.eigh(_symmetric(found))
+        return from_spectrum(np.maximum(values, 0.0), vectors)
+
+
+@dataclass(frozen=True, eq=False)
+class _Centred:
+    """The weighted mean of z/a, the covariance of z, and a²/H₀₀."""
+
+    mean: Floats
+    covariance: Floats
+    weight: float
+
+
+def _averaged(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    """Return the average of two numbers, each given with its standard error, that has the smallest error; and that error."""
+    whole = math.hypot(one[1], other[1])
+    if not 0 < whole < math.inf:
+        return other
+    part = (other[1] / whole) ** 2
+    return part * one[0] + (1 - part) * other[0], one[1] * (other[1] / whole)
+
+
+def _of_shares(levels: LevelUnits, shares: Floats) -> Floats:
+    """Return the covariance of the coordinates of levels with these shares: those of diag(p) − ppᵀ."""
+    p = np.bincount(levels.groups, shares)
+    if len(levels.shares) > len(p):
+        p = np.append(p, max(1 - float(p.sum()), 0.0))
+    p = p / p.sum()
+    inward = levels.stretch * levels.basis / np.array(levels.divisors)[:, None]
+    return np.asarray(inward.T @ (np.diag(p) - np.outer(p, p)) @ inward)
+
+
+def _with_variances(covariance: Floats, variances: Floats) -> Floats:
+    """Return a covariance with other variances, and the same correlations."""
+    own = covariance.diagonal()
+    factors = np.sqrt(np.divide(variances, own, out=np.ones(len(own)), where=own > 0))
+    return np.asarray(covariance * np.outer(factors, factors))
+
+
+def _symmetric(matrix: Floats) -> Floats:
+    return np.asarray((matrix + matrix.T) / 2)

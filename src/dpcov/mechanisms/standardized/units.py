@@ -1,0 +1,112 @@
+r"""The units in which rows are measured: z = (x − centre)/deviation, and a table of vectors for the levels of each column.
+
+A deviation is at least as large as the root of its noise: else a column that drowned would fill the row. A level of share p has
+the deviation √(p(1 − p)); as a divisor it is at least √0.1, so that rare levels do not make rows long.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.kernel.rows.columns import Columns
+from dpcov.kernel.rows.standard import LEAST, LevelUnits, NumericUnits, Units
+from dpcov.mechanisms.standardized.columns import PRIOR, LevelColumn, NumericColumn
+
+Floats = NDArray[np.float64]
+
+LEAST_SPREAD = 0.1  # of p(1 − p), as a divisor: .05 to .25 are within 5 % over all pairs (docs/mechanisms/standardized.md)
+
+
+def units_of(columns: Columns, numeric: Sequence[NumericColumn], levels: Sequence[LevelColumn]) -> Units | None:
+    """Return the units of each column, in encoded values; None where every column is constant."""
+    numbers = tuple(_numeric_units(one, reach) for one, (_, reach) in zip(numeric, columns.numeric, strict=True))
+    groups = tuple(_level_units(one) for one in levels)
+    if not any(one.deviation > 0 for one in numbers) and not any(one.size for one in groups):
+        return None
+    return Units(columns, numbers, groups)
+
+
+def _numeric_units(column: NumericColumn, reach: float) -> NumericUnits:
+    low, high = column.middle - column.half, column.middle + column.half
+    centre = min(max(column.mean, low), high)
+    spread = max(column.variance, min(column.noise, PRIOR * column.half**2))
+    deviation = 0.0 if column.constant else max(math.sqrt(spread) * reach, LEAST)
+    return NumericUnits(low * reach, high * reach, centre * reach, deviation)
+
+
+def _level_units(column: LevelColumn) -> LevelUnits:
+    shares = column.shares / column.shares.sum()
+    divisors = np.sqrt(np.maximum(shares * (1 - shares), LEAST_SPREAD))
+    return LevelUnits(tuple(column.groups.tolist()), tuple(shares.tolist()), tuple(divisors.tolist()))
+
+
+def expected_square(units: Units) -> float:
+    """Return the mean of ‖z‖² for rows that have these deviations and shares."""
+    total = float(sum(one.deviation > 0 for one in units.numeric))
+    for one in units.levels:
+        shares = np.array(one.shares)
+        if one.size:
+            total += one.stretch**2 * float((shares * (1 - shares) / np.array(one.divisors) ** 2).sum())
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class Lift:
+    """The way back from z to features: numbers between −1 and 1 at their bounds, levels as 0 or 1.
+
+    Attributes
+    ----------
+    matrix : array of shape (features, coordinates)
+        A feature's difference from ``centre`` is its row times z.
+    forward : array of shape (features, coordinates)
+        The coordinates of one unit of a feature.
+    centre : array
+        The feature where z is 0.
+    owner : array
+        The column of each coordinate, and ``column`` of each feature, in the order of the schema.
+    """
+
+    matrix: Floats
+    forward: Floats
+    centre: Floats
+    owner: NDArray[np.intp]
+    column: NDArray[np.intp]
+    is_level: NDArray[np.bool_]
+    reach: Floats
+
+
+def lift_of(units: Units, levels: Sequence[LevelColumn], d: int) -> Lift:
+    """Return the way back from the units of columns to d features."""
+    columns = units.columns
+    lift = Lift(
+        np.zeros((d, units.size)),
+        np.zeros((d, units.size)),
+        np.zeros(d),
+        np.zeros(units.size, dtype=np.intp),
+        np.zeros(d, dtype=np.intp),
+        np.zeros(d, dtype=np.bool_),
+        np.ones(d),
+    )
+    place = 0
+    for (number, reach), one in zip(columns.numeric, units.numeric, strict=True):
+        feature = columns.features[number]
+        lift.column[feature], lift.reach[feature] = number, reach
+        lift.centre[feature] = one.centre / reach
+        if one.deviation > 0:
+            lift.matrix[feature, place], lift.owner[place] = one.deviation / reach, number
+            lift.forward[feature, place] = reach / one.deviation
+            place += 1
+    for (number, count), table, column in zip(columns.levels, units.levels, levels, strict=True):
+        first = columns.features[number]
+        features, own = slice(first, first + count), slice(place, place + table.size)
+        lift.column[features], lift.is_level[features], lift.owner[own] = number, True, number
+        lift.centre[features] = column.parts * np.array(table.shares)[column.groups]
+        lift.matrix[features, own] = column.parts[:, None] * table.back[column.groups]
+        lift.forward[features, own] = table.vectors[:-1]
+        place += table.size
+    return lift
