@@ -80,7 +80,9 @@ def one_thread() -> Iterator[None]:
 
 
 def test_every_mechanism_is_here() -> None:
-    assert {(kind, name) for kind, name, _, _ in RUNS} == {(kind, name) for kind, known in MECHANISMS.items() for name in known}
+    """But for one that is of tables with a schema: `test_standardized`."""
+    known = {(kind, name) for kind, named in MECHANISMS.items() for name in named}
+    assert {(kind, name) for kind, name, _, _ in RUNS} == known - {("covariance", "standardized")}
 
 
 @pytest.mark.parametrize("neighbors", ["replace", "add-remove"])

@@ -31,9 +31,9 @@ from dpcov.kernel.questions.calibrated import DISCRETE_GAP, OTHER_DIGITS, calibr
 from dpcov.kernel.questions.moments import NEIGHBORS, Count, SecondMoment, Sum
 from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import pack, triangle_size, unpack
-from dpcov.mechanisms.covariance.auto import AUTO, predicted_errors
+from dpcov.mechanisms.covariance.auto import AUTO
 from dpcov.mechanisms.running import released
-from dpcov.mechanisms.shared.additive import plan_additive
+from dpcov.mechanisms.shared.additive import plan_additive, predicted_errors
 from dpcov.release.statement import promise
 from dpcov.sources.array import ArraySource
 from dpcov.verify.testing import Noiseless, NoSource, ScriptedSums, encoding_of, opened

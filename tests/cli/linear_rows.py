@@ -42,7 +42,7 @@ def made() -> dict[str, dpcov.Release]:
     bare = numbers - numbers.mean()
     return {
         "centred.json": dpcov.covariance(frame, budget, schema=schema, center=True, mechanism="gaussian", seed=1),
-        "about0.json": dpcov.covariance(frame, budget, schema=schema, mechanism="gaussian", seed=1),
+        "about0.json": dpcov.covariance(frame, budget, schema=schema, center=False, mechanism="gaussian", seed=1),
         "numbers.json": dpcov.covariance(numbers, budget, row_norm=150, center=True, mechanism="gaussian", seed=1),
         "rounds.json": dpcov.covariance(bare, budget, mechanism="coinpress", upper=2000.0, lower=1.0, seed=1),
         "drawn.json": dpcov.covariance(numbers, budget, row_norm=150, mechanism="eigenvectors", seed=1),

@@ -231,7 +231,16 @@ def test_a_dry_run_predicts_and_touches_nothing(
 @pytest.mark.parametrize("notion", BUDGETS)
 def test_a_dry_run_of_auto_names_what_may_be_asked(notion: str, neighbors: str) -> None:
     """What later questions cost depends on earlier answers; what is asked first, and the sum, are known."""
-    words = ["people.parquet", *BUDGETS[notion][0], "--schema", "people.toml", "--neighbors", neighbors, "--json"]
+    words = [
+        "people.parquet",
+        *BUDGETS[notion][0],
+        "--schema",
+        "people.toml",
+        "--no-center",
+        "--neighbors",
+        neighbors,
+        "--json",
+    ]
     assert call("release", *words, "-o", "real.json", "--seed", "3").code == 0
     facts, real = json.loads(call("release", *words, "--dry-run").out), dpcov.load("real.json")
     assert facts["mechanism"] == real.mechanism == "rescaled"
@@ -241,7 +250,8 @@ def test_a_dry_run_of_auto_names_what_may_be_asked(notion: str, neighbors: str) 
 
 
 def test_a_dry_run_of_csv_does_not_know_n() -> None:
-    planned = call("release", "people.csv", "--rho", "1", "--schema", "people.toml", "--center", "--dry-run")
+    words = ["--rho", "1", "--schema", "people.toml", "--mechanism", "gaussian", "--dry-run"]
+    planned = call("release", "people.csv", *words)
     assert "n is not known before reading" in planned.out
     assert " / n" in planned.out
 

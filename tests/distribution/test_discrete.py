@@ -451,9 +451,9 @@ def test_draws_equal_a_reference_in_fractions(
     used: list[int] = []
 
     class Counted(discrete._LazyUniform):
-        def __init__(self, word: int, bits: Bits) -> None:
+        def __init__(self, word: int, bits: Bits, zeros: int = 0) -> None:
             used.append(word)
-            super().__init__(word, bits)
+            super().__init__(word, bits, zeros)
 
     monkeypatch.setattr(discrete, "_LazyUniform", Counted)
     if source == "forced":

@@ -49,9 +49,12 @@ def truth(table: Any, center: bool) -> tuple[Floats, Floats, Floats]:
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_errors_are_as_large_as_they_say(name: str, center: bool, neighbors: str) -> None:
     """Over ten literal seeds the r.m.s. error is between .6 and 1.5 times the standard error: a variance for a deviation,
-    a forgotten 1/n or a missing unit would be far outside. (`kapralov-talwar`, whose rounds mend each other: .3.)
+    a forgotten 1/n or a missing unit would be far outside. (`kapralov-talwar`, whose rounds mend each other, and private
+    units: .3.)
     """
     table, (budget, options) = mixed_table(3000), MECHANISMS[name]
+    if name == "auto" and center:  # in private units a column that is not declared nullable is taken to be whole
+        table = table.filter(table["colour"].is_valid())
     exact = truth(table, center)
     ratios: list[list[Floats]] = [[], [], []]
     for seed in range(10):
@@ -67,7 +70,8 @@ def test_errors_are_as_large_as_they_say(name: str, center: bool, neighbors: str
                     known &= np.isfinite(right) & (np.abs(reading.values) < 1)
                 ratios[i].append(((reading.values - right) / np.where(known, reading.standard_error, 1.0))[known])
     for ratio in ratios[1 - center :]:
-        least = 0.3 if name == "kapralov-talwar" else 0.6
+        careful = name == "kapralov-talwar" or (name == "auto" and center)  # in private units errors hold what weights may take
+        least = 0.3 if careful else 0.6
         assert least < math.sqrt(np.mean(np.concatenate(ratio) ** 2)) < 1.5
 
 
@@ -188,7 +192,9 @@ def test_a_radius_that_few_rows_cannot_find_makes_nothing_clear() -> None:
 
 
 def test_a_radius_that_many_rows_find_costs_little() -> None:
-    release = dpcov.covariance(mixed_table(20_000), dpcov.PureDP(1), schema=MIXED, center=True, seed=0)
+    release = dpcov.covariance(
+        mixed_table(20_000), dpcov.PureDP(1), schema=MIXED, center=True, mechanism="wishart", clip="private", seed=0
+    )
     assert 0 < clipped_share(release) < 0.1
     asked = dpcov.covariance(
         mixed_table(2000), dpcov.PureDP(1), schema=MIXED, center=True, mechanism="wishart", clip=0.9, seed=0

@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from dpcov.errors import BudgetError, ParameterError
@@ -38,8 +39,9 @@ from dpcov.kernel.questions.spectral import Quotients, Spectrum, Values
 from dpcov.kernel.rows.grid import Grid
 from dpcov.kernel.sums import ExactSums
 from dpcov.sources.array import ArraySource
+from dpcov.sources.opening import open_source
 from dpcov.verify.testing import opened
-from tests.laws.test_questions import CENTRED, EXAMPLES, PLAIN, TURN, N, with_field
+from tests.laws.test_questions import CENTRED, EXAMPLES, PLAIN, SCHEMA, TABLE, TURN, N, with_field
 from tests.laws.watched import Watched, watched
 
 ONE, HALF = PureDP(1), PureDP("0.5")
@@ -75,6 +77,15 @@ def curator_of(neighbors: str = "replace", budget: PureDP = ONE) -> Watched:
     return watched(ArraySource(ROWS), PLAIN.grid, budget, neighbors)
 
 
+PEOPLE = pa.table({"a": np.linspace(-2, 3, N), "b": ["x", "y"] * (N // 2), "c": np.arange(N) % 7.0})
+OF_TABLE = {name: question for name, (question, encoding) in EXAMPLES.items() if encoding is TABLE and "," not in name}
+
+
+def table_curator_of(neighbors: str = "replace", budget: PureDP = ONE) -> Watched:
+    """One of a table, whose columns can be asked about."""
+    return watched(open_source(PEOPLE, None, SCHEMA, True), TABLE, budget, neighbors)
+
+
 def own(curator: Curator) -> dict[str, Question]:
     """The examples of plain rows; bases are those of answers that this curator gave."""
     moment = curator.public.second_moment()
@@ -105,16 +116,16 @@ def test_the_doors_are_those_of_all_types() -> None:
     assert set(ITS_DOORS) == set(ASKED) == {*SUMMED, *DERIVED, *CHOSEN, *SEARCHED, *DRAWN}
     found = own(curator_of(budget=PureDP(200)).curator)
     assert set(found) == set(KINDS)
-    assert {type(question) for question in found.values()} == set(ASKED)
+    assert {type(question) for question in (found | OF_TABLE).values()} == set(ASKED)
 
 
 @each_way
 @each_door
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, *OF_TABLE])
 def test_each_type_has_its_own_door(kind: str, door: str, held: Callable[[Curator], Any]) -> None:
     """By which it is answered; at every other one it is refused, and nothing is read or charged for it."""
-    asked = curator_of(budget=PureDP(200))
-    question = own(asked.curator)[kind]
+    asked = (table_curator_of if kind in OF_TABLE else curator_of)(budget=PureDP(200))
+    question = OF_TABLE[kind] if kind in OF_TABLE else own(asked.curator)[kind]
     charged, done = list(asked.account.charged), list(asked.done)
     opens = door in ITS_DOORS[type(question)]
     if isinstance(question, Directions) and opens and (question.values is None) == (door == "peel, valued"):
@@ -220,15 +231,17 @@ class TestStrangers:
     @pytest.mark.parametrize("claim", CLAIMS)
     def test_a_subclass_of_each_type(self, claim: str, door: str, held: Callable[[Curator], Any], neighbors: str) -> None:
         """What it computes, or how far that moves, is not what was proved of its parent."""
-        asked = curator_of(neighbors)
+        asked, of_table = curator_of(neighbors), table_curator_of(neighbors)
         seen = set()
         for question, encoding in EXAMPLES.values():
             if encoding is not CENTRED:
                 seen.add(type(question))
+                curator = (of_table if encoding is TABLE else asked).curator
                 with pytest.raises(ParameterError, match=NOT_ITS_ROWS):
-                    DOORS[door](held(asked.curator), strange(question, **CLAIMS[claim]))
+                    DOORS[door](held(curator), strange(question, **CLAIMS[claim]))
         assert seen == set(ASKED)
         assert asked.untouched
+        assert of_table.untouched
 
     @each_relation
     @each_way
@@ -316,7 +329,7 @@ def test_no_other_type_of_the_library_is_complete() -> None:
     made = {kind for kind in own_types - set(ASKED) if not inspect.isabstract(kind) and kind.__subclasses__() == []}
     assert {kind for kind in made if kind.__module__.startswith("dpcov.kernel")} == {Quotients}
     assert {kind.__name__ for kind in own_types - set(ASKED) - made} == {
-        *("Question", "Measure", "SumOverRows", "OfMoment", "Values", "AlongBasis", "Drawn"),
+        *("Question", "Measure", "SumOverRows", "OfMoment", "OfTable", "Values", "AlongBasis", "Drawn"),
         *("Indexed", "Choice", "Search", "AmongRadii"),
     }
     for kind in (Choice, Search, Measure):

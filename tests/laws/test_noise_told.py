@@ -23,6 +23,11 @@ def released(named: Named, budget: Budget, neighbors: str, center: bool) -> dpco
     options = {"row_norm": 2.0, "mechanism": named, "neighbors": neighbors, "seed": 712, **ASKED.get(named.name, {})}
     if named.target == "pca":
         return dpcov.pca(ROWS, budget, k=2, **options)
+    if named.bound == "schema":
+        options["row_norm"], options["schema"] = (
+            None,
+            dpcov.Schema({f"x{j}": dpcov.Numeric(-2, 2) for j in range(ROWS.shape[1])}),
+        )
     return dpcov.covariance(ROWS, budget, center=center, **options)
 
 

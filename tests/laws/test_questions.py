@@ -35,10 +35,13 @@ from dpcov.kernel.questions.norms import Norms, Trace
 from dpcov.kernel.questions.overlap import Overlap
 from dpcov.kernel.questions.solution import Solution
 from dpcov.kernel.questions.spectral import Quotients, Spectrum, Values
+from dpcov.kernel.questions.table import ColumnMoments, Histograms, Interval, LevelCounts, Range
 from dpcov.kernel.rows.annulus import Annulus
+from dpcov.kernel.rows.columns import Columns
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.frames import FRAMED, Ball, Box, Ellipsoid
 from dpcov.kernel.rows.grid import Grid
+from dpcov.kernel.rows.standard import LevelUnits, NumericUnits, Standard, Units
 from dpcov.linalg import pack
 from dpcov.release.file import _checksum, parse, text_of
 from dpcov.strict_json import Fields, read_object
@@ -53,6 +56,19 @@ RING = Annulus(SHORT, PLAIN.grid.clipped(0.5))
 BALL = Ball((0.1, -2.5, 3e-7), 0.3, 4.5)
 BOX = Box((0.1, -2.5, 3e-7), (0.3, 1e-5, 12345.678))
 ELLIPSOID = Ellipsoid((0.1, -2.5, 3e-7), np.array([[0.3, 0.01, 0.0], [0.02, 1.7, -0.3], [0.0, 0.1, 11.0]]), 3.3)
+
+SCHEMA = dpcov.Schema(
+    {"a": dpcov.Numeric(-2, 3, nullable=True), "b": dpcov.Categorical(["x", "y", "z"]), "c": dpcov.Numeric(0, 10, weight=2)}
+)
+TABLE = Encoding(SCHEMA.feature_names, 1.0, constant=True, midpoints=True, schema=SCHEMA)
+COLUMNS = Columns.of(SCHEMA)
+HISTOGRAMS = Histograms(COLUMNS, 5)
+UNITS = Units(
+    COLUMNS,
+    (NumericUnits(-0.25, 0.125, 0.0625, 0.1), NumericUnits(-0.5, 0.5, 0.1, 0.0)),
+    (LevelUnits((1, 0, 1), (0.7, 0.3), (0.45, 1 / 3)),),
+)
+WITH_CORNER, WITHOUT = Standard(UNITS, 0.1, 2.5), Standard(UNITS, 0.0, 7.0)
 
 MOMENT, CENTRED_MOMENT = SecondMoment(GRID, 3), SecondMoment(CENTRED.grid, 3)
 TURN = np.array([[2.0, -1.0, 2.0], [2.0, 2.0, -1.0], [-1.0, 2.0, 2.0]]) / 3
@@ -159,12 +175,26 @@ def examples() -> dict[str, tuple[Question, Encoding]]:
         "spectrum, 12 bits": Spectrum(coarse, 3, rows=N),
         "block, 12 bits": Block(COARSE.grid, 2, 3, (1, 2)),
     }
-    named = [(plain, PLAIN), (centred, CENTRED), (coarser, COARSE)]
+    columns: dict[str, Question] = {
+        "histograms": HISTOGRAMS,
+        "level counts": LevelCounts(COLUMNS),
+        "column moments": ColumnMoments(HISTOGRAMS, (Range(0, 3, 30, 2**14), Range(1, 0, 32))),
+        "interval": Interval(HISTOGRAMS, 1, 40),
+        "second moment, units": SecondMoment(WITH_CORNER, 3),
+        "second moment, units without a corner": SecondMoment(WITHOUT, 2),
+        "norms, units": Norms(WITHOUT, 2, 8, 7),
+        "radius, units": Quantile(Norms(WITHOUT, 2, 8, 7), 3),
+        "first radius, units": Radius(Norms(WITHOUT, 2, 1, 4), 3),
+        "threshold, units": Bias(Norms(WITH_CORNER, 3, 1, 1), 0, (3, 4)),
+    }
+    named = [(plain, PLAIN), (centred, CENTRED), (coarser, COARSE), (columns, TABLE)]
     return {name: (question, encoding) for kinds, encoding in named for name, question in kinds.items()}
 
 
 EXAMPLES = examples()
 each_example = pytest.mark.parametrize("name", EXAMPLES)
+each_of_rows = pytest.mark.parametrize("name", [name for name, (_, encoding) in EXAMPLES.items() if encoding is not TABLE])
+"""Those of columns are given otherwise encoded rows in tests/laws/test_table.py."""
 
 
 def rows_of(question: Any) -> Any:
@@ -185,7 +215,7 @@ def test_no_type_and_no_shape_is_left_out() -> None:
         assert {type(rows_of(question)) for question in found} - {type(None)} == shapes_of(kind), kind
     assert {type(question) for question, _ in EXAMPLES.values()} == set(ASKED)
     assert {type(basis) for basis in (WHOLE | PARTS).values()} == set(BASES)
-    assert {shape for kind in ASKED for shape in shapes_of(kind)} == {Grid, Annulus, *FRAMED}
+    assert {shape for kind in ASKED for shape in shapes_of(kind)} == {Grid, Annulus, Standard, *FRAMED}
 
 
 def written(question: Question) -> tuple[str, str]:
@@ -198,7 +228,9 @@ def written(question: Question) -> tuple[str, str]:
 def read(text: str, frames: str, encoding: Encoding) -> Question:
     fields = Fields(read_object(text), "question")
     kind = BY_TAG[fields.choice("asked", BY_TAG)]
-    question = kind.from_json(fields, Reading(encoding, [read_frame(frame) for frame in json.loads(frames)], list(EARLIER)))
+    question = kind.from_json(
+        fields, Reading(encoding, [read_frame(frame, encoding) for frame in json.loads(frames)], list(EARLIER))
+    )
     fields.end()
     return question
 
@@ -313,6 +345,12 @@ LITERAL: dict[str, dict[str, Any]] = {
         "at most": 2**30,
     },
     "subspace": {"asked": "subspace", "rows": {"radius": 2.0}, "count": 2},
+    "histograms": {"asked": "histograms", "bits": 5},
+    "level counts": {"asked": "level counts"},
+    "column moments": {"asked": "column moments", "bits": 5, "ranges": [[0, 3, 30, 2**14], [1, 0, 32, 0]]},
+    "interval": {"asked": "interval", "bits": 5, "column": 1, "outside": 40},
+    "second moment, units": {"asked": "second moment", "rows": {"frame": 0, "corner": 0.1, "radius": 2.5}},
+    "norms, units": {"asked": "norms", "rows": {"frame": 0, "corner": 0.0, "radius": 7.0}, "per octave": 8, "octaves": 7},
 }
 
 
@@ -329,7 +367,26 @@ def test_coordinates_that_questions_share_stand_once() -> None:
     records = [Sum(rows, 3).to_json(writing) for rows in (BALL, BOX, same, ELLIPSOID, BOX)]
     assert [record["rows"]["frame"] for record in records] == [0, 1, 0, 2, 1]
     assert [list(record) for record in writing.frame_records()] == [["centre", "extent", "deviations"]] * 3
-    assert [read_frame(frame) for frame in json.loads(json.dumps(writing.frame_records()))] == [BALL, BOX, ELLIPSOID]
+    frames = json.loads(json.dumps(writing.frame_records()))
+    assert [read_frame(frame, PLAIN) for frame in frames] == [BALL, BOX, ELLIPSOID]
+
+
+def test_units_that_questions_share_stand_once() -> None:
+    """With the radius and the corner that each of them has."""
+    writing = Writing(())
+    records = [question.to_json(writing) for question in (SecondMoment(WITH_CORNER, 3), Norms(WITHOUT, 2, 8, 7))]
+    assert [record["rows"]["frame"] for record in records] == [0, 0]
+    (frame,) = writing.frame_records()
+    assert frame == {
+        "numeric": [[-0.25, 0.125, 0.0625, 0.1], [-0.5, 0.5, 0.1, 0.0]],
+        "levels": [[[1, 0, 1], [0.7, 0.3], [0.45, 1 / 3]]],
+    }
+    again = read_frame(json.loads(json.dumps(frame)), TABLE)
+    assert again == UNITS
+    assert isinstance(again, Units)
+    assert again.levels[0].vectors.tobytes() == UNITS.levels[0].vectors.tobytes()
+    with pytest.raises(ReleaseError, match="questions about columns of no schema"):
+        read_frame(frame, PLAIN)
 
 
 def test_a_basis_is_of_an_answer_of_the_same_file() -> None:
@@ -385,7 +442,7 @@ def reclipped(question: Any, rows: Any) -> Any:
     return other
 
 
-@each_example
+@each_of_rows
 class TestFits:
     def test_it_is_about_its_own_rows(self, name: str) -> None:
         question, encoding = EXAMPLES[name]
@@ -619,12 +676,13 @@ class TestAdmits:
         sizes |= {"explained, eigenvector of a block": 2, "overlap, given": 1, "squares": 3, "block": 3, "block, ring": 1}
         sizes |= {"solution": 2, "radius": 1, "quantile": 1, "first radius": 1, "threshold": 1, "directions": 9}
         sizes |= {"directions, projected": 8, "directions, subtracted": 12, "subspace": 6, "subspace, clipped": 3}
+        sizes |= {"histograms": 64, "level counts": 3, "column moments": 5, "interval": 1, "second moment, units": 6}
         assert {name: EXAMPLES[name][0].size for name in sizes} == sizes
         assert {type(EXAMPLES[name][0]) for name in sizes} == set(ASKED)
 
     @pytest.mark.parametrize(
         ("name", "candidates"),
-        [("radius", 9), ("radius, every, prior", 3), ("quantile", 64), ("first radius", 6), ("threshold", 4)],
+        [("radius", 9), ("radius, every, prior", 3), ("quantile", 64), ("first radius", 6), ("threshold", 4), ("interval", 57)],
     )
     def test_indices(self, name: str, candidates: int) -> None:
         """Searches may find nothing: one more than there are radii to look at."""
@@ -716,10 +774,10 @@ class TestGivesN:
 
     @each_example
     def test_others_do_not(self, name: str) -> None:
-        """Neither other rows' corner, nor a block, which need not have the constant."""
+        """Neither other rows' corner, nor a block, which need not have the constant, nor rows that are scaled as a whole."""
         question, encoding = EXAMPLES[name]
         told = question.gives_n(np.full(question.size, 2**40, dtype=np.int64))
-        if isinstance(question, Count) or (type(question) is SecondMoment and encoding.constant):
+        if isinstance(question, Count) or (type(question) is SecondMoment and encoding is CENTRED):
             assert told is not None
         else:
             assert told is None

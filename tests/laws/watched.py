@@ -20,6 +20,7 @@ from dpcov.kernel.noise.sampler import Decomposition, RandomSampler
 from dpcov.kernel.public import Public
 from dpcov.kernel.questions.choices import Choice, Search
 from dpcov.kernel.questions.measure import Measure, Question
+from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.grid import Grid
 from dpcov.kernel.sums import ExactSums, Sums
 from dpcov.sources.base import Source
@@ -125,7 +126,7 @@ class Watched:
         return (self.done, self.account.charged, self.curator.answers) == ([], [], ())
 
 
-def watched(source: Source, grid: Grid, budget: Budget, neighbors: str = "replace", seed: int = 0) -> Watched:
+def watched(source: Source, grid: Grid | Encoding, budget: Budget, neighbors: str = "replace", seed: int = 0) -> Watched:
     """Return a curator of a source's rows that can be watched."""
     done: list[str] = []
     account = WatchedAccount(budget, done)

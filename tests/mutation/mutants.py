@@ -10,7 +10,9 @@ from tests.mutation.mutants_frames import PLANTED
 from tests.mutation.mutants_review import REVIEW_MUTANTS
 from tests.mutation.mutants_ridge import RIDGE_MUTANTS
 from tests.mutation.mutants_screened import SCREENED_MUTANTS
+from tests.mutation.mutants_standardized import STANDARDIZED_MUTANTS
 from tests.mutation.mutants_subspaces import SUBSPACES
+from tests.mutation.mutants_table import TABLE_MUTANTS
 from tests.mutation.mutants_uses import USES_MUTANTS
 
 FORGED = "tests/refusals/test_forged.py::test_a_forged_file_is_refused"
@@ -247,7 +249,7 @@ MUTANTS = {
         by="tests/audit/test_numbers.py::test_the_number_of_rows_is_private_under_add_remove[True]",
     ),
     "missing numbers count as zero": mutant(
-        ("sources/arrow.py", "np.copyto(row, column.midpoint, where", "np.copyto(row, 0.0, where"),
+        ("sources/arrow.py", "description, offset, scale, description.midpoint)", "description, offset, scale, 0.0)"),
         by="tests/sources/test_noise_off.py::TestPandas::test_mean_and_covariance",
     ),
     "weights not normalised": mutant(
@@ -481,8 +483,8 @@ MUTANTS = {
     "the radius at the true quantile": mutant(
         (
             "kernel/noise/sampler.py",
-            "choose(question.scores(counts), question.weights, law.rate, self._bits)",
-            "int(np.argmax(question.scores(counts)))",
+            "choose(scores, question.weights, law.rate, self._bits)",
+            "int(np.argmax(scores))",
         ),
         by="tests/audit/test_clipped.py::test_a_private_radius_is_drawn",
     ),
@@ -535,6 +537,8 @@ MUTANTS = {
 }
 
 MUTANTS |= {name: mutant(*edits, by=by) for name, (edits, by) in (PLANTED | COINPRESS | SCREENED_MUTANTS | SUBSPACES).items()}
+MUTANTS |= {name: mutant(*edits, by=by) for name, (edits, by) in TABLE_MUTANTS.items()}
 MUTANTS |= {
     name: mutant(*edits, by=by) for name, (edits, by) in (RIDGE_MUTANTS | USES_MUTANTS | FILES_MUTANTS | REVIEW_MUTANTS).items()
 }
+MUTANTS |= {name: mutant(*edits, by=by) for name, (edits, by) in STANDARDIZED_MUTANTS.items()}

@@ -267,8 +267,9 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         [
             (
                 "kernel/noise/choice.py",
-                "            return int(proposed[np.argmax(accepted)])\n",
-                "            return int(proposed[np.argmax(accepted)])\n        return int(np.argmax(scores))\n",
+                "            return int(proposed[np.argmax(accepted)])\n\n\ndef choose_among_many",
+                "            return int(proposed[np.argmax(accepted)])\n        return int(np.argmax(scores))\n\n\n"
+                "def choose_among_many",
             )
         ],
         ("tests/distribution/test_choice.py::test_choices_without_a_seed_have_their_law_at_a_second_look_too[one dominates]",),

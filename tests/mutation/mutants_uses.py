@@ -6,6 +6,7 @@ Edits = list[tuple[str, str, str]]
 
 RIDGE, PENALTY, LEVEL = "uses/ridge.py", "uses/penalty.py", "uses/noise_level.py"
 LEMMA, SELECTION, PREDICTION = "uses/lemma.py", "uses/selection.py", "uses/prediction.py"
+SOLVING = "uses/solving.py"
 LAWS, RULE, REFUSED = "tests/laws/test_ridge.py::", "tests/laws/test_penalty.py::", "tests/refusals/test_ridge.py::"
 RANDOM = LAWS + "test_it_is_scikit_learns_for_random_schemas_subsets_and_penalties"
 PLAIN = LAWS + "test_without_a_schema_units_are_the_users"
@@ -45,7 +46,7 @@ USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "a penalty on the whole loss": (
         [
             (
-                RIDGE,
+                SOLVING,
                 "cho_factor(unit + penalty * np.eye(len(unit)))",
                 "cho_factor(unit + penalty * np.eye(len(unit)) / len(unit))",
             )
@@ -53,11 +54,11 @@ USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (RANDOM,),
     ),
     "negative eigenvalues taken by their size": (
-        [(RIDGE, "lifted = np.maximum(values, 0.0) + penalty", "lifted = np.abs(values) + penalty")],
+        [(SOLVING, "lifted = np.maximum(values, 0.0) + penalty", "lifted = np.abs(values) + penalty")],
         (LAWS + "TestSolved::test_negative_eigenvalues_count_as_zero",),
     ),
     "noise divided by rounding": (
-        [(RIDGE, "SINGULAR = 1e-12", "SINGULAR = 0.0")],
+        [(SOLVING, "SINGULAR = 1e-12", "SINGULAR = 0.0")],
         (LAWS + "TestSolved::test_without_a_penalty_it_is_the_smallest_least_squares_solution",),
     ),
     "a level predicted from the others of its column": (
@@ -95,7 +96,7 @@ USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (EQUAL + "[wishart-False]", EQUAL + "[auto-False]"),
     ),
     "a penalty in units of the largest eigenvalue": (
-        [(PENALTY, "return system.largest * _penalty(", "return _penalty(")],
+        [(PENALTY, "return system.largest * _penalty(system, release", "return _penalty(system, release")],
         (RULE + "test_units_do_not_matter[1000.0-False]",),
     ),
     "a share that counts what noise seems to explain": (

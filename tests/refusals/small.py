@@ -23,6 +23,7 @@ from dpcov.kernel.questions.basis import DirectionsOf, EigenvectorsOf, GivenBasi
 from dpcov.kernel.questions.calibrated import noise_for
 from dpcov.kernel.questions.directions import Subspace
 from dpcov.kernel.questions.overlap import Overlap
+from dpcov.kernel.questions.table import ColumnMoments, Histograms, Interval, LevelCounts, Range
 from dpcov.mechanisms import MECHANISMS
 from dpcov.mechanisms.base import Mechanism
 from dpcov.release.estimate import Estimate
@@ -37,6 +38,14 @@ PURE, RHO = BUDGETS[PureDP], BUDGETS[ZCDP]
 ROWS = np.random.default_rng(4100).normal(size=(60, 4)) * [0.4, 0.3, 0.2, 0.1]
 MANY = np.random.default_rng(4101).normal(size=(2000, 16)) * 0.6 ** np.arange(16) * 0.5
 SCHEMA = dpcov.Schema({"a": dpcov.Numeric(-2, 3), "b": dpcov.Categorical(["x", "y"]), "c": dpcov.Numeric(0, 10, weight=2)})
+NULLABLE = dpcov.Schema(
+    {
+        "a": dpcov.Numeric(-2000, 3000, nullable=True),
+        "b": dpcov.Categorical(["x", "y"], nullable=True),
+        "c": dpcov.Numeric(0, 10, weight=2),
+    }
+)
+PEOPLE = pa.table({"a": np.linspace(-2, 3, 3000), "b": ["x", "y", "z"] * 1000, "c": np.arange(3000.0) % 7})
 TABLE = pa.table({"a": np.linspace(-2, 3, 60), "b": ["x", "y", "z"] * 20, "c": np.arange(60.0) / 6})
 
 
@@ -54,12 +63,28 @@ def ask_everything(curator: Face, budget: Budget) -> None:
     curator.noisy(Overlap(moment, turned, tuple(j / d for j in range(d))), share, noise=noise)
 
 
+def ask_columns(curator: Face, budget: Budget) -> None:
+    """Ask about the columns of a table: what a release in private units asks, and the counts that this is made of."""
+    share, noise = budget.share("1/5"), noise_for(budget)
+    assert curator.encoding.columns is not None
+    histograms = Histograms(curator.encoding.columns, 3)
+    if curator.neighbors == "add-remove":
+        curator.ask_n(share)
+    curator.noisy(histograms, share, noise=noise)
+    curator.noisy(LevelCounts(curator.encoding.columns), share, noise=noise)
+    curator.noisy(ColumnMoments(histograms, (Range(0, 1, 6, 70), Range(1, 0, 8))), share, noise=noise)
+    curator.choose(Interval(histograms, 1, 5), share.to_zcdp() if isinstance(share, ApproxDP) else share)
+
+
 def no_estimate(transcript: Transcript, postprocess: str) -> Estimate:
     """Refuse."""
     raise ReleaseError(f"release must be of another mechanism, got {transcript.mechanism!r}. Hint: {postprocess} helps.")
 
 
 STRANGER = Mechanism(target="covariance", name="everything", serves=(PureDP, ZCDP), ask=ask_everything, estimate=no_estimate)
+OF_COLUMNS = Mechanism(
+    target="covariance", name="columns", serves=(PureDP, ZCDP), ask=ask_columns, estimate=no_estimate, centring="homogeneous"
+)
 
 NEEDED: dict[str, Asked] = {
     "covariance": {"row_norm": 1.0},
@@ -67,8 +92,10 @@ NEEDED: dict[str, Asked] = {
     "pca": {"row_norm": 1.0, "k": 2},
     "ridge": {"row_norm": 1.0, "target": 0, "alpha": 0.1},
     "ppca": {"approximate": True, "sweeps": 3},
+    "standardized": {"row_norm": None, "data": PEOPLE, "schema": NULLABLE, "center": True},
 }
 NORM: Asked = {"row_norm": 1.0}
+OWN_COLUMNS: Asked = {"data": PEOPLE, "schema": NULLABLE, "center": True, "mechanism": OF_COLUMNS}
 MORE: dict[str, tuple[str, Budget, Asked]] = {
     "a public radius": ("covariance", RHO, NORM | {"mechanism": "gaussian", "clip": 0.3}),
     "a private radius": ("covariance", PURE, NORM | {"mechanism": "wishart", "clip": "private"}),
@@ -82,6 +109,8 @@ MORE: dict[str, tuple[str, Budget, Asked]] = {
     "ellipsoids": ("mean", RHO, {"mechanism": "coinpress", "radius": 5.0, "covariance": [0.1, 0.2, 0.3, 0.4]}),
     "proved": ("covariance", RHO, {"data": MANY[:, :2], "mechanism": "coinpress", "upper": 4.0, "constants": "proved"}),
     "a stranger": ("covariance", RHO, NORM | {"mechanism": STRANGER}),
+    "columns": ("covariance", RHO, OWN_COLUMNS),
+    "pure columns": ("covariance", PURE, OWN_COLUMNS | {"neighbors": "add-remove"}),
     "a pure stranger": ("covariance", PURE, NORM | {"mechanism": STRANGER, "neighbors": "replace"}),
 }
 """Beside one of each: what makes a mechanism ask otherwise, and questions that none of the library asks."""

@@ -26,9 +26,10 @@ Edit = Callable[[str], Iterator[Record]]
 
 FORMAT = r"(?s)release file must be .+, got .+\. Hint: .+\."
 WITH_MORE = ("mod-sulq",)  # the noise of its paper is far more than the charge needs
-MOMENTS, SUMS = ("second moment", "block"), ("count", "sum", "second moment", "norms", "trace", "bins")
-DERIVED = ("spectrum", "diagonal in a basis", "explained", "overlap", "squares", "block", "solution")
-CHOSEN, SEARCHED = ("radius", "quantile"), ("first radius", "threshold")
+MOMENTS = ("second moment", "block")
+SUMS = ("count", "sum", "second moment", "norms", "trace", "bins", "histograms", "level counts")
+DERIVED = ("spectrum", "diagonal in a basis", "explained", "overlap", "squares", "block", "solution", "column moments")
+CHOSEN, SEARCHED = ("radius", "quantile", "interval"), ("first radius", "threshold")
 DRAWN = ("directions", "subspace")
 ROUNDED = ("wishart difference", "frobenius")
 CLOSER = ("exponential", "bingham", "matrix bingham")  # a larger parameter means less noise
@@ -42,7 +43,13 @@ def test_every_question_and_every_law_is_forged() -> None:
     assert {noise["law"] for answer in answers for noise in answer["noise"]} == set(KIND_OF_LAW)
     assert {tree["privacy"]["notion"] for tree in trees} == {"pure", "zCDP", "approx"}
     rows = [answer["question"].get("rows", {}) for answer in answers]
-    assert {tuple(found) for found in rows} == {(), ("radius",), ("inner", "outer"), ("frame",)}
+    assert {tuple(found) for found in rows} == {
+        (),
+        ("radius",),
+        ("inner", "outer"),
+        ("frame",),
+        ("frame", "corner", "radius"),
+    }
     bases = [answer["question"].get("basis", {}) for answer in answers]
     assert {next(iter(basis), "") for basis in bases} == {"", "columns", "eigenvectors of", "directions of"}
 
@@ -127,12 +134,113 @@ def in_frames(**changes: Any) -> Edit:
     def edited(text: str) -> Iterator[Record]:
         for place in range(len(json.loads(text)["frames"])):
             record = json.loads(text)
-            centre = record["frames"][place]["centre"]
-            for key, value in changes.items():
-                record["frames"][place][key] = value(centre) if callable(value) else value
-            yield record
+            if "centre" in record["frames"][place]:
+                centre = record["frames"][place]["centre"]
+                for key, value in changes.items():
+                    record["frames"][place][key] = value(centre) if callable(value) else value
+                yield record
 
     return edited
+
+
+def in_units(*changes: Callable[[Any, Any], Any]) -> Edit:
+    """Change the units of columns, each edit by itself: of the numbers, a list for each column, and of the levels."""
+
+    def edited(text: str) -> Iterator[Record]:
+        for place, frame in enumerate(json.loads(text)["frames"]):
+            for change in changes if "numeric" in frame else ():
+                record = json.loads(text)
+                change(record["frames"][place]["numeric"], record["frames"][place]["levels"])
+                yield record
+
+    return edited
+
+
+def put(of_levels: bool, column: int, place: int, value: Any) -> Callable[[Any, Any], None]:
+    """Put a value in a place of a column's units."""
+
+    def change(numeric: Any, levels: Any) -> None:
+        (levels if of_levels else numeric)[column][place] = value
+
+    return change
+
+
+def swapped(numeric: Any, levels: Any) -> None:  # noqa: ARG001
+    numeric[0][:2] = numeric[0][1::-1]
+
+
+OTHER_NUMBERS: tuple[Any, ...] = (2.0, -1.5, 1e308, 1, None, "0.5", [0.1], True)
+OTHER_UNITS = (
+    swapped,
+    *(put(False, 0, place, value) for place in range(3) for value in OTHER_NUMBERS),
+    *(put(False, 1, 3, value) for value in (-0.1, 1e-13, 1e13, 1e308, 0, None, "1", True)),
+    lambda numeric, levels: numeric.pop(),  # noqa: ARG005
+    lambda numeric, levels: numeric.append(numeric[0]),  # noqa: ARG005
+    lambda numeric, levels: numeric[0].pop(),  # noqa: ARG005
+    lambda numeric, levels: numeric[0].append(0.0),  # noqa: ARG005
+    lambda numeric, levels: levels.pop(),  # noqa: ARG005
+    lambda numeric, levels: levels.append(levels[0]),  # noqa: ARG005
+    lambda numeric, levels: levels[0].pop(),  # noqa: ARG005
+    lambda numeric, levels: levels[0].append([1.0]),  # noqa: ARG005
+    *(
+        put(True, 0, 0, groups)
+        for groups in ([0, 2], [1, 1], [0, -1], [0, 2**62], [0], [0, 1, 1], [0.0, 1.0], [False, True], [])
+    ),
+    *(put(True, 0, 1, shares) for shares in ([0.5, 0.4], [0.5, 0.6], [1.5, -0.5], [1e308, 0.5], [1.0], [0, 1], [], None)),
+    *(put(True, 0, 2, divisors) for divisors in ([0.0, 1.0], [-1.0, 1.0], [1e13, 1.0], [1e-13, 1.0], [1.0], [1, 1], [], None)),
+)
+"""Ranges that are reversed or beyond the bounds, centres outside, deviations and divisors that are none or huge, shares that do
+not sum to 1, groups that do not exist; too many or too few of each."""
+
+
+def corners(text: str) -> Iterator[Record]:
+    """A corner as long as the radius, or none."""
+    for record, answer in answers(text):
+        rows = answer["question"].get("rows", {})
+        if "corner" in rows:
+            for bad in (rows["radius"], 2 * rows["radius"], -0.1, 1e308, 0, None, "0.5", True, [0.5]):
+                rows["corner"] = bad
+                yield json.loads(json.dumps(record))
+
+
+def heavier(ranges: list[list[int]]) -> list[list[int]]:
+    """Count each cell that is there twice: one row moves more."""
+    return [[column, low, high, 2**17 if weight else 0] for column, low, high, weight in ranges]
+
+
+def heavier_cells(text: str) -> Iterator[Record]:
+    for record in in_questions("ranges", heavier)(text):
+        if sealed(record) != sealed(json.loads(text)):
+            yield record
+
+
+def in_first_range(place: int, value: Any) -> Callable[[list[list[Any]]], list[list[Any]]]:
+    return lambda ranges: [[*ranges[0][:place], value, *ranges[0][place + 1 :]], *ranges[1:]]
+
+
+OTHER_RANGES: tuple[Any, ...] = (
+    *(in_first_range(0, bad) for bad in (-1, 2, 2**62, 0.0, None, True)),
+    *(in_first_range(1, bad) for bad in (-1, 2**17, 2**62, 0.0, None)),
+    *(in_first_range(2, bad) for bad in (0, -1, 2**17 + 1, 2**62, 4.0, None)),
+    *(in_first_range(3, bad) for bad in (-1, 2**17 + 1, 2**62, 0.5, None)),
+    lambda ranges: [ranges[0], *ranges],
+    lambda ranges: [ranges[0][:3], *ranges[1:]],
+    lambda ranges: [[*ranges[0], 0], *ranges[1:]],
+    lambda ranges: [ranges[0] + ranges[0], *ranges[1:]],
+    lambda ranges: ranges[0],
+    lambda ranges: [*ranges, [2, 0, 4, 0]],
+    [],
+    {},
+    None,
+)
+
+
+def other_nullable(text: str) -> Iterator[Record]:
+    for bad in (1, 0, None, "true", 1.0, [True]):
+        for name in json.loads(text)["encoding"]["schema"] or ():
+            record = json.loads(text)
+            record["encoding"]["schema"][name]["nullable"] = bad
+            yield record
 
 
 def times(amount: str, factor: str) -> str:
@@ -289,6 +397,7 @@ def beyond_the_candidates(text: str) -> Iterator[Record]:
         first = {
             "radius": len(question.get("weights", ())),
             "quantile": question.get("bins"),
+            "interval": (2 << question.get("bits", 0)) - 2 - question.get("bits", 0),
             "first radius": radii + 1,
             "threshold": len(question.get("noises", ())) + 1,
         }[question["asked"]]
@@ -334,7 +443,7 @@ def rows_of_others(text: str) -> Iterator[Record]:
         for key in ("radius", "inner", "outer"):
             for record, answer in answers(text):
                 rows = answer["question"].get("rows", {})
-                if key in rows:
+                if key in rows and not ("frame" in rows and type(bad) is float and norm < bad < 1e9):  # its own clip
                     rows[key] = bad
                     yield record
 
@@ -375,7 +484,7 @@ def other_shapes(text: str) -> Iterator[Record]:
     for asked, shapes in wrong.items():
         for shape in shapes:
             for record, answer in answers(text, asked):
-                if "frame" in answer["question"]["rows"]:
+                if tuple(answer["question"]["rows"]) == ("frame",):
                     record["frames"][answer["question"]["rows"]["frame"]]["extent"] = extents[shape]
                     yield record
 
@@ -460,10 +569,10 @@ def other_relation(record: Record) -> bool:
 
 
 def is_sized(record: Record) -> bool:
-    """Whether an answer has as many integers as there are columns: not so where all are of blocks and of radii."""
-    return any(
-        answer["question"]["asked"] not in (*CHOSEN, *SEARCHED, "count", "block", "explained") for answer in record["answers"]
-    )
+    """Whether an answer has as many integers as there are columns: not so where all are of blocks, of radii, of the schema."""
+    unsized = (*CHOSEN, *SEARCHED, "count", "block", "explained", "histograms", "level counts", "column moments")
+    questions = [answer["question"] for answer in record["answers"]]
+    return any(question["asked"] not in unsized and "corner" not in question.get("rows", {}) for question in questions)
 
 
 def constant_flipped(record: Record) -> bool:
@@ -558,7 +667,7 @@ TABLE: dict[str, tuple[str | tuple[str, ...], Edit]] = {
     "a radius beyond the encoding": ("", rows_of_others),
     "another annulus": (("annulus must lie between two radii", "rows.outer is a float"), other_annuli),
     "a frame that does not stand there": (
-        ("coordinates that do not stand in it", "rows.frame is a int"),
+        ("coordinates that do not stand in it", "rows.frame is a int", "rows has no field, got 'corner'"),
         frames_that_do_not_stand_there,
     ),
     "a frame of another number of columns": ("", in_frames(centre=lambda centre: [*centre, 0.0], extent=1.0)),
@@ -571,7 +680,13 @@ TABLE: dict[str, tuple[str | tuple[str, ...], Edit]] = {
     "no deviations": ("", in_frames(deviations=0.0)),
     "fewer deviations than none": ("", in_frames(deviations=-1.0)),
     "an extent that is none": ("", lambda text: (r for bad in EXTENTS for r in in_frames(extent=bad)(text))),
-    "another shape": (("bins must be of a box", "norms must be seen from 0", "of other rows"), other_shapes),
+    "units that are none": ("", in_units(*OTHER_UNITS)),
+    "a corner that is none": (("corner must be 0 or more", "rows.corner is a float"), corners),
+    "heavier cells": ("less noise than the promise needs", heavier_cells),
+    "ranges that are none": ("", in_questions("ranges", *OTHER_RANGES)),
+    "bits that are none": ("", in_questions("bits", 0, -1, 18, 2**62, 3.0, "3", None, True)),
+    "nullable that is neither": ("nullable must be True or False", other_nullable),
+    "another shape": (("bins must be of a box", "norms must be of rows in a grid", "of other rows"), other_shapes),
     "a basis of a later answer": (
         ("a basis of a later answer", "must be of a noisy second moment", "must have been drawn", "complete: basis."),
         other_bases,
@@ -750,6 +865,9 @@ def other_columns(record: Record) -> bool:
 
 def moved_frames(record: Record) -> None:
     for frame in record["frames"]:
+        if "numeric" in frame:
+            frame["numeric"] = [[-0.5, 0.5, 0.25, 0.125] for _ in frame["numeric"]]
+            continue
         frame.update(centre=[7.5] * len(frame["centre"]), deviations=2.0)
 
 

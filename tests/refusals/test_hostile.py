@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+import math
 import os
 import pickle
 import re
@@ -92,8 +93,24 @@ def rows_closer(record: Record) -> Iterator[Record]:
                 yield edited
 
 
+def units_elsewhere(record: Record, place: int) -> Iterator[Record]:
+    """Ranges, deviations, groups, shares and divisors at their extremes: no mechanism has found them."""
+    numbers = ([-1.0, 1.0, -1.0, 1e12], [0.5, math.nextafter(0.5, 1), 0.5, 1e-12], [-1.0, -0.999, -0.999, 0.0])
+    for one in numbers:
+        edited = fresh(record)
+        edited["frames"][place]["numeric"][0] = one
+        yield edited
+    for shares, divisors in (([1.0, 0.0], [1e-12, 1e12]), ([0.0, 1.0], [1e12, 1e12]), ([0.5, 0.5], [1e-12, 1e-12])):
+        edited = fresh(record)
+        edited["frames"][place]["levels"][0] = [[1, 0], shares, divisors]
+        yield edited
+
+
 def frames_elsewhere(record: Record) -> Iterator[Record]:
     for place, frame in enumerate(record["frames"]):
+        if "numeric" in frame:
+            yield from units_elsewhere(record, place)
+            continue
         for change in ({"centre": [1e100] * len(frame["centre"])}, {"deviations": 1e140}, {"deviations": 1e-300}):
             edited = fresh(record)
             edited["frames"][place] |= change

@@ -94,7 +94,9 @@ def made(named: Named, budget: Budget, neighbors: str, center: bool = False, row
         return dpcov.ridge(rows, budget, 0, row_norm=1.0, **given)
     if named.target == "mean":
         return dpcov.mean(rows, budget, radius=1.0, neighbors=neighbors, **given)
-    if given.get("upper") is None:
+    if named.bound == "schema":
+        given["schema"] = dpcov.Schema({f"x{j}": dpcov.Numeric(-1, 1) for j in range(rows.shape[1])})
+    elif given.get("upper") is None:
         given["row_norm"] = 1.0
     elif center:
         given["radius"] = 5.0
@@ -109,7 +111,8 @@ def runs() -> Iterator[Any]:
         for name, named in known.items():
             for notion in named.serves:
                 for neighbors in named.neighbors:
-                    for center in (False, True) if named.centring != "no" else (False,):
+                    ways = (True,) if named.bound == "schema" else (False, True)
+                    for center in ways if named.centring != "no" else (False,):
                         for place, options in enumerate(OPTIONS.get((target, name), [{}])):
                             said = f"{target} {name} {place} {notion.__name__} {neighbors}{' centred' * center}"
                             yield pytest.param(named, BUDGETS[notion], neighbors, center, options, id=said)

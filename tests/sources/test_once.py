@@ -18,6 +18,7 @@ TWICE = (
     "adaptive",
     "rescaled",
     "coinpress",
+    "standardized",
 )  # what they ask depends on answers: tests/refusals/test_clipping.py, test_coinpress.py
 GAUSSIAN = ("gaussian", "projection")
 CASES: list[dict[str, Any]] = [{"mechanism": name} for name in dpcov.MECHANISMS["covariance"] if name not in TWICE]
@@ -50,9 +51,9 @@ def test_a_file_of_unknown_length_is_read_twice(
     np.savetxt(tmp_path / "rows.csv", ROWS, delimiter=",", header="a,b,c", comments="")
     blocks, readings = ArrowSource._blocks, []
 
-    def counted(self: ArrowSource, rows: int) -> Any:
+    def counted(self: ArrowSource, rows: int, by_column: bool) -> Any:
         readings.append(rows)
-        return blocks(self, rows)
+        return blocks(self, rows, by_column)
 
     monkeypatch.setattr(ArrowSource, "_blocks", counted)
     dpcov.covariance(tmp_path / "rows.csv", dpcov.ZCDP(1), row_norm=1, **options)
