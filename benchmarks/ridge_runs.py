@@ -13,7 +13,8 @@ import dpcov
 from benchmarks.common import Mean
 from dpcov.kernel.budget import Budget
 from dpcov.release.record import Release
-from dpcov.uses.ridge import RidgeModel, solved
+from dpcov.uses.ridge import RidgeModel
+from dpcov.uses.solving import solved
 
 Floats = NDArray[np.float64]
 

@@ -15,6 +15,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import csv
 from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import dpcov
 
@@ -46,18 +48,18 @@ def main() -> None:
     """Read the command line, fit the models, print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("table", help="adult.csv, for the truth")
-    parser.add_argument("release", help="what `dpcov release adult.csv --center` wrote")
+    parser.add_argument("release", help="what `dpcov release adult.csv --schema adult.toml` wrote")
     arguments = parser.parse_args()
     release, table = dpcov.load(arguments.release), csv.read_csv(arguments.table)
     if release.schema is None or not release.center:
-        parser.error("the release must have a schema and a mean: `dpcov release adult.csv --schema adult.toml --center`")
+        parser.error("the release must have a schema and a mean: `dpcov release adult.csv --schema adult.toml`")
     errors = []
     print("| target | from | error with the rows | error from the release |\n|---|---|---|---|")
     for target, features in REGRESSIONS:
         model = release.ridge(target, features=features)
         truth = values(table, release.schema, [target.split("=")[0]])[target]
         design = np.column_stack(list(values(table, release.schema, model.columns).values()))
-        exact = LinearRegression().fit(design, truth)
+        exact = make_pipeline(StandardScaler(), LinearRegression()).fit(design, truth)  # in raw units it would drop directions
         errors.append([error(truth, exact.predict(design)), error(truth, model.predict(table))])
         given = "all other columns" if features is None else ", ".join(features)
         print(f"| {target} | {given} | {errors[-1][0]:.3f} | {errors[-1][1]:.3f} |")
