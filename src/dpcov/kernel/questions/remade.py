@@ -43,7 +43,8 @@ def remade(asked: T) -> T:
     elif kind is Fraction:
         made = Fraction(asked.numerator, asked.denominator)  # type: ignore[attr-defined]
     elif kind is tuple:
-        made = tuple(map(remade, asked))  # type: ignore[call-overload]
+        plain = all(type(one) in PLAIN for one in asked)  # type: ignore[attr-defined]
+        made = asked if plain else tuple(map(remade, asked))  # type: ignore[call-overload]  # neither can change
     elif kind is Range:
         made = Range(*map(remade, asked))  # type: ignore[call-overload]
     elif kind is np.ndarray:
