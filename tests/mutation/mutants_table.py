@@ -319,11 +319,11 @@ TABLE_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (LAWS + "TestDoor::test_what_is_not[units of other bounds]",),
     ),
     "columns of another schema": (
-        [(TABLE, "type(self.columns) is Columns and self.columns == encoding.columns", "type(self.columns) is Columns")],
+        [(TABLE, "type(self.columns) is Columns and self.columns == public.encoding.columns", "type(self.columns) is Columns")],
         (LAWS + "TestDoor::test_what_is_not[histograms of other bounds]",),
     ),
     "columns of pairs": (
-        [(TABLE, "and encoding.midpoints and not encoding.pairs and", "and encoding.midpoints and")],
+        [("kernel/rows/encoding.py", "self.midpoints and not self.pairs and", "self.midpoints and")],
         (LAWS + "TestDoor::test_of_rows_that_are_encoded_otherwise_it_is_not[pairs-histograms]",),
     ),
     # reading
@@ -331,7 +331,7 @@ TABLE_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         [
             (
                 SUMS,
-                'for question in questions if getattr(question, "by_column", False) == by_column)',
+                "for question in questions if question.by_column == by_column)",
                 "for question in questions)",
             )
         ],

@@ -99,7 +99,7 @@ def _is_found_on_the_way(planned: Release) -> bool:
 
 def _is_by_column(planned: Release) -> bool:
     """Whether columns are asked one by one: their private units decide all that follows."""
-    return any(getattr(answer.question, "by_column", False) for answer in planned.answers)
+    return any(answer.question.by_column for answer in planned.answers)
 
 
 def _json_text(found: Rehearsed, matrix_bytes: int) -> str:

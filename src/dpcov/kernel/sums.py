@@ -112,7 +112,7 @@ class ExactSums:
         if pair is not None:
             self._kept.update(zip(pair.members, pair.split(self._total(pair)), strict=True))
         for by_column in (True, False):  # rows are given in one way or in the other
-            alike = (question for question in questions if getattr(question, "by_column", False) == by_column)
+            alike = (question for question in questions if question.by_column == by_column)
             new = tuple(question for question in alike if question not in self._kept)
             if len(new) == 1:
                 self._kept[new[0]] = self._sum(new[0])

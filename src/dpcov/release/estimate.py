@@ -159,6 +159,11 @@ class PrivateUnits:
         return np.array([by_column[column] for column in self.owner.tolist()])
 
 
+def error_of_spread(share: Floats, error: Floats) -> Floats:
+    """Return the standard error of p(1 − p), the variance of a level, from that of its share, to second order."""
+    return np.asarray(np.sqrt((1 - 2 * share) ** 2 * error**2 + 2 * error**4))
+
+
 @dataclass(frozen=True, eq=False)
 class Components:
     """Orthonormal rows, what lies along each, and all there is: second moments of encoded rows."""

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.release.estimate import NoisyCoordinates, PrivateUnits
+from dpcov.release.estimate import NoisyCoordinates, PrivateUnits, error_of_spread
 from dpcov.release.record import Release
 from dpcov.schema import Categorical
 from dpcov.uses.clipping import most_lost
@@ -153,7 +153,7 @@ def _in_units(release: Release, units: PrivateUnits, columns: tuple[str, ...], l
     widths, of_width = units.deviation * release.units, units.deviation_error * release.units
     with np.errstate(all="ignore"):
         p, of_share = means, error
-        of_level = np.sqrt((1 - 2 * p) ** 2 * of_share**2 + 2 * of_share**4)
+        of_level = error_of_spread(p, of_share)
         spread = np.sqrt(np.maximum(p * (1 - p), 0.0))
         widths = np.where(levels, spread, widths)
         of_width = np.where(levels, np.sqrt(spread**2 + of_level) - spread, of_width)
@@ -276,7 +276,7 @@ def _deviation(release: Release, levels: Flags, entries: _Raw, mean: Reading | N
     raw, noise, reach = (part.diagonal().copy() for part in (entries.values, entries.standard_error, entries.reach))
     if mean is not None and levels.any():
         p, error = mean.values[levels], mean.standard_error[levels]
-        raw[levels], noise[levels] = p * (1 - p), np.sqrt((1 - 2 * p) ** 2 * error**2 + 2 * error**4)  # to second order
+        raw[levels], noise[levels] = p * (1 - p), error_of_spread(p, error)
         reach[levels] = CLEAR * noise[levels]
     with np.errstate(all="ignore"):
         denoised = np.where(levels & (mean is not None), raw, np.maximum(release.covariance.diagonal(), 0.0))

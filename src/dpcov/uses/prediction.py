@@ -64,9 +64,9 @@ class CellProducts(Products):
                 at = columns.features[place]
                 cells = np.where(np.isfinite(rows[:, place]), rows[:, place], self._centre[at])
                 total += weights[at] * np.clip(cells, self._low[at], self._high[at])
-            for column, (place, count) in enumerate(columns.levels):
-                at = columns.features[place]
-                of_level = weights[at : at + count] * self._high[at : at + count]  # encoded, a level that is there
+            for column, (place, _) in enumerate(columns.levels):
+                own = columns.own(place)
+                of_level = weights[own] * self._high[own]  # encoded, a level that is there
                 total += np.append(of_level, 0.0)[columns.positions(rows, column)]
         self._blocks.append(total[:, None])
         return np.zeros(1, dtype=np.int64)

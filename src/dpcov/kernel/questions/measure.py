@@ -61,6 +61,11 @@ class Question(ABC):
         return self.size
 
     @property
+    def by_column(self) -> bool:
+        """Whether it is given rows by column, with missing cells told apart, not by feature."""
+        return type(getattr(self, "grid", None)) is Standard
+
+    @property
     def is_local(self) -> bool:
         """Whether it is about rows in public coordinates of its own: a ball, a box or an ellipsoid."""
         return type(getattr(self, "grid", None)) in FRAMED
@@ -92,9 +97,8 @@ def rows_fit(rows: Any, d: object, public: Public) -> bool:
     """Whether rows have the coordinates of this encoding, and a clip within it, or one of their own."""
     whole = public.grid
     if type(rows) is Standard:  # its own clip, too
-        described = public.encoding.midpoints and not public.encoding.pairs and whole.row_norm == 1
         alike = rows.bits == whole.bits and rows.units.columns == public.encoding.columns
-        return described and alike and type(d) is int and d == rows.width
+        return alike and type(d) is int and d == rows.width
     if type(rows) in FRAMED:  # its own clip holds for any centre and any extent
         return not whole.center and rows.bits == whole.bits and type(d) is int and d == public.d == len(rows.centre)
     if type(d) is not int or d != public.d:

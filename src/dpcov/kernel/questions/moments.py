@@ -175,11 +175,6 @@ class SecondMoment(SumOverRows):
     shapes: ClassVar[tuple[type, ...]] = (Grid, Annulus, Ball, Ellipsoid, Standard)
 
     @property
-    def by_column(self) -> bool:
-        """Whether rows are given by column."""
-        return isinstance(self.grid, Standard)
-
-    @property
     def unit_bits(self) -> int:
         """Products of two coordinates are multiples of 4⁻ᵏ."""
         return 2 * self.grid.bits

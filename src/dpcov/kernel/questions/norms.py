@@ -49,11 +49,6 @@ class Norms(Measure):
     max_block = EXACT
     shapes: ClassVar[tuple[type, ...]] = (Grid, Ball, Standard)
 
-    @property
-    def by_column(self) -> bool:
-        """Whether rows are given by column."""
-        return isinstance(self.grid, Standard)
-
     def __post_init__(self) -> None:
         whole = type(self.per_octave) is int and type(self.octaves) is int
         if not whole or not 1 <= self.per_octave <= 1024 or not 1 <= self.octaves <= 2048:

@@ -68,9 +68,7 @@ class OfTable(Measure):
 
     def fits(self, public: Public) -> bool:
         """Whether a schema encodes rows so, about the midpoints of its bounds."""
-        encoding = public.encoding
-        described = encoding.schema is not None and encoding.midpoints and not encoding.pairs and encoding.row_norm == 1
-        return described and type(self.columns) is Columns and self.columns == encoding.columns
+        return type(self.columns) is Columns and self.columns == public.encoding.columns
 
     def entries(self, total: Integers) -> Integers:
         """Return the counts."""

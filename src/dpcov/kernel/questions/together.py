@@ -20,7 +20,7 @@ class Together:
     @property
     def by_column(self) -> bool:
         """Whether rows are given by column."""
-        return any(getattr(member, "by_column", False) for member in self.members)
+        return any(member.by_column for member in self.members)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -51,6 +51,10 @@ class Columns:
         widths = [counts.get(place, 1) for place in range(len(self.numeric) + len(self.levels))]
         return (0, *np.cumsum(widths).tolist())
 
+    def own(self, place: int) -> slice:
+        """Return the features of a column: one, or one for each level."""
+        return slice(self.features[place], self.features[place + 1])
+
     @cached_property
     def places(self) -> NDArray[np.intp]:
         """The places of the columns of numbers."""

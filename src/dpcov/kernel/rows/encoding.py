@@ -52,8 +52,9 @@ class Encoding:
 
     @cached_property
     def columns(self) -> Columns | None:
-        """Where the columns of a table stand in an encoded row, about the midpoints of their bounds."""
-        return None if self.schema is None else Columns.of(self.schema)
+        """Where columns stand in rows by column; None where no schema encodes rows about the midpoints of its bounds."""
+        by_midpoints = self.midpoints and not self.pairs and self.row_norm == 1
+        return Columns.of(self.schema) if self.schema is not None and by_midpoints else None
 
     @property
     def d(self) -> int:

@@ -30,7 +30,7 @@ from dpcov.linalg import from_spectrum
 from dpcov.mechanisms.shared.moment import from_noisy_moment
 from dpcov.mechanisms.standardized.columns import LevelColumn, NumericColumn, grouped, level_columns, read_columns
 from dpcov.mechanisms.standardized.units import Lift, lift_of
-from dpcov.release.estimate import Estimate, InMatrix, NoisyCoordinates, PrivateUnits
+from dpcov.release.estimate import Estimate, InMatrix, NoisyCoordinates, PrivateUnits, error_of_spread
 from dpcov.release.record import Option, Transcript
 from dpcov.spectra import POSTPROCESS
 
@@ -80,8 +80,8 @@ def _without_moment(transcript: Transcript, columns: Columns) -> Estimate:
         feature = columns.features[number]
         mean[feature], covariance[feature, feature] = one.mean * reach, one.variance * reach**2
     levels = level_columns(schema, columns, counts, n, grouped(columns, counts, n, 0.0))
-    for (number, count), level in zip(columns.levels, levels, strict=True):
-        own = slice(columns.features[number], columns.features[number] + count)
+    for (number, _), level in zip(columns.levels, levels, strict=True):
+        own = columns.own(number)
         p, unit = level.parts * level.shares[level.groups], 1 / encoding.units[own]
         mean[own], covariance[own, own] = p * unit, (np.diag(p) - np.outer(p, p)) * np.outer(unit, unit)
     known = NoisyCoordinates(np.diag(np.sqrt(covariance.diagonal())), 1.0)  # noise is all that there may be
@@ -233,7 +233,7 @@ class _Reading:
                 noise[feature] = math.hypot(of_both, taken)
             mean[feature] = min(max(mean[feature], -1.0), 1.0)
         for (number, count), levels in zip(self.rows.units.columns.levels, self.levels, strict=True):
-            own = slice(self.rows.units.columns.features[number], self.rows.units.columns.features[number] + count)
+            own = self.rows.units.columns.own(number)
             of_count = 1 / (1 + (levels.noise / np.maximum(noise[own], 1e-300)) ** 2)  # the weight of shares that were counted
             counted = levels.parts * levels.shares[levels.groups]
             far = np.abs(counted - mean[own]) > APART * np.hypot(levels.noise, noise[own])
@@ -317,20 +317,18 @@ class _Reading:
     def _within_columns(self, covariance: Floats, noise: Floats, mean: Floats, mean_noise: Floats) -> None:
         """Put in what follows from shares: covariances p − p² and −pq of levels of one column, with the noise of these."""
         columns = self.rows.units.columns
-        for number, count in columns.levels:
-            own = slice(columns.features[number], columns.features[number] + count)
+        for number, _ in columns.levels:
+            own = columns.own(number)
             p, error = mean[own], mean_noise[own]
             covariance[own, own] = np.diag(p) - np.outer(p, p)
-            noise[own, own] = np.add.outer(error**2, np.zeros(count)) * p**2 + np.outer(p**2, error**2)
-            spread = noise[own, own]
-            np.fill_diagonal(spread, (1 - 2 * p) ** 2 * error**2 + 2 * error**4)
+            noise[own, own] = np.outer(error**2, p**2) + np.outer(p**2, error**2)
+            np.fill_diagonal(noise[own, own], error_of_spread(p, error) ** 2)
 
     def _pooled(self) -> NDArray[np.bool_]:
         """Return which features are levels that share a coordinate with others."""
         pooled = np.zeros(len(self.lift.column), dtype=np.bool_)
-        for (number, count), column in zip(self.rows.units.columns.levels, self.levels, strict=True):
-            first = self.rows.units.columns.features[number]
-            pooled[first : first + count] = column.pooled
+        for (number, _), column in zip(self.rows.units.columns.levels, self.levels, strict=True):
+            pooled[self.rows.units.columns.own(number)] = column.pooled
         return pooled
 
     def _pinned(self, covariance: Floats, own: Floats, mean: Floats) -> Floats:
@@ -339,11 +337,10 @@ class _Reading:
         found = covariance / np.where(within, np.sqrt(np.outer(own, own)), np.outer(own, own))
         units: Units = self.rows.units
         place = sum(one.deviation > 0 for one in units.numeric)
-        for (number, count), one in zip(units.columns.levels, units.levels, strict=True):
-            first = units.columns.features[number]
+        for (number, _), one in zip(units.columns.levels, units.levels, strict=True):
             if one.size:
                 block = slice(place, place + one.size)
-                found[block, block] = _of_shares(one, mean[first : first + count])
+                found[block, block] = _of_shares(one, mean[units.columns.own(number)])
                 place += one.size
         values, vectors = np.linalg.eigh(_symmetric(found))
         return from_spectrum(np.maximum(values, 0.0), vectors)

@@ -101,9 +101,8 @@ def lift_of(units: Units, levels: Sequence[LevelColumn], d: int) -> Lift:
             lift.matrix[feature, place], lift.owner[place] = one.deviation / reach, number
             lift.forward[feature, place] = reach / one.deviation
             place += 1
-    for (number, count), table, column in zip(columns.levels, units.levels, levels, strict=True):
-        first = columns.features[number]
-        features, own = slice(first, first + count), slice(place, place + table.size)
+    for (number, _), table, column in zip(columns.levels, units.levels, levels, strict=True):
+        features, own = columns.own(number), slice(place, place + table.size)
         lift.column[features], lift.is_level[features], lift.owner[own] = number, True, number
         lift.centre[features] = column.parts * np.array(table.shares)[column.groups]
         lift.matrix[features, own] = column.parts[:, None] * table.back[column.groups]
