@@ -98,9 +98,9 @@ class Uses:
     @cached_property
     def decomposition(self) -> Decomposed:
         """The decomposition of the covariance, which all targets that are predicted from all others share."""
-        from dpcov.uses.penalty import decomposed
+        from dpcov.uses.penalty import decomposition
 
-        return decomposed(self._release, tuple(range(self._release.d)))
+        return decomposition(self._release)
 
     def correlation(self) -> Floats:
         """Return the correlation matrix, entry by entry: finite, between −1 and 1; of an uncentred release, cosines about 0.

@@ -23,7 +23,7 @@ from dpcov.errors import ParameterError, ReleaseError, check_real, shown
 from dpcov.release.estimate import Coefficients
 from dpcov.release.record import Release
 from dpcov.uses.held import holds_covariance, tells_noise, what_it_holds
-from dpcov.uses.private_units import unit_system
+from dpcov.uses.regression import Regression, regression
 from dpcov.uses.selection import column_of_feature, feature_places, target_place
 from dpcov.uses.solving import LARGEST_ALPHA, solved
 
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 AUTO = "auto"
+
+Solution = tuple[Regression, Floats]
+"""A regression and the coefficients of its coordinates."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +72,7 @@ class RidgeModel:
     _release: Release = field(repr=False)
     _place: int = field(repr=False)
     _places: tuple[int, ...] = field(repr=False)
+    _solution: Solution | None = field(default=None, repr=False)
 
     @cached_property
     def explained(self) -> float:
@@ -78,9 +82,10 @@ class RidgeModel:
         """
         from dpcov.uses.penalty import explained_share
 
-        if not holds_covariance(self._release) or not tells_noise(self._release):
+        if self._solution is None or not tells_noise(self._release):
             return math.nan
-        return explained_share(self._release, self._place, self._places, self.alpha, self.encoded_coefficients)
+        system, along = self._solution
+        return explained_share(system, self.alpha, along)
 
     def predict(self, data: Any, *, progress: Callable[[float | None], None] | None = None) -> Floats:
         """Return a prediction for each row of new data, which costs nothing: the data are yours, and are only read.
@@ -126,9 +131,14 @@ class RidgeModel:
 
         It holds with probability ``level`` over the noise; infinite where the noise says nothing.
         """
-        from dpcov.uses.lemma import coefficient_bound
+        from dpcov.uses.lemma import coefficient_bound, released_bound
 
-        return coefficient_bound(self._release, self._place, self._places, self.alpha, self.encoded_coefficients, level)
+        held = self._release.estimate.coefficients
+        if held is not None:
+            return released_bound(held.answer, level)
+        assert self._solution is not None  # a model that was not released itself was solved
+        system, along = self._solution
+        return coefficient_bound(system, self.alpha, along, level)
 
     def interval(self, level: float = 0.95) -> CoefficientIntervals:
         """Return intervals for coefficients and intercept, in the user's units, around those of the raw noisy matrix."""
@@ -150,23 +160,20 @@ def ridge(
         raise ParameterError("target must be given, got None. Hint: the name of the feature to predict.")
     place = target_place(release.feature_names, release.schema, target)
     places = feature_places(release.feature_names, release.schema, features, place)
+    system = regression(release, place, places)
     if isinstance(alpha, str) and alpha == AUTO:
         from dpcov.uses.penalty import automatic_penalty
 
-        penalty = automatic_penalty(release, place, places)
+        penalty = automatic_penalty(system)
     else:
         penalty = _checked_alpha(alpha)
-    if release.estimate.units is not None:
-        system = unit_system(release.estimate.units, place, places)
-        found, own = system.covariance, system.own
-        along = solved(found[:own, :own], found[:own, own], penalty, release.postprocess)
-        return _model(release, place, places, penalty, system.size * (system.forward @ along))
-    covariance = release.encoded_covariance
-    coefficients = solved(covariance[np.ix_(places, places)], covariance[list(places), place], penalty, release.postprocess)
-    return _model(release, place, places, penalty, coefficients)
+    along = solved(system.predictors, system.aim, penalty, release.postprocess)
+    return _model(release, place, places, penalty, system.coefficients(along), (system, along))
 
 
-def _model(release: Release, place: int, places: tuple[int, ...], alpha: float, encoded: Floats) -> RidgeModel:
+def _model(
+    release: Release, place: int, places: tuple[int, ...], alpha: float, encoded: Floats, solution: Solution | None = None
+) -> RidgeModel:
     """Return the model in the user's units."""
     units, chosen = release.units, list(places)
     with np.errstate(all="ignore"):
@@ -182,7 +189,7 @@ def _model(release: Release, place: int, places: tuple[int, ...], alpha: float, 
     for array in (coefficients, encoded):
         array.flags.writeable = False
     return RidgeModel(
-        release.feature_names[place], names, coefficients, intercept, alpha, encoded, used, release, place, places
+        release.feature_names[place], names, coefficients, intercept, alpha, encoded, used, release, place, places, solution
     )
 
 
