@@ -24,6 +24,8 @@ class Cell:
     ----------
     mechanism : str
         As it was asked for, with its options.
+    budget : PureDP, ZCDP or ApproxDP
+        What each run spent.
     ran : str
         What ran: of "auto" its choice.
     error, standard_error : float
