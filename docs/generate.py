@@ -128,6 +128,8 @@ def cell(text: str, up: str = "") -> str:
 
 def linked(text: str, up: str) -> str:
     """Return text with code as Markdown has it, and with links to the pages that it names."""
+    if up:  # pages of mechanisms stand beside each other
+        text = re.sub(r"docs/mechanisms/([\w-]+)\.md", r"[\1](\1.md)", text)
     text = re.sub(r"``(.+?)``", r"`\1`", text)
     return re.sub(r"`?docs/([\w/-]+)\.md(#[\w-]+)?`?", lambda m: f"[{title_of(m[1])}]({up}{m[1]}.md{m[2] or ''})", text)
 
@@ -392,11 +394,8 @@ def overview() -> str:
                 [[f"[`{name}`]({name}.md)", cell(told(one).summary, "../"), cell(paper(one))] for name, one in known.items()],
             )
         )
-        rows = [
-            [f"`{name}`", budgets(one), neighbours(one), CENTRING[one.centring], finishes(one), options(one)]
-            for name, one in known.items()
-        ]
-        parts.append(table(["name", "budgets", "neighbours", "centred", "post-processing", "options and defaults"], rows))
+        rows = [[f"`{name}`", *facts(one).values(), options(one)] for name, one in known.items()]
+        parts.append(table(["name", *facts(next(iter(known.values()))), "options and defaults"], rows))
     parts.append(
         "**Budgets** are classes of `dpcov`; **neighbours** differ in one row that is replaced, or added or removed.\n"
         "**Post-processing** costs no privacy; the first is the usual one, and `none` is always there."
@@ -412,14 +411,8 @@ def glance(name: str) -> str:
         title, python, shell = TARGETS[target]
         call = python.replace("NAME", f'"{name}"')
         doc = told(one)
-        rows = [
-            ["budgets", budgets(one)],
-            ["neighbours", neighbours(one)],
-            ["centred", CENTRING[one.centring]],
-            ["public bound", f"`{one.bound}`" if one.bound in ("schema", "covariance") else f"`{one.bound}` or a `schema`"],
-            ["post-processing", finishes(one)],
-            ["paper", cell(paper(one))],
-        ]
+        rows = [[fact, value] for fact, value in facts(one).items()]
+        rows += [["public bound", bound(one)], *([["paper", cell(paper(one))]] if paper(one) else [])]
         if len(records) > 1:
             parts.append(f"**{title}.** {prose(doc.summary, '../')}")
         parts.append(f"`{call}`" + (f", from the shell `{shell.replace('NAME', name)}`." if shell else "."))
@@ -443,19 +436,23 @@ def told(named: Named) -> Docstring:
     return Docstring(named.described_by.__doc__)
 
 
-def budgets(named: Named) -> str:
-    """Return the notions that a mechanism serves."""
-    return ", ".join(f"`{notion.__name__}`" for notion in named.serves)
+def facts(named: Named) -> dict[str, str]:
+    """Return what a mechanism serves, by what it is called; only covariances and components can be centred."""
+    centred = {"centred": CENTRING[named.centring]} if named.target in ("covariance", "pca") else {}
+    return {
+        "budgets": ", ".join(f"`{notion.__name__}`" for notion in named.serves),
+        "neighbours": ", ".join(named.neighbors),
+        **centred,
+        "post-processing": ", ".join(f"`{one}`" for one in dict.fromkeys([*named.postprocess, "none"])),
+    }
 
 
-def neighbours(named: Named) -> str:
-    """Return the relations that a mechanism serves."""
-    return ", ".join(named.neighbors)
-
-
-def finishes(named: Named) -> str:
-    """Return the ways to finish an estimate, the usual one first."""
-    return ", ".join(f"`{one}`" for one in dict.fromkeys([*named.postprocess, "none"]))
+def bound(named: Named) -> str:
+    """Return the public bounds one of which a mechanism needs."""
+    if named.bound == "schema":
+        return "a `schema`"
+    own = f"`{named.covariances[0]}`, `row_norm`" if named.bound == "covariance" else f"`{named.bound}`"
+    return f"{own} or a `schema`"
 
 
 def options(named: Named) -> str:
@@ -476,7 +473,7 @@ def paper(named: Named) -> str:
     entry = re.search(r"^Paper    (.*(?:\n {9}.*)*)", text, flags=re.MULTILINE)
     if entry:
         return " ".join(entry[1].split()).rstrip(".")
-    return "chooses among the others" if isinstance(named, Alias) else "this library"
+    return "" if isinstance(named, Alias) else "this library"
 
 
 def with_glance(page: Path) -> str:
