@@ -87,6 +87,11 @@ def covariance(
     -------
     ``budget``, for the chosen neighbours and for any data whatsoever. What was asked is in ``release.spent``.
 
+    Notes
+    -----
+    Parameters are refused before a row is read. After that nothing depends visibly on values: NaN, infinities, unknown levels
+    and values outside the bounds are data like any other.
+
     Examples
     --------
     >>> import numpy as np, dpcov

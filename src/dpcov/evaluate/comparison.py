@@ -56,7 +56,7 @@ class Cell:
 class Comparison:
     """Errors of mechanisms at budgets: Frobenius norms of estimate − truth, for encoded rows (of norm at most 1).
 
-    They are **not private**: for public or made-up rows only.
+    They are **not private**: for public or made-up rows only. ``print(comparison)`` shows them as a table.
 
     Attributes
     ----------
