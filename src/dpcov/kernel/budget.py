@@ -107,7 +107,18 @@ class _Budget:
 
 @dataclass(frozen=True, init=False, repr=False)
 class PureDP(_Budget):
-    """ε-differential privacy: neighbours' output probabilities differ by a factor of at most exp(ε)."""
+    """ε-differential privacy: neighbours' output probabilities differ by a factor of at most exp(ε).
+
+    Parameters
+    ----------
+    epsilon : int, float, str or Fraction
+        Exact: a float is read by its decimal text, so 0.1 is 1/10.
+
+    Examples
+    --------
+    >>> PureDP(1).split("1/4", "3/4")
+    [PureDP(epsilon=0.25), PureDP(epsilon=0.75)]
+    """
 
     epsilon: Fraction
     notion: ClassVar[str] = "pure"
@@ -123,7 +134,18 @@ class PureDP(_Budget):
 
 @dataclass(frozen=True, init=False, repr=False)
 class ZCDP(_Budget):
-    """ρ-zero-concentrated differential privacy: Rényi divergence of order α at most ρα, for every α > 1."""
+    """ρ-zero-concentrated differential privacy: Rényi divergence of order α at most ρα, for every α > 1.
+
+    Parameters
+    ----------
+    rho : int, float, str or Fraction
+        Exact, as in `PureDP`.
+
+    Examples
+    --------
+    >>> round(ZCDP(0.1).epsilon(delta=1e-6), 2)  # what it means as (ε, δ)
+    2.14
+    """
 
     rho: Fraction
     notion: ClassVar[str] = "zCDP"
@@ -157,7 +179,13 @@ class ZCDP(_Budget):
 
 @dataclass(frozen=True, init=False, repr=False)
 class ApproxDP(_Budget):
-    """(ε, δ)-differential privacy."""
+    """(ε, δ)-differential privacy: as ε-differential privacy, but for a probability of δ.
+
+    Parameters
+    ----------
+    epsilon, delta : int, float, str or Fraction
+        Exact, as in `PureDP`; choose delta well below one in the number of rows.
+    """
 
     epsilon: Fraction
     delta: Fraction
@@ -192,7 +220,18 @@ def copied(budget: Amount) -> Amount:
 
 
 def compose(*budgets: Budget) -> Budget:
-    """Return what several releases about the same rows cost together (adaptive composition): the sum."""
+    """Return what several releases about the same rows cost together (adaptive composition): the sum.
+
+    Parameters
+    ----------
+    *budgets : PureDP, ZCDP or ApproxDP
+        All of one notion; ``to_zcdp()`` converts.
+
+    Examples
+    --------
+    >>> compose(*[ZCDP(0.1)] * 10)
+    ZCDP(rho=1)
+    """
     if not budgets or len({type(budget) for budget in budgets}) > 1:
         kinds = sorted({type(budget).__name__ for budget in budgets})
         raise ParameterError(f"budgets must be one or more of the same notion, got {kinds}. Hint: convert with to_zcdp().")

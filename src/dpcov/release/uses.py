@@ -117,7 +117,10 @@ class Uses:
         return found.values.copy()
 
     def describe(self) -> Description:
-        """Return means, deviations and correlations, each with its standard error and whether it is clear of noise."""
+        """Return means, deviations and correlations, each with its standard error and whether it is clear of noise.
+
+        What that means, and how well it holds: docs/reading.md.
+        """
         return self._description
 
     @cached_property
@@ -127,7 +130,10 @@ class Uses:
         return describe(self._release)
 
     def interval(self, level: float = 0.95) -> Intervals:
-        """Return intervals for entries, means and eigenvalues, from the public law of the noise, around the raw estimates."""
+        """Return intervals for entries, means and eigenvalues, from the public law of the noise, around the raw estimates.
+
+        They cover the noise, and neither what public bounds cut off nor another sample of people: docs/intervals.md.
+        """
         from dpcov.uses.intervals import intervals
 
         return intervals(self._release, level)
