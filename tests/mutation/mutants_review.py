@@ -8,7 +8,7 @@ NUMBERS, RECORDED = "tests/audit/test_numbers.py::", "tests/distribution/test_re
 FEW = "tests/audit/test_few_rows.py::test_few_rows_ask_and_release_nothing_else"
 PRIVATE = "tests/test_architecture.py::test_a_mechanism_reaches_into_nothing_private"
 CURATOR, CALIBRATED = "tests/scripted/test_curator.py::", "tests/calibration/test_calibrated.py::"
-STEPS = "tests/calibration/test_float_steps.py::"
+STEPS, AMOUNTS = "tests/calibration/test_float_steps.py::", "tests/calibration/test_amounts.py::"
 LET_GO = "tests/scripted/test_let_go.py::"
 CURATED, SAMPLER, SPECTRAL = "kernel/curator.py", "kernel/noise/sampler.py", "kernel/questions/spectral.py"
 RUNNING = "mechanisms/running.py"
@@ -720,6 +720,18 @@ REVIEW_MUTANTS |= {
         [(CURATED, "self._sized(remade(question)) if", "self._sized(question) if")],
         (KEPT + "test_a_question_with_a_sensitivity_of_its_own", KEPT + "test_numbers_that_are_others_by_now"),
     ),
+    "numbers in a question that are in others' hands": (
+        [("kernel/questions/remade.py", "one if type(one) in PLAIN else remade(one) for", "one for")],
+        (KEPT + "test_numbers_that_are_others_by_now",),
+    ),
+    "few charges of which the first is free": (
+        [("kernel/budget.py", "return sum(amounts[1:], start=amounts[0])", "return sum(amounts[1:], start=Fraction(0))")],
+        (AMOUNTS + "test_sums_are_exact",),
+    ),
+    "equal charges that count once": (
+        [("kernel/budget.py", "amount * count for amount, count in Counter", "amount for amount, _ in Counter")],
+        (AMOUNTS + "test_sums_are_exact",),
+    ),
     "a second moment of a stranger, made anew": (
         [
             ("kernel/questions/remade.py", "elif kind in MADE:", 'elif hasattr(kind, "__dataclass_fields__"):'),
@@ -777,7 +789,7 @@ REVIEW_MUTANTS |= {
         (CURATOR + "TestFilesCanHoldIt::test_charges_in_epsilon_and_delta", CURATOR + "TestFilesCanHoldIt::test_digits"),
     ),
     "shares of directions that no file can hold": (
-        [("kernel/peel.py", "        self._reserve(concentration)\n", "")],
+        [("kernel/peel.py", "        self._reserve(concentration.as_integer_ratio())\n", "")],
         (CURATOR + "TestFilesCanHoldIt::test_shares_of_directions",),
     ),
     "one state for the directions of all peels": (

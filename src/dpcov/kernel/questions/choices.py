@@ -156,8 +156,8 @@ class Quantile(AmongRadii, Choice):
         if self.prior == ():
             usual = np.rint(self.norms.radii[:: self.every] ** 0.25 * 2**WEIGHT_BITS)
             object.__setattr__(self, "prior", tuple(np.maximum(usual, 1.0).astype(np.int64).tolist()))
-        known = type(self.prior) is tuple and all(type(weight) is int and 1 <= weight <= 2**30 for weight in self.prior)
-        if not known or len(self.prior) != self.candidates:
+        known = type(self.prior) is tuple and set(map(type, self.prior)) == {int}
+        if not known or len(self.prior) != self.candidates or not 1 <= min(self.prior) <= max(self.prior) <= 2**30:
             raise ParameterError("prior must be an integer from 1 to 2**30 for each radius, got others. Hint: leave it out.")
 
     @property

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from fractions import Fraction
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -27,10 +28,10 @@ from dpcov.kernel.rows.standard import LevelUnits, NumericUnits, Standard, Units
 T = TypeVar("T")
 
 PRIVATE_UNITS = (Columns, NumericUnits, LevelUnits, Units, Standard)
-MADE: tuple[type, ...] = (*ASKED, Values, Quotients, Grid, Annulus, *FRAMED, *PRIVATE_UNITS, EigenvectorsOf, DirectionsOf)
+MADE = frozenset((*ASKED, Values, Quotients, Grid, Annulus, *FRAMED, *PRIVATE_UNITS, EigenvectorsOf, DirectionsOf))
 """What is made of its fields, all of which are public numbers, or made of these."""
 
-PLAIN = (int, float, bool, type(None), Answer)
+PLAIN = frozenset((int, float, bool, type(None), Answer))
 """What cannot change; and answers, which a curator knows by their identity."""
 
 
@@ -43,7 +44,7 @@ def remade(asked: T) -> T:
     elif kind is Fraction:
         made = Fraction(asked.numerator, asked.denominator)  # type: ignore[attr-defined]
     elif kind is tuple:
-        plain = all(type(one) in PLAIN for one in asked)  # type: ignore[attr-defined]
+        plain = PLAIN.issuperset(map(type, asked))  # type: ignore[call-overload]
         made = asked if plain else tuple(map(remade, asked))  # type: ignore[call-overload]  # neither can change
     elif kind is Range:
         made = Range(*map(remade, asked))  # type: ignore[call-overload]
@@ -52,7 +53,14 @@ def remade(asked: T) -> T:
     elif kind is GivenBasis:
         made = GivenBasis(asked.columns)  # type: ignore[attr-defined]  # a copy: what it was given may be other numbers by now
     elif kind in MADE:
-        made = kind(**{one.name: remade(getattr(asked, one.name)) for one in fields(kind) if one.init})
+        given = {name: getattr(asked, name) for name in _given(kind)}
+        made = kind(**{name: one if type(one) in PLAIN else remade(one) for name, one in given.items()})
     else:
         raise ParameterError("question must be one of this curator's rows, got another. Hint: int, float, Fraction in it.")
     return made  # type: ignore[no-any-return]
+
+
+@cache
+def _given(kind: Any) -> tuple[str, ...]:
+    """Return what such a question is made with: looked up once for each type."""
+    return tuple(one.name for one in fields(kind) if one.init)
