@@ -721,8 +721,16 @@ REVIEW_MUTANTS |= {
         (KEPT + "test_a_question_with_a_sensitivity_of_its_own", KEPT + "test_numbers_that_are_others_by_now"),
     ),
     "numbers in a question that are in others' hands": (
-        [("kernel/questions/remade.py", "one if type(one) in PLAIN else remade(one) for", "one for")],
+        [("kernel/questions/remade.py", "name: remade(getattr(asked, name)) for", "name: getattr(asked, name) for")],
         (KEPT + "test_numbers_that_are_others_by_now",),
+    ),
+    "a type that says it is another": (
+        [("kernel/questions/remade.py", "if type(kind) is not type and type(kind) is not ABCMeta:", "if False:")],
+        ("tests/audit/test_types_that_pretend.py::test_a_question_of_a_type_that_says_it_is_another",),
+    ),
+    "numbers of a type that says it is another": (
+        [("kernel/questions/measure.py", "all(map(is_, map(type, values), repeat(kind)))", "set(map(type, values)) == {kind}")],
+        ("tests/audit/test_types_that_pretend.py::test_a_number_of_a_type_that_says_it_is_another",),
     ),
     "few charges of which the first is free": (
         [("kernel/budget.py", "return sum(amounts[1:], start=amounts[0])", "return sum(amounts[1:], start=Fraction(0))")],

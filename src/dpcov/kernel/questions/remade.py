@@ -6,6 +6,7 @@ or write into an array. A new one of the same type has neither.
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from dataclasses import fields
 from fractions import Fraction
 from functools import cache
@@ -17,6 +18,7 @@ from dpcov.errors import ParameterError
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.questions.asked import ASKED
 from dpcov.kernel.questions.basis import DirectionsOf, EigenvectorsOf, GivenBasis
+from dpcov.kernel.questions.measure import are_all
 from dpcov.kernel.questions.spectral import Quotients, Values
 from dpcov.kernel.questions.table import Range
 from dpcov.kernel.rows.annulus import Annulus
@@ -39,12 +41,14 @@ def remade(asked: T) -> T:
     """Return the same question, rows, basis or number, made anew; refuse what is none of those that are known."""
     made: Any
     kind: Any = type(asked)
+    if type(kind) is not type and type(kind) is not ABCMeta:  # types of other types can say that they equal those below
+        raise ParameterError("question must be one of this curator's rows, got another. Hint: types with a metaclass are none.")
     if kind in PLAIN:
         made = asked
     elif kind is Fraction:
         made = Fraction(asked.numerator, asked.denominator)  # type: ignore[attr-defined]
     elif kind is tuple:
-        plain = PLAIN.issuperset(map(type, asked))  # type: ignore[call-overload]
+        plain = are_all(asked, int) or are_all(asked, float)  # type: ignore[arg-type]
         made = asked if plain else tuple(map(remade, asked))  # type: ignore[call-overload]  # neither can change
     elif kind is Range:
         made = Range(*map(remade, asked))  # type: ignore[call-overload]
@@ -53,8 +57,7 @@ def remade(asked: T) -> T:
     elif kind is GivenBasis:
         made = GivenBasis(asked.columns)  # type: ignore[attr-defined]  # a copy: what it was given may be other numbers by now
     elif kind in MADE:
-        given = {name: getattr(asked, name) for name in _given(kind)}
-        made = kind(**{name: one if type(one) in PLAIN else remade(one) for name, one in given.items()})
+        made = kind(**{name: remade(getattr(asked, name)) for name in _given(kind)})
     else:
         raise ParameterError("question must be one of this curator's rows, got another. Hint: int, float, Fraction in it.")
     return made  # type: ignore[no-any-return]
