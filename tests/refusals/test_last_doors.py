@@ -14,6 +14,7 @@ from dpcov.kernel.budget import copied
 from dpcov.kernel.curator import Curator, _no_values
 from dpcov.kernel.peel import _forgotten
 from dpcov.kernel.questions.basis import EigenvectorsOf, read_basis
+from dpcov.kernel.questions.bins import Bins
 from dpcov.kernel.questions.choices import Quantile
 from dpcov.kernel.questions.directions import Directions, Subspace
 from dpcov.kernel.questions.filing import Reading, read_frame
@@ -134,6 +135,16 @@ class TestFiles:
             ParameterError, match=r"norms must be of rows in a grid, a ball or private units, got others\. Hint"
         ):
             Norms.from_json(Fields(record, "norms"), Reading(ENCODING, frames))
+
+    def test_bins_of_rows_in_no_box(self) -> None:
+        with pytest.raises(ParameterError, match=r"bins must be of a box, got others\. Hint: Box\."):
+            Bins.from_json(Fields({"rows": {"radius": 1.0}, "bins": 4}, "bins"), Reading(ENCODING, ()))
+
+    def test_a_number_of_rows_for_values_that_are_not_asked(self) -> None:
+        record = {"rows": {"radius": 1.0}, "count": 1, "valued": ""}
+        assert Directions.from_json(Fields({**record, "at most": 0}, "d"), Reading(ENCODING, ())).values is None
+        with pytest.raises(ReleaseError, match="directions with a number of rows that nothing is asked of"):
+            Directions.from_json(Fields({**record, "at most": 7}, "d"), Reading(ENCODING, ()))
 
     @pytest.mark.parametrize("ranges", [[[0, 0, 8]], [[0, 0, 8, 1, 1]], [[]]], ids=repr)
     def test_ranges_of_other_numbers(self, ranges: list[list[int]]) -> None:
