@@ -25,23 +25,32 @@ Exact = int | float | str | Fraction | Decimal
 ROUNDING = 1e-11
 """Relative slack of the conversions, in the safe direction: four orders above their float64 error."""
 
-LARGEST = Fraction(10) ** 300
+LARGEST = 10**300
 MAX_BITS = 3000
 """An amount's numerator and denominator have at most about 900 digits: files and floats can hold what was computed."""
+
+FEW = 8
+"""So many amounts are added up one by one: to find equal ones among them would take longer."""
+
+HINT = "pass a number such as 0.1, or a Fraction"
 
 
 def read_exact(name: str, value: object) -> Fraction:
     """Read a number by its decimal text; refuse what is not a finite number."""
-    hint = "pass a number such as 0.1, or a Fraction"
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | str | Fraction | Decimal | np.number):
-        raise ParameterError(f"{name} must be a number, got {shown(value)}. Hint: {hint}.")
-    try:
-        exact = value if type(value) is Fraction else _from_text(str(value))
-    except (ValueError, ZeroDivisionError):
-        raise ParameterError(f"{name} must be a finite number, got {shown(value)}. Hint: {hint}.") from None
-    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > MAX_BITS or not -LARGEST <= exact <= LARGEST:
-        raise ParameterError(f"{name} must be at most 1e300, in at most 900 digits, got {shown(value)}. Hint: {hint}.")
+    exact = value if type(value) is Fraction else _read_other(name, value)
+    numerator, denominator = exact.as_integer_ratio()
+    if max(numerator.bit_length(), denominator.bit_length()) > MAX_BITS or abs(numerator) > LARGEST * denominator:
+        raise ParameterError(f"{name} must be at most 1e300, in at most 900 digits, got {shown(value)}. Hint: {HINT}.")
     return exact
+
+
+def _read_other(name: str, value: object) -> Fraction:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | str | Fraction | Decimal | np.number):
+        raise ParameterError(f"{name} must be a number, got {shown(value)}. Hint: {HINT}.")
+    try:
+        return _from_text(str(value))
+    except (ValueError, ZeroDivisionError):
+        raise ParameterError(f"{name} must be a finite number, got {shown(value)}. Hint: {HINT}.") from None
 
 
 def exact_fraction(name: str, value: object) -> Fraction:
@@ -69,7 +78,7 @@ class _Budget:
     def __init__(self, *amounts: Exact) -> None:
         for name, amount in zip(self.names, amounts, strict=True):
             exact = read_exact(name, amount)
-            if exact <= 0:
+            if exact.numerator <= 0:
                 raise ParameterError(
                     f"{name} must be greater than 0, got {shown(amount)}. Hint: nothing is released without spending."
                 )
@@ -240,7 +249,14 @@ def compose(*budgets: Budget) -> Budget:
 
 def _totals(budgets: Sequence[Budget]) -> list[Fraction]:
     columns = zip(*(budget.amounts() for budget in budgets), strict=True)
-    return [sum((amount * count for amount, count in Counter(column).items()), start=Fraction(0)) for column in columns]
+    return [_total(column) for column in columns]
+
+
+def _total(amounts: tuple[Fraction, ...]) -> Fraction:
+    """Add up amounts; of many, equal ones at once: a file may hold a hundred thousand."""
+    if len(amounts) <= FEW:
+        return sum(amounts[1:], start=amounts[0])
+    return sum((amount * count for amount, count in Counter(amounts).items()), start=Fraction(0))
 
 
 def pays_for(promise: Budget, charges: Sequence[Budget]) -> bool:
