@@ -50,7 +50,7 @@ def test_a_budget_is_refused_whole_or_served_whole(named: Named, neighbors: str)
     described = named.bound == "schema"
     source = open_source(ROWS, None, SCHEMA, True) if described else ArraySource(ROWS)
     rows = Encoding(tuple(SCHEMA.feature_names), 1.0, constant=True, midpoints=True, schema=SCHEMA) if described else Grid(1.0)
-    for exponent in np.arange(-11, -3, 0.25):
+    for exponent in np.arange(-10.5, -4, 0.5):
         for budget in budgets(named, float(exponent)):
             curator = opened(source, rows, budget, neighbors, SeededBits(0))
             try:
@@ -202,9 +202,10 @@ class TestPlan:
                 dpcov.plan("covariance", ZCDP(1), n=60, **said)
 
     def test_rows_for_components(self) -> None:
-        found = dpcov.plan_pca(100, 0.1, 0.1)
+        found = dpcov.plan_pca(100, 0.1, 0.1, correlation=0.999)
         assert found.needed_by_any is not None
         assert found.needed_by_any < found.enough < found.enough_for_release < found.enough_as_printed
+        assert dpcov.plan_pca(100, 0.1, 0.1).needed_by_any is None
         assert found.to_dict()["enough"] == found.enough
         with pytest.raises(dpcov.ParameterError, match="d must be an integer from 2"):
             dpcov.plan_pca(1, 0.1, 0.1)

@@ -232,7 +232,7 @@ def plan_pca(
     --------
     >>> import dpcov
     >>> dpcov.plan_pca(100, 0.1, 0.1).enough
-    75889
+    636026
     """
     if isinstance(d, bool) or not isinstance(d, int) or not 2 <= d <= MAX_FEATURES:
         raise ParameterError(
