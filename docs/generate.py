@@ -34,6 +34,7 @@ MET = (
     "uses.description.Description",
     "uses.description.Reading",
     "evaluate.comparison.Cell",
+    "evaluate.plan.Prediction",
     "release.estimate.ConfidenceBall",
     "release.estimate.ConfidenceEllipsoids",
     "verify.retrace.Retraced",

@@ -25,6 +25,7 @@ LAYERS = [
     {"sources", "spectra"},
     {"release"},
     {"mechanisms", "uses"},
+    {"rehearsal"},
     {"request"},
     {"api"},
     {"verify"},

@@ -400,7 +400,7 @@ class TooSlowError(BaseException):
 
 
 @contextmanager
-def watched(seconds: float) -> Iterator[None]:
+def watched(seconds: float = SECONDS) -> Iterator[None]:
     """Turn warnings into errors, and end what takes too much processor time."""
 
     def stop(*_: object) -> NoReturn:

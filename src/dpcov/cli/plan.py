@@ -33,11 +33,11 @@ plan.add_command(plan_pca)
 @json_option
 def covariance(n: int, d: int, budget: Budget, neighbors: str, center: bool, as_json: bool) -> None:
     """Predict the r.m.s. Frobenius error of a covariance release, for rows of norm 1, before post-processing."""
-    from dpcov.evaluate.plan import plan_covariance
+    from dpcov.evaluate.plan import plan
 
-    predictions = plan_covariance(n, d, budget, neighbors=neighbors, center=center)
+    found = plan("covariance", budget, n=n, d=d, neighbors=neighbors, center=center)
     if as_json:
-        click.echo(json.dumps({prediction.mechanism: prediction.expected_error for prediction in predictions}))
+        click.echo(json.dumps(found.to_dict()))
         return
     from rich.table import Table
 
@@ -45,7 +45,7 @@ def covariance(n: int, d: int, budget: Budget, neighbors: str, center: bool, as_
 
     title = f"{budget!r}, {neighbors}, n = {n}, d = {d}{', centred' if center else ''}"
     table = Table("mechanism", "expected error", "", title=title, title_justify="left")
-    for place, prediction in enumerate(predictions):
+    for place, prediction in enumerate(found.predictions):
         table.add_row(prediction.mechanism, f"{prediction.expected_error:.3g}", "" if place else "smallest")
     out = console()
     out.print(table)

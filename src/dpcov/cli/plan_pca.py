@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -14,28 +13,10 @@ from dpcov.cli.options import json_option
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dpcov.evaluate.plan import RowsNeeded
+
 EXAMPLE = "\b\nExample:\n  dpcov plan pca --d 100 --gap 0.1 --epsilon 0.1"
 LARGEST_EXACT = 10**15
-
-
-@dataclass(frozen=True)
-class Rows:
-    """How many rows are enough, and how many are needed; None where a theorem says nothing."""
-
-    d: int
-    gap: float
-    largest: float
-    epsilon: float
-    delta: float
-    correlation: float
-    beta: float
-    enough: int
-    enough_for_release: int
-    direction_share: float
-    enough_as_printed: int
-    needed_by_any: int | None
-    needed_by_any_from_correlation: float | None
-    needed_by_mod_sulq: int | None
 
 
 @click.command(name="pca", epilog=EXAMPLE)
@@ -51,9 +32,11 @@ def plan_pca(
     d: int, gap: float, epsilon: str, delta: str, correlation: float, largest: float, beta: float, as_json: bool
 ) -> None:
     """Predict how many rows, of norm at most 1, one private principal component needs."""
-    found = planned(d, gap, epsilon, delta, correlation, largest, beta)
+    from dpcov.evaluate.plan import plan_pca as planned
+
+    found = planned(d, gap, epsilon, delta=delta, correlation=correlation, largest=largest, beta=beta)
     if as_json:
-        click.echo(json.dumps(asdict(found), allow_nan=False))
+        click.echo(json.dumps(found.to_dict(), allow_nan=False))
         return
     from rich.table import Table
 
@@ -72,46 +55,7 @@ def plan_pca(
     out.print("They hold for all data with this gap: fewer rows than enough may do for yours.")
 
 
-def planned(d: int, gap: float, epsilon: str, delta: str, correlation: float, largest: float, beta: float) -> Rows:
-    """Return what the theorems say, or refuse numbers that they are not about."""
-    from dpcov.bounds import least_rows, least_rows_scope, mod_sulq_rows, ppca_rows
-    from dpcov.errors import ParameterError
-    from dpcov.kernel.budget import ApproxDP
-    from dpcov.kernel.rows.grid import MAX_FEATURES
-    from dpcov.mechanisms.shared.components import EXPLAINED
-
-    if not 2 <= d <= MAX_FEATURES:
-        raise ParameterError(f"d must be an integer from 2 to {MAX_FEATURES}, got {d}. Hint: one column has no directions.")
-    budget = ApproxDP(epsilon, delta)
-    size, miss = float(budget.epsilon), float(budget.delta)
-    try:
-        enough = ppca_rows(d, gap, size, correlation, largest=largest, beta=beta)
-        printed = ppca_rows(d, gap, size, correlation, largest=largest, beta=beta, constants="paper")
-        needed, scope = least_rows(d, gap, size, correlation), least_rows_scope(d)
-        mod_sulq = mod_sulq_rows(d, size, miss, correlation)
-        return Rows(
-            d=d,
-            gap=gap,
-            largest=largest,
-            epsilon=size,
-            delta=miss,
-            correlation=correlation,
-            beta=beta,
-            enough=_whole(enough),
-            enough_for_release=_whole(enough / float(1 - EXPLAINED)),
-            direction_share=float(1 - EXPLAINED),
-            enough_as_printed=_whole(printed),
-            needed_by_any=_whole(needed) if needed > 0 else None,
-            needed_by_any_from_correlation=scope if scope < 1 else None,
-            needed_by_mod_sulq=_whole(mod_sulq) if mod_sulq > 1 else None,
-        )
-    except ArithmeticError:
-        raise ParameterError(
-            f"epsilon and gap must be large enough for a number of rows, got {size:g} and {gap:g}. Hint: spend more."
-        ) from None
-
-
-def _lines(found: Rows) -> Iterator[tuple[int | None, str, str]]:
+def _lines(found: RowsNeeded) -> Iterator[tuple[int | None, str, str]]:
     """Yield a number of rows, where it comes from, and one sentence about it."""
     from dpcov.mechanisms.pca.mod_sulq import MOD_SULQ
     from dpcov.mechanisms.pca.ppca import PPCA
@@ -138,7 +82,7 @@ def _lines(found: Rows) -> Iterator[tuple[int | None, str, str]]:
         yield None, "15", f"Says nothing about {mod_sulq} here: no number of rows is ruled out."
 
 
-def _silence(found: Rows) -> str:
+def _silence(found: RowsNeeded) -> str:
     """Say why Theorem 8 is silent."""
     scope = found.needed_by_any_from_correlation
     if scope is None:
@@ -146,11 +90,6 @@ def _silence(found: Rows) -> str:
     if found.gap > 0.5:
         return "it is about gaps of at most 0.5"
     return f"for d = {found.d} it starts at correlation {math.ceil(scope * 1e4) / 1e4:g}"
-
-
-def _whole(rows: float) -> int:
-    """Round up, but for what rounding added."""
-    return max(1, math.ceil(rows * (1 - 1e-12)))
 
 
 def _count(rows: int) -> str:
