@@ -35,6 +35,7 @@ MET = (
     "uses.description.Reading",
     "evaluate.comparison.Cell",
     "evaluate.plan.Prediction",
+    "evaluate.plan.RowsNeeded",
     "release.estimate.ConfidenceBall",
     "release.estimate.ConfidenceEllipsoids",
     "verify.retrace.Retraced",
