@@ -23,7 +23,7 @@ from dpcov.errors import ReleaseError
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.noise.laws import Spread
 from dpcov.kernel.questions.moments import SecondMoment
-from dpcov.kernel.questions.table import ColumnMoments, Interval, LevelCounts
+from dpcov.kernel.questions.table import ONE, ColumnMoments, Interval, LevelCounts
 from dpcov.kernel.rows.columns import Columns
 from dpcov.kernel.rows.standard import LevelUnits, Standard, Units
 from dpcov.linalg import from_spectrum
@@ -39,14 +39,19 @@ Floats = NDArray[np.float64]
 LEAST_CORNER = 0.2  # of a²: the weights of rows are above it unless the noise is as large as the matrix
 LEFT_OVER = 0.25  # of the variance of the noise: what denoising the spectrum leaves of it
 AGREE = 2.0  # standard errors: two answers about a variance that are nearer to each other are averaged
-APART = 4.0  # standard errors: of two means that are farther from each other the one that knows no weights is taken
+APART = 4.0  # standard errors: of two shares that are farther from each other the one that knows no weights is taken
 FAR = 6.0  # times its noise: a variance that was asked apart is believed where clipping took from the moment
 TAILS = 1.5  # times the noise of a variance that was asked apart: Laplace noise has longer tails than its deviation says
 LEAST_SHARE = 1e-6  # of a level, as a divisor
-OF_WEIGHTS = (0.03, 0.005, 0.2)
-"""What the smaller weights of long rows may take from a mean and from a level's share, in deviations, and from a variance, in
-parts: about as much as they took on tables with skewed columns. It is part of the standard errors, unless an answer about the
-column itself is more certain."""
+OF_WEIGHTS = (0.005, 0.2)
+"""What the smaller weights of long rows may take from a level's share, in deviations, and from a variance, in parts: about as
+much as they took on tables with skewed columns. It is part of the standard errors, unless an answer about the column itself is
+more certain."""
+EXPLAINED = 3.0  # standard errors by which two answers about a mean may differ by noise alone
+LEAST_TAKEN = 0.005  # deviations that weights may take from a mean, at least
+OF_FAR_END = 1 / 3
+"""Of what weights would take from a mean if all that they took had been at the far end of the range and nothing at the near one:
+it was 0 to 0.7 of that on tables with skewed columns."""
 FARTHEST = (1e-6, 1e9)  # radii of rows in private units, in a file that is not forged,
 LEAST_CONSTANT = 1e-3  # and the constant in front of them, in parts of the radius: floats stay ordinary
 
@@ -137,7 +142,8 @@ class _Reading:
         squares = products.diagonal()
         noise = variance * (np.outer(squares, squares) + products**2)
         mean_noise = math.sqrt(variance) / self.rows.corner * np.sqrt(np.einsum("ij,ij->i", back, back) + 2 * moved**2)
-        mean, mean_noise = self._means(lift.centre + moved * self.rows.corner, mean_noise)
+        lost = max(1 - 1 / soft.weight, math.sqrt(2 * variance) / self.rows.corner**2)  # of the rows' weights
+        mean, mean_noise = self._means(lift.centre + moved * self.rows.corner, mean_noise, min(lost, 1.0))
         exact, found = back @ raw.covariance @ back.T, back @ soft.covariance @ back.T
         variances, for_deviation, error, of_noise = self._variances(
             exact.diagonal() * seen, found.diagonal() * seen, np.sqrt(noise.diagonal()) * seen, mean
@@ -217,20 +223,15 @@ class _Reading:
         covariance = (lifted[1:, 1:] * square - weight * np.outer(mean, mean)) * (corner / weight)
         return _Centred(mean, covariance, corner / weight)
 
-    def _means(self, mean: Floats, noise: Floats) -> tuple[Floats, Floats]:
+    def _means(self, mean: Floats, noise: Floats, lost: float) -> tuple[Floats, Floats]:
         """Return means inside the bounds, shares that sum to 1 at most; those of columns that were asked apart averaged in."""
         mean, noise = mean.copy(), noise.copy()
         for feature, column in self.numeric.items():
             if column.constant:
                 mean[feature], noise[feature] = column.mean, 2 * column.half
-            elif column.asked and abs(column.mean - mean[feature]) > APART * math.hypot(column.mean_noise, noise[feature]):
-                mean[feature], noise[feature] = column.mean, column.mean_noise  # long rows have small weights
             elif column.asked:
-                taken = min(OF_WEIGHTS[0] * math.sqrt(column.variance), column.mean_noise)
-                mean[feature], of_both = _averaged(
-                    (float(mean[feature]), float(noise[feature])), (column.mean, column.mean_noise)
-                )
-                noise[feature] = math.hypot(of_both, taken)
+                deviation = float(np.linalg.norm(self.lift.matrix[feature]))
+                mean[feature], noise[feature] = _mean_of(column, (float(mean[feature]), float(noise[feature])), deviation, lost)
             mean[feature] = min(max(mean[feature], -1.0), 1.0)
         for (number, count), levels in zip(self.rows.units.columns.levels, self.levels, strict=True):
             own = self.rows.units.columns.own(number)
@@ -242,7 +243,7 @@ class _Reading:
             total = float(shares.sum())
             all_levels = len(levels.shares) == levels.groups.max() + 1  # no cell is none of them
             mean[own] = shares / (total if all_levels or total > 1 else 1.0) if total > 0 else 1 / count
-            of_weights = np.minimum(OF_WEIGHTS[1] * np.sqrt(mean[own] * (1 - mean[own])), levels.noise)
+            of_weights = np.minimum(OF_WEIGHTS[0] * np.sqrt(mean[own] * (1 - mean[own])), levels.noise)
             both = np.where(of_count == 1, levels.noise, np.hypot(np.sqrt(1 - of_count) * noise[own], of_weights))
             noise[own] = np.where(levels.pooled, levels.noise, both)
         return mean, noise
@@ -268,7 +269,7 @@ class _Reading:
                 average, of_both = _averaged((own, own_noise), (first, first_noise))
                 for_correlation[feature] = reported[feature] = max(average, 0.5 * of_both)
                 of_noise[feature] = of_both
-                error[feature] = math.hypot(of_both, min(OF_WEIGHTS[2] * average, first_noise))
+                error[feature] = math.hypot(of_both, min(OF_WEIGHTS[1] * average, first_noise))
             elif first > own and first > FAR * column.noise:
                 reported[feature], error[feature] = first, first_noise
             else:
@@ -353,6 +354,23 @@ class _Centred:
     mean: Floats
     covariance: Floats
     weight: float
+
+
+def _mean_of(column: NumericColumn, weighted: tuple[float, float], deviation: float, lost: float) -> tuple[float, float]:
+    """Return the mean of a column and its standard error, from that of weighted rows and what the column was asked itself.
+
+    Small weights of long rows take from the weighted mean, and a range takes from both. Each is counted as an error: by how much
+    it may be, or by how much farther the answers are from each other than noise explains.
+    """
+    lopsided = abs(column.mean - column.middle)
+    own = math.hypot(column.mean_noise, 1 / column.bins, column.half / ONE)  # cells count as the middles of bins, in steps
+    apart = abs(column.mean - weighted[0]) - EXPLAINED * math.hypot(own, weighted[1])
+    taken = max(LEAST_TAKEN * deviation, OF_FAR_END * lost * 2 * lopsided, apart)
+    within, error = _averaged((weighted[0], math.hypot(weighted[1], taken)), (column.mean, own))
+    if column.whole is None:
+        return within, error
+    whole = column.whole[0], math.hypot(column.whole[1], 1 / column.bins, 1 / ONE)
+    return _averaged((within, math.hypot(error, column.outside * lopsided)), whole)
 
 
 def _averaged(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:

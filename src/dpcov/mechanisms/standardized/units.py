@@ -1,7 +1,8 @@
 r"""The units in which rows are measured: z = (x − centre)/deviation, and a table of vectors for the levels of each column.
 
-A deviation is at least as large as the root of its noise: else a column that drowned would fill the row. A level of share p has
-the deviation √(p(1 − p)); as a divisor it is at least √0.1, so that rare levels do not make rows long.
+A variance that is not much larger than its noise is weighed against what columns within such a range have: too small a
+deviation fills the row with one column, too large a one hides the column in the noise. A level of share p has the deviation
+√(p(1 − p)); as a divisor it is at least √0.1, so that rare levels do not make rows long.
 """
 
 from __future__ import annotations
@@ -15,11 +16,18 @@ from numpy.typing import NDArray
 
 from dpcov.kernel.rows.columns import Columns
 from dpcov.kernel.rows.standard import LEAST, LevelUnits, NumericUnits, Units
-from dpcov.mechanisms.standardized.columns import PRIOR, LevelColumn, NumericColumn
+from dpcov.mechanisms.standardized.columns import LevelColumn, NumericColumn
 
 Floats = NDArray[np.float64]
 
 LEAST_SPREAD = 0.1  # of p(1 − p), as a divisor: .05 to .25 are within 5 % over all pairs (docs/mechanisms/standardized.md)
+USUAL = 1 / 40
+"""Of the square of half a range: the middle of variances that columns may have within. A range is four times as wide as the
+narrowest interval that leaves as few cells outside, or twice, or between: a uniform column has 1/12 to 1/48 of it, a normal one
+of which 1 % is outside 1/27 to 1/107, one that is mostly zero less."""
+ABOUT = 1.0  # a factor e either way: the deviation of the logarithm of variances about `USUAL`
+SURE = 0.05  # noise of a variance, in parts of it, below which there is nothing to weigh
+RATIOS = np.geomspace(1e-5, 1.0, 461)  # variances that are weighed
 
 
 def units_of(columns: Columns, numeric: Sequence[NumericColumn], levels: Sequence[LevelColumn]) -> Units | None:
@@ -34,9 +42,24 @@ def units_of(columns: Columns, numeric: Sequence[NumericColumn], levels: Sequenc
 def _numeric_units(column: NumericColumn, reach: float) -> NumericUnits:
     low, high = column.middle - column.half, column.middle + column.half
     centre = min(max(column.mean, low), high)
-    spread = max(column.variance, min(column.noise, PRIOR * column.half**2))
-    deviation = 0.0 if column.constant else max(math.sqrt(spread) * reach, LEAST)
+    deviation = 0.0 if column.constant else max(math.sqrt(likely_variance(column)) * reach, LEAST)
     return NumericUnits(low * reach, high * reach, centre * reach, deviation)
+
+
+def likely_variance(column: NumericColumn) -> float:
+    """Return the variance s² by which a column is measured, of a true one v that is known up to noise.
+
+    Noise on its correlations grows with s²/v, and as rows grow with v/s² so does that on all others: s² = √(E v/E(1/v)) is the
+    best, the mean being over what v may be given the answer. Noise is taken to be Laplace's, the longer tails of the two.
+    """
+    whole = column.half**2
+    if column.asked and column.noise <= SURE * column.variance:
+        return column.variance
+    weights = np.exp(-0.5 * (np.log(RATIOS / USUAL) / ABOUT) ** 2)
+    if column.asked:
+        far = math.sqrt(2) * np.abs(RATIOS - column.variance / whole) * (whole / column.noise)
+        weights *= np.exp(far.min() - far)
+    return whole * math.sqrt(float(weights @ RATIOS) / float(weights @ (1 / RATIOS)))
 
 
 def _level_units(column: LevelColumn) -> LevelUnits:
