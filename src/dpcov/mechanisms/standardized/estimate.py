@@ -48,10 +48,9 @@ OF_WEIGHTS = (0.005, 0.2)
 much as they took on tables with skewed columns. It is part of the standard errors, unless an answer about the column itself is
 more certain."""
 EXPLAINED = 3.0  # standard errors by which two answers about a mean may differ by noise alone
-LEAST_TAKEN = 0.005  # deviations that weights may take from a mean, at least
 OF_FAR_END = 1 / 3
-"""Of what weights would take from a mean if all that they took had been at the far end of the range and nothing at the near one:
-it was 0 to 0.7 of that on tables with skewed columns."""
+"""Rows that lost weight are taken to be a deviation from the mean, or so much of the way between what is as far to the other side
+as the near end of the range, and the far end: it was 0 to 0.7 of that on tables with skewed columns."""
 FARTHEST = (1e-6, 1e9)  # radii of rows in private units, in a file that is not forged,
 LEAST_CONSTANT = 1e-3  # and the constant in front of them, in parts of the radius: floats stay ordinary
 
@@ -365,7 +364,7 @@ def _mean_of(column: NumericColumn, weighted: tuple[float, float], deviation: fl
     lopsided = abs(column.mean - column.middle)
     own = math.hypot(column.mean_noise, 1 / column.bins, column.half / ONE)  # cells count as the middles of bins, in steps
     apart = abs(column.mean - weighted[0]) - EXPLAINED * math.hypot(own, weighted[1])
-    taken = max(LEAST_TAKEN * deviation, OF_FAR_END * lost * 2 * lopsided, apart)
+    taken = max(lost * max(deviation, OF_FAR_END * 2 * lopsided), apart)
     within, error = _averaged((weighted[0], math.hypot(weighted[1], taken)), (column.mean, own))
     if column.whole is None:
         return within, error

@@ -1,7 +1,8 @@
 r"""The units in which rows are measured: z = (x − centre)/deviation, and a table of vectors for the levels of each column.
 
-A variance that is not much larger than its noise is weighed against what columns within such a range have: too small a
-deviation fills the row with one column, too large a one hides the column in the noise. A level of share p has the deviation
+A variance within a range that is not much larger than its noise is weighed against what columns have within their ranges: too
+small a deviation fills the row with one column, too large a one hides the column in the noise. Between the bounds a variance is
+at least as large as its noise. A level of share p has the deviation
 √(p(1 − p)); as a divisor it is at least √0.1, so that rare levels do not make rows long.
 """
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpcov.kernel.rows.columns import Columns
 from dpcov.kernel.rows.standard import LEAST, LevelUnits, NumericUnits, Units
-from dpcov.mechanisms.standardized.columns import LevelColumn, NumericColumn
+from dpcov.mechanisms.standardized.columns import PRIOR, LevelColumn, NumericColumn
 
 Floats = NDArray[np.float64]
 
@@ -53,6 +54,8 @@ def likely_variance(column: NumericColumn) -> float:
     best, the mean being over what v may be given the answer. Noise is taken to be Laplace's, the longer tails of the two.
     """
     whole = column.half**2
+    if column.whole is None:  # bounds may be as wide as they like: nothing is known but that noise must not fill the row
+        return max(column.variance, min(column.noise, PRIOR * whole))
     if column.asked and column.noise <= SURE * column.variance:
         return column.variance
     weights = np.exp(-0.5 * (np.log(RATIOS / USUAL) / ABOUT) ** 2)
