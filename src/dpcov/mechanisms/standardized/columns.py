@@ -48,8 +48,8 @@ class NumericColumn:
     """What is known of a column of numbers, −1 and 1 at its bounds.
 
     ``low`` and ``high`` are bins, ``noise`` the standard deviation of the noise of ``variance``; ``asked``: whether the moments
-    within this range were, else they are a guess. ``outside`` is the share of cells that may be outside the range, ``whole`` the
-    mean between the bounds, of which a range takes nothing, with the standard deviation of its noise.
+    within this range were, else they are a guess. Where the range is narrower than the bounds, ``outside`` is the share of
+    cells that may be outside, and ``whole`` the mean between the bounds with the standard deviation of its noise.
     """
 
     low: int

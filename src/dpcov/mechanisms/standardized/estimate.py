@@ -22,13 +22,15 @@ from numpy.typing import NDArray
 from dpcov.errors import ReleaseError
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.noise.laws import Spread
+from dpcov.kernel.questions.choices import Quantile
 from dpcov.kernel.questions.moments import SecondMoment
-from dpcov.kernel.questions.table import ONE, ColumnMoments, Interval, LevelCounts
+from dpcov.kernel.questions.table import ColumnMoments, Interval, LevelCounts
 from dpcov.kernel.rows.columns import Columns
 from dpcov.kernel.rows.standard import LevelUnits, Standard, Units
 from dpcov.linalg import from_spectrum
 from dpcov.mechanisms.shared.moment import from_noisy_moment
 from dpcov.mechanisms.standardized.columns import LevelColumn, NumericColumn, grouped, level_columns, read_columns
+from dpcov.mechanisms.standardized.means import averaged, mean_of
 from dpcov.mechanisms.standardized.units import Lift, lift_of
 from dpcov.release.estimate import Estimate, InMatrix, NoisyCoordinates, PrivateUnits, error_of_spread
 from dpcov.release.record import Option, Transcript
@@ -47,10 +49,7 @@ OF_WEIGHTS = (0.005, 0.2)
 """What the smaller weights of long rows may take from a level's share, in deviations, and from a variance, in parts: about as
 much as they took on tables with skewed columns. It is part of the standard errors, unless an answer about the column itself is
 more certain."""
-EXPLAINED = 3.0  # standard errors by which two answers about a mean may differ by noise alone
-OF_FAR_END = 1 / 3
-"""Rows that lost weight are taken to be a deviation from the mean, or so much of the way between what is as far to the other side
-as the near end of the range, and the far end: it was 0 to 0.7 of that on tables with skewed columns."""
+OF_LONG_ROWS = 0.25  # of their weight is lost, at most: 0.1 to 0.17 on all tables that were tried
 FARTHEST = (1e-6, 1e9)  # radii of rows in private units, in a file that is not forged,
 LEAST_CONSTANT = 1e-3  # and the constant in front of them, in parts of the radius: floats stay ordinary
 
@@ -141,8 +140,8 @@ class _Reading:
         squares = products.diagonal()
         noise = variance * (np.outer(squares, squares) + products**2)
         mean_noise = math.sqrt(variance) / self.rows.corner * np.sqrt(np.einsum("ij,ij->i", back, back) + 2 * moved**2)
-        lost = max(1 - 1 / soft.weight, math.sqrt(2 * variance) / self.rows.corner**2)  # of the rows' weights
-        mean, mean_noise = self._means(lift.centre + moved * self.rows.corner, mean_noise, min(lost, 1.0))
+        lost = min(max(1 - 1 / soft.weight, 0.0), self._most_lost())
+        mean, mean_noise = self._means(lift.centre + moved * self.rows.corner, mean_noise, lost)
         exact, found = back @ raw.covariance @ back.T, back @ soft.covariance @ back.T
         variances, for_deviation, error, of_noise = self._variances(
             exact.diagonal() * seen, found.diagonal() * seen, np.sqrt(noise.diagonal()) * seen, mean
@@ -203,6 +202,13 @@ class _Reading:
             ),
         )
 
+    def _most_lost(self) -> float:
+        """Return the share of weight that rows outside the radius lose together, at most: the corner that tells it is noisy."""
+        radius = self.transcript.find(Quantile)
+        if radius is None or not isinstance(radius.question, Quantile):
+            return 1.0
+        return min(OF_LONG_ROWS * radius.question.rows / self.transcript.n, 1.0)
+
     def _reach(self) -> Floats:
         """Return what one unit of a feature is when it is encoded."""
         return np.where(self.lift.is_level, 1 / self.transcript.encoding.units, self.lift.reach)
@@ -230,7 +236,7 @@ class _Reading:
                 mean[feature], noise[feature] = column.mean, 2 * column.half
             elif column.asked:
                 deviation = float(np.linalg.norm(self.lift.matrix[feature]))
-                mean[feature], noise[feature] = _mean_of(column, (float(mean[feature]), float(noise[feature])), deviation, lost)
+                mean[feature], noise[feature] = mean_of(column, (float(mean[feature]), float(noise[feature])), deviation, lost)
             mean[feature] = min(max(mean[feature], -1.0), 1.0)
         for (number, count), levels in zip(self.rows.units.columns.levels, self.levels, strict=True):
             own = self.rows.units.columns.own(number)
@@ -265,7 +271,7 @@ class _Reading:
             value = max(own, float(soft[feature]), own_noise)
             for_correlation[feature] = reported[feature] = value
             if abs(first - own) <= AGREE * math.hypot(own_noise, first_noise):
-                average, of_both = _averaged((own, own_noise), (first, first_noise))
+                average, of_both = averaged((own, own_noise), (first, first_noise))
                 for_correlation[feature] = reported[feature] = max(average, 0.5 * of_both)
                 of_noise[feature] = of_both
                 error[feature] = math.hypot(of_both, min(OF_WEIGHTS[1] * average, first_noise))
@@ -353,32 +359,6 @@ class _Centred:
     mean: Floats
     covariance: Floats
     weight: float
-
-
-def _mean_of(column: NumericColumn, weighted: tuple[float, float], deviation: float, lost: float) -> tuple[float, float]:
-    """Return the mean of a column and its standard error, from that of weighted rows and what the column was asked itself.
-
-    Small weights of long rows take from the weighted mean, and a range takes from both. Each is counted as an error: by how much
-    it may be, or by how much farther the answers are from each other than noise explains.
-    """
-    lopsided = abs(column.mean - column.middle)
-    own = math.hypot(column.mean_noise, 1 / column.bins, column.half / ONE)  # cells count as the middles of bins, in steps
-    apart = abs(column.mean - weighted[0]) - EXPLAINED * math.hypot(own, weighted[1])
-    taken = max(lost * max(deviation, OF_FAR_END * 2 * lopsided), apart)
-    within, error = _averaged((weighted[0], math.hypot(weighted[1], taken)), (column.mean, own))
-    if column.whole is None:
-        return within, error
-    whole = column.whole[0], math.hypot(column.whole[1], 1 / column.bins, 1 / ONE)
-    return _averaged((within, math.hypot(error, column.outside * lopsided)), whole)
-
-
-def _averaged(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
-    """Return the average of two numbers, each given with its standard error, that has the smallest error; and that error."""
-    whole = math.hypot(one[1], other[1])
-    if not 0 < whole < math.inf:
-        return other
-    part = (other[1] / whole) ** 2
-    return part * one[0] + (1 - part) * other[0], one[1] * (other[1] / whole)
 
 
 def _of_shares(levels: LevelUnits, shares: Floats) -> Floats:
