@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 import dpcov
 from dpcov.kernel.budget import ZCDP, Budget, PureDP
 from dpcov.mechanisms.standardized.columns import NumericColumn
-from dpcov.mechanisms.standardized.units import ABOUT, USUAL, likely_variance
+from dpcov.mechanisms.standardized.units import ABOUT, likely_variance, usual_variance
 from dpcov.schema import Categorical, Numeric, Schema
 
 Floats = NDArray[np.float64]
@@ -24,14 +25,23 @@ class TestDeviations:
     @staticmethod
     def column(variance: float, noise: float, **known: Any) -> NumericColumn:
         """Return a column whose range is an eighth of its bounds."""
-        return NumericColumn(0, 128, 1024, variance=variance, noise=noise, whole=(0.0, 1.0), **({"asked": True} | known))
+        within = {"asked": True, "outside": 0.01, "whole": (0.0, 1.0)} | known
+        return NumericColumn(0, 128, 1024, variance=variance, noise=noise, **within)
+
+    def test_what_is_usual_is_what_normal_columns_have(self) -> None:
+        """A hundredth outside 2.58 deviations: an interval of that half width, or up to twice it, and a range of twice that."""
+        half = 128 / 1024
+        assert usual_variance(self.column(0.0, 1.0)) == pytest.approx(half**2 / (2 * 5.152 * 5.152), rel=1e-3)
+        quarter = usual_variance(self.column(0.0, 1.0, outside=0.25))
+        assert quarter == pytest.approx(half**2 / (2 * 2.3007**2), rel=1e-3)
+        assert usual_variance(self.column(0.0, 1.0, outside=1.0)) == pytest.approx(half**2 / 9)
 
     def test_a_variance_that_is_sure_is_taken(self) -> None:
         assert likely_variance(self.column(1e-4, 4e-6)) == 1e-4
         assert likely_variance(self.column(1e-4, 6e-6)) == pytest.approx(1e-4, rel=0.02)
 
     def test_noise_alone_says_nothing(self) -> None:
-        usual = USUAL / 64
+        usual = usual_variance(self.column(0.0, 1.0))
         assert likely_variance(self.column(0.0, 1e3)) == pytest.approx(usual, rel=5e-3)
         assert likely_variance(self.column(1.0, 1e-9, asked=False)) == pytest.approx(usual, rel=5e-3)
 
@@ -42,10 +52,11 @@ class TestDeviations:
         assert likely_variance(NumericColumn(0, 8, 8, variance=0.0, noise=1.0, asked=True)) == pytest.approx(1 / 9)
 
     def test_it_grows_with_the_answer(self) -> None:
-        found = [likely_variance(self.column(usual * USUAL / 64, 0.5 * USUAL / 64)) for usual in np.linspace(0, 4, 30)]
+        usual = usual_variance(self.column(0.0, 1.0))
+        found = [likely_variance(self.column(part * usual, usual / 2)) for part in np.linspace(0, 4, 30)]
         assert (np.diff(found) > 0).all()
-        assert found[0] > 0.1 * USUAL / 64
-        assert found[-1] < 4 * USUAL / 64
+        assert found[0] > 0.1 * usual
+        assert found[-1] < 4 * usual
 
     def test_it_costs_the_least(self) -> None:
         """Noise of a column's own correlations is s²/v, that of the others v/s²: over 4000 columns their mean is the smallest.
@@ -53,11 +64,11 @@ class TestDeviations:
         20 % more or less would cost 2 % more on average, which is 9 standard errors of the difference or more.
         """
         draw = np.random.default_rng(11)
-        v = np.clip(USUAL * np.exp(ABOUT * draw.normal(size=4000)), 2e-5, 0.8)
+        range_ = NumericColumn(0, 8, 8, asked=True, outside=0.02, whole=(0.0, 1.0))
+        v = np.clip(usual_variance(range_) * np.exp(ABOUT * draw.normal(size=4000)), 2e-5, 0.8)
         noise = 0.012
         answers = np.maximum(v + draw.laplace(0, noise / np.sqrt(2), 4000), 0.0)
-        columns = (NumericColumn(0, 8, 8, variance=a, noise=noise, asked=True, whole=(0.0, 1.0)) for a in answers)
-        s = np.array([likely_variance(column) for column in columns])
+        s = np.array([likely_variance(replace(range_, variance=a, noise=noise)) for a in answers])
 
         def cost(divisors: Floats) -> Floats:
             return divisors / v + v / divisors

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +23,7 @@ from dpcov.mechanisms.standardized.columns import PRIOR, LevelColumn, NumericCol
 Floats = NDArray[np.float64]
 
 LEAST_SPREAD = 0.1  # of p(1 − p), as a divisor: .05 to .25 are within 5 % over all pairs (docs/mechanisms/standardized.md)
-USUAL = 1 / 40
-"""Of the square of half a range: the middle of variances that columns may have within. A range is four times as wide as the
-narrowest interval that leaves as few cells outside, or twice, or between: a uniform column has 1/12 to 1/48 of it, a normal one
-of which 1 % is outside 1/27 to 1/107, one that is mostly zero less."""
-ABOUT = 1.0  # a factor e either way: the deviation of the logarithm of variances about `USUAL`
+ABOUT = 1.0  # a factor e either way: the deviation of the logarithm of variances about `usual_variance`
 SURE = 0.05  # noise of a variance, in parts of it, below which there is nothing to weigh
 RATIOS = np.geomspace(1e-5, 1.0, 461)  # variances that are weighed
 
@@ -47,6 +44,17 @@ def _numeric_units(column: NumericColumn, reach: float) -> NumericUnits:
     return NumericUnits(low * reach, high * reach, centre * reach, deviation)
 
 
+def usual_variance(column: NumericColumn) -> float:
+    """Return the variance that a normal column has within its range, of which some share is outside the interval in its middle.
+
+    With z the normal quantile of that share the interval is 2z deviations wide, or up to twice that, and the range twice as
+    wide as it: between 1/(4z²) and 1/(16z²) of the square of half the range. A uniform column has more, one of a few rare
+    values less.
+    """
+    z = NormalDist().inv_cdf(1 - column.outside / 2)
+    return min(1 / (8 * z**2), PRIOR) * column.half**2 if z > 0 else PRIOR * column.half**2
+
+
 def likely_variance(column: NumericColumn) -> float:
     """Return the variance s² by which a column is measured, of a true one v that is known up to noise.
 
@@ -58,7 +66,7 @@ def likely_variance(column: NumericColumn) -> float:
         return max(column.variance, min(column.noise, PRIOR * whole))
     if column.asked and column.noise <= SURE * column.variance:
         return column.variance
-    weights = np.exp(-0.5 * (np.log(RATIOS / USUAL) / ABOUT) ** 2)
+    weights = np.exp(-0.5 * (np.log(RATIOS * whole / usual_variance(column)) / ABOUT) ** 2)
     if column.asked:
         far = math.sqrt(2) * np.abs(RATIOS - column.variance / whole) * (whole / column.noise)
         weights *= np.exp(far.min() - far)
