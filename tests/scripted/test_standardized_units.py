@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 import dpcov
 from dpcov.kernel.budget import ZCDP, Budget, PureDP
 from dpcov.mechanisms.standardized.columns import NumericColumn
+from dpcov.mechanisms.standardized.means import mean_of
 from dpcov.mechanisms.standardized.units import ABOUT, likely_variance, usual_variance
 from dpcov.schema import Categorical, Numeric, Schema
 
@@ -123,6 +125,30 @@ class TestMeans:
             ratios.append((mean.values[: len(truth)] - truth) / mean.standard_error[: len(truth)])
         assert np.abs(np.mean(ratios, axis=0)).max() < 1
         assert np.std(ratios, axis=0).max() < 1.5
+
+    def test_what_weights_may_take_is_an_error_of_the_weighted_mean(self) -> None:
+        """Near the lower end of its bounds: 3 % of the weight, a third of the 1.6 that the upper end is farther away."""
+        column = NumericColumn(0, 2**17, 2**17, mean=-0.8, mean_noise=0.1, asked=True)
+        mean, error = mean_of(column, (-0.85, 0.001), 0.05, 0.03)
+        taken = 0.03 * 1.6 / 3
+        assert error == pytest.approx(1 / math.hypot(1 / 0.1, 1 / math.hypot(taken, 0.001)), rel=1e-6)
+        assert -0.85 < mean < -0.845
+        symmetric = replace(column, mean=0.0)
+        assert mean_of(symmetric, (0.0, 0.001), 0.05, 0.03)[1] == pytest.approx(math.hypot(0.0015, 0.001), rel=1e-3)
+
+    def test_answers_that_are_far_from_each_other_are_not_averaged_by_noise(self) -> None:
+        column = NumericColumn(0, 2**17, 2**17, mean=0.0, mean_noise=0.01, asked=True)
+        mean, error = mean_of(column, (-0.2, 0.001), 0.05, 0.0)
+        assert abs(mean) < 0.001  # 0.2 less three errors is what weights took
+        assert error == pytest.approx(0.01, rel=0.01)
+
+    def test_what_a_range_may_take_is_an_error_of_all_that_was_measured_within(self) -> None:
+        """2 % of the cells outside, the mean 0.1 from the middle of the range; the mean between the bounds is as certain."""
+        column = NumericColumn(0, 2**15, 2**17, mean=-0.85, mean_noise=1e-4, asked=True, outside=0.02, whole=(-0.84, 0.002))
+        assert column.middle == -0.75
+        mean, error = mean_of(column, (-0.85, 1e-4), 0.05, 0.0)
+        assert mean == pytest.approx(-0.845, abs=1e-4)
+        assert error == pytest.approx(0.002 / math.sqrt(2), rel=0.01)
 
 
 def numbers() -> list[tuple[str, Numeric]]:
