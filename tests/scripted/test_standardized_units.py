@@ -27,7 +27,7 @@ class TestDeviations:
     @staticmethod
     def column(variance: float, noise: float, **known: Any) -> NumericColumn:
         """Return a column whose range is an eighth of its bounds."""
-        within = {"asked": True, "outside": 0.01, "whole": (0.0, 1.0)} | known
+        within: dict[str, Any] = {"asked": True, "outside": 0.01, "whole": (0.0, 1.0)} | known
         return NumericColumn(0, 128, 1024, variance=variance, noise=noise, **within)
 
     def test_what_is_usual_is_what_normal_columns_have(self) -> None:
