@@ -23,10 +23,11 @@ from dpcov.kernel.answer import Answer, Spend
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.questions.measure import Question
 from dpcov.kernel.rows.encoding import Encoding
+from dpcov.linalg import project_simplex
 from dpcov.release.estimate import Estimate
 from dpcov.release.statement import promise, statement
 from dpcov.release.uses import Uses
-from dpcov.schema import Numeric, Schema, is_broken
+from dpcov.schema import Categorical, Numeric, Schema, is_broken
 
 if TYPE_CHECKING:
     from dpcov.mechanisms.base import Mechanism
@@ -249,7 +250,10 @@ class Release(Transcript, Uses):
 
     @cached_property
     def mean(self) -> Floats:
-        """Estimate of (1/n) Σ x over the clipped rows, in the data's units, inside the public bounds."""
+        """Estimate of (1/n) Σ x over the clipped rows, in the data's units, inside the public bounds.
+
+        Means of levels are shares: those of one column sum to at most 1.
+        """
         encoded = self.estimate.mean
         if encoded is None:
             held = "coefficients" if self.estimate.coefficients is not None else "one that is not centred"
@@ -258,6 +262,9 @@ class Release(Transcript, Uses):
             mean = self.offsets + self.units * encoded
         if self.postprocess != "none" and self.schema is not None:
             mean = np.clip(mean, *self.schema.bounds())
+            for name, place in self.schema.places().items():
+                if isinstance(self.schema.used[name], Categorical):
+                    mean[place] = project_simplex(mean[place], 1.0)
         return _frozen(mean)
 
     @cached_property

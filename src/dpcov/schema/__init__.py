@@ -270,6 +270,14 @@ class Schema:
         """Return how many features each used column has: one, or one per level."""
         return [len(c.levels) if isinstance(c, Categorical) else 1 for c in self.used.values()]
 
+    def places(self) -> dict[str, slice]:
+        """Return where the features of each used column stand: a column with levels has several."""
+        found, start = {}, 0
+        for name, width in zip(self.used, self.widths(), strict=True):
+            found[name] = slice(start, start + width)
+            start += width
+        return found
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Schema) and list(self.columns.items()) == list(other.columns.items())  # order counts
 

@@ -13,11 +13,7 @@ MOST_NAMES = 8  # in a message
 
 def column_places(schema: Schema) -> dict[str, slice]:
     """Return where the features of each used column stand: a column with levels has several."""
-    found, start = {}, 0
-    for name, width in zip(schema.used, schema.widths(), strict=True):
-        found[name] = slice(start, start + width)
-        start += width
-    return found
+    return schema.places()
 
 
 def column_of_feature(schema: Schema | None, names: Sequence[str]) -> list[str]:
