@@ -1,4 +1,4 @@
-"""What holds for all tests: none may leave a file in the repository; and which bugs are planted."""
+"""What holds for all tests: repeatable examples, one thread, no file left in the repository; and which bugs are planted."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import Phase, settings
+from threadpoolctl import threadpool_limits
 
 ROOT = Path(__file__).parent
 CACHES = {".git", ".venv", ".hypothesis", ".pytest_cache", ".mypy_cache", ".ruff_cache", "__pycache__", "results"}
@@ -21,6 +23,22 @@ def files(root: Path) -> set[str]:
         folders[:] = [name for name in folders if name not in CACHES]
         found |= {str((Path(folder) / name).relative_to(root)) for name in names if not name.startswith(".coverage")}
     return found
+
+
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile(
+    "planted",  # an example that fails is enough, the smallest one is not asked for
+    parent=settings.get_profile("repeatable"),
+    phases=[phase for phase in Phase if phase not in (Phase.shrink, Phase.explain)],
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Small decompositions start threads too, and wait for them on a busy machine."""
+    with threadpool_limits(limits=1):
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
