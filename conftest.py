@@ -1,12 +1,15 @@
-"""What holds for all tests: none may leave a file in the repository; and which bugs are planted."""
+"""What holds for all tests: repeatable examples, one thread, no file left in the repository; and which bugs are planted."""
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import Phase, settings
+from threadpoolctl import threadpool_limits
 
 ROOT = Path(__file__).parent
 CACHES = {".git", ".venv", ".hypothesis", ".pytest_cache", ".mypy_cache", ".ruff_cache", "__pycache__", "results"}
@@ -22,12 +25,39 @@ def files(root: Path) -> set[str]:
     return found
 
 
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile(
+    "planted",  # an example that fails is enough, the smallest one is not asked for
+    parent=settings.get_profile("repeatable"),
+    phases=[phase for phase in Phase if phase not in (Phase.shrink, Phase.explain)],
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Small decompositions start threads too, and wait for them on a busy machine."""
+    with threadpool_limits(limits=1):
+        yield
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _the_repository_is_left_as_it_was() -> Iterator[None]:
     before = files(ROOT)
     yield
     left = sorted(files(ROOT) - before)
     assert not left, f"a test left these behind; tests write into tmp_path: {left}"
+
+
+def pytest_collection_finish() -> None:
+    """Keep what was collected out of every collection of garbage: there are more of these objects than of all others."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """Let go of it at the end, where libraries look for what was never freed."""
+    gc.unfreeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

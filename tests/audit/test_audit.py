@@ -64,7 +64,7 @@ def test_the_worst_neighbours_use_the_whole_budget() -> None:
 
 
 @given(st.lists(wild, min_size=3, max_size=3), st.lists(wild, min_size=3, max_size=3), st.booleans())
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200)
 def test_replay_of_wild_rows(row: list[float], other: list[float], add: bool) -> None:
     """NaN, infinities and 1e308 cost no more than rows inside the ball."""
     base = np.array([[0.1, 0.2, 0.3]])

@@ -18,8 +18,10 @@ from dpcov.kernel.budget import ZCDP, ApproxDP, Budget
 from dpcov.kernel.rows import grid as grid_module
 from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
-from dpcov.sources.array import ArraySource
-from dpcov.verify.replay import Step, replay
+from dpcov.verify.replay import Step
+from tests.helpers import replayed
+from tests.helpers.replayed import share
+from tests.helpers.rows import neighbours
 
 Rows = NDArray[np.float64]
 OTHERS = np.array([[0.5, 0.5], [0.3, -0.1]])
@@ -42,19 +44,12 @@ CASES = [(name, budget) for name, budgets in BUDGETS.items() for budget in budge
 
 
 def steps(name: str, budget: Budget, first: Rows, second: Rows, neighbors: str) -> list[Step]:
-    sources = ArraySource(first), ArraySource(second)
-    mechanism = MECHANISMS["covariance"][name]
-    return replay(mechanism, *sources, grid=Grid(1.0, center=True), budget=budget, neighbors=neighbors)
+    return replayed.steps(MECHANISMS["covariance"][name], budget, first, second, neighbors, Grid(1.0, center=True))
 
 
 def neighbour(pair: str, neighbors: str) -> tuple[Rows, Rows]:
     row, other = PAIRS[pair]
-    first = np.vstack([OTHERS, [row]])
-    return first, np.vstack([OTHERS, [other]]) if neighbors == "replace" else OTHERS
-
-
-def share(step: Step) -> float:
-    return float(step.cost) / float(step.allowed)
+    return neighbours(np.vstack([OTHERS, [row]]), other, neighbors)
 
 
 @pytest.mark.parametrize("pair", PAIRS)

@@ -94,7 +94,7 @@ class TestReplay:
     @each_question
     @each_budget
     @given(data=st.data())
-    @settings(max_examples=40, deadline=None, derandomize=True)
+    @settings(max_examples=40)
     def test_no_pair_costs_more_than_was_charged(self, question: Question, budget: Budget, data: st.DataObject) -> None:
         sizes = st.one_of(st.floats(0, 2), st.sampled_from([0.0, 0.5, 1.0, 1e308, 1e-300, np.nan, np.inf]))
         kept, row = data.draw(st.lists(sizes, min_size=1, max_size=5)), data.draw(sizes)
@@ -189,7 +189,7 @@ class TestExactLaws:
     EPSILON = 3
 
     @given(data=st.data())
-    @settings(max_examples=60, deadline=None, derandomize=True)
+    @settings(max_examples=60)
     def test_no_choice_of_neighbours_differs_by_more(self, data: st.DataObject) -> None:
         sizes = st.sampled_from([0.0, 0.05, 0.1, 0.2, 0.4, 0.8])
         kept, question = data.draw(st.lists(sizes, max_size=6)), Quantile(FEW, data.draw(st.integers(0, 4)))
@@ -200,7 +200,7 @@ class TestExactLaws:
     @given(
         moves=st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 1)), min_size=1, max_size=9), sign=st.sampled_from([-1, 1])
     )
-    @settings(max_examples=60, deadline=None, derandomize=True)
+    @settings(max_examples=60)
     def test_no_search_differs_by_more_where_all_queries_move_one_way(self, moves: list[tuple[int, int]], sign: int) -> None:
         first, moved = np.array(moves).T
         laws = [search_law(values, 0, self.law()) for values in (first, first + sign * moved)]

@@ -7,14 +7,12 @@ eighth of the noise must be found by it, or it would be worthless.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from dpcov import covariance
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, compose, pays_for
@@ -32,8 +30,10 @@ from dpcov.release.record import Release
 from dpcov.sources.array import ArraySource
 from dpcov.verify.audit import Finding, audit_covariance
 from dpcov.verify.replay import PrivacyViolationError, Step, replay
+from tests.helpers import replayed
 from tests.helpers.by_hand import by_hand
 from tests.helpers.peeking import sums_behind
+from tests.helpers.replayed import share
 
 Rows = NDArray[np.float64]
 NEIGHBORS = ["replace", "add-remove"]
@@ -87,13 +87,6 @@ def pairs(d: int) -> dict[str, tuple[list[float], list[float]]]:
     }
 
 
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Small decompositions start threads too, and wait for them on a busy machine."""
-    with threadpool_limits(limits=1):
-        yield
-
-
 def tables(d: int, pair: str, neighbors: str, copies: int = 300) -> tuple[Rows, Rows]:
     """Return rows of several lengths and one more, which is replaced or dropped: enough that no path ends early."""
     row, other = pairs(d)[pair]
@@ -103,13 +96,7 @@ def tables(d: int, pair: str, neighbors: str, copies: int = 300) -> tuple[Rows, 
 
 
 def steps(name: str, budget: Budget, first: Rows, second: Rows, neighbors: str, **options: Any) -> list[Step]:
-    sources = ArraySource(first), ArraySource(second)
-    run = MECHANISMS["covariance"][name]
-    return replay(run, *sources, grid=Grid(1.0), budget=budget, neighbors=neighbors, **options)
-
-
-def share(step: Step) -> float:
-    return float(step.cost) / float(step.allowed)
+    return replayed.steps(MECHANISMS["covariance"][name], budget, first, second, neighbors, **options)
 
 
 class TestReplay:

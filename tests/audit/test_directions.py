@@ -7,14 +7,13 @@ code. The black box accuses correct code with probability below 1e-6; it must fi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 import dpcov
 from dpcov.kernel import peel as peeling
@@ -27,14 +26,14 @@ from dpcov.kernel.questions.directions import Directions, directions_of
 from dpcov.kernel.questions.spectral import Values, to_floats
 from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
-from dpcov.mechanisms.base import Named
 from dpcov.mechanisms.running import released
 from dpcov.sources.array import ArraySource
 from dpcov.verify.audit import epsilon_lower_bound
-from dpcov.verify.replay import PrivacyViolationError, Step, replay
+from dpcov.verify.replay import PrivacyViolationError
 from dpcov.verify.testing import opened
 from tests.helpers.by_hand import by_hand
 from tests.helpers.peeking import sums_behind
+from tests.helpers.replayed import share, steps
 from tests.kernel.distribution.test_sphere import accepted
 
 Floats = NDArray[np.float64]
@@ -61,13 +60,6 @@ CASES = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Triangular solves of two by two start threads too, and wait for them on a busy machine."""
-    with threadpool_limits(limits=1):
-        yield
-
-
 def unit(d: int, axis: int) -> list[float]:
     return [float(entry) for entry in np.eye(d)[axis]]
 
@@ -88,15 +80,6 @@ def tables(d: int, copies: int, pair: str, neighbors: str) -> tuple[Floats, Floa
     row, other = pairs(d)[pair]
     others = np.tile(np.eye(d)[0], (copies, 1))
     return np.vstack([others, [row]]), np.vstack([others, [other]]) if neighbors == "replace" else others
-
-
-def steps(mechanism: Named, budget: Budget, first: Floats, second: Floats, neighbors: str, **options: Any) -> list[Step]:
-    sources = ArraySource(first), ArraySource(second)
-    return replay(mechanism, *sources, grid=Grid(1.0), budget=budget, neighbors=neighbors, **options)
-
-
-def share(step: Step) -> float:
-    return float(step.cost) / float(step.allowed)
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)

@@ -7,12 +7,10 @@ same. Replay is exact and rejects no correct code, whatever bits it draws.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
 from dpcov.errors import ParameterError
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, pays_for
@@ -71,12 +69,6 @@ CASES = [
     for i, (kind, name, options, budgets) in enumerate(RUNS)
     for budget in budgets
 ]
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    with threadpool_limits(limits=1):
-        yield
 
 
 def test_every_mechanism_is_here() -> None:

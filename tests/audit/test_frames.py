@@ -28,8 +28,10 @@ from dpcov.mechanisms import MECHANISMS
 from dpcov.sources.array import ArraySource
 from dpcov.verify.audit import epsilon_lower_bound, promised_epsilon
 from dpcov.verify.replay import PrivacyViolationError, Step, replay
+from tests.helpers import replayed
 from tests.helpers.by_hand import by_hand
 from tests.helpers.peeking import sums_behind
+from tests.helpers.replayed import share
 
 Rows = NDArray[np.float64]
 NEIGHBORS = ["replace", "add-remove"]
@@ -75,12 +77,7 @@ def tables(pair: str, neighbors: str, d: int = 2) -> tuple[Rows, Rows]:
 
 
 def steps(kind: str, name: str, budget: Budget, pair: tuple[Rows, Rows], neighbors: str, **options: Any) -> list[Step]:
-    sources = map(ArraySource, pair)
-    return replay(MECHANISMS[kind][name], *sources, grid=Grid(50.0), budget=budget, neighbors=neighbors, **options)
-
-
-def share(step: Step) -> float:
-    return float(step.cost) / float(step.allowed)
+    return replayed.steps(MECHANISMS[kind][name], budget, *pair, neighbors, Grid(50.0), **options)
 
 
 def check(kind: str, name: str, budget: Budget, neighbors: str, options: dict[str, Any]) -> dict[str, float]:

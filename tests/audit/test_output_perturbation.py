@@ -26,6 +26,7 @@ from dpcov.verify.replay import PrivacyViolationError, Step, replay
 from dpcov.verify.testing import SeededBits, opened
 from tests.helpers.by_hand import by_hand
 from tests.helpers.peeking import sums_behind
+from tests.helpers.replayed import share
 from tests.helpers.rows import Floats, fuzz
 from tests.kernel.laws.test_solution import WORST, longest_row, worst
 
@@ -39,11 +40,6 @@ def step(budget: Budget, one: Floats, other: Floats, alpha: float, target: int =
     sources = ArraySource(one * row_norm), ArraySource(other * row_norm)
     [found] = replay(RUN, *sources, grid=Grid(row_norm), budget=budget, target=place, alpha=alpha * row_norm**2)
     return found
-
-
-def share(found: Step) -> float:
-    """What was used of the allowance."""
-    return float(found.cost) / float(found.allowed)
 
 
 class TestReplay:

@@ -6,7 +6,6 @@ have an eighth of their noise must be found by it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -14,7 +13,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.stats import beta as beta_law
-from threadpoolctl import threadpool_limits
 
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, pays_for
 from dpcov.kernel.face import Face
@@ -27,18 +25,13 @@ from dpcov.sources.array import ArraySource
 from dpcov.verify.replay import PrivacyViolationError, Step, replay
 from dpcov.verify.testing import SeededBits, opened
 from tests.audit.test_clipped import pairs
+from tests.helpers import replayed
 from tests.helpers.by_hand import by_hand
 from tests.helpers.peeking import sums_behind
 
 Rows = NDArray[np.float64]
 D, K = 14, 2
 BUDGETS: list[Budget] = [PureDP(2), ZCDP("0.5"), ApproxDP(2, "1e-6"), ApproxDP(2, "1e-20")]
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    with threadpool_limits(limits=1):
-        yield
 
 
 def tables(pair: str, neighbors: str, copies: int = 400) -> tuple[Rows, Rows]:
@@ -48,10 +41,7 @@ def tables(pair: str, neighbors: str, copies: int = 400) -> tuple[Rows, Rows]:
 
 
 def steps(budget: Budget, pair: str, neighbors: str, name: str = "screened", **options: Any) -> list[Step]:
-    first, second = tables(pair, neighbors)
-    run = MECHANISMS["pca"][name]
-    sources = ArraySource(first), ArraySource(second)
-    return replay(run, *sources, grid=Grid(1.0), budget=budget, neighbors=neighbors, k=K, **options)
+    return replayed.steps(MECHANISMS["pca"][name], budget, *tables(pair, neighbors), neighbors, k=K, **options)
 
 
 @pytest.mark.parametrize("neighbors", ["replace", "add-remove"])

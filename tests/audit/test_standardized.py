@@ -6,7 +6,6 @@ the noise must be found by it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -15,7 +14,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import beta as beta_law
-from threadpoolctl import threadpool_limits
 
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, compose, pays_for
 from dpcov.kernel.face import Face
@@ -72,12 +70,6 @@ PAIRS: dict[str, tuple[Row, Row]] = {
     "wild": (USUAL, MISSING | {"wide": np.inf, "narrow": -np.inf, "flat": 1e308}),
     "far in one column": (USUAL, USUAL | {"narrow": 0.31, "wide": 1.0}),
 }
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    with threadpool_limits(limits=1):
-        yield
 
 
 def others(n: int, seed: int = 7) -> Any:

@@ -26,16 +26,16 @@ from dpcov.kernel.questions.basis import GivenBasis
 from dpcov.kernel.questions.directions import Subspace
 from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
-from dpcov.mechanisms.base import Named
 from dpcov.mechanisms.running import released
 from dpcov.mechanisms.shared.components import EXPLAINED
 from dpcov.sources.array import ArraySource
 from dpcov.verify.audit import epsilon_lower_bound
-from dpcov.verify.replay import PrivacyViolationError, Step, replay
+from dpcov.verify.replay import PrivacyViolationError
 from dpcov.verify.testing import opened
-from tests.audit.test_directions import one_thread, pairs  # noqa: F401 - a fixture for all tests here
+from tests.audit.test_directions import pairs
 from tests.helpers.by_hand import by_hand
 from tests.helpers.peeking import sums_behind
+from tests.helpers.replayed import share, steps
 from tests.kernel.distribution.test_subspace import redrawn
 
 Floats = NDArray[np.float64]
@@ -63,15 +63,6 @@ def tables(d: int, copies: int, pair: str, neighbors: str) -> tuple[Floats, Floa
     row, other = pairs(d)[pair]
     others = np.tile(np.eye(d)[:2], (copies, 1))
     return np.vstack([others, [row]]), np.vstack([others, [other]]) if neighbors == "replace" else others
-
-
-def steps(mechanism: Named, budget: Budget, first: Floats, second: Floats, neighbors: str, **options: Any) -> list[Step]:
-    sources = ArraySource(first), ArraySource(second)
-    return replay(mechanism, *sources, grid=Grid(1.0), budget=budget, neighbors=neighbors, **options)
-
-
-def share(step: Step) -> float:
-    return float(step.cost) / float(step.allowed)
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)

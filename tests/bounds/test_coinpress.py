@@ -8,22 +8,15 @@ seen, rounded up; where it is at most 1.05, 0.95 times the bound must fail. What
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from scipy import linalg, stats
-from threadpoolctl import threadpool_limits
 
 from dpcov import bounds
 from dpcov.errors import ParameterError
 from tests.bounds.test_revisited import BETA, DRAWS, Floats, check, fails, matrices
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    with threadpool_limits(limits=1):
-        yield
 
 
 @pytest.mark.parametrize("beta", [0.9, 0.5, 0.05, 1e-9])

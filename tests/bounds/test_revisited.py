@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import linalg, stats
-from threadpoolctl import threadpool_limits
 
 from dpcov import bounds
 from dpcov.errors import ParameterError
@@ -30,13 +29,6 @@ Random = np.random.Generator
 SIZE = 1e-6
 BETA = 0.05
 DRAWS = 2000
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    """Small matrices: threads that wait for each other would take most of the time on a busy machine."""
-    with threadpool_limits(limits=1):
-        yield
 
 
 def fails(observed: Floats, bound: Floats | float, beta: float) -> bool:

@@ -21,6 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dpcov
 from dpcov import Categorical, Numeric, ParameterError, PrivateCovariance, PrivateMean, Schema
+from tests.helpers.untouchable import Untouchable
 
 SECRET = 424242.5  # stands for the data: neither a message nor a pickle may show it
 ROWS = np.random.default_rng(6).normal(size=(2000, 3)) + np.array([1.0, 2.0, 3.0])
@@ -160,13 +161,6 @@ def test_coinpress_is_an_option_of_the_other_estimator() -> None:
     estimator = PrivateCovariance(rho=1, random_state=1, **settings).fit(ROWS)
     assert estimator.location_ == pytest.approx(ROWS.mean(axis=0), abs=0.1)
     assert estimator.covariance_ == pytest.approx(np.cov(ROWS.T, bias=True), abs=0.2)
-
-
-class Untouchable:
-    """A table that must not be opened."""
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        raise AssertionError("the data were read")
 
 
 REFUSED: list[tuple[str, dict[str, Any]]] = [

@@ -11,6 +11,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from dpcov import Numeric, ParameterError, PrivateCovariance, Schema
+from tests.helpers.untouchable import Untouchable
 
 SECRET = 424242.5  # stands for the data: no message may show it
 SCHEMA = Schema({"age": Numeric(0, 100)})
@@ -18,13 +19,6 @@ SCHEMA = Schema({"age": Numeric(0, 100)})
 
 def fit(X: Any, **changes: Any) -> PrivateCovariance:
     return PrivateCovariance(**({"rho": 1, "row_norm": 3, "random_state": 7} | changes)).fit(X)
-
-
-class Untouchable:
-    """A table that must not be opened."""
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        raise AssertionError("the data were read")
 
 
 REFUSED: list[tuple[str, dict[str, Any]]] = [

@@ -46,8 +46,9 @@ from dpcov.cli.show import json_text
 from dpcov.errors import DpcovError, ReleaseError
 from dpcov.kernel.budget import Budget
 from dpcov.mechanisms import MECHANISMS
-from dpcov.release.file import _checksum, parse, text_of
+from dpcov.release.file import parse, text_of
 from dpcov.uses.description import spectrum
+from tests.helpers.small import sealed
 
 SEED = 20_240_607
 SECONDS = 2.0  # of processor time, for reading one file, and for each of its uses
@@ -333,12 +334,6 @@ def edits(every: int) -> tuple[Callable[[Tree, random.Random], None], ...]:
     rare = (replace_type, delete, exchange, rename, nest)
     grafts = (*[lambda tree, draw: graft(tree, draw, every)] * 6, *[lambda tree, draw: cross(tree, draw, every)] * 3)
     return (*common, *common, *rare, *grafts)
-
-
-def sealed(tree: Tree) -> str:
-    """Write a record with a checksum that fits, as a forger would."""
-    body = {key: value for key, value in tree.items() if key != "checksum"}
-    return json.dumps(body | {"checksum": _checksum(body)})
 
 
 def forged(number: int, every: int = 1, seed: int = SEED) -> str:

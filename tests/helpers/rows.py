@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 
@@ -17,6 +17,11 @@ values = st.one_of(st.floats(), st.sampled_from(SPECIAL), st.floats(-2, 2))
 def tables(d: int, least: int = 0, most: int = 6) -> st.SearchStrategy[Floats]:
     """Tables with ``d`` columns and ``least`` to ``most`` rows."""
     return arrays(np.float64, st.tuples(st.integers(least, most), st.just(d)), elements=values)
+
+
+def neighbours(rows: Floats, other: ArrayLike, neighbors: str) -> tuple[Floats, Floats]:
+    """Return a table, and the one whose last row is another, or is not there."""
+    return rows, np.vstack([rows[:-1], other]) if neighbors == "replace" else rows[:-1]
 
 
 def fuzz(seed: int, n: int, d: int) -> Floats:

@@ -26,9 +26,10 @@ from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
 from dpcov.mechanisms.running import released
-from dpcov.release.file import _checksum, parse, text_of
+from dpcov.release.file import parse, text_of
 from dpcov.spectra import shrink
 from dpcov.verify.testing import Noiseless, NoSource, ScriptedSums, encoding_of, scripted
+from tests.helpers.small import sealed
 
 NEIGHBORS = ["replace", "add-remove"]
 PURE = ["laplace", "frobenius", "wishart"]
@@ -223,12 +224,6 @@ class TestEstimates:
     def test_a_large_budget_gives_the_truth(self, name: str) -> None:
         release = dpcov.covariance(ROWS, PureDP("1e6"), row_norm=1, mechanism=name, seed=703)
         assert np.allclose(release.second_moment, ROWS.T @ ROWS / len(ROWS), rtol=0, atol=1e-4)
-
-
-def sealed(record: dict[str, Any]) -> str:
-    """Write a record with a fresh checksum, as a forger would."""
-    body = {key: value for key, value in record.items() if key != "checksum"}
-    return json.dumps(body | {"checksum": _checksum(body)})
 
 
 def parameters(record: dict[str, Any]) -> dict[str, str]:

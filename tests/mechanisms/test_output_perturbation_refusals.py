@@ -31,6 +31,7 @@ from dpcov.sources.array import ArraySource
 from dpcov.verify.testing import NoSource, opened
 from tests.helpers.forged import verdict
 from tests.helpers.small import Record, charged, record_of, sealed, untouched
+from tests.helpers.untouchable import Untouchable
 
 BUDGETS: list[Budget] = [PureDP(1), ZCDP("0.5"), ApproxDP(1, "1e-6")]
 SECRET = 424242.5  # stands for the data: no message may show it
@@ -101,13 +102,6 @@ class TestBeforeReading:
     def test_parameters(self, name: str, changes: dict[str, Any]) -> None:
         with pytest.raises(ParameterError, match=rf"^{name} must be .+, got .+\. Hint: "):
             dpcov.ridge(Untouchable(), PureDP(1), 0, **({"alpha": 0.1, "row_norm": 1} | changes))
-
-
-class Untouchable:
-    """A table that must not be opened."""
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        raise AssertionError("the data were read")
 
 
 class TestBeforeCharging:

@@ -51,7 +51,7 @@ class TestAnySpectrum:
     # Beyond 1e16 times the bound a sum loses all digits of the others.
     @example(np.array([-7.958220797707723e33, 0, 0, 0, 0, 0, 0, 1.0]), SILENCE, 1.0)
     @given(spectra(), spreads, bounds)
-    @settings(max_examples=600, deadline=None, derandomize=True)
+    @settings(max_examples=600)
     def test_ascending_nonnegative_finite_and_bounded(self, noisy: Floats, noise: Spread, bound: float) -> None:
         with np.errstate(all="ignore"):
             shrunk = shrink_spectrum(noisy, noise, bound)
@@ -59,7 +59,7 @@ class TestAnySpectrum:
         assert_feasible(shrunk, bound)
 
     @given(st.integers(0, 2**32), st.sampled_from([0.0, 1e-9, 1e-3, 0.1, 10.0, 1e6]), st.booleans())
-    @settings(max_examples=60, deadline=None, derandomize=True)
+    @settings(max_examples=60)
     def test_fifty_columns(self, seed: int, deviation: float, is_wishart: bool) -> None:
         random = np.random.default_rng(seed)
         noisy = np.sort(random.exponential(0.02, 50) + deviation * random.normal(size=50))
@@ -68,7 +68,7 @@ class TestAnySpectrum:
         assert_feasible(shrink_spectrum(np.sort(noisy), noise, 1.0), 1.0)
 
     @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=8), bounds)
-    @settings(max_examples=300, deadline=None, derandomize=True)
+    @settings(max_examples=300)
     def test_without_noise_it_is_clip_and_project(self, values: list[float], bound: float) -> None:
         """Up to float64's error in a sum of such numbers, 1e-8."""
         noisy = bound * np.sort(np.array(values))
@@ -77,7 +77,7 @@ class TestAnySpectrum:
             assert np.allclose(shrink_spectrum(noisy, silence, bound), expected, rtol=0, atol=1e-8 * bound)
 
     @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
-    @settings(max_examples=100, deadline=None, derandomize=True)
+    @settings(max_examples=100)
     def test_without_noise_a_possible_spectrum_stays(self, values: list[float]) -> None:
         truth = np.sort(np.array(values)) / max(1.0, 1.0001 * sum(values))
         assert np.allclose(shrink_spectrum(truth, SILENCE, 1.0), truth, rtol=0, atol=1e-15)

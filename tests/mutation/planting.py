@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from hypothesis import Phase, settings
 
 from tests.mutation.mutants import MUTANTS, Edit
 
@@ -102,13 +101,10 @@ def _run(folder: Path, test: str, code: Path, said: Path) -> None:
     os.chdir(ROOT)
     for name in [name for name in os.environ if name.startswith("PYTEST_")]:  # options, and who the workers are
         del os.environ[name]
-    os.environ |= {"PYTHONPATH": f"{folder}{os.pathsep}{ROOT}", "COVERAGE_PROCESS_START": ""}
+    os.environ |= {"PYTHONPATH": f"{folder}{os.pathsep}{ROOT}", "COVERAGE_PROCESS_START": "", "HYPOTHESIS_PROFILE": "planted"}
     sys.path[:] = [str(ROOT), str(folder), *(entry for entry in sys.path if entry not in ("", str(ROOT)))]
     if "dpcov" in sys.modules:
         raise RuntimeError("the package was imported before the copy could be")
-    # An example that fails is enough, the smallest one is not asked for. Settings of the tests' own begin from these.
-    settings.register_profile("planted", phases=[phase for phase in Phase if phase not in (Phase.shrink, Phase.explain)])
-    settings.load_profile("planted")
     ended = pytest.main([*OPTIONS, f"--basetemp={folder / 'temporary'}", test])
     sys.stdout.flush()
     where = sys.modules["dpcov"].__file__ if "dpcov" in sys.modules else None

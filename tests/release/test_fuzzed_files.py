@@ -20,9 +20,11 @@ from dpcov.kernel.questions.asked import BY_TAG
 from dpcov.mechanisms import MECHANISMS
 from dpcov.release.file import parse, text_of
 from tests.helpers import forged
+from tests.helpers.small import sealed
 
 SOME = 7  # one in so many starting files: odd, so that both relations are among them
-FILES = 2000
+FILES = 1000
+MORE = range(FILES, 20_000)
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="timers and limits as POSIX has them")
 
@@ -53,6 +55,12 @@ def test_forged_files_are_loaded_or_refused() -> None:
     assert tally.undeclared == []
     assert tally.count["refused"] + tally.count["loaded"] == FILES
     assert min(tally.count["refused"], tally.count["loaded"]) > FILES / 10
+
+
+@pytest.mark.audit
+def test_many_more_are() -> None:
+    """From all starting files."""
+    assert forged.Tally().run(MORE).undeclared == []
 
 
 def test_the_same_number_makes_the_same_file() -> None:
@@ -118,7 +126,7 @@ def test_a_scale_of_nothing() -> None:
     """A matrix of zeros beside what clipping took from it: an interval divided by its norm."""
     tree, moment = start("rescaled", "pure", "overlap")
     moment["integers"] = [0] * len(moment["integers"])
-    widths = parse(forged.sealed(tree)).interval().entries
+    widths = parse(sealed(tree)).interval().entries
     assert np.isfinite(widths.upper - widths.lower).all()
 
 
@@ -126,10 +134,10 @@ def test_rows_of_rescaled_are_not_centred() -> None:
     """Not even where nothing was asked about them: the estimate of nothing had a row and a column less than its units."""
     tree, _ = start("rescaled", "pure", "overlap")
     tree |= {"answers": [], "neighbors": "replace"}
-    assert not parse(forged.sealed(tree)).second_moment.any()
+    assert not parse(sealed(tree)).second_moment.any()
     tree["encoding"]["constant"] = True
     with pytest.raises(ReleaseError, match="center must be False for mechanism 'rescaled'"):
-        _ = parse(forged.sealed(tree)).second_moment
+        _ = parse(sealed(tree)).second_moment
 
 
 def test_an_error_beyond_floats_is_null() -> None:
@@ -146,7 +154,7 @@ def test_a_tail_beyond_floats(tail: str) -> None:
     tree, moment = start("wishart", "approx", "second moment")
     moment["noise"][0]["parameters"]["tail"] = tail
     with pytest.raises(ReleaseError, match="less noise than the promise needs"):
-        parse(forged.sealed(tree))
+        parse(sealed(tree))
 
 
 @pytest.mark.audit

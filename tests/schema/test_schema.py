@@ -23,7 +23,7 @@ from dpcov.sources.arrow import ArrowSource
 from dpcov.sources.opening import open_source
 from tests.helpers.rows import SPECIAL
 
-repeatable = settings(derandomize=True, deadline=None, max_examples=100)
+repeatable = settings(max_examples=100)
 
 bounds = st.one_of(
     st.floats(-1e6, 1e6), st.floats(-LARGEST, LARGEST), st.sampled_from([0.0, -0.0, 1.0, LARGEST, -LARGEST, 5e-324, 1e-300])

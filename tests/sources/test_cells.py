@@ -23,7 +23,7 @@ from dpcov.sources.opening import open_source
 from tests.helpers.rows import Floats
 
 NAN = float("nan")
-repeatable = settings(derandomize=True, deadline=None, max_examples=150)
+repeatable = settings(max_examples=150)
 
 
 def values(data: Any) -> list[float]:

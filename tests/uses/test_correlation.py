@@ -22,7 +22,7 @@ from tests.schema.test_schema import arrow_type, cell_of, tabular
 
 Floats = NDArray[np.float64]
 
-repeatable = settings(derandomize=True, deadline=None, max_examples=100)
+repeatable = settings(max_examples=100)
 EXACT = dpcov.PureDP(10**6)
 MIXED = Schema(
     {
@@ -85,7 +85,7 @@ def any_release(data: st.DataObject, **options: Any) -> dpcov.Release:
 
 
 @given(data=st.data())
-@settings(derandomize=True, deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_any_release_has_correlations(data: st.DataObject) -> None:
     made = any_release(data, postprocess="shrink")
     for release in (made, dataclasses.replace(made, postprocess="none")):

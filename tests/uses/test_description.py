@@ -257,7 +257,7 @@ def test_the_spectrum_of_nothing_is_empty() -> None:
 
 
 @given(data=st.data())
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_any_release_can_be_described(data: st.DataObject) -> None:
     names = st.sampled_from(["auto", "wishart", "laplace", "eigenvectors", "separate", "kapralov-talwar"])
     release = any_release(data, mechanism=data.draw(names))

@@ -103,7 +103,7 @@ def tolerances(release: Release, rows: Floats, places: list[int], alpha: float, 
     return coefficients, width * coefficients * largest + (1 + float(np.abs(found).sum())) * 4 * lost
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data(), schema=SCHEMAS, center=st.booleans(), alpha=st.sampled_from([1e-4, 1e-2, 0.3, 5.0, 1e3]))
 def test_it_is_scikit_learns_for_random_schemas_subsets_and_penalties(
     data: st.DataObject, schema: Schema, center: bool, alpha: float
@@ -175,7 +175,7 @@ def test_without_a_schema_units_are_the_users(center: bool) -> None:
 class TestSolved:
     """`solved` for matrices that no second moment has."""
 
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=200)
     @given(
         st.integers(1, 6),
         st.integers(0, 2**32),

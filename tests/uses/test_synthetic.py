@@ -49,7 +49,7 @@ def assert_within(table: Any, schema: Schema, m: int) -> None:
 
 
 @given(data=st.data())
-@settings(derandomize=True, deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_cells_are_within_any_schema(data: st.DataObject) -> None:
     schema, n = data.draw(tabular), data.draw(st.integers(1, 4))
     cells = {name: data.draw(st.lists(cell_of(c), min_size=n, max_size=n)) for name, c in schema.used.items()}
@@ -61,7 +61,7 @@ def test_cells_are_within_any_schema(data: st.DataObject) -> None:
 
 
 @given(data=st.data(), d=st.integers(1, 4), row_norm=st.sampled_from([1e-100, 1.0, 1e150]), center=st.booleans())
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_rows_without_a_schema_are_within_row_norm(data: st.DataObject, d: int, row_norm: float, center: bool) -> None:
     rows = np.array(data.draw(st.lists(st.lists(st.floats(-2, 2), min_size=d, max_size=d), min_size=1, max_size=4)))
     budget = dpcov.PureDP(data.draw(st.sampled_from(["0.01", "1000000"])))

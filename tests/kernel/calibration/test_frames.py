@@ -29,7 +29,7 @@ from tests.kernel.laws.test_frames import whitener
 
 R = 2**16
 Statistic = Sum | SecondMoment | Trace | Bins | Norms
-EXAMPLES = settings(derandomize=True, deadline=None, max_examples=15)
+EXAMPLES = settings(max_examples=15)
 NAMES = ["sum, ball", "sum, box", "sum, ellipsoid", "moment, ball", "moment, ellipsoid", "trace, ball", "trace, ellipsoid"]
 NAMES += ["bins", "norms"]
 DIMENSIONS = [1, 2, 3, 5]

@@ -11,14 +11,13 @@ proposals, κ or acceptance.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import integrate, optimize, stats
-from threadpoolctl import threadpool_limits
 
 from dpcov.kernel.bits import Bits, SeededBits
 from dpcov.kernel.noise import sphere
@@ -28,13 +27,6 @@ from tests.helpers.stats import SIZE, Floats, chi_square, two_samples
 Z = float(stats.norm.isf(SIZE / 2))  # 4.89
 Proposed = tuple[Floats, NDArray[np.bool_], float]
 CAUGHT = Z + float(stats.norm.isf(1e-6))  # a shift of so many standard errors is missed with probability below 1e-6
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Triangular solves of two by two start threads too, and wait for them on a busy machine."""
-    with threadpool_limits(limits=1):
-        yield
 
 
 def exact_squares(exponents: Floats, bend: float = 0.5) -> Floats:

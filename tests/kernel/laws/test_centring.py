@@ -21,7 +21,7 @@ from dpcov.sources.array import ArraySource
 from tests.helpers.rows import Floats, fuzz, squared_norms, tables
 
 ROW_NORMS = (1.0, 0.3, 7.0, 1e-150, 1e150)
-repeatable = settings(derandomize=True, deadline=None, max_examples=80)
+repeatable = settings(max_examples=80)
 each_dimension = pytest.mark.parametrize("d", [1, 2, 13])
 
 

@@ -16,7 +16,7 @@ from dpcov.kernel.questions.norms import Norms
 from dpcov.kernel.rows.grid import Grid
 from tests.helpers.rows import Floats
 
-EXAMPLES = settings(derandomize=True, deadline=None, max_examples=100)
+EXAMPLES = settings(max_examples=100)
 STEP = 2**BIAS_BITS
 
 

@@ -20,7 +20,7 @@ from dpcov.linalg import pack, unpack
 from dpcov.verify.testing import NoSource, SeededBits, opened
 from tests.helpers.rows import tables
 
-EXAMPLES = settings(derandomize=True, deadline=None, max_examples=60)
+EXAMPLES = settings(max_examples=60)
 ONE = 4**16
 
 

@@ -20,7 +20,7 @@ DIMENSIONS = (1, 2, 13, 50)
 ROW_NORMS = (1.0, 0.3, 7.0, 1e-150, 1e150)
 ONE = 2**16
 
-repeatable = settings(derandomize=True, deadline=None, max_examples=80)
+repeatable = settings(max_examples=80)
 each_dimension = pytest.mark.parametrize("d", DIMENSIONS)
 
 

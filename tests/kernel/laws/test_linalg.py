@@ -16,7 +16,7 @@ from dpcov.linalg import from_spectrum, pack, project_simplex, triangle_size, un
 from dpcov.spectra import POSTPROCESS, clip, none, project
 
 Floats = NDArray[np.float64]
-repeatable = settings(derandomize=True, deadline=None, max_examples=100)
+repeatable = settings(max_examples=100)
 vectors = arrays(np.float64, st.integers(1, 6), elements=st.floats(-1e3, 1e3))
 NOISE = Spread(2.0, 1.0)  # what project and clip do not look at
 ROUNDING = 1e-12  # relative: a few hundred float64 roundings, for matrices this small

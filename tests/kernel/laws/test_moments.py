@@ -24,7 +24,7 @@ from tests.helpers.rows import Floats, fuzz, tables
 
 GRID = Grid(1.0)
 Statistic = Count | Sum | SecondMoment
-repeatable = settings(derandomize=True, deadline=None, max_examples=60)
+repeatable = settings(max_examples=60)
 
 
 def statistics(d: int) -> list[Statistic]:

@@ -22,7 +22,7 @@ from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import pack
 from tests.helpers.rows import Floats, tables
 
-EXAMPLES = settings(derandomize=True, deadline=None, max_examples=40)
+EXAMPLES = settings(max_examples=40)
 WHOLE, RING = Grid(1.0), Annulus(Grid(0.5), Grid(1.0))
 
 

@@ -27,7 +27,7 @@ from dpcov.verify.testing import NoSource
 from tests.helpers.rows import Floats, fuzz, tables
 from tests.helpers.watched import watched
 
-EXAMPLES = settings(derandomize=True, deadline=None, max_examples=40)
+EXAMPLES = settings(max_examples=40)
 ALPHAS = [Fraction(1, 10**6), Fraction(1, 1000), Fraction(1, 7), Fraction(1), Fraction(1000)]
 
 

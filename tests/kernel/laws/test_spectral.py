@@ -34,7 +34,7 @@ from dpcov.mechanisms.running import released
 from dpcov.mechanisms.shared.moment import from_noisy_moment
 from dpcov.sources.array import ArraySource
 from dpcov.verify.testing import Noiseless, opened, scripted
-from tests.helpers.rows import tables
+from tests.helpers.rows import neighbours, tables
 from tests.helpers.watched import Watched, watched
 
 Floats = NDArray[np.float64]
@@ -59,11 +59,6 @@ def diagonal_of(moment: SecondMoment, columns: Floats) -> Diagonal:
     return Diagonal.of(moment, GivenBasis(columns))
 
 
-def neighbours(rows: Floats, other: Floats, neighbors: str) -> tuple[Floats, Floats]:
-    """Replace the last row, or drop it."""
-    return rows, np.vstack([rows[:-1], other]) if neighbors == "replace" else rows[:-1]
-
-
 def assert_within(measure: Values, first: Integers, second: Integers, neighbors: str) -> None:
     gaps = [int(a) - int(b) for a, b in zip(first, second, strict=True)]
     assert sum(gap**2 for gap in gaps) <= measure.sensitivity_squared(neighbors)
@@ -79,7 +74,7 @@ def extremal(d: int, seed: int) -> tuple[Floats, Floats]:
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("d", [1, 2, 5])
 class TestSensitivities:
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(data=st.data())
     def test_rows_of_every_kind(self, d: int, neighbors: str, data: st.DataObject) -> None:
         rows, other = data.draw(tables(d, 1)), data.draw(tables(d, 1, 1))

@@ -32,10 +32,10 @@ from dpcov.kernel.rows.standard import LEAST, LevelUnits, NumericUnits, Standard
 from dpcov.linalg import unpack
 from dpcov.sources.base import add_up
 from dpcov.verify.testing import NoSource, opened
-from tests.helpers.rows import SPECIAL, Floats, values
+from tests.helpers.rows import SPECIAL, Floats, neighbours, values
 
-EXAMPLES = settings(derandomize=True, deadline=None, max_examples=60)
-FEW = settings(derandomize=True, deadline=None, max_examples=25)
+EXAMPLES = settings(max_examples=60)
+FEW = settings(max_examples=25)
 
 SCHEMA = dpcov.Schema(
     {
@@ -62,13 +62,11 @@ def tables(least: int = 0, most: int = 6) -> st.SearchStrategy[Floats]:
 
 
 @st.composite
-def neighbours(draw: st.DrawFn, neighbors: str) -> tuple[Floats, Floats]:
+def drawn_neighbours(draw: st.DrawFn, neighbors: str) -> tuple[Floats, Floats]:
     """Two tables, one row of which is added; or replaced, in some of its cells: by others, by missing ones, by far ones."""
     rows = draw(tables(least=1))
-    if neighbors == "add-remove":
-        return rows, rows[:-1]
     other, changed = draw(tables(1, 1)), draw(arrays(np.bool_, (1, D)))
-    return rows, np.concatenate([rows[:-1], np.where(changed, other, rows[-1:])])
+    return neighbours(rows, np.where(changed, other, rows[-1:]), neighbors)
 
 
 def total(question: Any, rows: Floats, size: int | None = None) -> Integers:
@@ -142,7 +140,7 @@ each_statistic = pytest.mark.parametrize("name", STATISTICS)
 @EXAMPLES
 def test_neighbours_move_no_further_than_the_sensitivity(name: str, neighbors: str, data: st.DataObject) -> None:
     question = STATISTICS[name]
-    first, second = (exact(question, rows) for rows in data.draw(neighbours(neighbors)))
+    first, second = (exact(question, rows) for rows in data.draw(drawn_neighbours(neighbors)))
     squared, absolute = distances(question, first, second)
     assert squared <= question.sensitivity_squared(neighbors)
     assert absolute <= question.sensitivity_l1(neighbors)
@@ -481,7 +479,7 @@ class TestInterval:
     @EXAMPLES
     def test_one_row_moves_each_score_by_at_most_one(self, neighbors: str, data: st.DataObject) -> None:
         """Missing cells among them: they are outside of nothing."""
-        first, second = (total(histograms(5), rows) for rows in data.draw(neighbours(neighbors)))
+        first, second = (total(histograms(5), rows) for rows in data.draw(drawn_neighbours(neighbors)))
         question = Interval(histograms(5), data.draw(st.integers(0, 2)), data.draw(st.integers(0, 8)))
         assert np.abs(question.scores(first) - question.scores(second)).max() <= 1
 
@@ -695,7 +693,7 @@ class TestStandard:
     @FEW
     def test_one_row_moves_each_score_of_the_radius_by_at_most_one(self, neighbors: str, data: st.DataObject) -> None:
         norms = STATISTICS["norms"]
-        first, second = (total(norms, rows) for rows in data.draw(neighbours(neighbors)))
+        first, second = (total(norms, rows) for rows in data.draw(drawn_neighbours(neighbors)))
         question = Quantile(norms, data.draw(st.integers(0, 6)))
         assert np.abs(question.scores(first) - question.scores(second)).max() <= 1
 
