@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from dpcov.cli.text import finite, rounded, span
+from dpcov.report.text import finite, rounded, span
 from tests.cli.known_rows import size
 from tests.cli.linear_rows import (
     NOT_COVARIANCES,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dpcov
-from dpcov.cli.text import finite, rounded
+from dpcov.report.text import finite, rounded
 from tests.cli.known_rows import size
 from tests.cli.linear_rows import FEATURES, MALE, SLOPE, assert_only_the_release_is_opened, assert_refusal, made
 from tests.cli.shell import call

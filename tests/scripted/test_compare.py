@@ -17,13 +17,13 @@ from pyarrow import csv as pa_csv
 import dpcov
 from dpcov.errors import EngineError, ParameterError, SchemaError
 from dpcov.evaluate import Cell, Comparison
-from dpcov.evaluate.picture import _apart, drawn
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.face import Face
 from dpcov.kernel.questions.measure import Summable
 from dpcov.kernel.questions.moments import Count, SecondMoment
 from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms.covariance.gaussian import GAUSSIAN
+from dpcov.report.comparison_picture import _apart, drawn
 from dpcov.sources.array import ArraySource
 from dpcov.sources.kept import SUMS, KeptSource
 from dpcov.sources.opening import open_source

@@ -23,12 +23,8 @@ import pytest
 from numpy.typing import NDArray
 
 import dpcov
-from dpcov.cli.component_pictures import components_picture
-from dpcov.cli.components import components_table, notes, record
-from dpcov.cli.models import print_model, told
 from dpcov.cli.release import print_summary
 from dpcov.cli.show import draw, json_text, print_release
-from dpcov.cli.text import console
 from dpcov.errors import ParameterError, ReleaseError
 from dpcov.evaluate.comparing import Compared
 from dpcov.evaluate.rehearsal import rehearse
@@ -45,6 +41,10 @@ from dpcov.mechanisms.base import Described, Mechanism
 from dpcov.mechanisms.running import released
 from dpcov.release.estimate import Estimate
 from dpcov.release.record import Transcript
+from dpcov.report.component_pictures import components_picture
+from dpcov.report.components import components_table, notes, record
+from dpcov.report.models import print_model, told
+from dpcov.report.text import console
 from dpcov.request import checked_request
 from dpcov.sources.array import ArraySource
 from dpcov.uses.description import spectrum

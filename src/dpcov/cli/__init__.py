@@ -25,8 +25,8 @@ from dpcov.cli.ridge import ridge
 from dpcov.cli.sample import sample
 from dpcov.cli.schema import schema
 from dpcov.cli.show import show
-from dpcov.cli.text import WIDTH
 from dpcov.errors import BudgetError, DpcovError, EngineError
+from dpcov.report.text import WIDTH
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "terminal_width": WIDTH, "max_content_width": WIDTH}
 

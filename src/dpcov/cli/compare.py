@@ -115,7 +115,7 @@ def _checked_outputs(
     """Return where picture and table go, or refuse one of them before any work."""
     from dpcov.cli.files import checked_target
     from dpcov.errors import ParameterError
-    from dpcov.evaluate.picture import picture_format
+    from dpcov.report.comparison_picture import picture_format
 
     files = [None if file is None else checked_target(file, force=force, kept=KEPT, inputs=inputs) for file in (output, table)]
     picture, written = files
@@ -163,8 +163,8 @@ def _print(found: Comparison, settings: list[str]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from dpcov.cli.text import console
     from dpcov.evaluate.comparison import CAUTION, ZERO, budget_text
+    from dpcov.report.text import console
 
     best = _best(found)
     table = Table()

@@ -32,16 +32,16 @@ def correlation(file: str, top: int, plot: str | None, as_json: bool) -> None:
 
     Nothing is spent, and no data are read. Of a release without --center they are cosines about 0.
     """
-    from dpcov.cli.estimates import check_covariance
     from dpcov.cli.files import checked_picture, write_picture
     from dpcov.release.file import load
+    from dpcov.report.releases import check_covariance
 
     release = load(file)
     check_covariance(release, "correlations")
     picture = None if plot is None else checked_picture(plot, (file,))
     found = release.describe()
     if picture is not None:
-        from dpcov.cli.correlation_picture import correlation_picture
+        from dpcov.report.correlation_picture import correlation_picture
 
         write_picture(picture, correlation_picture(release, found))
     if as_json:
@@ -53,8 +53,8 @@ def correlation(file: str, top: int, plot: str | None, as_json: bool) -> None:
 
 
 def _json_text(release: Release, file: str, found: Description, top: int) -> str:
-    from dpcov.cli.estimates import is_centred, promise
-    from dpcov.cli.text import finite
+    from dpcov.report.releases import is_centred, promise
+    from dpcov.report.text import finite
 
     assert found.correlation is not None
     matrix, errors = found.correlation.values, found.correlation.standard_error
@@ -81,9 +81,9 @@ def _json_text(release: Release, file: str, found: Description, top: int) -> str
 
 def _print(release: Release, found: Description, top: int) -> None:
     """Print pairs for people."""
-    from dpcov.cli.estimates import is_centred
-    from dpcov.cli.readings import cell_lines, head_line
-    from dpcov.cli.text import MORE, SILENT, console, print_promise
+    from dpcov.report.descriptions import cell_lines, head_line
+    from dpcov.report.releases import is_centred
+    from dpcov.report.text import MORE, SILENT, console, print_promise
 
     centred, clear = is_centred(release), found.pairs()
     what = "correlation" if centred else "cosine"
@@ -109,7 +109,7 @@ def _print(release: Release, found: Description, top: int) -> None:
 def _table(found: Description, pairs: list[tuple[int, int]], top: int, what: str) -> Table:
     from rich.table import Table
 
-    from dpcov.cli.text import printable, reading_cells
+    from dpcov.report.text import printable, reading_cells
 
     assert found.correlation is not None
     hidden = max(0, len(pairs) - top)

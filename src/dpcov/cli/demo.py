@@ -71,7 +71,7 @@ def _checked_targets(output: str) -> tuple[Path, Path]:
 def _drawn(rows: NDArray[np.float64], release: Release) -> bytes:
     import numpy as np
 
-    from dpcov.cli.pictures import picture
+    from dpcov.report.pictures import picture
     from dpcov.uses.description import spectrum
 
     found, exact, private = release.describe(), "truth (not private)", f"private, rho = {RHO}"
@@ -83,9 +83,9 @@ def _drawn(rows: NDArray[np.float64], release: Release) -> bytes:
 
 
 def _print(rows: NDArray[np.float64], release: Release, output: str, picture: str) -> None:
-    from dpcov.cli.estimates import error_line
-    from dpcov.cli.readings import head_line
-    from dpcov.cli.text import NOISE, console, features_table, spends_table
+    from dpcov.report.descriptions import head_line
+    from dpcov.report.releases import error_line
+    from dpcov.report.text import NOISE, console, features_table, spends_table
 
     found = release.describe()
     assert found.mean is not None

@@ -11,8 +11,8 @@ import click
 from dpcov.cli.options import all_option, json_option, level_option
 
 if TYPE_CHECKING:
-    from dpcov.cli.interval_lists import Listed
     from dpcov.release.record import Release
+    from dpcov.report.intervals import Listed
     from dpcov.uses.intervals import Intervals
 
 OF = ["mean", "variances", "entries", "eigenvalues"]
@@ -37,10 +37,10 @@ def interval(file: str, level: float, of: str | None, everything: bool, plot: st
     Nothing is spent, and no data are read: the law of the noise is public. Estimates here are raw ones, without denoising,
     as only their errors are known.
     """
-    from dpcov.cli.estimates import check_covariance
     from dpcov.cli.files import checked_picture, write_picture
-    from dpcov.cli.interval_lists import listed
     from dpcov.release.file import load
+    from dpcov.report.intervals import listed
+    from dpcov.report.releases import check_covariance
 
     release = load(file)
     check_covariance(release, "intervals")
@@ -52,7 +52,7 @@ def interval(file: str, level: float, of: str | None, everything: bool, plot: st
     picture = None if plot is None else checked_picture(plot, (file,))
     lists = listed(release, found, of)
     if picture is not None:
-        from dpcov.cli.interval_picture import interval_picture
+        from dpcov.report.interval_picture import interval_picture
 
         write_picture(picture, interval_picture(release, lists))
     if as_json:
@@ -65,8 +65,8 @@ def interval(file: str, level: float, of: str | None, everything: bool, plot: st
 
 def _intervals(release: Release, level: float) -> Intervals:
     """Return intervals, or say in the words of the command line why there are none."""
-    from dpcov.cli.estimates import reason
     from dpcov.errors import ReleaseError
+    from dpcov.report.releases import reason
 
     try:
         return release.interval(level)
@@ -76,8 +76,8 @@ def _intervals(release: Release, level: float) -> Intervals:
 
 
 def _json_text(release: Release, file: str, found: Intervals, lists: list[Listed]) -> str:
-    from dpcov.cli.estimates import promise
-    from dpcov.cli.text import interval_record
+    from dpcov.report.releases import promise
+    from dpcov.report.text import interval_record
 
     facts = {"file": file, **promise(release), "level": found.level, "about": found.about}
     facts |= {"feature_names": list(release.feature_names)}
@@ -86,9 +86,9 @@ def _json_text(release: Release, file: str, found: Intervals, lists: list[Listed
 
 def _print(release: Release, found: Intervals, lists: list[Listed], everything: bool) -> None:
     """Print intervals for people."""
-    from dpcov.cli.estimates import clip_line
-    from dpcov.cli.interval_lists import interval_table
-    from dpcov.cli.text import console, print_promise
+    from dpcov.report.intervals import interval_table
+    from dpcov.report.releases import clip_line
+    from dpcov.report.text import console, print_promise
 
     out = console()
     print_promise(out, release)

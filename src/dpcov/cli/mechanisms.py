@@ -42,7 +42,7 @@ def mechanisms(as_json: bool) -> None:
         return
     from rich.table import Table
 
-    from dpcov.cli.text import console
+    from dpcov.report.text import console
 
     for target, command in COMMANDS.items():
         table = Table("mechanism", "budgets", "options", "what it does", title=command, title_justify="left")

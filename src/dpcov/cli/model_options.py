@@ -53,9 +53,9 @@ def model_options(command: Command) -> Command:
 
 def fitted(release: Release, target: str | None, alpha: float | str, features: str | None) -> RidgeModel:
     """Return the model that was asked for, or refuse in the words of the command line."""
-    from dpcov.cli.estimates import reason
     from dpcov.cli.options import read_columns
     from dpcov.errors import ParameterError, ReleaseError
+    from dpcov.report.releases import reason
     from dpcov.uses.held import holds_covariance, what_it_holds
 
     single = release.estimate.coefficients is not None

@@ -14,8 +14,8 @@ from dpcov.cli.options import json_option
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dpcov.cli.component_pictures import Floats
     from dpcov.release.record import Release
+    from dpcov.report.component_pictures import Floats
     from dpcov.uses.pca import PrincipalComponents
 
 CHAINS = 5  # the paper's
@@ -130,7 +130,7 @@ def _drawings(
     release: Release, found: PrincipalComponents, picture: Path | None, traced: Path | None, traces: Floats | None
 ) -> list[tuple[Path, bytes]]:
     """Return the pictures that were asked for, with their places."""
-    from dpcov.cli.component_pictures import components_picture, convergence_picture
+    from dpcov.report.component_pictures import components_picture, convergence_picture
 
     drawings = [] if picture is None else [(picture, components_picture(release, found))]
     if traced is not None and traces is not None:
@@ -139,8 +139,8 @@ def _drawings(
 
 
 def _json_text(release: Release, found: PrincipalComponents, file: str, traces: Floats | None) -> str:
-    from dpcov.cli.components import record
-    from dpcov.cli.estimates import promise
+    from dpcov.report.components import record
+    from dpcov.report.releases import promise
 
     facts: dict[str, Any] = {
         "file": file,
@@ -157,8 +157,8 @@ def _print(
     release: Release, found: PrincipalComponents, k: int | float | None, everything: bool, traces: Floats | None
 ) -> None:
     """Print components for people."""
-    from dpcov.cli.components import MOST_COLUMNS, MOST_COMPONENTS, components_table, loadings, notes, worth_reading
-    from dpcov.cli.text import console, features_table, print_promise
+    from dpcov.report.components import MOST_COLUMNS, MOST_COMPONENTS, components_table, loadings, notes, worth_reading
+    from dpcov.report.text import console, features_table, print_promise
 
     out = console()
     print_promise(out, release)

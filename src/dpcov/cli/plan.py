@@ -41,7 +41,7 @@ def covariance(n: int, d: int, budget: Budget, neighbors: str, center: bool, as_
         return
     from rich.table import Table
 
-    from dpcov.cli.text import console
+    from dpcov.report.text import console
 
     title = f"{budget!r}, {neighbors}, n = {n}, d = {d}{', centred' if center else ''}"
     table = Table("mechanism", "expected error", "", title=title, title_justify="left")

@@ -57,7 +57,7 @@ def plan_pca(
         return
     from rich.table import Table
 
-    from dpcov.cli.text import console
+    from dpcov.report.text import console
 
     title = f"d = {d}, gap = {gap:g}, epsilon = {found.epsilon:g}, correlation {correlation:g} with the true component"
     table = Table("rows", "theorem", "what it says", title=title, title_justify="left", show_lines=True)

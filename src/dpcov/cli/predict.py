@@ -12,9 +12,9 @@ from dpcov.cli.model_options import fitted, model_options
 from dpcov.cli.options import json_option
 
 if TYPE_CHECKING:
-    from dpcov.cli.scores import Floats, Score
     from dpcov.release.record import Release
     from dpcov.uses.ridge import RidgeModel
+    from dpcov.uses.scoring import Floats, Score
 
 EXAMPLE = """\b
 Example:
@@ -53,8 +53,8 @@ def predict(
 
     from dpcov.cli.files import checked_table
     from dpcov.cli.progress import progress_bar
-    from dpcov.cli.tables import csv_text
     from dpcov.release.file import load
+    from dpcov.report.tables import csv_text
 
     if as_json and output is None and not score:
         raise click.UsageError("give --output or --score with --json: else stdout has the predictions")
@@ -83,7 +83,7 @@ def predict(
 
 def _warn(release: Release, model: RidgeModel) -> None:
     """Say so where the model is all but the mean."""
-    from dpcov.cli.models import LEVEL, drowned_line, told
+    from dpcov.report.models import LEVEL, drowned_line, told
 
     found = told(release, model, LEVEL)
     if found.nothing:
@@ -91,13 +91,13 @@ def _warn(release: Release, model: RidgeModel) -> None:
 
 
 def _scored(release: Release, model: RidgeModel, found: Floats, data: str) -> Score:
-    from dpcov.cli.scores import score
+    from dpcov.uses.scoring import score
 
     return score(release, model, found, data)
 
 
 def _record(model: RidgeModel, found: Floats, scored: Score | None, file: str, data: str, output: str | None) -> dict[str, Any]:
-    from dpcov.cli.text import finite
+    from dpcov.report.text import finite
 
     facts = {"file": file, "data": data, "output": output, "target": model.target, "alpha": model.alpha, "rows": len(found)}
     if scored is None:
@@ -108,7 +108,7 @@ def _record(model: RidgeModel, found: Floats, scored: Score | None, file: str, d
 
 def _print(model: RidgeModel, found: Floats, scored: Score | None, output: str | None) -> None:
     """Print scores, and where the predictions are."""
-    from dpcov.cli.text import printable
+    from dpcov.report.text import printable
 
     if scored is not None:
         left = len(found) - scored.rows

@@ -124,7 +124,7 @@ def tell(made: Release, output: str | None, *, quiet: bool, as_json: bool) -> No
     if made.seeded:
         click.echo("dpcov: --seed makes the noise predictable: this release is NOT private.", err=True)
     if as_json:
-        from dpcov.cli.estimates import facts
+        from dpcov.report.releases import facts
 
         click.echo(json.dumps({"file": output, **facts(made)}, allow_nan=False))
     elif not quiet:
@@ -176,10 +176,10 @@ def save(made: Release, target: Path, force: bool) -> None:
 
 def print_summary(made: Release, output: str | None) -> None:
     """Print what was promised, what came out, and what to do next."""
-    from dpcov.cli.components import print_components
-    from dpcov.cli.estimates import clip_line, error_line, zero_line
-    from dpcov.cli.readings import print_description
-    from dpcov.cli.text import MORE, console
+    from dpcov.report.components import print_components
+    from dpcov.report.descriptions import print_description
+    from dpcov.report.releases import clip_line, error_line, zero_line
+    from dpcov.report.text import MORE, console
 
     out = console()
     out.print(f"Privacy: {made.statement()}", soft_wrap=True)

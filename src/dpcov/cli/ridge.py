@@ -12,7 +12,7 @@ from dpcov.cli.model_options import fitted, model_options
 from dpcov.cli.options import all_option, json_option, level_option
 
 if TYPE_CHECKING:
-    from dpcov.cli.models import ToldModel
+    from dpcov.report.models import ToldModel
 
 EXAMPLE = """\b
 Example:
@@ -44,14 +44,14 @@ def ridge(
     units of the columns; `dpcov predict` applies them to new rows.
     """
     from dpcov.cli.files import checked_picture, write_picture
-    from dpcov.cli.models import told
     from dpcov.release.file import load
+    from dpcov.report.models import told
 
     release = load(file)
     picture = None if plot is None else checked_picture(plot, (file,))
     found = told(release, fitted(release, target, alpha, features), level)
     if picture is not None:
-        from dpcov.cli.model_pictures import model_picture
+        from dpcov.report.model_pictures import model_picture
 
         write_picture(picture, model_picture(found))
     if as_json:
@@ -63,16 +63,16 @@ def ridge(
 
 
 def _json_text(found: ToldModel, file: str) -> str:
-    from dpcov.cli.estimates import promise
-    from dpcov.cli.models import record
+    from dpcov.report.models import record
+    from dpcov.report.releases import promise
 
     return json.dumps({"file": file, **promise(found.release), **record(found)}, allow_nan=False)
 
 
 def _print(found: ToldModel, alpha: float | str, everything: bool) -> None:
     """Print a model for people."""
-    from dpcov.cli.models import MOST_COEFFICIENTS, print_model
-    from dpcov.cli.text import console, print_promise
+    from dpcov.report.models import MOST_COEFFICIENTS, print_model
+    from dpcov.report.text import console, print_promise
 
     out = console()
     print_promise(out, found.release)

@@ -31,8 +31,8 @@ def sample(file: str, rows: int, seed: int | None, force: bool, quiet: bool, out
     Nothing is spent, and no data are read: no row is a person's, and nothing but first and second moments is kept.
     """
     from dpcov.cli.files import checked_table
-    from dpcov.cli.tables import csv_text, parquet_bytes, table_of
     from dpcov.release.file import load
+    from dpcov.report.tables import csv_text, parquet_bytes, table_of
 
     place = None if output is None else checked_table(output, ENDINGS, "synthetic.csv", force=force, inputs=(file,))
     release = load(file)
@@ -55,8 +55,8 @@ def sample(file: str, rows: int, seed: int | None, force: bool, quiet: bool, out
 
 def _told(release: Release) -> str:
     """Say how much of what the rows show is noise."""
-    from dpcov.cli.estimates import is_centred
-    from dpcov.cli.readings import head_line
+    from dpcov.report.descriptions import head_line
+    from dpcov.report.releases import is_centred
 
     said = head_line(release.describe(), centred=is_centred(release))
     return f"{said} What is not clear of noise in the release is noise in these rows, too."
@@ -64,8 +64,8 @@ def _told(release: Release) -> str:
 
 def _check(release: Release) -> None:
     """Refuse a release that cannot be imitated."""
-    from dpcov.cli.estimates import check_covariance
     from dpcov.errors import ReleaseError
+    from dpcov.report.releases import check_covariance
 
     check_covariance(release, "synthetic rows")
     if release.schema is not None and not release.center:

@@ -59,7 +59,7 @@ def check(file: str, data: str | None, as_json: bool) -> None:
         return
     from rich.table import Table
 
-    from dpcov.cli.text import console, printable
+    from dpcov.report.text import console, printable
 
     table = Table("column", "kind", "bounds or levels", title=file, title_justify="left")
     table.add_column("share of the squared norm", justify="right")

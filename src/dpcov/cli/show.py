@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dpcov.cli.options import json_option
-from dpcov.cli.text import printable
+from dpcov.report.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,8 +44,8 @@ def show(file: str, everything: bool, plot: str | None, as_json: bool) -> None:
 
 def print_release(release: Release, limit: int | None) -> None:
     """Print a release for people."""
-    from dpcov.cli.estimates import clip_line, error_line, zero_line
-    from dpcov.cli.text import console, print_promise, spends_table
+    from dpcov.report.releases import clip_line, error_line, zero_line
+    from dpcov.report.text import console, print_promise, spends_table
 
     out = console()
     print_promise(out, release)
@@ -66,7 +66,7 @@ def print_release(release: Release, limit: int | None) -> None:
         out.print(zero)
     out.print(spends_table(release.spent))
     if release.estimate.coefficients is not None:
-        from dpcov.cli.models import LEVEL, print_model, told
+        from dpcov.report.models import LEVEL, print_model, told
 
         print_model(out, told(release, release.ridge(), LEVEL), None, limit)
     else:
@@ -75,9 +75,9 @@ def print_release(release: Release, limit: int | None) -> None:
 
 def _print_estimates(out: Console, release: Release, limit: int | None) -> None:
     """Print a mean, a covariance with its spectrum, or components."""
-    from dpcov.cli.components import print_components
-    from dpcov.cli.estimates import confidence_line, spectrum_of
-    from dpcov.cli.readings import print_description, spectrum_line
+    from dpcov.report.components import print_components
+    from dpcov.report.descriptions import print_description, spectrum_line
+    from dpcov.report.releases import confidence_line, spectrum_of
     from dpcov.uses.description import spectrum
     from dpcov.uses.held import holds_covariance
 
@@ -94,9 +94,9 @@ def _print_estimates(out: Console, release: Release, limit: int | None) -> None:
 
 def json_text(release: Release, file: str) -> str:
     """Return a release's facts and estimates for machines."""
-    from dpcov.cli.estimates import facts, is_centred, spectrum_of
-    from dpcov.cli.readings import spectrum_record
-    from dpcov.cli.text import finite
+    from dpcov.report.descriptions import spectrum_record
+    from dpcov.report.releases import facts, is_centred, spectrum_of
+    from dpcov.report.text import finite
     from dpcov.uses.description import spectrum
     from dpcov.uses.held import holds_covariance
 
@@ -128,8 +128,8 @@ def _settings(release: Release) -> str:
 
 def _unknown(release: Release) -> str | None:
     """Say why nothing can be estimated: the mechanism is none that is known here; None where all is well."""
-    from dpcov.cli.estimates import reason
     from dpcov.errors import ReleaseError
+    from dpcov.report.releases import reason
 
     try:
         _ = release.estimate
@@ -140,10 +140,10 @@ def _unknown(release: Release) -> str | None:
 
 def draw(release: Release, target: str, file: str) -> None:
     """Write a picture of the estimate in a file."""
-    from dpcov.cli.component_pictures import components_picture
-    from dpcov.cli.estimates import spectrum_of, what_correlates
     from dpcov.cli.files import checked_picture, write_picture
-    from dpcov.cli.pictures import picture
+    from dpcov.report.component_pictures import components_picture
+    from dpcov.report.pictures import picture
+    from dpcov.report.releases import spectrum_of, what_correlates
     from dpcov.uses.description import spectrum
 
     if release.estimate.covariance is None and release.estimate.mean is not None:
@@ -155,8 +155,8 @@ def draw(release: Release, target: str, file: str) -> None:
         write_picture(path, components_picture(release, release.pca()))
         return
     if release.estimate.coefficients is not None:
-        from dpcov.cli.model_pictures import model_picture
-        from dpcov.cli.models import LEVEL, told
+        from dpcov.report.model_pictures import model_picture
+        from dpcov.report.models import LEVEL, told
 
         drawn = model_picture(told(release, release.ridge(), LEVEL))
         write_picture(path, drawn)

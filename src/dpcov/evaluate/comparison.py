@@ -118,7 +118,7 @@ class Comparison:
 
     def plot(self, path: str | os.PathLike[str]) -> None:
         """Draw error against budget, a panel for each notion of privacy, as .png, .svg or .pdf."""
-        from dpcov.evaluate.picture import drawn, picture_format
+        from dpcov.report.comparison_picture import drawn, picture_format
 
         target = checked_path(path)
         write_whole(target, drawn(self, picture_format(target)), name="picture")

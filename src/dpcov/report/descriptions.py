@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcov.cli.text import NOISE, SILENT, features_table, finite, printable, rounded
+from dpcov.report.text import NOISE, SILENT, features_table, finite, printable, rounded
 from dpcov.uses.clipping import clipped_share
 from dpcov.uses.description import CLEAR, Description, Reading, Spectrum
 
@@ -51,7 +51,7 @@ def head_line(found: Description, *, centred: bool) -> str:
 
 def print_description(out: Console, release: Release, found: Description, title: str, limit: int | None) -> None:
     """Print what is clear of noise, then each feature's numbers, and what they mean; nothing where a release has none."""
-    from dpcov.cli.estimates import is_centred
+    from dpcov.report.releases import is_centred
 
     columns = readings(found, centred=is_centred(release))
     if not columns:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
-from dpcov.cli.estimates import what_correlates
-from dpcov.cli.pictures import heat_map, png
-from dpcov.cli.text import printable, shortened
 from dpcov.release.record import Release
+from dpcov.report.pictures import heat_map, png
+from dpcov.report.releases import what_correlates
+from dpcov.report.text import printable, shortened
 from dpcov.uses.description import Description
 from dpcov.uses.selection import column_of_feature
 

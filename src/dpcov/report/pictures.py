@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.cli.text import printable, shortened
+from dpcov.report.text import printable, shortened
 from dpcov.uses.description import Reading, Spectrum
 
 Floats = NDArray[np.float64]

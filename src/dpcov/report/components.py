@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.cli.text import NOISE, SILENT, features_table, printable, shortened
+from dpcov.report.text import NOISE, SILENT, features_table, printable, shortened
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -99,7 +99,7 @@ def all_held(release: Release) -> PrincipalComponents:
 
 def notes(release: Release, found: PrincipalComponents) -> list[str]:
     """Say what the numbers in the table are, and what they are not."""
-    from dpcov.cli.estimates import is_centred
+    from dpcov.report.releases import is_centred
 
     what = "variance" if is_centred(release) else "second moment"
     unit = "in the data's units, squared" if release.schema is None else "of encoded columns, which the schema's bounds scale"

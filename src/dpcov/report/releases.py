@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.cli.components import record
-from dpcov.cli.readings import DEVIATION, description_record
-from dpcov.cli.text import finite
 from dpcov.kernel.questions.moments import Count
 from dpcov.release.estimate import NoisyDirections
 from dpcov.release.record import Release
+from dpcov.report.components import record
+from dpcov.report.descriptions import DEVIATION, description_record
+from dpcov.report.text import finite
 from dpcov.uses.held import holds_covariance, what_it_holds
 
 Floats = NDArray[np.float64]
@@ -78,8 +78,8 @@ def facts(release: Release) -> dict[str, Any]:
 def _estimates(release: Release) -> dict[str, Any]:
     """Return what is estimated: numbers for each feature, components, or a model."""
     if release.estimate.coefficients is not None:
-        from dpcov.cli.models import LEVEL, told
-        from dpcov.cli.models import record as model_record
+        from dpcov.report.models import LEVEL, told
+        from dpcov.report.models import record as model_record
 
         return model_record(told(release, release.ridge(), LEVEL))
     if release.estimate.k is not None:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.cli.components import all_held, worth_reading
-from dpcov.cli.estimates import is_centred
-from dpcov.cli.pictures import COLOURS, DROWNED, png
-from dpcov.cli.text import printable, shortened
+from dpcov.report.components import all_held, worth_reading
+from dpcov.report.pictures import COLOURS, DROWNED, png
+from dpcov.report.releases import is_centred
+from dpcov.report.text import printable, shortened
 
 if TYPE_CHECKING:
     from dpcov.release.record import Release

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.cli.models import drowned_line
-from dpcov.cli.pictures import COLOURS, DROWNED, bare, png
-from dpcov.cli.text import percent, printable, shortened
+from dpcov.report.models import drowned_line
+from dpcov.report.pictures import COLOURS, DROWNED, bare, png
+from dpcov.report.text import percent, printable, shortened
 
 if TYPE_CHECKING:
-    from dpcov.cli.models import ToldModel
+    from dpcov.report.models import ToldModel
     from dpcov.uses.intervals import Interval
 
 Floats = NDArray[np.float64]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.cli.estimates import is_centred, reason, roots
-from dpcov.cli.text import NOISE, SILENT, finite, interval_record, percent, printable, rounded, span
 from dpcov.errors import ReleaseError
 from dpcov.release.record import Release
+from dpcov.report.releases import is_centred, reason, roots
+from dpcov.report.text import NOISE, SILENT, finite, interval_record, percent, printable, rounded, span
 from dpcov.uses.description import RARELY
 from dpcov.uses.held import holds_covariance
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.cli.estimates import is_centred
-from dpcov.cli.text import percent, printable, rounded, span
+from dpcov.report.releases import is_centred
+from dpcov.report.text import percent, printable, rounded, span
 from dpcov.uses.intervals import Interval, Intervals
 
 if TYPE_CHECKING:

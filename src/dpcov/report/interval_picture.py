@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from dpcov.cli.interval_lists import Listed
-from dpcov.cli.pictures import COLOURS, bare, png
-from dpcov.cli.text import percent, printable, shortened
 from dpcov.release.record import Release
+from dpcov.report.intervals import Listed
+from dpcov.report.pictures import COLOURS, bare, png
+from dpcov.report.text import percent, printable, shortened
 
 MOST = 40  # numbers in a picture
 UNITS = {"mean": "as a part of the column's range", "covariance": "in units of the columns' ranges, squared"}
