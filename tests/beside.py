@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("tests/audit/", "tests/distribution/")  # half of the work
+FOLDERS = ("tests/audit/", "tests/kernel/distribution/")  # half of the work
 OPTIONS = "PYTEST_ADDOPTS"
 ASKED, ANSWERED = "DPCOV_TESTS_ASKED", "DPCOV_TESTS_ANSWERED"
 

@@ -22,8 +22,8 @@ from dpcov.sources.array import ArraySource
 from dpcov.verify import audit
 from dpcov.verify.audit import audit_covariance, epsilon_lower_bound
 from dpcov.verify.replay import PrivacyViolationError, replay
-from tests.audit.peeking import sums_behind
-from tests.scripted.by_hand import by_hand
+from tests.helpers.by_hand import by_hand
+from tests.helpers.peeking import sums_behind
 
 OTHERS = np.array([[0.5, 0.5], [0.3, -0.1]])
 E1, E2, ZERO = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]), np.zeros((1, 2))

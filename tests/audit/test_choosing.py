@@ -33,9 +33,9 @@ from dpcov.sources.array import ArraySource
 from dpcov.verify.audit import epsilon_lower_bound
 from dpcov.verify.replay import PrivacyViolationError, Step, replay
 from dpcov.verify.testing import opened
-from tests.audit.peeking import sums_behind
-from tests.distribution.test_choice import choice_law, search_law
-from tests.scripted.by_hand import by_hand
+from tests.helpers.by_hand import by_hand
+from tests.helpers.peeking import sums_behind
+from tests.kernel.distribution.test_choice import choice_law, search_law
 
 Rows = NDArray[np.float64]
 Question = Quantile | Radius | Bias
@@ -184,7 +184,7 @@ def loss(question: Question, law: Exponential | SparseVector, one: list[float], 
 
 
 class TestExactLaws:
-    """The laws that tests/distribution compares draws with: no outcome tells neighbours apart by more than ε."""
+    """The laws that tests/kernel/distribution compares draws with: no outcome tells neighbours apart by more than ε."""
 
     EPSILON = 3
 

@@ -32,8 +32,8 @@ from dpcov.release.record import Release
 from dpcov.sources.array import ArraySource
 from dpcov.verify.audit import Finding, audit_covariance
 from dpcov.verify.replay import PrivacyViolationError, Step, replay
-from tests.audit.peeking import sums_behind
-from tests.scripted.by_hand import by_hand
+from tests.helpers.by_hand import by_hand
+from tests.helpers.peeking import sums_behind
 
 Rows = NDArray[np.float64]
 NEIGHBORS = ["replace", "add-remove"]

@@ -33,9 +33,9 @@ from dpcov.sources.array import ArraySource
 from dpcov.verify.audit import epsilon_lower_bound
 from dpcov.verify.replay import PrivacyViolationError, Step, replay
 from dpcov.verify.testing import opened
-from tests.audit.peeking import sums_behind
-from tests.distribution.test_sphere import accepted
-from tests.scripted.by_hand import by_hand
+from tests.helpers.by_hand import by_hand
+from tests.helpers.peeking import sums_behind
+from tests.kernel.distribution.test_sphere import accepted
 
 Floats = NDArray[np.float64]
 NEIGHBORS = ["replace", "add-remove"]

@@ -28,8 +28,8 @@ from dpcov.mechanisms import MECHANISMS
 from dpcov.sources.array import ArraySource
 from dpcov.verify.audit import epsilon_lower_bound, promised_epsilon
 from dpcov.verify.replay import PrivacyViolationError, Step, replay
-from tests.audit.peeking import sums_behind
-from tests.scripted.by_hand import by_hand
+from tests.helpers.by_hand import by_hand
+from tests.helpers.peeking import sums_behind
 
 Rows = NDArray[np.float64]
 NEIGHBORS = ["replace", "add-remove"]

@@ -35,8 +35,8 @@ from dpcov.release.estimate import Estimate
 from dpcov.release.record import Transcript
 from dpcov.sources.array import ArraySource
 from dpcov.verify.testing import opened
-from tests.laws.watched import watched
-from tests.scripted.by_hand import by_hand
+from tests.helpers.by_hand import by_hand
+from tests.helpers.watched import watched
 
 D = 3
 TINY = dpcov.PureDP("1/1000")

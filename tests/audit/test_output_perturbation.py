@@ -24,10 +24,10 @@ from dpcov.mechanisms.running import released
 from dpcov.sources.array import ArraySource
 from dpcov.verify.replay import PrivacyViolationError, Step, replay
 from dpcov.verify.testing import SeededBits, opened
-from tests.audit.peeking import sums_behind
-from tests.laws.rows import Floats, fuzz
-from tests.laws.test_solution import WORST, longest_row, worst
-from tests.scripted.by_hand import by_hand
+from tests.helpers.by_hand import by_hand
+from tests.helpers.peeking import sums_behind
+from tests.helpers.rows import Floats, fuzz
+from tests.kernel.laws.test_solution import WORST, longest_row, worst
 
 RUN = MECHANISMS["ridge"]["output-perturbation"]
 BUDGETS: list[Budget] = [PureDP(1), PureDP("0.01"), ZCDP("0.5"), ZCDP("0.001"), ApproxDP(1, "1e-6"), ApproxDP(1, "1e-40")]

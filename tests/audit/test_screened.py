@@ -26,9 +26,9 @@ from dpcov.mechanisms import MECHANISMS
 from dpcov.sources.array import ArraySource
 from dpcov.verify.replay import PrivacyViolationError, Step, replay
 from dpcov.verify.testing import SeededBits, opened
-from tests.audit.peeking import sums_behind
 from tests.audit.test_clipped import pairs
-from tests.scripted.by_hand import by_hand
+from tests.helpers.by_hand import by_hand
+from tests.helpers.peeking import sums_behind
 
 Rows = NDArray[np.float64]
 D, K = 14, 2

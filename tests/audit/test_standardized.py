@@ -35,8 +35,8 @@ from dpcov.sources.kept import KeptSource
 from dpcov.sources.opening import open_source
 from dpcov.verify.replay import PrivacyViolationError, Step, replay
 from dpcov.verify.testing import SeededBits, opened
-from tests.audit.peeking import sums_behind
-from tests.scripted.by_hand import by_hand
+from tests.helpers.by_hand import by_hand
+from tests.helpers.peeking import sums_behind
 
 Row = dict[str, Any]
 GRID = Grid(1.0, center=True)

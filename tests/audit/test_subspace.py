@@ -33,10 +33,10 @@ from dpcov.sources.array import ArraySource
 from dpcov.verify.audit import epsilon_lower_bound
 from dpcov.verify.replay import PrivacyViolationError, Step, replay
 from dpcov.verify.testing import opened
-from tests.audit.peeking import sums_behind
 from tests.audit.test_directions import one_thread, pairs  # noqa: F401 - a fixture for all tests here
-from tests.distribution.test_subspace import redrawn
-from tests.scripted.by_hand import by_hand
+from tests.helpers.by_hand import by_hand
+from tests.helpers.peeking import sums_behind
+from tests.kernel.distribution.test_subspace import redrawn
 
 Floats = NDArray[np.float64]
 NEIGHBORS = ["replace", "add-remove"]

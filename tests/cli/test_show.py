@@ -12,7 +12,7 @@ import pytest
 import dpcov
 from examples.own_mechanism import COLUMNS_ONLY
 from tests.cli.shell import assert_refused, assert_told, call, run
-from tests.refusals.small import sealed
+from tests.helpers.small import sealed
 
 PNG = b"\x89PNG"
 

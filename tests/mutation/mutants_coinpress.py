@@ -4,9 +4,9 @@ from __future__ import annotations
 
 Edits = list[tuple[str, str, str]]
 
-COVARIANCE, QUESTIONS = "tests/scripted/test_coinpress.py::", "tests/scripted/test_coinpress_questions.py::"
-MEANS, UNKNOWN = "tests/scripted/test_means.py::", "tests/scripted/test_unknown_scale.py::"
-FILES = "tests/refusals/test_framed_files.py::"
+COVARIANCE, QUESTIONS = "tests/mechanisms/test_coinpress.py::", "tests/mechanisms/test_coinpress_questions.py::"
+MEANS, UNKNOWN = "tests/mechanisms/test_means.py::", "tests/mechanisms/test_unknown_scale.py::"
+FILES = "tests/release/test_framed_files.py::"
 STATE, ESTIMATE, LAST, VADHAN = (
     "mechanisms/coinpress/whitening.py",
     "mechanisms/coinpress/covariance.py",
@@ -19,10 +19,10 @@ MEAN, SCALE, REGION, LOCAL = (
     "mechanisms/coinpress/confidence.py",
     "mechanisms/shared/local.py",
 )
-CONFIDENCE = "tests/laws/test_confidence.py::TestWhatIsCalledProvedHolds::"
-REFUSED = "tests/refusals/test_means.py::"
+CONFIDENCE = "tests/mechanisms/test_coinpress_confidence.py::TestWhatIsCalledProvedHolds::"
+REFUSED = "tests/mechanisms/test_means_refusals.py::"
 HIDDEN = FILES + "test_what_only_the_mechanism_knows_is_a_verdict"
-EXACT_N = '__import__("tests.audit.peeking", fromlist=["sums_behind"]).sums_behind(self.curator).n'
+EXACT_N = '__import__("tests.helpers.peeking", fromlist=["sums_behind"]).sums_behind(self.curator).n'
 BY_NAME = "zip(*(sorted(each, key=lambda answer: answer.question.name) for each in (made, known)), strict=False)"
 COUNT, TURNED = "    ask_count(curator, whole)\n", "(vectors / np.sqrt(widened)) @ vectors.T @ applied"
 
@@ -182,7 +182,7 @@ COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
             )
         ],
         (
-            "tests/refusals/test_proved.py::test_only_a_public_n_and_gaussian_noise",
+            "tests/mechanisms/test_coinpress_proved.py::test_only_a_public_n_and_gaussian_noise",
             CONFIDENCE + "test_nothing_is_called_proved_where_nothing_is",
         ),
     ),
@@ -195,7 +195,7 @@ COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
             )
         ],
         (
-            "tests/refusals/test_proved.py::test_only_a_public_n_and_gaussian_noise",
+            "tests/mechanisms/test_coinpress_proved.py::test_only_a_public_n_and_gaussian_noise",
             CONFIDENCE + "test_nothing_is_called_proved_where_nothing_is",
         ),
     ),
@@ -207,7 +207,7 @@ COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
                 "if sampling_gap(4 * curator.n, curator.d,",
             )
         ],
-        ("tests/refusals/test_proved.py::test_a_covariance_needs_rows[3-0.1]",),
+        ("tests/mechanisms/test_coinpress_proved.py::test_a_covariance_needs_rows[3-0.1]",),
     ),
     "a count charged before the checks": (
         [
@@ -218,7 +218,7 @@ COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
             ),
             (ESTIMATE, COUNT + "    state = Whitening", "    state = Whitening"),
         ],
-        ("tests/refusals/test_coinpress.py::test_nor_is_a_count_spent_on_it",),
+        ("tests/mechanisms/test_coinpress_refusals.py::test_nor_is_a_count_spent_on_it",),
     ),
     "a count charged before the checks of a mean": (
         [
@@ -248,7 +248,7 @@ COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     ),
     "bounds in encoded units": (
         [("request.py", "matrix / np.outer(scales, scales)", "matrix")],
-        ("tests/laws/test_confidence.py::test_a_schema_is_a_matter_of_units",),
+        ("tests/mechanisms/test_coinpress_confidence.py::test_a_schema_is_a_matter_of_units",),
     ),
     "a file's questions taken in any order": (
         [
@@ -281,11 +281,11 @@ COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     ),
     "a proved centre moved by noise": (
         [(MEAN, "        if moves:\n", "        if True:\n")],
-        ("tests/laws/test_proved_rounds.py::test_rounds_that_cannot_help_leave_the_centre",),
+        ("tests/mechanisms/test_coinpress_proved_rounds.py::test_rounds_that_cannot_help_leave_the_centre",),
     ),
     "rounding left out of a proof's check": (
         [("kernel/rows/frames.py", "return super().rounding + fine *", "return super().rounding + 0 * fine *")],
-        ("tests/laws/test_proved_rounds.py::test_rounding_is_bounded",),
+        ("tests/mechanisms/test_coinpress_proved_rounds.py::test_rounding_is_bounded",),
     ),
     "a file's quantile not compared with its price": (
         [

@@ -12,15 +12,15 @@ FILING, BASIS, DERIVED, CHOICES = (
     "kernel/questions/choices.py",
 )
 SIZES, WRITTEN, FUZZED = (
-    "tests/refusals/test_file_sizes.py::",
-    "tests/refusals/test_written_files.py::",
-    "tests/fuzz/test_forged_files.py::",
+    "tests/release/test_file_sizes.py::",
+    "tests/release/test_written_files.py::",
+    "tests/release/test_fuzzed_files.py::",
 )
 FORGED, FRAMED = (
-    "tests/refusals/test_forged.py::test_a_forged_file_is_refused",
-    "tests/refusals/test_framed_files.py::test_a_forged_file_is_refused",
+    "tests/release/test_forged.py::test_a_forged_file_is_refused",
+    "tests/release/test_framed_files.py::test_a_forged_file_is_refused",
 )
-DAMAGED = "tests/refusals/test_release_file.py::TestDamage::"
+DAMAGED = "tests/release/test_release_file.py::TestDamage::"
 BOMBS = SIZES + "TestManyIntegers::"
 INVENTED = SIZES + "test_invented_columns"
 PLACE = SIZES + "test_a_place_is_checked_before_it_is_an_exponent"
@@ -163,7 +163,7 @@ FILES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     ),
     "a stranger under the name of another": (
         [("mechanisms/__init__.py", "    if known is not None and known is not mechanism:\n", "    if False:\n")],
-        ("tests/scripted/test_own_mechanism.py::TestRefusals::test_the_name_of_a_built_in_everywhere",),
+        ("tests/mechanisms/test_own_mechanism.py::TestRefusals::test_the_name_of_a_built_in_everywhere",),
     ),
     "centred rows of rescaled": (
         [("release/record.py", "            record.check_served(self.privacy, self.neighbors, self.encoding.constant)\n", "")],

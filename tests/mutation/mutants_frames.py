@@ -4,8 +4,12 @@ from __future__ import annotations
 
 Edits = list[tuple[str, str, str]]
 
-FRAMES, BINS, PAIRED = "tests/laws/test_frames.py::", "tests/laws/test_bins.py::", "tests/sources/test_paired.py::"
-CALIBRATION, AUDIT = "tests/calibration/test_frames.py::", "tests/audit/test_frames.py::"
+FRAMES, BINS, PAIRED = (
+    "tests/kernel/laws/test_frames.py::",
+    "tests/kernel/laws/test_bins.py::",
+    "tests/sources/test_paired.py::",
+)
+CALIBRATION, AUDIT = "tests/kernel/calibration/test_frames.py::", "tests/audit/test_frames.py::"
 PRODUCT = "            y = np.rint(np.ldexp(z @ self._matrix.T, -self._exponent))\n"
 
 PLANTED: dict[str, tuple[Edits, tuple[str, ...]]] = {
@@ -130,7 +134,7 @@ PLANTED: dict[str, tuple[Edits, tuple[str, ...]]] = {
         ],
         (
             BINS + "TestRank::test_a_score_is_minus_the_rows_in_the_wrong_place",
-            "tests/distribution/test_rank.py::test_choices_have_their_law[rank, pure]",
+            "tests/kernel/distribution/test_rank.py::test_choices_have_their_law[rank, pure]",
         ),
     ),
     "a rank that counts a row twice": (
@@ -142,7 +146,7 @@ PLANTED: dict[str, tuple[Edits, tuple[str, ...]]] = {
     ),
     "the rank of the first column": (
         [("kernel/questions/bins.py", "self.bins.count)[self.column]", "self.bins.count)[0]")],
-        ("tests/distribution/test_rank.py::test_choices_have_their_law[rank, the other column]",),
+        ("tests/kernel/distribution/test_rank.py::test_choices_have_their_law[rank, the other column]",),
     ),
     "choices at twice the rate": (
         [
@@ -153,14 +157,14 @@ PLANTED: dict[str, tuple[Edits, tuple[str, ...]]] = {
             )
         ],
         (
-            "tests/distribution/test_rank.py::test_choices_have_their_law[rank, zCDP]",
+            "tests/kernel/distribution/test_rank.py::test_choices_have_their_law[rank, zCDP]",
             AUDIT + "TestMeans::test_pairs_cost_what_was_charged_and_no_more[symq-zCDP-add-remove]",
         ),
     ),
     "a prior that is ignored": (
         [("kernel/questions/choices.py", "        if self.prior == ():\n", "        if True:\n")],
         (
-            "tests/distribution/test_rank.py::test_choices_have_their_law[prior]",
+            "tests/kernel/distribution/test_rank.py::test_choices_have_their_law[prior]",
             BINS + "TestPrior::test_it_is_the_weights_and_changes_no_score",
         ),
     ),

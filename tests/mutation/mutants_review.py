@@ -4,23 +4,27 @@ from __future__ import annotations
 
 Edits = list[tuple[str, str, str]]
 
-NUMBERS, RECORDED = "tests/audit/test_numbers.py::", "tests/distribution/test_recorded.py::"
+NUMBERS, RECORDED = "tests/audit/test_numbers.py::", "tests/kernel/distribution/test_recorded.py::"
 FEW = "tests/audit/test_few_rows.py::test_few_rows_ask_and_release_nothing_else"
 PRIVATE = "tests/test_architecture.py::test_a_mechanism_reaches_into_nothing_private"
-CURATOR, CALIBRATED = "tests/scripted/test_curator.py::", "tests/calibration/test_calibrated.py::"
-STEPS = "tests/calibration/test_float_steps.py::"
-LET_GO = "tests/scripted/test_let_go.py::"
+CURATOR, CALIBRATED = "tests/kernel/test_curator.py::", "tests/kernel/calibration/test_calibrated.py::"
+STEPS, CHOICE = "tests/kernel/calibration/test_float_steps.py::", "tests/kernel/distribution/test_choice.py::"
+LET_GO = "tests/kernel/test_let_go.py::"
 CURATED, SAMPLER, SPECTRAL = "kernel/curator.py", "kernel/noise/sampler.py", "kernel/questions/spectral.py"
 RUNNING = "mechanisms/running.py"
 EXACT_N = 'curator._pass_on.__closure__[0].cell_contents["n"].__closure__[0].cell_contents._sums.n'
 SIZED = "return question.among(self.public.most_rows)"
 HOSTILE, CHECK, FILE = "tests/audit/test_hostile_mechanisms.py::", "release/check.py", "release/file.py"
-FORGED = "tests/refusals/test_forged.py::test_a_forged_file_is_refused"
-QUESTIONS, DOORS, RETRACE = "tests/laws/test_questions.py::", "tests/laws/test_doors.py::", "tests/scripted/test_retrace.py::"
+FORGED = "tests/release/test_forged.py::test_a_forged_file_is_refused"
+QUESTIONS, DOORS, RETRACE = (
+    "tests/kernel/laws/test_questions.py::",
+    "tests/kernel/laws/test_doors.py::",
+    "tests/verify/test_retrace.py::",
+)
 OWN_DOOR, MADE_OF = DOORS + "test_each_type_has_its_own_door", DOORS + "TestStrangers::test_what_a_question_is_made_of"
 ENDS, OTHER_NAME = (
-    "tests/refusals/test_hostile.py::test_it_loads_and_every_use_ends",
-    "tests/refusals/test_hostile.py::test_the_answers_of_any_mechanism_under_the_name_of_any_other",
+    "tests/release/test_hostile.py::test_it_loads_and_every_use_ends",
+    "tests/release/test_hostile.py::test_the_answers_of_any_mechanism_under_the_name_of_any_other",
 )
 LESS = (FORGED + "[less noise than the charge buys]",)
 SYMQ, ADAPTIVE, RESCALED = "mechanisms/mean/symq.py", "mechanisms/covariance/adaptive.py", "mechanisms/covariance/rescaled.py"
@@ -73,7 +77,7 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
                 'np.asarray(np.random.PCG64(int.from_bytes(os.urandom(16), "little")).random_raw(count))',
             )
         ],
-        ("tests/distribution/test_bits.py::test_system_words_are_the_operating_systems",),
+        ("tests/kernel/distribution/test_bits.py::test_system_words_are_the_operating_systems",),
     ),
     "an audit of seeded releases": (
         [("verify/audit.py", "    seed: int | None = None,\n", "    seed: int | None = 0,\n")],
@@ -170,7 +174,7 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     ),
     "floats that decide too close to a boundary": (
         [("kernel/noise/discrete.py", "DOUBT = 2.0**-34", "DOUBT = 2.0**-41")],
-        ("tests/distribution/test_discrete.py::test_a_poor_logarithm_changes_no_draw",),
+        ("tests/kernel/distribution/test_discrete.py::test_a_poor_logarithm_changes_no_draw",),
     ),
     "a peel that keeps its curator": (
         [
@@ -249,7 +253,7 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     ),
     "a chain for floats as for real numbers": (
         [("release/statement.py", "isinstance(law, Bingham | MatrixBingham)", "isinstance(law, Bingham)")],
-        ("tests/refusals/test_subspace.py::test_round_trip[ppca-2-replace]",),
+        ("tests/mechanisms/test_components_refusals.py::test_round_trip[ppca-2-replace]",),
     ),
     "twice as many rows as pairs": (
         [("release/record.py", 'f"row of the {self.n} pairs" if', 'f"of the {2 * self.n} rows" if')],
@@ -257,11 +261,11 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     ),
     "proposals until one is accepted": (
         [("kernel/noise/choice.py", "count = PROPOSALS if bits.seeded else max(enough, PROPOSALS)", "count = PROPOSALS")],
-        ("tests/distribution/test_choice.py::test_the_number_of_proposals_is_public",),
+        ("tests/kernel/distribution/test_choice.py::test_the_number_of_proposals_is_public",),
     ),
     "norms without their highest digits": (
         [("kernel/rows/lengths.py", "for place in range(3)]", "for place in (0, 1, 1)]")],
-        ("tests/laws/test_norms.py::TestBins::test_exact_integers_count_as_fractions_do",),
+        ("tests/kernel/laws/test_norms.py::TestBins::test_exact_integers_count_as_fractions_do",),
     ),
     "the best candidate at a second look": (
         [
@@ -272,11 +276,11 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
                 "def choose_among_many",
             )
         ],
-        ("tests/distribution/test_choice.py::test_choices_without_a_seed_have_their_law_at_a_second_look_too[one dominates]",),
+        (CHOICE + "test_choices_without_a_seed_have_their_law_at_a_second_look_too[one dominates]",),
     ),
     "a file's own n for what float64 loses": (
         [(SPECTRAL, "self.rows >= public.most_rows", "self.rows >= (public.known_n or 1)")],
-        ("tests/refusals/test_file_sizes.py::test_a_file_cannot_lower_the_rows_that_float64_is_counted_for[1]",),
+        ("tests/release/test_file_sizes.py::test_a_file_cannot_lower_the_rows_that_float64_is_counted_for[1]",),
     ),
     "a stranger's measure that says how many rows there are": (
         [(CURATED, "self._sized(remade(question)) if type(question) in known else None", "self._sized(question)")],
@@ -337,7 +341,7 @@ REVIEW_MUTANTS |= {
     ),
     "a value that was paid for and not asked": (
         [("kernel/peel.py", " or len(self._values) != (0 if self._value_law is None else self._taken)", "")],
-        ("tests/laws/test_spectral.py::TestPeel::test_a_value_that_was_paid_for_is_not_skipped",),
+        ("tests/kernel/laws/test_spectral.py::TestPeel::test_a_value_that_was_paid_for_is_not_skipped",),
     ),
     "the exact matrix in the hands of a mechanism": (
         [("kernel/face.py", "lambda *asked, **paid: PeelFace(curator.peel(*asked, **paid))", "curator.peel")],
@@ -356,19 +360,19 @@ REVIEW_MUTANTS |= {
     ),
     "other options for what asks than for what retraces": (
         [(RUNNING, "        asked = _plain(asked)\n", "        _plain(asked)\n")],
-        ("tests/refusals/test_strangers.py::TestOptionsArePlain::test_in_every_place[{'weights': (1, 2)}-(0.5, [1, 2])]",),
+        ("tests/release/test_strangers.py::TestOptionsArePlain::test_in_every_place[{'weights': (1, 2)}-(0.5, [1, 2])]",),
     ),
     "an option by position": (
         [("mechanisms/base.py", " and set(kinds[2:]) <= {inspect.Parameter.KEYWORD_ONLY}", "")],
-        ("tests/refusals/test_records.py::test_a_fault_is_refused_when_the_record_is_made[ask any_options]",),
+        ("tests/mechanisms/test_records.py::test_a_fault_is_refused_when_the_record_is_made[ask any_options]",),
     ),
     "an estimate without an option of what asks": (
         [("mechanisms/base.py", "right = _are_two(kinds) and whole and needed", "right = _are_two(kinds) and needed")],
-        ("tests/refusals/test_records.py::test_a_fault_is_refused_when_the_record_is_made[estimate without_options]",),
+        ("tests/mechanisms/test_records.py::test_a_fault_is_refused_when_the_record_is_made[estimate without_options]",),
     ),
     "a rehearsal that forgets what is asked last": (
         [("evaluate/rehearsal.py", "(*asked, *added)", "asked")],
-        ("tests/scripted/test_own_mechanism.py::TestTools::test_a_rehearsal_counts_what_may_be_asked_last",),
+        ("tests/mechanisms/test_own_mechanism.py::TestTools::test_a_rehearsal_counts_what_may_be_asked_last",),
     ),
     "options that no file can hold, found out too late": (
         [(RUNNING, "        asked = _plain(asked)\n", "        pass\n")],
@@ -400,7 +404,7 @@ REVIEW_MUTANTS |= {
     ),
     "the tails of a file not looked at": (
         [(CHECK, "    if isinstance(transcript.privacy, ApproxDP):\n", "    if False:\n")],
-        ("tests/refusals/test_forged.py::TestTails::test_they_add_up[1]",),
+        ("tests/release/test_forged.py::TestTails::test_they_add_up[1]",),
     ),
     "the tails of a file one by one": (
         [
@@ -410,7 +414,7 @@ REVIEW_MUTANTS |= {
                 "        for answer in transcript.answers:\n            check_tail(answer.laws, transcript.privacy)\n",
             )
         ],
-        ("tests/refusals/test_forged.py::TestTails::test_they_add_up[2]",),
+        ("tests/release/test_forged.py::TestTails::test_they_add_up[2]",),
     ),
     "any n in a file": (
         [(CHECK, "if transcript.neighbors != REPLACE and transcript.n != n_of(transcript.answers):", "if False:")],
@@ -464,11 +468,11 @@ REVIEW_MUTANTS |= {
     ),
     "a chain of one direction": (
         [(CHECK, " and question.count > 1", "")],
-        ("tests/refusals/test_subspace.py::test_a_chain_of_one_direction_is_none",),
+        ("tests/mechanisms/test_components_refusals.py::test_a_chain_of_one_direction_is_none",),
     ),
     "coordinates of nobody": (
         [(FILE, "if len(reading.used) < len(frames):", "if False:")],
-        ("tests/refusals/test_framed_files.py::test_a_forged_file_is_refused[a frame of nobody]",),
+        ("tests/release/test_framed_files.py::test_a_forged_file_is_refused[a frame of nobody]",),
     ),
     "a file of more rows than sums can hold": (
         [(CHECK, " or (transcript.neighbors == REPLACE and transcript.n > MAX_ROWS)", "")],
@@ -621,7 +625,7 @@ REVIEW_MUTANTS |= {
     ),
     "a stranger under a name of the library": (
         [("mechanisms/__init__.py", "if known is not None and known is not mechanism:", "if False:")],
-        ("tests/refusals/test_strangers.py::TestWithTheMechanism::test_a_stranger_may_not_take_a_name_of_the_library",),
+        ("tests/release/test_strangers.py::TestWithTheMechanism::test_a_stranger_may_not_take_a_name_of_the_library",),
     ),
     "a file of no rows": (
         [(CHECK, "if not 1 <= transcript.n < 2**63 or", "if")],
@@ -629,23 +633,23 @@ REVIEW_MUTANTS |= {
     ),
     "a file of no grid": (
         [(CHECK, "    _ = encoding.grid  # refuses a norm or bits that no grid has\n", "")],
-        ("tests/refusals/test_forged.py::test_a_norm_is_checked_where_no_question_has_one",),
+        ("tests/release/test_forged.py::test_a_norm_is_checked_where_no_question_has_one",),
     ),
     "columns that are not those of the schema": (
         [(CHECK, " or encoding.feature_names != encoding.schema.feature_names", "")],
-        ("tests/refusals/test_release_encoding.py::test_forged_encodings[columns in another order-replace]",),
+        ("tests/release/test_release_encoding.py::test_forged_encodings[columns in another order-replace]",),
     ),
     "a file that was damaged": (
         [(FILE, 'if record.pop("checksum", None) != _checksum(record):', 'if not record.pop("checksum", None):')],
-        ("tests/refusals/test_release_file.py::TestDamage::test_any_digit_changed",),
+        ("tests/release/test_release_file.py::TestDamage::test_any_digit_changed",),
     ),
     "a file of a version to come": (
         [(FILE, "if version > FORMAT_VERSION:", "if False:")],
-        ("tests/refusals/test_release_file.py::test_a_newer_version_says_so",),
+        ("tests/release/test_release_file.py::test_a_newer_version_says_so",),
     ),
     "options of any depth": (
         [("release/record.py", "return depth > 0 and all(", "return all(")],
-        ("tests/refusals/test_release_file.py::TestDamage::test_options_are_lists_of_lists_at_most",),
+        ("tests/release/test_release_file.py::TestDamage::test_options_are_lists_of_lists_at_most",),
     ),
     "integers beyond 64 bits": (
         [(FILE, "or any(not -(2**63) <= value < 2**63 for value in listed)", "")],
@@ -693,7 +697,7 @@ REVIEW_MUTANTS |= {
     ),
     "options that its mechanism does not have": (
         [("release/record.py", "        record.refuse_unknown(self.options)\n", "")],
-        ("tests/refusals/test_strangers.py::TestWithTheMechanism::test_options_that_were_edited[{'other': 1}]",),
+        ("tests/release/test_strangers.py::TestWithTheMechanism::test_options_that_were_edited[{'other': 1}]",),
     ),
 }
 
@@ -770,7 +774,7 @@ REVIEW_MUTANTS |= {
     ),
     "coordinates with a label that no file has": (
         [("kernel/rows/frames.py", "not 0 < deviations < LARGEST", "not deviations < 10 * LARGEST")],
-        ("tests/laws/test_frames.py::test_labels_are_those_that_a_file_can_have",),
+        ("tests/kernel/laws/test_frames.py::test_labels_are_those_that_a_file_can_have",),
     ),
     "charges that no file can hold": (
         [("kernel/account.py", "            if why := unwritten(new, analytic, self._bits):", "            if why := '':")],
@@ -800,7 +804,7 @@ REVIEW_MUTANTS |= {
     ),
     "text that no terminal can show": (
         [("release/file.py", "return text if not is_broken(text) else", "return text if True else")],
-        ("tests/refusals/test_strangers.py::TestWithoutTheMechanism::test_text_that_cannot_be_written",),
+        ("tests/release/test_strangers.py::TestWithoutTheMechanism::test_text_that_cannot_be_written",),
     ),
     "a matrix of nothing": (
         [
@@ -810,11 +814,11 @@ REVIEW_MUTANTS |= {
                 "            values=told[:-1],\n            errors=np.zeros((basis.d, basis.d)),\n",
             )
         ],
-        ("tests/refusals/test_file_sizes.py::test_uses_of_invented_columns[random]",),
+        ("tests/release/test_file_sizes.py::test_uses_of_invented_columns[random]",),
     ),
     "a matrix of any size from a few directions": (
         [("release/estimate.py", "if d > MOST_ASSEMBLED:", "if False:")],
-        ("tests/refusals/test_file_sizes.py::test_uses_of_invented_columns[eigenvectors, rank 1]",),
+        ("tests/release/test_file_sizes.py::test_uses_of_invented_columns[eigenvectors, rank 1]",),
     ),
     "a matrix for one variance": (
         [
@@ -824,10 +828,10 @@ REVIEW_MUTANTS |= {
                 "        _known([1.0, 2.0] * (d // 2), d)\n",
             )
         ],
-        ("tests/refusals/test_file_sizes.py::test_uses_of_invented_columns[coinpress]",),
+        ("tests/release/test_file_sizes.py::test_uses_of_invented_columns[coinpress]",),
     ),
     "a drawn direction retraced in any number of columns": (
         [("verify/retrace.py", "answer.question.d > MOST_DRAWN", "False")],
-        ("tests/refusals/test_file_sizes.py::test_uses_of_invented_columns[random]",),
+        ("tests/release/test_file_sizes.py::test_uses_of_invented_columns[random]",),
     ),
 }

@@ -9,8 +9,8 @@ SOLUTION, MECHANISM, ESTIMATOR = (
     "mechanisms/ridge/output_perturbation.py",
     "estimators/ridge.py",
 )
-LAWS, CALIBRATION = "tests/laws/test_solution.py::", "tests/calibration/test_solution.py::"
-REFUSED, ESTIMATED = "tests/refusals/test_output_perturbation.py::", "tests/estimators/test_ridge_noise_off.py::"
+LAWS, CALIBRATION = "tests/kernel/laws/test_solution.py::", "tests/kernel/calibration/test_solution.py::"
+REFUSED, ESTIMATED = "tests/mechanisms/test_output_perturbation_refusals.py::", "tests/estimators/test_ridge_noise_off.py::"
 HIDDEN = REFUSED + "test_what_only_the_mechanism_knows_is_a_verdict"
 ATTAINED = LAWS + "TestNeighbours::test_the_bounds_are_attained"
 PINNED = CALIBRATION + "TestClosedForms::test_pinned"
@@ -73,7 +73,7 @@ RIDGE_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     ),
     "a penalty in other units": (
         [(MECHANISM, "unit_alpha(alpha, encoding.row_norm)", "unit_alpha(alpha, 1.0)")],
-        ("tests/scripted/test_output_perturbation.py::TestNoiseOff::test_rows_of_another_norm[7.0]",),
+        ("tests/mechanisms/test_output_perturbation.py::TestNoiseOff::test_rows_of_another_norm[7.0]",),
     ),
     "a file's coefficients not compared with its options": (
         [(MECHANISM, "answer.question != _regression(encoding, transcript.n, place, penalty)", "False")],

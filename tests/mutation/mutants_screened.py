@@ -5,9 +5,9 @@ from __future__ import annotations
 Edits = list[tuple[str, str, str]]
 
 COLUMNS, SCREENED, SCREENING = "kernel/questions/columns.py", "mechanisms/pca/screened.py", "mechanisms/pca/screening.py"
-LAWS, SCRIPTED = "tests/laws/test_columns.py::", "tests/scripted/test_screened.py::"
-RETRACED = "tests/scripted/test_retrace.py::TestWhatAnswersLeadTo::"
-REFUSED, AUDIT = "tests/refusals/test_screened.py::", "tests/audit/test_screened.py::"
+LAWS, SCRIPTED = "tests/kernel/laws/test_columns.py::", "tests/mechanisms/test_screened.py::"
+RETRACED = "tests/verify/test_retrace.py::TestWhatAnswersLeadTo::"
+REFUSED, AUDIT = "tests/mechanisms/test_screened_refusals.py::", "tests/audit/test_screened.py::"
 REACHED, WORST = LAWS + "test_the_bounds_are_reached", AUDIT + "TestReplay::test_no_answer_costs_more_than_its_charge"
 L1 = "return Fraction({REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.grid.reach)"
 EXPLAINED = SCRIPTED + "TestExplained::"
@@ -96,7 +96,7 @@ SCREENED_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         [("release/file.py", "    asked.end()\n", "")],
         (
             REFUSED + "test_forged_files_are_refused[columns_of_the_squares]",
-            "tests/refusals/test_forged.py::TestKeys::test_an_unknown_key[many columns]",
+            "tests/release/test_forged.py::TestKeys::test_an_unknown_key[many columns]",
         ),
     ),
     "a file of another radius": (

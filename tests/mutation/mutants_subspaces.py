@@ -5,14 +5,14 @@ from __future__ import annotations
 Edits = list[tuple[str, str, str]]
 
 DISTRIBUTION, LAWS, BOUNDS = (
-    "tests/distribution/test_subspace.py::",
-    "tests/laws/test_subspace.py::",
-    "tests/laws/test_principal_bounds.py::",
+    "tests/kernel/distribution/test_subspace.py::",
+    "tests/kernel/laws/test_subspace.py::",
+    "tests/bounds/test_principal.py::",
 )
 CALIBRATION, REFUSALS, SCRIPTED = (
-    "tests/calibration/test_subspace.py::",
-    "tests/refusals/test_subspace.py::",
-    "tests/scripted/test_subspace.py::",
+    "tests/kernel/calibration/test_subspace.py::",
+    "tests/mechanisms/test_components_refusals.py::",
+    "tests/mechanisms/test_components.py::",
 )
 AUDIT, ESTIMATOR = "tests/audit/test_subspace.py::", "tests/estimators/test_pca.py::"
 KERNEL, CURATOR, PRINCIPAL = "kernel/noise/subspace.py", "kernel/curator.py", "bounds/principal.py"

@@ -13,9 +13,9 @@ MEASURE, FILING, ARROW, KEPT = (
     "sources/kept.py",
 )
 
-LAWS, CALIBRATED = "tests/laws/test_table.py::", "tests/calibration/test_table.py::"
-MANY, BY_COLUMN = "tests/distribution/test_choice_many.py::", "tests/sources/test_by_column.py::"
-FORGED = "tests/refusals/test_forged.py::test_a_forged_file_is_refused"
+LAWS, CALIBRATED = "tests/kernel/laws/test_table.py::", "tests/kernel/calibration/test_table.py::"
+MANY, BY_COLUMN = "tests/kernel/distribution/test_choice_many.py::", "tests/sources/test_by_column.py::"
+FORGED = "tests/release/test_forged.py::test_a_forged_file_is_refused"
 MOVED = LAWS + "test_neighbours_move_no_further_than_the_sensitivity"
 CLOSED, EXACTLY = CALIBRATED + "TestClosedForms::test_sensitivities_are_what_was_proved", CALIBRATED + "TestExactly::"
 FURTHER = LAWS + "TestColumnMoments::test_no_pair_of_cells_moves_them_further"

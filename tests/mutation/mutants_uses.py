@@ -7,17 +7,17 @@ Edits = list[tuple[str, str, str]]
 RIDGE, PENALTY, LEVEL = "uses/ridge.py", "uses/penalty.py", "uses/noise_level.py"
 LEMMA, SELECTION, PREDICTION = "uses/lemma.py", "uses/selection.py", "uses/prediction.py"
 SOLVING = "uses/solving.py"
-LAWS, RULE, REFUSED = "tests/laws/test_ridge.py::", "tests/laws/test_penalty.py::", "tests/refusals/test_ridge.py::"
+LAWS, RULE, REFUSED = "tests/uses/test_ridge.py::", "tests/uses/test_penalty.py::", "tests/uses/test_ridge_refusals.py::"
 RANDOM = LAWS + "test_it_is_scikit_learns_for_random_schemas_subsets_and_penalties"
 PLAIN = LAWS + "test_without_a_schema_units_are_the_users"
-INTERVALS, COEFFICIENTS, LIMITS = "uses/intervals.py", "uses/coefficient_intervals.py", "tests/laws/test_intervals.py::"
+INTERVALS, COEFFICIENTS, LIMITS = "uses/intervals.py", "uses/coefficient_intervals.py", "tests/uses/test_intervals.py::"
 DERIVATIVES = LIMITS + "test_errors_are_those_of_derivatives"
 MEAN = RULE + "TestNoiseLevel::test_the_noise_of_the_mean_counts"
-DESCRIPTION, DESCRIBED = "uses/description.py", "tests/laws/test_description.py::"
-STANDING, CLEAR = "uses/standing_out.py", "tests/laws/test_standing_out.py::TestOfCovariances::"
+DESCRIPTION, DESCRIBED = "uses/description.py", "tests/uses/test_description.py::"
+STANDING, CLEAR = "uses/standing_out.py", "tests/uses/test_standing_out.py::TestOfCovariances::"
 EQUAL = RULE + "test_the_residual_is_what_noise_explains"
 
-OWN = "tests/scripted/test_own_mechanism.py::"
+OWN = "tests/mechanisms/test_own_mechanism.py::"
 
 USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "noise that is not told is taken to be 0": (
@@ -199,11 +199,11 @@ USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     ),
     "levels that noise alone makes vary": (
         [("uses/correlation.py", "variances[block] = np.maximum(variances[block], known)", "pass")],
-        ("tests/laws/test_correlation.py::test_shares_sharpen_correlations",),
+        ("tests/uses/test_correlation.py::test_shares_sharpen_correlations",),
     ),
     "synthetic shares that projection moves": (
         [("uses/synthetic.py", "SHIFTS = 20", "SHIFTS = 0")],
-        ("tests/laws/test_synthetic.py::test_impossible_conditional_means_do_not_move_shares",),
+        ("tests/uses/test_synthetic.py::test_impossible_conditional_means_do_not_move_shares",),
     ),
     "noise that is stretched by a guess": (
         [
@@ -258,7 +258,7 @@ USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     ),
     "an edge that forgets the noise of the mean": (
         [(STANDING, "limit *= (beyond + 1 / beyond) / 2", "limit *= 1.0")],
-        ("tests/laws/test_standing_out.py::test_the_noise_of_a_long_mean_moves_the_edge",),
+        ("tests/uses/test_standing_out.py::test_the_noise_of_a_long_mean_moves_the_edge",),
     ),
     "public coordinates without their noise": (
         [

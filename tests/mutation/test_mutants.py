@@ -23,7 +23,7 @@ def test_planted_bug_is_caught(name: str) -> None:
     assert problem is None, problem
 
 
-SOUND = "tests/laws/test_grid.py::test_shrink_zeroes_a_row_that_still_breaks_the_bound"
+SOUND = "tests/kernel/laws/test_grid.py::test_shrink_zeroes_a_row_that_still_breaks_the_bound"
 
 
 def test_the_copy_is_what_runs(tmp_path: Path) -> None:

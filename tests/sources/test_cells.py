@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from dpcov.schema import Categorical, Level, Numeric, Schema
 from dpcov.sources.arrow import ArrowSource
 from dpcov.sources.opening import open_source
-from tests.laws.rows import Floats
+from tests.helpers.rows import Floats
 
 NAN = float("nan")
 repeatable = settings(derandomize=True, deadline=None, max_examples=150)

@@ -25,7 +25,7 @@ from dpcov.sources import base, files, tables
 from dpcov.sources.array import ArraySource
 from dpcov.sources.opening import open_source
 from dpcov.sources.paired import PairedSource
-from tests.laws.rows import Floats, fuzz
+from tests.helpers.rows import Floats, fuzz
 
 D = 3
 Statistic = Count | Sum | SecondMoment | Trace | Norms | Bins

@@ -17,7 +17,7 @@ from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import pack
 from dpcov.sources import base, files, tables
 from dpcov.sources.opening import open_source, open_table
-from tests.laws.rows import fuzz
+from tests.helpers.rows import fuzz
 from tests.sources.mixed import (
     CELLS,
     CONTAINERS,
