@@ -19,7 +19,7 @@ PACKAGE = Path(SPEC.origin).parent  # not imported, so that a copy with a plante
 # A package or module may import those on lines above its own, and itself.
 LAYERS = [
     {"_version", "errors"},
-    {"linalg", "paths", "strict_json"},
+    {"linalg", "paths", "results", "strict_json"},
     {"bounds", "schema"},
     {"kernel"},
     {"sources", "spectra"},
@@ -34,8 +34,9 @@ LAYERS = [
     {"__main__"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
-LAZY = {"release": {"mechanisms", "uses", "verify"}, "evaluate": {"report"}}
-"""Upward imports inside functions: a release calls the estimate of its mechanism, its uses, and its own verification."""
+LAZY = {"release": {"mechanisms", "uses", "verify"}, "results": {"report"}}
+"""Upward imports inside functions: a release calls the estimate of its mechanism, its uses, and its own verification; every
+result is shown by `report`, which `results` reaches for all of them."""
 
 FORBIDDEN = {
     "mechanisms": {

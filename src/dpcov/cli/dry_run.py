@@ -103,7 +103,7 @@ def _is_by_column(planned: Release) -> bool:
 
 
 def _json_text(found: Rehearsed, matrix_bytes: int) -> str:
-    from dpcov.report.releases import known_error
+    from dpcov.report.release_lines import known_error
 
     planned = found.release
     header = planned.header()
@@ -145,7 +145,7 @@ def _has_radius(planned: Release) -> bool:
 
 
 def _print(data: str, found: Rehearsed, matrix_bytes: int) -> None:
-    from dpcov.report.releases import error_line
+    from dpcov.report.release_lines import error_line
     from dpcov.report.text import console, printable, spends_table
 
     out, planned = console(), found.release

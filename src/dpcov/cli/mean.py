@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from dpcov.cli.options import budget_options, complete_mean, json_option, neighbors_option, read_columns, read_numbers
-from dpcov.cli.release import checked_output, read_schema, save, tell
-
-if TYPE_CHECKING:
-    from dpcov.release.record import Release
+from dpcov.cli.made import checked_output, save, tell_made
+from dpcov.cli.options import (
+    budget_options,
+    complete_mean,
+    json_option,
+    neighbors_option,
+    read_columns,
+    read_numbers,
+    read_schema,
+)
 
 EXAMPLE = """\b
 Example:
@@ -57,6 +62,8 @@ def mean(
     A budget (--epsilon, --epsilon with --delta, or --rho) and public knowledge (--radius or --schema) must be given: taken from
     the data they would leak. The radius may be far too large: its price is small. All is checked before anything is spent.
     """
+    from dpcov.api import mean as release_mean
+    from dpcov.cli.progress import progress_bar
     from dpcov.mechanisms import checked_mechanism
     from dpcov.mechanisms.option_text import read_options
 
@@ -80,15 +87,8 @@ def mean(
 
         dry_run_mean(data, options=options, as_json=as_json, **settings)
         return
-    made = _made(data, quiet or as_json, **settings, **options)
+    with progress_bar(quiet or as_json) as progress:
+        made = release_mean(data, progress=progress, **settings, **options)
     if target is not None:
         save(made, target, force)
-    tell(made, output, quiet=quiet, as_json=as_json)
-
-
-def _made(data: str, quiet: bool, **settings: Any) -> Release:
-    from dpcov.api import mean as release_mean
-    from dpcov.cli.progress import progress_bar
-
-    with progress_bar(quiet) as progress:
-        return release_mean(data, progress=progress, **settings)
+    tell_made(made, output, quiet=quiet, as_json=as_json)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from dpcov.kernel.budget import Budget
+    from dpcov.schema import Schema
 
 Command = Callable[..., None]
 
@@ -53,13 +54,20 @@ def budget_options(command: Command) -> Command:
 
 def read_budget(epsilon: str | None, delta: str | None, rho: str | None) -> Budget:
     """Turn --epsilon, --delta and --rho into one budget; as text, so that 0.1 is exactly 1/10."""
-    from dpcov.kernel.budget import ZCDP, ApproxDP, PureDP
+    from dpcov import ZCDP, ApproxDP, PureDP
 
     if rho is not None and epsilon is None and delta is None:
         return ZCDP(rho)
     if epsilon is not None and rho is None:
         return PureDP(epsilon) if delta is None else ApproxDP(epsilon, delta)
     raise click.UsageError("give --rho, or --epsilon with or without --delta")
+
+
+def read_schema(file: str | None) -> Schema | None:
+    """Read a schema where there is one."""
+    from dpcov import Schema
+
+    return None if file is None else Schema.read(file)
 
 
 def read_columns(text: str | None, option: str = "--columns") -> list[str] | None:
@@ -74,7 +82,7 @@ def read_columns(text: str | None, option: str = "--columns") -> list[str] | Non
 
 def read_budgets(epsilon: str | None, delta: str | None, rho: str | None) -> list[Budget]:
     """Turn lists such as 0.1,1,4 into budgets: those of --epsilon, each with --delta where it is given, then those of --rho."""
-    from dpcov.kernel.budget import ZCDP
+    from dpcov import ZCDP
 
     if (epsilon is None and rho is None) or (epsilon is None and delta is not None):
         raise click.UsageError("give --rho, or --epsilon with or without --delta; lists have commas, such as 0.1,1,4")

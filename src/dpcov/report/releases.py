@@ -1,43 +1,102 @@
-"""What the commands say about a release, computed from the release alone."""
+"""A release: what it promises, what was asked, and what it estimates."""
 
 from __future__ import annotations
 
-from typing import Any
+import shlex
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dpcov.kernel.questions.moments import Count
-from dpcov.release.estimate import NoisyDirections
 from dpcov.release.record import Release
-from dpcov.report.components import record
-from dpcov.report.descriptions import DEVIATION, description_record
-from dpcov.report.text import finite
-from dpcov.uses.held import holds_covariance, what_it_holds
+from dpcov.report import components, descriptions, models
+from dpcov.report.descriptions import spectrum_line, spectrum_of, spectrum_record, what_correlates
+from dpcov.report.pictures import matrices_figure
+from dpcov.report.release_lines import (
+    clip_line,
+    confidence,
+    confidence_line,
+    error_line,
+    known_error,
+    numbers_line,
+    options_line,
+    unknown_line,
+    zero_line,
+)
+from dpcov.report.text import MORE, finite, print_promise, printable, spends_table
+from dpcov.uses.convergence import is_chain
+from dpcov.uses.held import holds_covariance, is_centered
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from rich.console import Console
 
-MANY = 0.5  # of the rows: where so many may be clipped, means are of shortened rows
-
-
-def is_centred(release: Release) -> bool:
-    """Whether a release estimates the covariance about the mean: by a mean, or by differences of rows."""
-    return release.center or release.encoding.pairs
+MOST_FEATURES = 40
+MOST_AT_FIRST = 20  # features, when a release was just made
+MOST_EIGENVALUES = 10
 
 
-def roots(release: Release) -> tuple[str, Floats]:
-    """Return standard deviations where the release is centred, else root mean squares, in the user's units."""
-    return DEVIATION[is_centred(release)], np.sqrt(np.maximum(np.diag(release.covariance), 0.0))
+def write(out: Console, release: Release, everything: bool = False) -> None:
+    """Print a release: promise, spends, estimates."""
+    print_promise(out, release)
+    if (unknown := unknown_line(release)) is not None:
+        out.print(spends_table(release.spent))
+        out.print(unknown, soft_wrap=True)
+        return
+    for line in (numbers_line(release), clip_line(release), options_line(release), error_line(release), zero_line(release)):
+        if line:
+            out.print(line, soft_wrap=True)
+    out.print(spends_table(release.spent))
+    limit = None if everything else MOST_FEATURES
+    if release.estimate.coefficients is not None:
+        models.write_model(out, release.ridge().summary(), None, limit)
+        return
+    if release.estimate.k is not None:
+        components.write_held(out, release.pca(), limit)
+    name = printable(release.header()["mechanism"]["name"])
+    descriptions.write(out, release.describe(), f"estimate ({name}, postprocess {printable(release.postprocess)})", limit)
+    if region := confidence_line(release):
+        out.print(region, soft_wrap=True)
+    if holds_covariance(release):
+        out.print(spectrum_line(release, None if everything else MOST_EIGENVALUES), soft_wrap=True)
 
 
-def what_correlates(release: Release) -> str:
-    """Name what `Release.correlation` is: cosines about 0 where the release has no mean."""
-    return "correlation" if is_centred(release) else "cosines about 0"
+def write_made(out: Console, release: Release, file: str | None) -> None:
+    """Print what a new release promises, what came out, and what to do next."""
+    out.print(f"Privacy: {release.statement()}", soft_wrap=True)
+    out.print(f"Mechanism: {release.how()}.")
+    for line in (clip_line(release), error_line(release), zero_line(release)):
+        if line:
+            out.print(line, soft_wrap=True)
+    if release.estimate.k is not None:
+        components.write_held(out, release.pca(), MOST_AT_FIRST, loadings_too=False)
+    descriptions.write(out, release.describe(), limit=MOST_AT_FIRST)
+    if release.describe().nothing:
+        out.print(MORE, soft_wrap=True)
+    if file is None:
+        out.print("Not saved: --output FILE keeps what was paid for.")
+    else:
+        out.print("\n  ".join([f"Written to {shlex.quote(file)}. Next:", *_next(release, shlex.quote(file))]), soft_wrap=True)
 
 
-def spectrum_of(release: Release) -> str:
-    """Name the matrix whose eigenvalues are shown: a second moment's own only where its columns share a unit."""
-    return "second moment" if not is_centred(release) and release.schema is None else what_correlates(release)
+def _next(release: Release, file: str) -> list[str]:
+    """Return commands that a new release is for."""
+    if release.estimate.k is not None:
+        chain = [f"dpcov pca {file} --convergence chains.png"] * is_chain(release)
+        return [f"dpcov pca {file} --plot picture.png", *chain]
+    if release.estimate.covariance is None:
+        return [f"dpcov show {file}"]
+    model = [f"dpcov ridge {file} --target {shlex.quote(release.feature_names[0])}"] * (release.d > 1)
+    return [f"dpcov show {file}", f"dpcov show {file} --plot picture.png", f"dpcov pca {file}", *model]
+
+
+def record(release: Release) -> dict[str, Any]:
+    """Return a release's facts and estimates for machines."""
+    spent = [{"asked": s.asked, "noise": s.noise, "budget": s.budget.to_json()} for s in release.spent]
+    if (unknown := unknown_line(release)) is not None:
+        header = {**release.header(), "statement": release.statement()}
+        return {**header, "spent": spent, "estimate": None, "unknown": unknown}
+    found = {**facts(release), "spent": spent}
+    if holds_covariance(release):
+        found["covariance" if is_centered(release) else "second_moment"] = finite(release.covariance)
+        found["eigenvalues"] = spectrum_record(release)
+    return found
 
 
 def promise(release: Release) -> dict[str, Any]:
@@ -71,129 +130,38 @@ def facts(release: Release) -> dict[str, Any]:
         "ranges": {name: list(pair) for name, pair in release.ranges.items()},
         "observed": release.observed,
         **_estimates(release),
-        **_confidence(release),
+        **({} if (region := confidence(release)) is None else {"confidence": region}),
     }
 
 
 def _estimates(release: Release) -> dict[str, Any]:
     """Return what is estimated: numbers for each feature, components, or a model."""
     if release.estimate.coefficients is not None:
-        from dpcov.report.models import LEVEL, told
-        from dpcov.report.models import record as model_record
+        return models.numbers(release.ridge().summary())
+    held = {} if release.estimate.k is None else components.numbers(release.pca())
+    return {**descriptions.record(release.describe()), **held}
 
-        return model_record(told(release, release.ridge(), LEVEL))
+
+def columns(release: Release) -> dict[str, Any]:
+    """Return the table of what the release is about: features, components, or coefficients."""
+    if release.estimate.coefficients is not None:
+        return models.columns(release.ridge())
     if release.estimate.k is not None:
-        return {**description_record(release.describe(), centred=is_centred(release)), **record(release.pca())}
-    return description_record(release.describe(), centred=is_centred(release))
+        return components.columns(release.pca())
+    return descriptions.columns(release.describe())
 
 
-def confidence_line(release: Release) -> str | None:
-    """Say where the truth may lie; None for releases that do not tell."""
-    found = _confidence(release).get("confidence")
-    if found is None:
-        return None
-    ball = "radius" in found
-    what = f"a ball of {found['radius']:.3g} deviations around the mean" if ball else "two ellipsoids (see --json)"
-    honest = "proved, for Gaussian rows" if found["proved"] else "not proved: practical constants"
-    return f"Confidence: {what}, which may fail with probability {found['beta']:g} ({honest})."
+def figure(release: Release) -> Any:
+    """Return a figure: correlations and their spectrum, components, or a model."""
+    if release.estimate.k is not None:
+        return components.figure(release.pca())
+    if release.estimate.coefficients is not None:
+        return models.figure(release.ridge())
+    found = release.describe()
+    if found.correlation is None:
+        from dpcov.errors import ReleaseError
 
-
-def _confidence(release: Release) -> dict[str, Any]:
-    """Return the confidence region of a release that has one."""
-    from dpcov.errors import ReleaseError
-    from dpcov.release.estimate import ConfidenceBall
-
-    try:
-        found = release.confidence
-    except ReleaseError:
-        return {}
-    shape = {"proved": found.proved, "beta": found.beta}
-    if isinstance(found, ConfidenceBall):
-        return {
-            "confidence": {
-                **shape,
-                "centre": finite(found.centre),
-                "radius": found.radius,
-                "whitener": finite(found.whitener),
-            }
-        }
-    outer = found.outer.tolist() if np.isfinite(found.outer).all() else None
-    return {"confidence": {**shape, "inner": finite(found.inner), "outer": outer}}
-
-
-def known_error(release: Release) -> float | None:
-    """Return the predicted error, which directions have none of; that of a matrix says little of its components."""
-    return release.estimate.expected_error if release.estimate.k is None else None
-
-
-def clip_line(release: Release) -> str:
-    """Say where rows were clipped further, and how many may have been longer."""
-    from dpcov.kernel.questions.choices import Bias, Quantile, Radius
-    from dpcov.uses.clipping import clipped_share
-
-    found = "found privately" if release.find(Quantile, Radius, Bias) else "as asked"
-    unit = "" if release.schema is None else " of the encoded rows"
-    share, longer = clipped_share(release), ""
-    if share >= MANY:
-        longer = " So few rows cannot tell where: most of them may have been shortened, by an unknown factor."
-    elif share > 0:
-        longer = f" About {100 * share:.2g} % of the rows were longer, at most."
-    return f"Clipped further: at norm {release.clip_radius:.3g}{unit}, {found}.{longer}"
-
-
-def zero_line(release: Release) -> str | None:
-    """Say that an estimate is 0 although something was asked; None where it is not."""
-    if not holds_covariance(release) or not release.answers or release.covariance.any():
-        return None
-    return "The estimate is 0: what was answered cannot be told from noise."
-
-
-def error_line(release: Release, *, known_n: bool = True) -> str | None:
-    """Say how large the noise is expected to be, and compared with what; divided by an n that is not known.
-
-    None for components: how far they are off depends on the gaps of the spectrum, which nobody knows; a model has intervals.
-    """
-    if release.estimate.k is not None or release.estimate.coefficients is not None:
-        return None
-    expected = known_error(release)
-    if all(isinstance(answer.question, Count) for answer in release.answers):
-        return "Too few rows for this budget: nothing was asked of them, and the estimate is 0."
-    if expected is None and isinstance(release.estimate.noise, NoisyDirections):
-        return "Expected error: not known before reading; the error of drawn directions depends on the spectrum."
-    if expected is None:
-        return "Expected error: not known; it depends on the data, or its mechanism does not tell."
-    error = f"{expected:.3g}" if known_n else f"{expected * release.n:.3g} / n"
-    if release.estimate.radius is None:
-        units = "the data's units" if release.schema is None else "the units of encoded rows"
-        if release.estimate.covariance is None:
-            return f"Expected error: {error}, the r.m.s. norm of the noise in the mean, in {units}; clipping adds to it."
-        return f"Expected error: {error}, the r.m.s. Frobenius norm of the noise in the covariance, in {units}."
-    rows = "rows divided by row_norm" if release.schema is None else "encoded rows"
-    return (
-        f"Expected error: {error}, the r.m.s. Frobenius norm of the noise in the second moment of the {rows}, "
-        f"whose own norm is at most 1; {_beyond_noise(release)}."
-    )
-
-
-def _beyond_noise(release: Release) -> str:
-    """Say what else the error of the estimate is made of."""
-    raw = release.estimate.raw
-    if raw is not None and raw.by is not None:
-        return "at the radius that was drawn: clipping and the noise of the scale are not in it, denoising makes it smaller"
-    if release.clip_radius < release.row_norm:
-        return "noise only, without what clipping takes away; post-processing makes it smaller"
-    return "post-processing makes it smaller"
-
-
-def check_covariance(release: Release, use: str) -> None:
-    """Refuse a release that holds no covariance; ``use`` says what it would be for."""
-    from dpcov.errors import ReleaseError
-
-    if not holds_covariance(release):
-        hint = "`dpcov release` without --pca makes one" if release.estimate.k is not None else "`dpcov release` makes one"
-        raise ReleaseError(f"release must hold a covariance for {use}, got {what_it_holds(release)}. Hint: {hint}.")
-
-
-def reason(error: Exception) -> str:
-    """Return what an error says, without its hint, which may speak of Python."""
-    return str(error).partition(" Hint:")[0].rstrip(".")
+        raise ReleaseError("release must hold a covariance for a picture, got a mean. Hint: a mean has no picture.")
+    of = spectrum_of(release)
+    matrices, spectra = {what_correlates(release): found.correlation}, {of: found.spectrum}
+    return matrices_figure(f"Which of {release.d} features go together", release.feature_names, matrices, spectra, of, release)
