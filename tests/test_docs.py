@@ -188,7 +188,6 @@ def test_modules_are_reached_as_the_reference_says() -> None:
         ("testing", "verify"),
         ("replay", "verify"),
         ("audit", "verify"),
-        ("plan", "evaluate"),
         ("metrics", "evaluate"),
     ):
         assert f"`{module}`" in API.read_text(encoding="utf-8").partition("\n## ")[0]
@@ -196,7 +195,7 @@ def test_modules_are_reached_as_the_reference_says() -> None:
     hints = [
         text for path in (ROOT / "src").rglob("*.py") for text in re.findall(r"Hint: [^\n]*", path.read_text(encoding="utf-8"))
     ]
-    assert not [hint for hint in hints if re.search(r"dpcov\.(replay|audit|plan|testing|metrics)(?!\.\w)", hint)]
+    assert not [hint for hint in hints if re.search(r"dpcov\.(replay|audit|testing|metrics)(?!\.\w)", hint)]
 
 
 def test_every_attribute_of_a_release_is_in_the_reference() -> None:

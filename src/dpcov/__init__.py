@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING
 from dpcov._version import __version__
 
 if TYPE_CHECKING:
-    from dpcov.api import covariance, mean, pca, ridge
+    from dpcov.api import covariance, mean, pca, rehearse, ridge
     from dpcov.errors import BudgetError, DpcovError, EngineError, ParameterError, ReleaseError, SchemaError
     from dpcov.estimators import PrivateCovariance, PrivateMean, PrivatePCA, PrivateRidge
     from dpcov.evaluate import Comparison, compare
+    from dpcov.evaluate.plan import Plan, plan, plan_pca
     from dpcov.kernel.budget import ZCDP, ApproxDP, PureDP, compose
     from dpcov.mechanisms import MECHANISMS
     from dpcov.mechanisms.base import Mechanism
+    from dpcov.rehearsal import Rehearsal
     from dpcov.release.file import load
     from dpcov.release.record import Release
     from dpcov.schema import Categorical, Ignored, Numeric, Schema
@@ -34,6 +36,11 @@ _HOME = {
     "mean": "api",
     "pca": "api",
     "ridge": "api",
+    "rehearse": "api",
+    "Rehearsal": "rehearsal",
+    "plan": "evaluate.plan",
+    "Plan": "evaluate.plan",
+    "plan_pca": "evaluate.plan",
     "compare": "evaluate",
     "Comparison": "evaluate",
     "load": "release.file",
@@ -73,6 +80,11 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "ridge",
     "load",
     "Release",
+    "rehearse",
+    "Rehearsal",
+    "plan",
+    "Plan",
+    "plan_pca",
     "compare",
     "Comparison",
     "Schema",
@@ -109,7 +121,6 @@ _MODULES = {
     "audit": "verify.audit",
     "bounds": "bounds",
     "metrics": "evaluate.metrics",
-    "plan": "evaluate.plan",
     "replay": "verify.replay",
     "testing": "verify.testing",
 }

@@ -1,22 +1,21 @@
-"""The functions people call: check the parameters, build a curator, run one mechanism."""
+"""The functions people call: each makes one request, and runs it or rehearses it."""
 
 from __future__ import annotations
 
-import dataclasses
-import numbers
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dpcov.errors import ParameterError
+from dpcov.errors import ParameterError, check_choice
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.questions.moments import REPLACE
-from dpcov.mechanisms import MECHANISMS, checked_mechanism
+from dpcov.mechanisms import MECHANISMS
 from dpcov.mechanisms.base import Named
 from dpcov.mechanisms.shared.means import Origin
+from dpcov.rehearsal import Rehearsal
 from dpcov.release.record import Release
-from dpcov.request import check_budget, check_seed, checked_center, checked_request
-from dpcov.schema import Categorical, Schema
-from dpcov.uses.selection import column_of_feature, target_place
+from dpcov.request import request
+from dpcov.schema import Schema
 
 
 def covariance(
@@ -92,11 +91,19 @@ def covariance(
     >>> release.second_moment.round(2).tolist()
     [[0.25, 0.25], [0.25, 0.25]]
     """
-    check_budget(budget)
-    named = checked_mechanism("covariance", mechanism, options)
-    request = checked_request(named, row_norm, schema, neighbors, checked_center(center, schema, named), options)
-    check_seed(seed)
-    return request.run(request.source(data, columns, progress), budget, postprocess=postprocess, seed=seed)
+    asked = request(
+        "covariance",
+        budget,
+        mechanism=mechanism,
+        bound=row_norm,
+        schema=schema,
+        neighbors=neighbors,
+        center=center,
+        postprocess=postprocess,
+        seed=seed,
+        options=options,
+    )
+    return asked.run(asked.source(data, columns, progress), budget)
 
 
 def mean(
@@ -162,13 +169,18 @@ def mean(
     >>> release.mean.round(1).tolist()
     [0.5, 0.5]
     """
-    check_budget(budget)
-    named = checked_mechanism("mean", mechanism, options)
-    request = checked_request(named, radius, schema, neighbors, False, {**options, "origin": origin})
-    if schema is not None and not (isinstance(origin, numbers.Real) and origin == 0):
-        raise ParameterError("origin must be left out with a schema, got one. Hint: the midpoint of the bounds is the origin.")
-    check_seed(seed)
-    return request.run(request.source(data, columns, progress), budget, postprocess=postprocess, seed=seed)
+    asked = request(
+        "mean",
+        budget,
+        mechanism=mechanism,
+        bound=radius,
+        schema=schema,
+        neighbors=neighbors,
+        postprocess=postprocess,
+        seed=seed,
+        options={**options, "origin": origin},
+    )
+    return asked.run(asked.source(data, columns, progress), budget)
 
 
 def pca(
@@ -236,11 +248,18 @@ def pca(
     >>> release.components.round(1).tolist()
     [[0.7, 0.7, 0.0]]
     """
-    check_budget(budget)
-    named = checked_mechanism("pca", mechanism, options)
-    request = checked_request(named, row_norm, schema, neighbors, center, {**options, "k": k})
-    check_seed(seed)
-    return request.run(request.source(data, columns, progress), budget, seed=seed, progress=progress)
+    asked = request(
+        "pca",
+        budget,
+        mechanism=mechanism,
+        bound=row_norm,
+        schema=schema,
+        neighbors=neighbors,
+        center=center,
+        seed=seed,
+        options={**options, "k": k},
+    )
+    return asked.run(asked.source(data, columns, progress), budget, progress=progress)
 
 
 def ridge(
@@ -300,15 +319,70 @@ def ridge(
     >>> release.ridge().coefficients.round(1).tolist()
     [0.5]
     """
-    check_budget(budget)
-    named = checked_mechanism("ridge", next(iter(MECHANISMS["ridge"])) if mechanism is None else mechanism, ())
-    request = checked_request(named, row_norm, schema, REPLACE, False, {"alpha": alpha})
-    check_seed(seed)
-    source = request.source(data, columns, progress)
-    place = target_place(source.feature_names, source.schema, target)
-    column = column_of_feature(source.schema, source.feature_names)[place]
-    if source.schema is not None and isinstance(source.schema.used[column], Categorical):
-        raise ParameterError(
-            f"target must be a column of numbers, got {target!r}. Hint: dpcov.covariance(...).ridge(target) has levels, too."
-        )
-    return dataclasses.replace(request, options={**request.options, "target": place}).run(source, budget, seed=seed)
+    asked = request(
+        "ridge",
+        budget,
+        mechanism=_ridge_mechanism(mechanism),
+        bound=row_norm,
+        schema=schema,
+        seed=seed,
+        options={"target": target, "alpha": alpha},
+    )
+    return asked.run(asked.source(data, columns, progress), budget)
+
+
+def rehearse(target: str, data: object, budget: Budget, /, **arguments: Any) -> Rehearsal:
+    """Say what a release would ask, at what price and with how much noise, without reading a row or spending anything.
+
+    Parameters
+    ----------
+    target : {"covariance", "mean", "pca", "ridge"}
+        The function that would be called.
+    data : array, frame, path or anything with ``__arrow_c_stream__``
+        As in `covariance`. Only its names and types are looked at, and the number of rows where that is public and known.
+    budget : PureDP, ZCDP or ApproxDP
+        What would be spent.
+    **arguments
+        All that the function takes: ``row_norm=``, ``schema=``, ``mechanism=``, ``k=``, ...
+
+    Returns
+    -------
+    Rehearsal
+        ``spent``, ``expected_error`` or ``unknown_because``, whether it ``depends_on_answers``; ``to_dict()`` has all of it.
+
+    Raises
+    ------
+    ParameterError, SchemaError
+        What the function itself would refuse, in the same words.
+
+    Examples
+    --------
+    >>> import numpy as np, dpcov
+    >>> found = dpcov.rehearse("covariance", np.zeros((1000, 3)), dpcov.ZCDP(0.5), row_norm=1, mechanism="gaussian")
+    >>> [(spend.asked, spend.budget) for spend in found.spent], round(found.expected_error, 4)
+    ([('second moment', ZCDP(rho=0.5))], 0.0035)
+    """
+    check_choice("target", target, FUNCTIONS, "it is the function that would be called")
+    function = FUNCTIONS[target]
+    try:
+        bound = inspect.signature(function).bind(data, budget, **arguments)
+    except TypeError as error:
+        raise ParameterError(f"arguments must be those of dpcov.{target}: {error}. Hint: help(dpcov.{target}).") from None
+    bound.apply_defaults()
+    given = dict(bound.arguments)
+    options = given.pop("options", {}) | {name: given.pop(name) for name in OWN_OPTIONS[target]}
+    kept = {name: given[name] for name in ("schema", "neighbors", "center", "postprocess", "seed") if name in given}
+    norm = given["radius" if target == "mean" else "row_norm"]
+    mechanism = _ridge_mechanism(given["mechanism"]) if target == "ridge" else given["mechanism"]
+    asked = request(target, budget, mechanism=mechanism, bound=norm, options=options, **kept)
+    return asked.rehearse(asked.source(data, given["columns"]), budget)
+
+
+def _ridge_mechanism(mechanism: str | Named | None) -> str | Named:
+    """Return the mechanism for a regression, by default the only one."""
+    return next(iter(MECHANISMS["ridge"])) if mechanism is None else mechanism
+
+
+FUNCTIONS: dict[str, Callable[..., Release]] = {"covariance": covariance, "mean": mean, "pca": pca, "ridge": ridge}
+OWN_OPTIONS = {"covariance": (), "mean": ("origin",), "pca": ("k",), "ridge": ("target", "alpha")}
+"""What a function takes by a name of its own and a mechanism as an option."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Collection
+from difflib import get_close_matches
 
 
 class DpcovError(Exception):
@@ -64,11 +65,17 @@ def printable(text: str, most: int = 60) -> str:
     return plain if len(plain) <= most else plain[: most - 3] + "..."
 
 
+def did_you_mean(name: object, known: Collection[str]) -> str:
+    """Return a question for a hint, where a name that is not known is nearly one that is; else nothing."""
+    near = get_close_matches(name, list(known), n=1) if isinstance(name, str) else []
+    return f"did you mean {near[0]!r}? " if near else ""
+
+
 def check_choice(name: str, value: object, choices: Collection[str], hint: str) -> None:
     """Refuse a value that is not one of the named choices."""
     if not isinstance(value, str) or value not in choices:
         known = ", ".join(repr(choice) for choice in choices)
-        raise ParameterError(f"{name} must be one of {known}, got {shown(value)}. Hint: {hint}.")
+        raise ParameterError(f"{name} must be one of {known}, got {shown(value)}. Hint: {did_you_mean(value, choices)}{hint}.")
 
 
 def check_real(name: str, value: object, rule: str, low: float, high: float, hint: str) -> float:

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 import dpcov
 from dpcov.errors import ParameterError, ReleaseError
 from dpcov.evaluate.comparing import Compared
-from dpcov.evaluate.rehearsal import rehearse
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.face import Face
 from dpcov.kernel.questions.calibrated import noise_for
@@ -472,9 +471,9 @@ class TestTools:
 
     def test_a_rehearsal_asks_what_a_run_asks(self) -> None:
         asked = checked_request(COLUMNS_ONLY, 1.0, None, "replace", False, {"floor": 0.01})
-        assert rehearse(asked, NoSource(2000, 4), PURE).spent == made(floor=0.01).spent
+        assert asked.rehearse(NoSource(2000, 4), PURE).spent == made(floor=0.01).spent
         with pytest.raises(ParameterError, match="floor must be"):
-            rehearse(dataclasses.replace(asked, options={"floor": "x"}), NoSource(2000, 4), PURE)
+            dataclasses.replace(asked, options={"floor": "x"}).rehearse(NoSource(2000, 4), PURE)
 
     def test_a_rehearsal_counts_what_may_be_asked_last(self) -> None:
         """It is a fact of the record, as zeros may not lead there; nothing is counted that the budget does not hold."""
@@ -487,7 +486,7 @@ class TestTools:
         mechanism = dataclasses.replace(MATRIX, ask=ask, estimate=ignore_bounds, last=Squares)
         for whole, names in ((False, ["second moment", "squares"]), (True, ["second moment"])):
             asked = checked_request(mechanism, 1.0, None, "replace", False, {"whole": whole})
-            planned = rehearse(asked, NoSource(2000, 4), RHO)
+            planned = asked.rehearse(NoSource(2000, 4), RHO)
             run = dpcov.covariance(ROWS, RHO, row_norm=1, mechanism=mechanism, whole=whole, seed=1)
             assert [spend.asked for spend in planned.spent] == names
             assert planned.spent == run.spent

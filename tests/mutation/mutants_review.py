@@ -371,7 +371,7 @@ REVIEW_MUTANTS |= {
         ("tests/mechanisms/test_records.py::test_a_fault_is_refused_when_the_record_is_made[estimate without_options]",),
     ),
     "a rehearsal that forgets what is asked last": (
-        [("evaluate/rehearsal.py", "(*asked, *added)", "asked")],
+        [("rehearsal.py", "(*asked, *added)", "asked")],
         ("tests/mechanisms/test_own_mechanism.py::TestTools::test_a_rehearsal_counts_what_may_be_asked_last",),
     ),
     "options that no file can hold, found out too late": (

@@ -71,13 +71,7 @@ SCREENED_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (SCRIPTED + "test_rows_are_clipped_where_the_radius_says",),
     ),
     "the count before what can be refused": (
-        [
-            (
-                SCREENED,
-                "    _check_affordable(curator, noise, count, screens)\n    prefetch_norms(curator)\n",
-                "    prefetch_norms(curator)\n",
-            )
-        ],
+        [(SCREENED, "    least=least,\n", "")],
         (REFUSED + "test_a_budget_is_refused_whole_or_served_whole",),
     ),
     "no room for shares": (

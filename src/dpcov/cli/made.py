@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,7 @@ from dpcov.cli.telling import print_json
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from dpcov.kernel.budget import Budget
     from dpcov.release.record import Release
 
 
@@ -34,6 +35,19 @@ def save(made: Release, target: Path, force: bool) -> None:
         click.echo(text_of(made), nl=False)
         reason = str(error).partition(" Hint:")[0] or "interrupted."
         raise EngineError(f"{reason} The release was made and paid for, and is on stdout. Hint: keep it.") from None
+
+
+def tell_dry_run(target: str, data: str, budget: Budget, *, as_json: bool, **settings: Any) -> None:
+    """Rehearse a release, for which the table is opened for its names and types only, and say what it would do."""
+    from dpcov.api import rehearse
+    from dpcov.report import record, write
+    from dpcov.report.text import console
+
+    found = rehearse(target, data, budget, **settings)
+    if as_json:
+        print_json(record(found))
+    else:
+        write(console(), found, data=data)
 
 
 def tell_made(made: Release, output: str | None, *, quiet: bool, as_json: bool) -> None:

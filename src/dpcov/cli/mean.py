@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from dpcov.cli.made import checked_output, save, tell_made
+from dpcov.cli.made import checked_output, save, tell_dry_run, tell_made
 from dpcov.cli.options import (
     budget_options,
     complete_mean,
@@ -83,9 +83,7 @@ def mean(
     checked_mechanism("mean", settings["mechanism"], options)
     settings |= {"radius": radius, "schema": read_schema(schema), "columns": read_columns(columns)}
     if dry_run:
-        from dpcov.cli.dry_run import dry_run_mean
-
-        dry_run_mean(data, options=options, as_json=as_json, **settings)
+        tell_dry_run("mean", data, as_json=as_json, **settings, **options)
         return
     with progress_bar(quiet or as_json) as progress:
         made = release_mean(data, progress=progress, **settings, **options)

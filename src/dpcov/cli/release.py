@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpcov.cli.made import checked_output, save, tell_made
+from dpcov.cli.made import checked_output, save, tell_dry_run, tell_made
 from dpcov.cli.options import (
     POSTPROCESS,
     budget_options,
@@ -86,9 +86,7 @@ def release(
     settings |= _target_settings(pca, settings["mechanism"], settings.pop("postprocess"), settings["center"], options)
     settings |= {"row_norm": row_norm, "schema": read_schema(schema), "columns": read_columns(columns)}
     if dry_run:
-        from dpcov.cli.dry_run import dry_run as rehearsed
-
-        rehearsed(data, options=options, seed=seed, as_json=as_json, **settings)
+        tell_dry_run("covariance" if pca is None else "pca", data, seed=seed, as_json=as_json, **settings, **options)
         return
     assert target is not None
     made = _made(data, quiet, seed=seed, **settings, **options)

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError, shown
 from dpcov.evaluate.comparison import Cell, Comparison
-from dpcov.evaluate.rehearsal import rehearse
 from dpcov.kernel.bits import SeededBits
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.noise.sampler import RandomSampler, Sampler
@@ -148,7 +147,7 @@ class _Entry:
 def _refusal(request: Request, source: Source, budget: Budget) -> ParameterError | None:
     """Return why a mechanism refuses a budget, or rows of which only the shape is known; None where it takes them."""
     try:
-        rehearse(request, source, budget)
+        request.rehearse(source, budget)
     except ParameterError as error:
         return error
     return None

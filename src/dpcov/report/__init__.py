@@ -25,6 +25,9 @@ HOMES = {
     "Score": "scores",
     "Intervals": "intervals",
     "Comparison": "comparisons",
+    "Rehearsal": "rehearsals",
+    "Plan": "plans",
+    "RowsNeeded": "rows_needed",
     "Demo": "demos",
 }
 """The module of each result, by the name of its class: imported when the first of its kind is rendered."""

@@ -42,9 +42,11 @@ def picture_format(path: Path, example: str = "picture.png") -> str:
 
 def saved(figure: Any, ending: str) -> bytes:
     """Return a figure as a file in a format; the same figure gives the same bytes."""
+    from matplotlib import rc_context
+
     target = io.BytesIO()
     undated = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[ending]
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), rc_context({"svg.hashsalt": "dpcov"}):
         warnings.simplefilter("ignore")  # a letter that the font lacks is drawn as a box
         figure.savefig(target, format=ending, metadata=undated)
     return target.getvalue()

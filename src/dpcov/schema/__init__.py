@@ -26,7 +26,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import ParameterError, SchemaError, check_real, shown
+from dpcov.errors import ParameterError, SchemaError, check_real, did_you_mean, shown
 
 Floats = NDArray[np.float64]
 Level = str | int | float | bool
@@ -214,7 +214,8 @@ class Schema:
         used = {name: column for name, column in self.used.items() if not isinstance(column, Observed)}
         for name in names:
             if name not in used:
-                raise SchemaError(f"columns must be among the used ones of the schema, got {shown(name)}. Hint: add it there.")
+                hint = f"{did_you_mean(name, used)}Add it there"  # the schema's names; those of a file may be a person's row
+                raise SchemaError(f"columns must be among the used ones of the schema, got {shown(name)}. Hint: {hint}.")
         if len(set(names)) < len(names):
             raise SchemaError("columns must differ, got one that stands twice. Hint: remove it.")
         return Schema({name: used[name] for name in names})
