@@ -10,8 +10,7 @@ from dpcov.cli.made import checked_output, save, tell_dry_run, tell_made
 from dpcov.cli.options import (
     budget_options,
     complete_mean,
-    json_option,
-    neighbors_option,
+    making_options,
     read_columns,
     read_numbers,
     read_schema,
@@ -33,15 +32,7 @@ Example:
 @click.option("--variance", metavar="A,B,C", help="The public variance of the columns, one or all; unknown by default.")
 @click.option("--mechanism", default="auto", show_default=True, shell_complete=complete_mean, help="A mechanism's name.")
 @click.option("--postprocess", type=click.Choice(["project", "none"]), help="Into the public ball (the default), or not.")
-@click.option("--option", multiple=True, metavar="NAME=VALUE", help="An option of the mechanism; may stand several times.")
-@click.option("--columns", metavar="A,B,C", help="Use these columns only, in this order.")
-@neighbors_option
-@click.option("--seed", type=int, metavar="NUMBER", help="For tests and papers only: the release is then NOT private.")
-@click.option("--force", is_flag=True, help="Overwrite an existing output.")
-@click.option("--dry-run", is_flag=True, help="Check everything and list the questions; spend and write nothing.")
-@click.option("--quiet", is_flag=True, help="Print no progress and no summary.")
-@json_option
-@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Where to write the release (JSON).")
+@making_options
 def mean(
     data: str,
     radius: float | None,

@@ -52,6 +52,25 @@ def budget_options(command: Command) -> Command:
     return with_budget
 
 
+def making_options(command: Command) -> Command:
+    """Add what every command that makes a release has, after its own options."""
+    for option in (
+        click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Where to write the release (JSON)."),
+        json_option,
+        click.option("--quiet", is_flag=True, help="Print no progress and no summary."),
+        click.option("--dry-run", is_flag=True, help="Check everything and list the questions; spend and write nothing."),
+        click.option("--force", is_flag=True, help="Overwrite an existing output."),
+        click.option("--seed", type=int, metavar="NUMBER", help="For tests and papers only: the release is then NOT private."),
+        neighbors_option,
+        click.option("--columns", metavar="A,B,C", help="Use these columns only, in this order."),
+        click.option(
+            "--option", multiple=True, metavar="NAME=VALUE", help="An option of the mechanism; repeatable."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
 def read_budget(epsilon: str | None, delta: str | None, rho: str | None) -> Budget:
     """Turn --epsilon, --delta and --rho into one budget; as text, so that 0.1 is exactly 1/10."""
     from dpcov import ZCDP, ApproxDP, PureDP
@@ -112,7 +131,7 @@ level_option = click.option(
     show_default=True,
     callback=read_level,
     metavar="NUMBER",
-    help="How often an interval holds, over the noise.",
+    help="Confidence level; covers the privacy noise only.",
 )
 
 

@@ -12,8 +12,7 @@ from dpcov.cli.options import (
     budget_options,
     center_option,
     complete_mechanism,
-    json_option,
-    neighbors_option,
+    making_options,
     read_columns,
     read_schema,
 )
@@ -38,15 +37,7 @@ Example:
 @center_option
 @click.option("--mechanism", default="auto", show_default=True, shell_complete=complete_mechanism, help="A mechanism's name.")
 @click.option("--postprocess", type=click.Choice(POSTPROCESS), help="How noise is removed; the mechanism's own by default.")
-@click.option("--option", multiple=True, metavar="NAME=VALUE", help="An option of the mechanism; may stand several times.")
-@click.option("--columns", metavar="A,B,C", help="Use these columns only, in this order.")
-@neighbors_option
-@click.option("--seed", type=int, metavar="NUMBER", help="For tests and papers only: the release is then NOT private.")
-@click.option("--force", is_flag=True, help="Overwrite an existing output.")
-@click.option("--dry-run", is_flag=True, help="Check everything and predict the error; spend and write nothing.")
-@click.option("--quiet", is_flag=True, help="Print no progress and no summary.")
-@json_option
-@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Where to write the release (JSON).")
+@making_options
 def release(
     data: str,
     row_norm: float | None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpcov.report.release_lines import error_line
-from dpcov.report.text import printable, spends_table
+from dpcov.report.text import counted, printable, spends_table
 from dpcov.uses.held import holds_covariance
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def write(out: Console, found: Rehearsal, data: str | None = None) -> None:
     rows = "n is not known before reading" if planned.neighbors == "replace" else "n is private"
     rows = rows if found.n is None else f"n = {found.n}{' pairs' * planned.encoding.pairs}"
     name = "" if data is None else f"{printable(data)}, "
-    out.print(f"Table: {name}{found.d} feature(s), {rows}.", soft_wrap=True)
+    out.print(f"Table: {name}{counted(found.d, 'feature')}, {rows}.", soft_wrap=True)
     out.print(f"Mechanism: {planned.how()}; neighbours: {planned.neighbors}.")
     out.print(spends_table(found.spent, title="would be asked"))
     for line in _lines(found):

@@ -68,7 +68,7 @@ def spends_table(spent: Sequence[Spend], title: str = "spent") -> Table:
     """List every question that was asked of the data."""
     from rich.table import Table
 
-    table = Table("asked", "noise", "cost", title=f"{title}: {len(spent)} question(s)", title_justify="left")
+    table = Table("asked", "noise", "cost", title=f"{title}: {counted(len(spent), 'question')}", title_justify="left")
     for spend in spent:
         table.add_row(spend.asked, spend.noise, repr(spend.budget))
     return table
@@ -121,8 +121,13 @@ def rounded(value: float, error: float) -> tuple[str, str]:
 
 def print_promise(out: Console, release: Release) -> None:
     """Print what a release is, and what it promises."""
-    out.print(repr(release), style="bold", soft_wrap=True)
+    out.print(repr(release)[1:-1], style="bold", soft_wrap=True)
     out.print(f"Privacy: {release.statement()}", soft_wrap=True)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, which has an s where there are several."""
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def percent(level: float) -> str:
