@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,8 @@ from dpcov.mechanisms import ALL
 from dpcov.mechanisms.base import Mechanism, Named
 from dpcov.mechanisms.rehearsing import Still, Zeros
 from dpcov.mechanisms.running import released
+from dpcov.mechanisms.shared import shares
+from dpcov.mechanisms.standardized import covariance as standardized
 from dpcov.release.estimate import Estimate
 from dpcov.release.record import Transcript
 from dpcov.sources.array import ArraySource
@@ -59,25 +63,65 @@ def test_a_budget_is_refused_whole_or_served_whole(named: Named, neighbors: str)
                 assert untouched(curator)
 
 
-@pytest.mark.parametrize("name", ["gaussian", "separate"])
-def test_a_number_of_rows_that_a_file_tells_late_is_rehearsed_with(tmp_path: Path, name: str) -> None:
-    """The share of a radius depends on n: what is served for many rows may be refused for few, and then whole."""
-    path = tmp_path / "rows.csv"
-    lines = [",".join(map(str, row)) for row in ROWS[:4]]
-    path.write_text("\n".join(["a,b,c,d", *lines]), encoding="utf-8")
-    named = dpcov.MECHANISMS["covariance"][name]
-    settled = []
-    for exponent in np.arange(-22, -10, 0.25):
-        budget = ZCDP(float(10**exponent))
-        curator = opened(open_source(path), Grid(1.0), budget, "replace", SeededBits(0))
+LEAST: dict[tuple[str, str], list[tuple[Budget, dict[str, Any]]]] = {
+    ("covariance", "adaptive"): [(PureDP(float(10**-5.89)), {})],
+    ("covariance", "coinpress"): [(ZCDP(float(10**-11.5)), {})],
+    ("mean", "coinpress"): [(PureDP("1e-10"), {}), (PureDP("1e-9"), {"covariance": 1.0})],
+    ("pca", "screened"): [(PureDP("1e-6"), {"k": 2})],
+}
+"""Budgets that are enough for what is rehearsed, and not for what other answers could lead to."""
+
+
+@pytest.mark.parametrize(("target", "name"), LEAST)
+def test_what_depends_on_answers_is_refused_at_its_least_share(target: str, name: str) -> None:
+    """Under add-remove, where n is an answer. The control: without the declaration the run goes on, and may spend."""
+    rows, mechanism = np.random.default_rng(78).uniform(-0.2, 0.2, (60, 16)), dpcov.MECHANISMS[target][name]
+    assert isinstance(mechanism, Mechanism)
+    alone = dataclasses.replace(mechanism, name="alone", least=None)
+    for budget, options in LEAST[target, name]:
+        curator = opened(ArraySource(rows), Grid(1.0), budget, "add-remove", SeededBits(0))
+        with pytest.raises(dpcov.ParameterError, match="Hint: spend more"):
+            released(mechanism, curator, budget, **options)
+        assert untouched(curator)
+        curator = opened(ArraySource(rows), Grid(1.0), budget, "add-remove", SeededBits(0))
+        with contextlib.suppress(DpcovError):
+            released(alone, curator, budget, **options)
+        assert not untouched(curator)
+
+
+def test_every_declaration_of_a_least_share_is_tried() -> None:
+    declared = {(one.target, one.name) for one in ALL if isinstance(one, Mechanism) and one.least is not None}
+    assert declared == set(LEAST)
+
+
+def test_a_budget_too_small_for_private_units_still_buys_a_matrix() -> None:
+    """The smallest budget that a table is served with, to a thousandth: it goes to the encoded rows as a whole."""
+    said: dict[str, Any] = {"schema": SCHEMA, "mechanism": "standardized", "neighbors": "add-remove"}
+    refused, served = -9.0, 0.0
+    while served - refused > 0.0004:
+        exponent = (refused + served) / 2
         try:
-            released(named, curator, budget, clip="private")
+            dpcov.rehearse("covariance", ROWS, PureDP(float(10**exponent)), **said)
+            served = exponent
         except DpcovError:
-            assert untouched(curator)
-            settled.append(False)
-        else:
-            settled.append(True)
-    assert 0 < sum(settled) < len(settled)
+            refused = exponent
+    found = dpcov.rehearse("covariance", ROWS, PureDP(float(10**served)), **said)
+    assert [spend.asked for spend in found.spent] == ["radius", "second moment"]
+
+
+def test_digits_leave_room_for_shares_of_shares(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = Fraction(1, 2**2990 + 1)
+    for budget in (PureDP(long), ZCDP(long)):
+        with pytest.raises(dpcov.ParameterError, match="in at most 900 digits"):
+            shares.check_room(budget)
+    shares.check_room(PureDP(Fraction(1, 2**2900 + 1)))
+
+    def refuse(budget: Budget) -> None:
+        raise dpcov.ParameterError(f"room must be left, got {budget!r}. Hint: shorter fractions.")
+
+    monkeypatch.setattr(standardized, "check_room", refuse)
+    with pytest.raises(dpcov.ParameterError, match="room must be left"):
+        dpcov.covariance(ROWS, PureDP(3), schema=SCHEMA, mechanism="standardized")
 
 
 def ask_too_much(curator: Face, budget: Budget) -> None:
@@ -99,6 +143,33 @@ def test_a_mechanism_that_asks_for_too_much_spends_nothing() -> None:
     with pytest.raises(BudgetError, match="budget must fit into"):
         released(GREEDY, curator, PureDP(1))
     assert untouched(curator)
+
+
+@pytest.mark.parametrize("how", ["by prefetching", "by n"])
+def test_a_number_of_rows_that_a_file_tells_late_is_rehearsed_with(tmp_path: Path, how: str) -> None:
+    """What is served for many rows is refused for few: after the reading that tells, and before anything is spent."""
+
+    def ask(curator: Face, budget: Budget) -> None:
+        moment = curator.second_moment()
+        if how == "by prefetching":
+            curator.prefetch(moment)
+        part = "1/2" if curator.n > 100 else "3/4"
+        curator.noisy(moment, budget.share(part), noise=noise_for(budget))
+        curator.noisy(moment, budget.share(part), noise=noise_for(budget))
+
+    mechanism = dataclasses.replace(GREEDY, ask=ask)
+    for count, served in ((60, False), (120, True)):
+        path = tmp_path / f"{count}.csv"
+        lines = [",".join(map(str, row)) for row in np.tile(ROWS, (2, 1))[:count]]
+        path.write_text("\n".join(["a,b,c,d", *lines]), encoding="utf-8")
+        curator = opened(open_source(path), Grid(1.0), PureDP(1), "replace", SeededBits(0))
+        assert not curator.public.knows_n
+        if served:
+            assert len(released(mechanism, curator, PureDP(1)).answers) == 2
+        else:
+            with pytest.raises(BudgetError, match="budget must fit into"):
+                released(mechanism, curator, PureDP(1))
+            assert untouched(curator)
 
 
 def test_what_cannot_be_computed_with_zeros_is_not_refused() -> None:

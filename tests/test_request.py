@@ -153,7 +153,10 @@ def test_the_same_fault_is_refused_in_the_same_words(entry: str, fault: str) -> 
 ORDER = ["budget", "mechanism", "option", "neighbors", "center", "no bound", "postprocess", "seed", "columns"]
 
 
-@pytest.mark.parametrize("entry", ["covariance", "mean", "pca", "rehearse covariance", "rehearse mean", "rehearse pca"])
+IN_ORDER = ["covariance", "mean", "pca", "rehearse covariance", "rehearse mean", "rehearse pca", "compare", "plan"]
+
+
+@pytest.mark.parametrize("entry", IN_ORDER)
 def test_of_several_faults_the_first_in_one_order_is_told(entry: str) -> None:
     taken = [fault for fault in ORDER if entry not in NOT_TAKEN.get(fault, set())]
     for first in range(len(taken)):

@@ -226,7 +226,7 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (STEPS + "TestFormula::test_what_is_left_of_the_trace",),
     ),
     "noise beyond what float64 can subtract": (
-        [("mechanisms/shared/directions.py", "measure.check_noise(calibrated(", "(calibrated(")],
+        [("mechanisms/running.py", "rehearsed(mechanism, curator, budget, asked) if rehearse else curator", "curator")],
         (STEPS + "TestNoiseThatIsSubtracted::test_small_budgets_are_refused_before_anything_is_read",),
     ),
     "a peel with noise beyond what float64 can subtract": (
@@ -369,6 +369,24 @@ REVIEW_MUTANTS |= {
     "an estimate without an option of what asks": (
         [("mechanisms/base.py", "right = _are_two(kinds) and whole and needed", "right = _are_two(kinds) and needed")],
         ("tests/mechanisms/test_records.py::test_a_fault_is_refused_when_the_record_is_made[estimate without_options]",),
+    ),
+    "a run that is not rehearsed": (
+        [("mechanisms/running.py", "rehearsed(mechanism, curator, budget, asked) if rehearse else curator", "curator")],
+        ("tests/test_rehearsal.py::test_a_mechanism_that_asks_for_too_much_spends_nothing",),
+    ),
+    "a number of rows, known late, that nothing is rehearsed with": (
+        [("mechanisms/rehearsing.py", "            self._checks.pop()(self.public)", "            pass")],
+        ("tests/test_rehearsal.py::test_a_number_of_rows_that_a_file_tells_late_is_rehearsed_with",),
+    ),
+    "what may be asked last that is not declared": (
+        [("mechanisms/covariance/adaptive.py", "    least=least,\n", "")],
+        ("tests/test_rehearsal.py::test_what_depends_on_answers_is_refused_at_its_least_share[covariance-adaptive]",),
+    ),
+    "a seed that is looked at before the mechanism": (
+        [
+            ("request.py", "    check_budget(budget)\n    named", "    check_seed(seed)\n    check_budget(budget)\n    named"),
+        ],
+        ("tests/test_request.py::test_of_several_faults_the_first_in_one_order_is_told[covariance]",),
     ),
     "a rehearsal that forgets what is asked last": (
         [("rehearsal.py", "(*asked, *added)", "asked")],

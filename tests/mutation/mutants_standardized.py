@@ -130,11 +130,11 @@ STANDARDIZED_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     ),
     "a budget of a table that is refused in the middle": (
         [(ASKING, "if not plan.is_affordable():", "if False:")],
-        (SCRIPTED + "test_budgets_too_small_for_any_noise_are_refused_whole[PureDP(epsilon=1e-08)-add-remove]",),
+        ("tests/test_rehearsal.py::test_a_budget_too_small_for_private_units_still_buys_a_matrix",),
     ),
     "digits of a budget that run out in the middle": (
         [(ASKING, "    check_room(whole)\n", "")],
-        (SCRIPTED + "test_budgets_with_many_digits_are_refused_whole",),
+        ("tests/test_rehearsal.py::test_digits_leave_room_for_shares_of_shares",),
     ),
     "a table of constants without an estimate": (
         [(READING, "if transcript.find(SecondMoment) is None and", "if False and")],

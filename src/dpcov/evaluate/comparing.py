@@ -94,8 +94,8 @@ def compare(
     'wishart'
     """
     wanted = _checked_budgets(budgets)
-    norm = checked_norm(row_norm, schema, neighbors, center)
     entries = _checked_entries(mechanisms, row_norm, schema, neighbors, center)
+    norm = checked_norm(row_norm, schema, neighbors, center)
     if isinstance(runs, bool) or not isinstance(runs, int) or runs < 2:
         raise ParameterError(f"runs must be an integer of at least 2, got {shown(runs)}. Hint: one has no standard error.")
     check_seed(seed)

@@ -17,7 +17,7 @@ from dpcov.mechanisms import MECHANISMS
 from dpcov.mechanisms.base import Described, Named
 from dpcov.mechanisms.shared.additive import predicted_errors
 from dpcov.mechanisms.shared.components import EXPLAINED
-from dpcov.rehearsal import Shape
+from dpcov.rehearsal import Rehearsal, Shape
 from dpcov.release.record import TARGETS
 from dpcov.request import check_budget, checked_norm, request
 from dpcov.results import Result
@@ -113,44 +113,41 @@ def plan(
     """
     check_choice("target", target, TARGETS, "what would be released")
     check_budget(budget)
-    checked_norm(1.0, None, neighbors, center)
+    additive = mechanism is None and target == "covariance" and not options
+    usual = next(iter(MECHANISMS[target])) if mechanism is None else mechanism
+    several = () if additive else (usual,) if isinstance(usual, str | Described) else tuple(usual)
+    bound = 1.0 if schema is None else None
+    said: dict[str, Any] = {"bound": bound, "schema": schema, "neighbors": neighbors, "center": center}
+    asked = {one: request(target, budget, mechanism=one, options=options, **said) for one in several}
+    checked_norm(bound, schema, neighbors, center)
     if (d is None) == (schema is None):
         got = "neither" if d is None else "both"
         raise ParameterError(f"d or schema must be given, got {got}. Hint: a schema says how many features there are.")
     shape = Shape(_names(d, center) if schema is None else schema.feature_names, schema, _checked_size("n", n, MOST_ROWS))
-    if mechanism is None and target == "covariance" and not options:
-        found = _additive(shape, budget, neighbors, center)
-    else:
-        usual = next(iter(MECHANISMS[target])) if mechanism is None else mechanism
-        several = [usual] if isinstance(usual, str | Described) else usual
-        found = [_rehearsed(target, one, shape, budget, neighbors, center, options) for one in several]
+    if additive:
+        errors = _additive(shape, budget, neighbors, center)
+        asked = {name: request(target, budget, mechanism=name, options={}, **said) for name in errors}
+    rehearsed = {one if isinstance(one, str) else one.name: made.rehearse(shape, budget) for one, made in asked.items()}
+    found = [
+        Prediction(name, errors[name] / shape.n, None, one.spent) if additive else _prediction(name, one, shape.n)
+        for name, one in rehearsed.items()
+    ]
     found.sort(key=lambda one: math.inf if one.expected_error is None else one.expected_error)
     return Plan(target, budget, n, shape.d, neighbors, center, tuple(found))
 
 
-def _additive(shape: Shape, budget: Budget, neighbors: str, center: bool) -> list[Prediction]:
-    """Return the predictions for every kind of noise that serves the budget."""
+def _additive(shape: Shape, budget: Budget, neighbors: str, center: bool) -> dict[str, float]:
+    """Return n times the error of every kind of noise that serves the budget: no matrix need be made for it."""
     grid = Grid(1.0, center=center)
     errors = predicted_errors(SecondMoment(grid, grid.width(shape.d)), budget, neighbors)
     if not errors:
         raise ParameterError(f"budget must be large enough for some mechanism, got {budget!r}. Hint: spend more.")
-    return [
-        Prediction(name, error / shape.n, spent=_rehearsed("covariance", name, shape, budget, neighbors, center, {}).spent)
-        for name, error in errors.items()
-    ]
+    return errors
 
 
-def _rehearsed(
-    target: str, named: str | Named, shape: Shape, budget: Budget, neighbors: str, center: bool, options: dict[str, Any]
-) -> Prediction:
-    bound = 1.0 if shape.schema is None else None
-    asked = request(
-        target, budget, mechanism=named, bound=bound, schema=shape.schema, neighbors=neighbors, center=center, options=options
-    )
-    found = asked.rehearse(shape, budget)
+def _prediction(name: str, found: Rehearsal, n: int) -> Prediction:
     error = found.expected_error_times_n  # under add-remove, too: here n is what the user said
-    name = named if isinstance(named, str) else named.name
-    return Prediction(name, None if error is None else error / shape.n, found.unknown_because, found.spent)
+    return Prediction(name, None if error is None else error / n, found.unknown_because, found.spent)
 
 
 def _names(d: object, center: bool) -> tuple[str, ...]:

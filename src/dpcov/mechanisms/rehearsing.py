@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpcov.errors import DpcovError, ParameterError
 from dpcov.kernel.account import Account
-from dpcov.kernel.budget import ApproxDP, Budget, PureDP, compose
+from dpcov.kernel.budget import ApproxDP, Budget, PureDP, compose, copied
 from dpcov.kernel.curator import Curator
 from dpcov.kernel.face import Face
 from dpcov.kernel.noise.choice import Exponential, SparseVector
@@ -134,7 +134,7 @@ def rehearsed(mechanism: Mechanism, curator: Curator, budget: Budget, options: M
     at its least share. A number of rows that is public, but not known before a first reading, may change the shares: then there
     is a second rehearsal, after that reading and before anything is charged.
     """
-    check = partial(_check, mechanism, budget=budget, whole=curator.budget, options=options)
+    check = partial(_check, mechanism, budget=copied(budget), whole=curator.budget, options=options)
     check(curator.public)
     return curator if curator.public.knows_n else cast("Curator", CountedLater(curator, check))  # all that a face needs of one
 
@@ -190,7 +190,7 @@ def _rehearse(mechanism: Mechanism, public: Public, budget: Budget, whole: Budge
     curator = Curator(Zeros(with_rows(public)), account, Still(account.stop_at_the_end))
     try:
         with np.errstate(all="ignore"):
-            mechanism.ask(Face(curator), budget, **options)
+            mechanism.ask(Face(curator), copied(budget), **options)  # a stranger's may do anything to it
     except _AllSpentError:
         pass
     except DpcovError:

@@ -32,7 +32,7 @@ def ask(curator: Face, budget: Budget, *, k: int) -> None:
     add-remove one count. Directions are drawn in float64: docs/guarantee.md.
     """
     count = checked_k(k, curator.d)
-    left = prepare_draw(curator, budget, count)
+    left = prepare_draw(curator, budget)
     even = Fraction(STEPS // count, STEPS)
     drawn = draw_one_by_one(curator, left.share(1 - EXPLAINED), [even] * (count - 1) + [1 - even * (count - 1)])
     explain(curator, DirectionsOf(drawn), left.share(EXPLAINED))

@@ -27,7 +27,7 @@ def ask(curator: Face, budget: Budget, *, k: int) -> None:
     add-remove one count. The components themselves say nothing; a small share is set aside for them all the same.
     """
     count = checked_k(k, curator.d)
-    left = prepare_draw(curator, budget, count)
+    left = prepare_draw(curator, budget)
     drawn = curator.subspace(Subspace(curator.second_moment(), count), left.share(EXPLAINED), sweeps=0)
     explain(curator, DirectionsOf(drawn), left.share(1 - EXPLAINED))
 
