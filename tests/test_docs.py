@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
 import pytest
 
@@ -54,7 +55,7 @@ def test_the_readme_shows_what_its_code_prints(tmp_path: Path, monkeypatch: pyte
 def test_the_readmes_shell_block_runs_as_it_stands(tmp_path: Path) -> None:
     """As a newcomer pastes it: an empty folder, a shell that stops at the first error, `dpcov` on the path, no warning."""
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    environment |= {"PYTHONWARNINGS": "error", "MPLCONFIGDIR": str(tmp_path / "matplotlib")}
+    environment |= {"PYTHONWARNINGS": "error", "MPLCONFIGDIR": matplotlib.get_cachedir()}
     (block,) = blocks(ROOT / "README.md", "sh")
     run = subprocess.run(["sh", "-e", "-c", block], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, files
+from conftest import ROOT, files
 
 pytest_plugins = ["pytester"]
 
@@ -24,7 +24,7 @@ def test_new_files_are_seen_and_caches_are_not(tmp_path: Path) -> None:
 
 def test_a_test_that_writes_into_the_repository_fails(pytester: pytest.Pytester) -> None:
     inner = pytester.mkdir("tests")
-    (inner / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text(encoding="utf-8"), encoding="utf-8")
+    pytester.makeconftest((ROOT / "conftest.py").read_text(encoding="utf-8"))
     (inner / "test_one.py").write_text("def test_it():\n    open('one.json', 'w').close()\n", encoding="utf-8")
     run = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     run.assert_outcomes(passed=1, errors=1)

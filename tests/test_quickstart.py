@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
@@ -42,7 +43,8 @@ def shell(script: str, folder: Path) -> str:
     done = subprocess.run(
         ["sh", "-e", "-c", script],
         cwd=folder,
-        env=os.environ | {"PATH": path, "PYTHONWARNINGS": "error", "MPLCONFIGDIR": str(folder), "DPCOV_DATA": DATA},
+        env=os.environ
+        | {"PATH": path, "PYTHONWARNINGS": "error", "MPLCONFIGDIR": matplotlib.get_cachedir(), "DPCOV_DATA": DATA},
         capture_output=True,
         text=True,
         check=False,

@@ -266,7 +266,7 @@ def test_before_fit() -> None:
         {"mechanism": "eigenvectors", "center": True},
         {"mechanism": "ppca"},
     ],
-    ids=str,
+    ids=lambda changes: str(changes).partition(" at 0x")[0],
 )
 def test_refusals(changes: dict[str, Any]) -> None:
     """In the words of the function, and nothing was learnt."""

@@ -233,7 +233,7 @@ REFUSED: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("changes", REFUSED, ids=lambda changes: str(changes)[:60])
+@pytest.mark.parametrize("changes", REFUSED, ids=lambda changes: str(changes)[:60].partition(" at 0x")[0])
 def test_refusals(changes: dict[str, Any]) -> None:
     """In the words of the library; nothing was released, so nothing was spent."""
     estimator = PrivateRidge(**({"mechanism": "gaussian"} | GIVEN | changes))

@@ -6,21 +6,113 @@ in a failed test: an error while collecting, or a test that passes, is not a cat
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from tests.mutation.background import BENCH, against, copy
-from tests.mutation.mutants import MUTANTS
+from tests.mutation import selection
+from tests.mutation.mutants import MUTANTS, Edit, Mutant
+from tests.mutation.planting import ROOT, against, copy, edited, verdict
 
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_planted_bug_is_caught(name: str) -> None:
-    problem = BENCH.verdict(name)
+    problem = verdict(name)
     assert problem is None, problem
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_planted_bug_can_be_planted(name: str) -> None:
+    """All of them, whichever are run: its line is there, once, and its tests are."""
+    for edit in MUTANTS[name].edits:
+        text = (ROOT / "src" / "dpcov" / edit.file).read_text(encoding="utf-8")
+        assert edited(text, edit) != text
+    for test in MUTANTS[name].caught_by:
+        file, *names = test.partition("[")[0].split("::")
+        assert tuple(names) in defined(file), test
+
+
+@cache
+def defined(file: str) -> set[tuple[str, ...]]:
+    """Return the names of the tests of a file, in their classes."""
+    found: set[tuple[str, ...]] = set()
+    for node in ast.parse((ROOT / file).read_text(encoding="utf-8")).body:
+        found.add((name := getattr(node, "name", ""),))
+        found |= {(name, getattr(inner, "name", "")) for inner in (node.body if isinstance(node, ast.ClassDef) else ())}
+    return found
+
+
+class TestEdits:
+    """A bug stays planted when a formatter breaks its line otherwise."""
+
+    def test_white_space_and_commas_of_formatters(self) -> None:
+        text = "def f(a):\n    return g(\n        a + 1,\n        b,\n    )\n"
+        assert edited(text, Edit("f.py", "return g(a + 1, b)", "return g(a, b)")) == "def f(a):\n    return g(a, b)\n"
+        assert edited("x = g(a, b)\n", Edit("f.py", "g(\n    a,\n    b,\n)", "a")) == "x = a\n"
+        assert edited("    if  a is not b :\n", Edit("f.py", "if a is not b:", "if True:")) == "    if True:\n"
+
+    @pytest.mark.parametrize("old", ["a + b", "isnot", "a"])
+    def test_a_line_that_is_not_there_once_is_no_place(self, old: str) -> None:
+        with pytest.raises(AssertionError, match="not once"):
+            edited("a is not b\na - b\n", Edit("f.py", old, "c"))
+
+
+class TestSelection:
+    def test_by_what_is_edited_and_by_what_catches_it(self) -> None:
+        mutant = Mutant((Edit("a/b.py", "x", "y"),), ("tests/c.py::Test::test_d[e]", "tests/f.py::test_g"))
+        assert selection.concerns(mutant) == {"src/dpcov/a/b.py", "tests/c.py", "tests/f.py"}
+
+    def test_changed_files_only(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(selection, "merge_base", lambda: "0" * 40)
+        monkeypatch.setattr(selection, "changed", lambda _: {"src/dpcov/kernel/calibrate.py", "README.md"})
+        names, why = selection.chosen("changed")
+        assert "scale halved" in names
+        assert {edit.file for name in names for edit in MUTANTS[name].edits} >= {"kernel/calibrate.py"}
+        assert all("src/dpcov/kernel/calibrate.py" in selection.concerns(MUTANTS[name]) for name in names)
+        assert why.startswith(f"{len(names)} of {len(MUTANTS)} planted bugs")
+
+    def test_a_sample_where_nobody_knows_what_changed(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        monkeypatch.setattr(selection, "ROOT", tmp_path)
+        names, why = selection.chosen("changed")
+        assert names == list(MUTANTS)[:: selection.EVERY]
+        assert "without git" in why
+
+    def test_all_and_none(self) -> None:
+        assert selection.chosen("all")[0] == list(MUTANTS)
+        assert selection.chosen("none")[0] == []
+
+    def test_a_branch_is_compared_with_where_it_left(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        """Changes that are committed, that are not, and new files; not what the main branch did since."""
+
+        def git(*words: str) -> None:
+            name = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]
+            subprocess.run(["git", *name, *words], cwd=tmp_path, check=True, capture_output=True)
+
+        def write(*names: str) -> None:
+            for name in names:
+                (tmp_path / name).write_text(str(len(list(tmp_path.iterdir()))), encoding="utf-8")
+
+        git("init", "--initial-branch", "main")
+        write("one", "two", "three")
+        git("add", ".")
+        git("commit", "--message", "first")
+        git("checkout", "-b", "branch")
+        write("one")
+        git("commit", "--all", "--message", "second")
+        git("checkout", "main")
+        write("three")
+        git("commit", "--all", "--message", "third")
+        git("checkout", "branch")
+        write("two", "new")
+        monkeypatch.setattr(selection, "ROOT", tmp_path)
+        since = selection.merge_base()
+        assert since is not None
+        assert selection.changed(since) == {"one", "two", "new"}
 
 
 SOUND = "tests/kernel/laws/test_grid.py::test_shrink_zeroes_a_row_that_still_breaks_the_bound"

@@ -771,8 +771,15 @@ def some() -> tuple[str, ...]:
     return tuple(found)
 
 
+@cache
+def genuine(name: str) -> str:
+    """Return a file as a forger would write it who changed nothing."""
+    return sealed(json.loads(texts()[name]))
+
+
 def assert_refused(record: Record, name: str, reasons: str | tuple[str, ...] = "") -> None:
     forged = sealed(record)
+    assert forged != genuine(name), name
     with pytest.raises(ReleaseError) as refused:
         pytest.fail(f"{name}: {parse(forged)!r} loads")
     message = str(refused.value)
@@ -786,9 +793,7 @@ def test_a_forged_file_is_refused(case: str) -> None:
     reason, edit = TABLE[case]
     tried = 0
     for name in some() if case in BY_FIELD else texts():
-        before = sealed(json.loads(texts()[name]))
         for record in edit(texts()[name]):
-            assert sealed(record) != before, name
             assert_refused(record, name, reason)
             tried += 1
     assert tried, "no file has such a thing"

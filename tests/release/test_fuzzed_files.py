@@ -22,7 +22,8 @@ from dpcov.report.releases import record
 from tests.helpers import forged
 
 SOME = 7  # one in so many starting files: odd, so that both relations are among them
-FILES = 2000
+FILES = 1000
+MORE = range(FILES, 20_000)
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="timers and limits as POSIX has them")
 
@@ -53,6 +54,12 @@ def test_forged_files_are_loaded_or_refused() -> None:
     assert tally.undeclared == []
     assert tally.count["refused"] + tally.count["loaded"] == FILES
     assert min(tally.count["refused"], tally.count["loaded"]) > FILES / 10
+
+
+@pytest.mark.audit
+def test_many_more_are() -> None:
+    """From all starting files."""
+    assert forged.Tally().run(MORE).undeclared == []
 
 
 def test_the_same_number_makes_the_same_file() -> None:

@@ -271,10 +271,11 @@ def test_the_answers_of_any_mechanism_under_the_name_of_any_other() -> None:
                 notes=other.notes,
                 record=None,
             )
-            back = parse(text_of(claimed))
+            text = text_of(claimed)
+            back = parse(text)
             with watched():
                 ended[is_estimated(back)] += 1
-            kind_of_end, detail = verdict(text_of(claimed))
+            kind_of_end, detail = verdict(text)
             assert kind_of_end == "loaded", f"{release!r} as {mechanism}: {kind_of_end} {detail}"
     assert min(ended.values()) > len(known)  # of both there are many
 

@@ -205,7 +205,9 @@ class TestWithTheMechanism:
         assert dpcov.load(path).covariance.tobytes() == release.covariance.tobytes()
 
     @pytest.mark.parametrize(
-        "given", [MINE, "mine", ["mine"], [MINE, 3], None, 3, [Mechanism], MECHANISMS["covariance"]["auto"]], ids=repr
+        "given",
+        [MINE, "mine", ["mine"], [MINE, 3], None, 3, [Mechanism], MECHANISMS["covariance"]["auto"]],
+        ids=["a record", "a name", "names", "records and more", "None", "a number", "a class", "an alias"],
     )
     def test_what_is_no_list_of_records_is_refused(self, given: Any, path: Path) -> None:
         with pytest.raises(

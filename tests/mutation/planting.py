@@ -1,28 +1,28 @@
-"""Mutants run beside the other tests, on the cores that those leave idle: each test waits for its own verdict.
+"""A copy of the package with a bug in it, and the tests that must catch it, run against the copy.
 
 Each run is a process of its own. Where that is safe it is forked from one that has imported the libraries (`warm`): to
-import them again took longer than most tests that catch a mutant. The package itself is imported in the new process.
+import them again took longer than most tests that catch a bug. The package itself is imported in the new process.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from hypothesis import Phase, settings
 
-from tests.mutation.mutants import MUTANTS
+from tests.mutation.mutants import MUTANTS, Edit
 
 ROOT = Path(__file__).parents[2]
-OPTIONS = ["-q", "-rf", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-x"]
+OPTIONS = ["-q", "-rf", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "-x"]
 # The libraries were imported before pytest could rewrite the assertions of its plug-ins: of no interest.
 OPTIONS += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
 
@@ -33,39 +33,8 @@ else:
     PROCESSES = multiprocessing.get_context("spawn")
 
 
-class Bench:
-    """A pool of workers, and the verdict on each mutant: None where it was caught, else what went wrong."""
-
-    def __init__(self) -> None:
-        self._verdicts: dict[str, Future[str | None]] = {}
-        self._pool: ThreadPoolExecutor | None = None
-
-    def open(self) -> Callable[[Callable[[], None]], Future[None]]:
-        """Take all cores but that of the tests; return how to hand work to them."""
-        self._pool = ThreadPoolExecutor(max(1, (os.cpu_count() or 1) - 1))
-        return self._pool.submit
-
-    def start(self, names: list[str]) -> None:
-        """Start on these mutants, after what was handed over before."""
-        assert self._pool is not None
-        self._verdicts = {name: self._pool.submit(verdict, name) for name in names}
-
-    def verdict(self, name: str) -> str | None:
-        """Return the verdict on a mutant; one that nobody has begun is tried here, rather than waited for."""
-        begun = self._verdicts[name]
-        return verdict(name) if begun.cancel() else begun.result()
-
-    def stop(self) -> None:
-        """Drop what has not begun."""
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-
-
-BENCH = Bench()
-
-
 def verdict(name: str) -> str | None:
-    """Run the tests that must catch a mutant against a copy that has it; say which of them did not fail."""
+    """Run the tests that must catch a bug against a copy that has it; say which of them did not fail."""
     with tempfile.TemporaryDirectory() as folder:
         plant(name, Path(folder))
         for test in MUTANTS[name].caught_by:
@@ -80,9 +49,26 @@ def plant(name: str, folder: Path) -> None:
     copy(folder)
     for edit in MUTANTS[name].edits:
         path = folder / "dpcov" / edit.file
-        text = path.read_text(encoding="utf-8")
-        assert text.count(edit.old) == 1, f"{edit.file} no longer holds the planted line once: {edit.old!r}"
-        path.write_text(text.replace(edit.old, edit.new), encoding="utf-8")
+        path.write_text(edited(path.read_text(encoding="utf-8"), edit), encoding="utf-8")
+
+
+def edited(text: str, edit: Edit) -> str:
+    """Put the bug where its line stands, once, as it was written down or broken into lines otherwise."""
+    if text.count(edit.old) == 1:
+        return text.replace(edit.old, edit.new)
+    found = list(pattern(edit.old).finditer(text))
+    assert len(found) == 1, f"{edit.file} holds the line of a planted bug {len(found)} times, not once: {edit.old!r}"
+    return text[: found[0].start()] + edit.new.strip() + text[found[0].end() :]
+
+
+def pattern(line: str) -> re.Pattern[str]:
+    """Match a piece of source however a formatter breaks it: any white space, a comma or none before a bracket closes."""
+    words = re.findall(r"\w+|[^\w\s]", re.sub(r",\s*(?=[)\]}])", "", line))
+    parts = [re.escape(words[0])]
+    for before, word in pairwise(words):
+        apart = r"\s+" if before[-1].isalnum() and word[0].isalnum() else r",?\s*" if word in ")]}" else r"\s*"
+        parts.append(apart + re.escape(word))
+    return re.compile("".join(parts))
 
 
 def copy(folder: Path) -> None:
@@ -114,7 +100,8 @@ def _run(folder: Path, test: str, code: Path, said: Path) -> None:
         os.dup2(to.fileno(), 1)
         os.dup2(to.fileno(), 2)
     os.chdir(ROOT)
-    os.environ.pop("PYTEST_ADDOPTS", None)
+    for name in [name for name in os.environ if name.startswith("PYTEST_")]:  # options, and who the workers are
+        del os.environ[name]
     os.environ |= {"PYTHONPATH": f"{folder}{os.pathsep}{ROOT}", "COVERAGE_PROCESS_START": ""}
     sys.path[:] = [str(ROOT), str(folder), *(entry for entry in sys.path if entry not in ("", str(ROOT)))]
     if "dpcov" in sys.modules:
