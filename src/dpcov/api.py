@@ -46,13 +46,14 @@ def covariance(
         A public bound on the Euclidean norm of rows, chosen **without looking at the data**: longer rows are clipped; missing,
         NaN and infinite entries count as 0. Exactly one of row_norm and schema is required.
     schema : Schema
-        Public bounds and levels of the columns: values outside the bounds are clipped; missing, NaN and infinite ones count as
-        the midpoint, unknown levels as none. Estimates are in the columns' own units.
+        Public bounds and levels of the columns: values outside the bounds are clipped; what missing, NaN and infinite cells and
+        unknown levels count as: docs/tables.md. Estimates are in the columns' own units.
     mechanism : str or Mechanism
-        A name in ``dpcov.MECHANISMS["covariance"]``, or a mechanism of your own; "auto" picks from the budget and the number of
-        columns.
+        A name in ``dpcov.MECHANISMS["covariance"]``, or a mechanism of your own; "auto" picks from public facts alone:
+        docs/mechanisms/auto.md.
     postprocess : {"shrink", "project", "clip", "none"}, optional
-        How the estimate is made from the noisy matrix; it costs no privacy. By default the mechanism's own.
+        How the estimate is made from the noisy matrix; it costs no privacy. By default the mechanism's own. "clip" is about
+        eigenvalues, and has nothing to do with the option ``clip``, which is about rows.
     neighbors : {"replace", "add-remove"}
         "replace": n is public. "add-remove": n is private; a part of the budget pays for it, or the corner
         of a centred noisy matrix holds it.
@@ -66,11 +67,13 @@ def covariance(
     progress : callable, optional
         Called now and then while rows are read, with the fraction read so far or None.
     **options
-        Of the mechanism.
+        Of the mechanism: docs/mechanisms/README.md lists them. A radius ``clip`` is in the units of row_norm; with a schema in
+        those of the encoded rows, at most 1.
 
     Returns
     -------
     Release
+        The mean, the covariance and all that can be made of them.
 
     Raises
     ------
@@ -82,6 +85,11 @@ def covariance(
     Privacy
     -------
     ``budget``, for the chosen neighbours and for any data whatsoever. What was asked is in ``release.spent``.
+
+    Notes
+    -----
+    Parameters are refused before a row is read. After that nothing depends visibly on values: NaN, infinities, unknown levels
+    and values outside the bounds are data like any other.
 
     Examples
     --------
@@ -143,7 +151,8 @@ def mean(
     neighbors, columns, seed, progress
         As in `covariance`.
     **options
-        Of the mechanism: ``covariance=`` where it is known, for example.
+        Of the mechanism: docs/mechanisms/README.md lists them. ``covariance=`` is a public variance, a list of them or a
+        matrix, in the data's units.
 
     Returns
     -------
@@ -222,7 +231,7 @@ def pca(
     progress : callable, optional
         Called now and then while rows are read, or a long draw is made, with the fraction done or None.
     **options
-        Of the mechanism.
+        Of the mechanism: docs/mechanisms/README.md lists them.
 
     Returns
     -------

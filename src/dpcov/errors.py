@@ -22,27 +22,27 @@ from difflib import get_close_matches
 
 
 class DpcovError(Exception):
-    """Any error that this library raises on purpose."""
+    """Any error that this library raises on purpose: all of those below."""
 
 
 class ParameterError(DpcovError, ValueError):
-    """An argument breaks its rule."""
+    """An argument is wrong, or a stream is empty or too long; nothing was spent."""
 
 
 class BudgetError(DpcovError, RuntimeError):
-    """A question would cost more privacy than is left."""
+    """A question would cost more privacy than is left; it was not asked."""
 
 
 class SchemaError(DpcovError, ValueError):
-    """A schema breaks its rules, or a table lacks a column or has one of another type."""
+    """A schema is wrong, or a table lacks a column or has one of another type; nothing was read or spent."""
 
 
 class ReleaseError(DpcovError, ValueError):
-    """A release file cannot be trusted or understood."""
+    """A release file is damaged, edited or too new, or the release does not hold what was asked for."""
 
 
 class EngineError(DpcovError, RuntimeError):
-    """Something outside the library failed: a file, a disk, a BLAS."""
+    """A file, a disk or the arithmetic of the machine failed."""
 
 
 def shown(value: object) -> str:

@@ -8,8 +8,8 @@ NUMBERS, RECORDED = "tests/audit/test_numbers.py::", "tests/kernel/distribution/
 FEW = "tests/audit/test_few_rows.py::test_few_rows_ask_and_release_nothing_else"
 PRIVATE = "tests/test_architecture.py::test_a_mechanism_reaches_into_nothing_private"
 CURATOR, CALIBRATED = "tests/kernel/test_curator.py::", "tests/kernel/calibration/test_calibrated.py::"
-STEPS, CHOICE = "tests/kernel/calibration/test_float_steps.py::", "tests/kernel/distribution/test_choice.py::"
-LET_GO = "tests/kernel/test_let_go.py::"
+STEPS, AMOUNTS = "tests/kernel/calibration/test_float_steps.py::", "tests/kernel/calibration/test_amounts.py::"
+LET_GO, CHOICE = "tests/kernel/test_let_go.py::", "tests/kernel/distribution/test_choice.py::"
 CURATED, SAMPLER, SPECTRAL = "kernel/curator.py", "kernel/noise/sampler.py", "kernel/questions/spectral.py"
 RUNNING = "mechanisms/running.py"
 EXACT_N = 'curator._pass_on.__closure__[0].cell_contents["n"].__closure__[0].cell_contents._sums.n'
@@ -742,6 +742,26 @@ REVIEW_MUTANTS |= {
         [(CURATED, "self._sized(remade(question)) if", "self._sized(question) if")],
         (KEPT + "test_a_question_with_a_sensitivity_of_its_own", KEPT + "test_numbers_that_are_others_by_now"),
     ),
+    "numbers in a question that are in others' hands": (
+        [("kernel/questions/remade.py", "name: remade(getattr(asked, name)) for", "name: getattr(asked, name) for")],
+        (KEPT + "test_numbers_that_are_others_by_now",),
+    ),
+    "a type that says it is another": (
+        [("kernel/questions/remade.py", "if type(kind) is not type and type(kind) is not ABCMeta:", "if False:")],
+        ("tests/audit/test_types_that_pretend.py::test_a_question_of_a_type_that_says_it_is_another",),
+    ),
+    "numbers of a type that says it is another": (
+        [("kernel/questions/measure.py", "all(map(is_, map(type, values), repeat(kind)))", "set(map(type, values)) == {kind}")],
+        ("tests/audit/test_types_that_pretend.py::test_a_number_of_a_type_that_says_it_is_another",),
+    ),
+    "few charges of which the first is free": (
+        [("kernel/budget.py", "return sum(amounts[1:], start=amounts[0])", "return sum(amounts[1:], start=Fraction(0))")],
+        (AMOUNTS + "test_sums_are_exact",),
+    ),
+    "equal charges that count once": (
+        [("kernel/budget.py", "amount * count for amount, count in Counter", "amount for amount, _ in Counter")],
+        (AMOUNTS + "test_sums_are_exact",),
+    ),
     "a second moment of a stranger, made anew": (
         [
             ("kernel/questions/remade.py", "elif kind in MADE:", 'elif hasattr(kind, "__dataclass_fields__"):'),
@@ -799,7 +819,7 @@ REVIEW_MUTANTS |= {
         (CURATOR + "TestFilesCanHoldIt::test_charges_in_epsilon_and_delta", CURATOR + "TestFilesCanHoldIt::test_digits"),
     ),
     "shares of directions that no file can hold": (
-        [("kernel/peel.py", "        self._reserve(concentration)\n", "")],
+        [("kernel/peel.py", "        self._reserve(concentration.as_integer_ratio())\n", "")],
         (CURATOR + "TestFilesCanHoldIt::test_shares_of_directions",),
     ),
     "one state for the directions of all peels": (

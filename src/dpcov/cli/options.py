@@ -63,9 +63,7 @@ def making_options(command: Command) -> Command:
         click.option("--seed", type=int, metavar="NUMBER", help="For tests and papers only: the release is then NOT private."),
         neighbors_option,
         click.option("--columns", metavar="A,B,C", help="Use these columns only, in this order."),
-        click.option(
-            "--option", multiple=True, metavar="NAME=VALUE", help="An option of the mechanism; repeatable."
-        ),
+        click.option("--option", multiple=True, metavar="NAME=VALUE", help="An option of the mechanism; repeatable."),
     ):
         command = option(command)
     return command

@@ -54,7 +54,8 @@ def compare(
 ) -> Comparison:
     """Measure the errors of mechanisms at budgets, on **public or made-up rows**: the figures are not private.
 
-    A custodian compares on rows that look like the real ones and are nobody's, chooses, and then spends once.
+    A custodian compares on rows that look like the real ones and are nobody's, chooses, and then spends once. The truth is the
+    exact second moment (centred: covariance) of the clipped, encoded rows: what clipping at row_norm costs is not seen.
 
     Parameters
     ----------

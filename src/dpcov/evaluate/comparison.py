@@ -25,6 +25,8 @@ class Cell:
     ----------
     mechanism : str
         As it was asked for, with its options.
+    budget : PureDP, ZCDP or ApproxDP
+        What each run spent.
     ran : str
         What ran: of "auto" its choice.
     error, standard_error : float
@@ -55,7 +57,7 @@ class Cell:
 class Comparison(Drawable):
     """Errors of mechanisms at budgets: Frobenius norms of estimate − truth, for encoded rows (of norm at most 1).
 
-    They are **not private**: for public or made-up rows only.
+    They are **not private**: for public or made-up rows only. ``print(comparison)`` shows them as a table.
 
     Attributes
     ----------

@@ -42,6 +42,14 @@ class Plan(Result):
 
     Multiply by row_norm² for a second moment in the data's units (means: by the radius). No second moment is larger than 1.
     Post-processing makes the error smaller, most of all where it is large.
+
+    Attributes
+    ----------
+    target, budget, n, d, neighbors, center
+        What was asked.
+    predictions : tuple of Prediction
+        One for each mechanism: its ``mechanism``, ``expected_error`` (None where it is not known, and ``unknown_because``), and
+        what it would ask, ``spent``.
     """
 
     target: str

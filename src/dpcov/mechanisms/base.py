@@ -202,13 +202,16 @@ class Least(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Mechanism(Described):
-    """A mechanism.
+    """What a mechanism is: one record of plain data. A record of your own goes wherever a name does.
+
+    It may not take the name of a mechanism of this library, and its options may not take those of the functions (``seed``,
+    ``columns``, ``schema``, ...). It is checked when it is made: what is wrong in it is refused before anything can be spent.
 
     Attributes
     ----------
     ask : callable
-        ``ask(curator, budget, **options)`` refuses bad parameters, splits the budget and asks; it returns notes, or None:
-        public numbers that follow from parameters and answers.
+        ``ask(curator, budget, *, ...)`` refuses bad parameters, splits the budget and asks; it returns notes, or None:
+        public numbers that follow from parameters and answers. Its keyword-only parameters are the options.
     estimate : callable
         ``estimate(transcript, postprocess, **options)`` computes with the answers; it has the same options.
     finish : callable, optional

@@ -40,6 +40,17 @@ LEVEL_TYPES: dict[str, tuple[type, ...]] = {"text": (str,), "boolean": (bool,), 
 class Numeric:
     """A column of numbers with public bounds: values outside are clipped; missing ones are left out, or count as the midpoint.
 
+    Parameters
+    ----------
+    lower, upper : float
+        The bounds, from public knowledge: never look them up in the data.
+    weight : float
+        A larger weight gives the column more of the accuracy, at the expense of the others.
+    nullable : bool
+        True says that cells may be missing: the share that is there is then released (docs/tables.md).
+    missing : {"flag"}, optional
+        "flag" adds a column that says which cells are there.
+
     Examples
     --------
     >>> Numeric(0, 100).midpoint
@@ -65,7 +76,7 @@ class Numeric:
 
     @property
     def midpoint(self) -> float:
-        """What missing values count as."""
+        """What missing values count as, where a table is not measured in private units."""
         return self.lower / 2 + self.upper / 2
 
     def offset(self, center: bool) -> float:
@@ -80,6 +91,13 @@ class Numeric:
 @dataclass(frozen=True)
 class Categorical:
     """A column of categories with public levels: all text, all numbers, or true and false.
+
+    Parameters
+    ----------
+    levels : list
+        All categories that there can be, from public knowledge; a cell that is none of them counts as missing.
+    weight, nullable, missing
+        As in `Numeric`.
 
     Examples
     --------
@@ -149,6 +167,7 @@ class Schema:
     Parameters
     ----------
     columns : mapping from names to Numeric, Categorical or Ignored
+        In the order in which features are to stand.
 
     Examples
     --------

@@ -55,12 +55,15 @@ def convergence(
     seed: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> Floats:
-    """Return F_k(1), ..., F_k(sweeps), a row for each of several chains like the one behind a release.
+    """Return how far chains like the one behind a release of `ppca` still remember their start: 0 is forgotten.
 
-    No row is read, and nothing is spent.
+    A row for each of several chains holds F_k(1), ..., F_k(sweeps) of docs/mechanisms/ppca.md. No data are read, and nothing is
+    spent.
 
     Parameters
     ----------
+    release : Release
+        Components that were drawn by a Markov chain.
     chains : int
         How many chains, each from a start of its own.
     sweeps : int, optional

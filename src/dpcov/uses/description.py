@@ -79,6 +79,8 @@ class Correlation(Reading, Drawable):
         What rows and columns of the arrays belong to.
     columns : tuple of str
         The column of each feature: the levels of one share it.
+    release : Release
+        What they were read of.
     """
 
     feature_names: tuple[str, ...]
@@ -116,6 +118,8 @@ class Description(Result):
     correlation : Correlation or None
         In the data's units; None where the release holds none. Of a release that is not centred, ``deviation`` are root mean
         squares and ``correlation`` cosines about 0.
+    release : Release
+        What it was made of.
     """
 
     feature_names: tuple[str, ...]

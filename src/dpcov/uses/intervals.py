@@ -60,6 +60,8 @@ class Interval:
         Infinite where the noise says nothing.
     standard_error : array
         Standard deviation of the noise; where an interval is made of norms, half of its width at a level of 68 %.
+    level : float
+        The probability, over the noise, with which each of them holds.
     """
 
     estimate: Floats
@@ -84,8 +86,12 @@ class Intervals(Drawable):
 
     Attributes
     ----------
+    level : float
+        The probability, over the noise, with which each of them holds.
     about : str
         What they are about, and what they leave out.
+    release : Release
+        What it was made of.
     """
 
     level: float

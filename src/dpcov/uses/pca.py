@@ -37,11 +37,14 @@ class PrincipalComponents(Drawable):
     standing_out : int or None
         How many of the first stand out of the noise: along how many the exact second moment (centred: covariance) can be told
         from 0, given the law of the noise alone. Rows that vary alike in all directions stand out in all, with little noise.
-        None where the mechanism does not tell how large its noise is.
+        None where the mechanism does not tell how large its noise is. One release of pure noise in a few hundred has one that
+        stands out by chance; of drawn directions about a mean far longer than rows vary, one in ten.
     feature_names : tuple of str
         What the d entries of a component belong to.
     offsets, scales : arrays of shape (d,)
         Rows are encoded as (x − offsets)/scales before they are projected.
+    release : Release
+        What it was made of.
     """
 
     components: Floats

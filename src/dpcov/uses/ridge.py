@@ -23,8 +23,8 @@ from dpcov.errors import ParameterError, ReleaseError, check_real, printable, sh
 from dpcov.release.estimate import Coefficients
 from dpcov.release.record import Release
 from dpcov.results import Drawable
-from dpcov.uses.held import check_covariance, holds_covariance, tells_noise
-from dpcov.uses.private_units import unit_system
+from dpcov.uses.held import check_covariance, tells_noise
+from dpcov.uses.regression import Regression, regression
 from dpcov.uses.selection import column_of_feature, feature_places, target_place
 from dpcov.uses.solving import LARGEST_ALPHA, solved
 
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 AUTO = "auto"
+
+Solution = tuple[Regression, Floats]
+"""A regression and the coefficients of its coordinates."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,6 +63,8 @@ class RidgeModel(Drawable):
         The same coefficients in encoded coordinates, where alpha penalises them; without a schema no others.
     columns : tuple of str
         The columns that new data must have, in this order where they are an array.
+    release : Release
+        What it was made of.
     """
 
     target: str
@@ -72,6 +77,7 @@ class RidgeModel(Drawable):
     release: Release = field(repr=False)
     _place: int = field(repr=False)
     _places: tuple[int, ...] = field(repr=False)
+    _solution: Solution | None = field(default=None, repr=False)
 
     @cached_property
     def explained(self) -> float:
@@ -81,9 +87,10 @@ class RidgeModel(Drawable):
         """
         from dpcov.uses.penalty import explained_share
 
-        if not holds_covariance(self.release) or not tells_noise(self.release):
+        if self._solution is None or not tells_noise(self.release):
             return math.nan
-        return explained_share(self.release, self._place, self._places, self.alpha, self.encoded_coefficients)
+        system, along = self._solution
+        return explained_share(system, self.alpha, along)
 
     def predict(self, data: Any, *, progress: Callable[[float | None], None] | None = None) -> Floats:
         """Return a prediction for each row of new data, which costs nothing: the data are yours, and are only read.
@@ -154,9 +161,14 @@ class RidgeModel(Drawable):
 
         It holds with probability ``level`` over the noise; infinite where the noise says nothing.
         """
-        from dpcov.uses.lemma import coefficient_bound
+        from dpcov.uses.lemma import coefficient_bound, released_bound
 
-        return coefficient_bound(self.release, self._place, self._places, self.alpha, self.encoded_coefficients, level)
+        held = self.release.estimate.coefficients
+        if held is not None:
+            return released_bound(held.answer, level)
+        assert self._solution is not None  # a model that was not released itself was solved
+        system, along = self._solution
+        return coefficient_bound(system, self.alpha, along, level)
 
     def interval(self, level: float = 0.95) -> CoefficientIntervals:
         """Return intervals for coefficients and intercept, in the user's units, around those of the raw noisy matrix."""
@@ -179,23 +191,20 @@ def ridge(
         raise ReleaseError("release must have two columns or more for a regression, got 1. Hint: release more of them.")
     place = target_place(release.feature_names, release.schema, target)
     places = feature_places(release.feature_names, release.schema, features, place)
+    system = regression(release, place, places)
     if isinstance(alpha, str) and alpha == AUTO:
         from dpcov.uses.penalty import automatic_penalty
 
-        penalty = automatic_penalty(release, place, places)
+        penalty = automatic_penalty(system)
     else:
         penalty = _checked_alpha(alpha)
-    if release.estimate.units is not None:
-        system = unit_system(release.estimate.units, place, places)
-        found, own = system.covariance, system.own
-        along = solved(found[:own, :own], found[:own, own], penalty, release.postprocess)
-        return _model(release, place, places, penalty, system.size * (system.forward @ along))
-    covariance = release.encoded_covariance
-    coefficients = solved(covariance[np.ix_(places, places)], covariance[list(places), place], penalty, release.postprocess)
-    return _model(release, place, places, penalty, coefficients)
+    along = solved(system.predictors, system.aim, penalty, release.postprocess)
+    return _model(release, place, places, penalty, system.coefficients(along), (system, along))
 
 
-def _model(release: Release, place: int, places: tuple[int, ...], alpha: float, encoded: Floats) -> RidgeModel:
+def _model(
+    release: Release, place: int, places: tuple[int, ...], alpha: float, encoded: Floats, solution: Solution | None = None
+) -> RidgeModel:
     """Return the model in the user's units."""
     units, chosen = release.units, list(places)
     with np.errstate(all="ignore"):
@@ -211,7 +220,7 @@ def _model(release: Release, place: int, places: tuple[int, ...], alpha: float, 
     for array in (coefficients, encoded):
         array.flags.writeable = False
     return RidgeModel(
-        release.feature_names[place], names, coefficients, intercept, alpha, encoded, used, release, place, places
+        release.feature_names[place], names, coefficients, intercept, alpha, encoded, used, release, place, places, solution
     )
 
 

@@ -33,12 +33,14 @@ class ModelSummary(Drawable):
 
     Attributes
     ----------
-    scales : array
-        What a feature's coefficient is multiplied by to compare it with the others; ``per`` says what they are.
+    release, model, level
+        What it is a summary of; the level is that of the intervals.
+    scales, per : array, str
+        What a feature's coefficient is multiplied by to compare it with the others, and what that is.
     target_scale : float
         The same of the target.
-    intervals, bound
-        None where the release tells none; ``silent`` then says why.
+    intervals, bound, silent
+        As `RidgeModel.interval` and `RidgeModel.bound` have them; None where the release tells none, and ``silent`` says why.
     """
 
     release: Release

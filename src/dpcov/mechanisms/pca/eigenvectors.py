@@ -1,5 +1,6 @@
 r"""Components drawn one after the other, each orthogonal to those before, with exact samplers.
 
+Paper    Amin, Dick, Kulesza, Muñoz Medina, Vassilvitskii (2018, 2019), the draws of Algorithm 1.
 Proof    docs/mechanisms/eigenvectors.md
 """
 

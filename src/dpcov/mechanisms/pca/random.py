@@ -1,5 +1,6 @@
 """A uniform subspace: what a mechanism must beat to be of any use.
 
+Paper    the sanity baseline of Chaudhuri, Sarwate, Sinha (2013).
 Proof    docs/mechanisms/random.md
 """
 

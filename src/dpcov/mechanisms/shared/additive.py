@@ -62,15 +62,18 @@ def plan_additive(noise: str, budget: Budget, moment: SecondMoment, neighbors: s
     return asked
 
 
+def _serves(noise: str, budget: Budget) -> bool:
+    """Whether a notion can pay for a noise: Gaussian under zCDP, the others under pure DP, all under (ε, δ)."""
+    return isinstance(budget, ApproxDP) or (noise == GAUSSIAN) == isinstance(budget, ZCDP)
+
+
 def _served(noise: str, budget: Budget, moment: SecondMoment, neighbors: str, *, one_answer: bool) -> Budget:
-    if noise == GAUSSIAN and isinstance(budget, ZCDP):
-        return budget
+    if not _serves(noise, budget):
+        raise ParameterError(f"noise must serve the budget, got {noise!r} and {budget!r}. Hint: mechanism='auto' fits all.")
     if noise == GAUSSIAN and isinstance(budget, ApproxDP):
         # One Gaussian answer is calibrated analytically; two are composed as zCDP.
         return budget if one_answer and is_analytic(moment, budget, neighbors) else budget.to_zcdp()
-    if noise != GAUSSIAN and isinstance(budget, PureDP | ApproxDP):
-        return PureDP(budget.epsilon)
-    raise ParameterError(f"noise must serve the budget, got {noise!r} and {budget!r}. Hint: mechanism='auto' fits all.")
+    return PureDP(budget.epsilon) if isinstance(budget, ApproxDP) else budget
 
 
 def papers_triangle(curator: Facts, asked: AdditivePlan) -> Fraction:
@@ -155,10 +158,12 @@ def predicted_errors(moment: SecondMoment, budget: Budget, neighbors: str, numer
     """
     errors = {}
     for noise in NOISES:
+        if not _serves(noise, budget):
+            continue
         try:
             law = plan_additive(noise, budget, moment, neighbors).law(moment, neighbors)
         except ParameterError:
-            continue  # another notion, or too small a budget for this noise
+            continue  # too small a budget for this noise
         if law.numerics in ("exact", numerics):
             errors[noise] = raw_error(law, moment.unit_bits, moment.d, moment.grid.center)
     return errors
