@@ -33,6 +33,8 @@ BEGIN, END = "<!-- At a glance: made by docs/generate.py -->", "<!-- end of what
 MET = (
     "uses.description.Reading",
     "evaluate.comparison.Cell",
+    "evaluate.plan.Prediction",
+    "evaluate.plan.RowsNeeded",
     "release.estimate.ConfidenceBall",
     "release.estimate.ConfidenceEllipsoids",
     "verify.retrace.Retraced",

@@ -28,7 +28,19 @@ MOST_ROWS = 2**62
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a mechanism would ask, and what its noise will do: its `Release.expected_error`, or why that is not known."""
+    """What a mechanism would ask, and what its noise will do.
+
+    Attributes
+    ----------
+    mechanism : str
+        Its name.
+    expected_error : float, optional
+        The r.m.s. norm of its noise, as `Release.expected_error`; None where it is not known beforehand.
+    unknown_because : str, optional
+        Why it is not.
+    spent : tuple of Spend
+        What would be asked, with the law of its noise and its price.
+    """
 
     mechanism: str
     expected_error: float | None
@@ -45,11 +57,16 @@ class Plan(Result):
 
     Attributes
     ----------
-    target, budget, n, d, neighbors, center
-        What was asked.
+    target : str
+        What would be released.
+    budget : PureDP, ZCDP or ApproxDP
+        What would be spent.
+    n, d : int
+        Number of rows and of features.
+    neighbors, center
+        As in `covariance`.
     predictions : tuple of Prediction
-        One for each mechanism: its ``mechanism``, ``expected_error`` (None where it is not known, and ``unknown_because``), and
-        what it would ask, ``spent``.
+        One for each mechanism.
     """
 
     target: str
@@ -178,6 +195,8 @@ class RowsNeeded(Result):
 
     Attributes
     ----------
+    d, gap, largest, epsilon, delta, correlation, beta
+        What it was asked for: see `plan_pca`.
     enough, enough_as_printed : int
         For one direction drawn by the exponential mechanism (Theorem 7, with tight constants and as printed).
     enough_for_release, direction_share : int, float

@@ -187,8 +187,6 @@ def ridge(
     if target is None:
         hint = f"a feature to predict, such as {release.feature_names[0]!r}"
         raise ParameterError(f"target must be given, got None. Hint: {hint}.")
-    if release.d < 2:
-        raise ReleaseError("release must have two columns or more for a regression, got 1. Hint: release more of them.")
     place = target_place(release.feature_names, release.schema, target)
     places = feature_places(release.feature_names, release.schema, features, place)
     system = regression(release, place, places)
