@@ -32,6 +32,7 @@ BEGIN, END = "<!-- At a glance: made by docs/generate.py -->", "<!-- end of what
 
 MET = (
     "uses.description.Reading",
+    "uses.description.Spectrum",
     "evaluate.comparison.Cell",
     "evaluate.plan.Prediction",
     "evaluate.plan.RowsNeeded",

@@ -153,10 +153,18 @@ class Description(Result):
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """Eigenvalues, the largest first, their standard errors, and the edge of what noise alone would make, ``about`` its middle.
+    """Eigenvalues, and where noise alone would put them.
 
-    ``features`` counts the features that they are of: those whose deviation is clear of noise. ``edge`` is NaN where the
-    release does not tell how large its noise is.
+    Attributes
+    ----------
+    values, errors : array
+        The eigenvalues, the largest first, and their standard errors.
+    clear : array of bool
+        Which of them are too large for noise.
+    about, edge : float
+        Noise alone would put them within ``edge`` of ``about``; NaN where the release does not tell how large its noise is.
+    features : int
+        How many features they are of: those whose deviation is clear of noise.
     """
 
     values: Floats
