@@ -31,8 +31,8 @@ MADE = "<!-- Made by docs/generate.py from the code: change the docstrings, then
 BEGIN, END = "<!-- At a glance: made by docs/generate.py -->", "<!-- end of what is made -->"
 
 MET = (
-    "uses.description.Description",
     "uses.description.Reading",
+    "uses.description.Spectrum",
     "evaluate.comparison.Cell",
     "evaluate.plan.Prediction",
     "evaluate.plan.RowsNeeded",

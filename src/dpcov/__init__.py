@@ -27,9 +27,12 @@ if TYPE_CHECKING:
     from dpcov.schema import Categorical, Ignored, Numeric, Schema
     from dpcov.uses.coefficient_intervals import CoefficientIntervals
     from dpcov.uses.convergence import convergence
+    from dpcov.uses.description import Correlation, Description
     from dpcov.uses.intervals import Interval, Intervals
     from dpcov.uses.pca import PrincipalComponents
     from dpcov.uses.ridge import RidgeModel
+    from dpcov.uses.scoring import Score
+    from dpcov.uses.summary import ModelSummary
 
 _HOME = {
     "covariance": "api",
@@ -52,6 +55,10 @@ _HOME = {
     "PrivateRidge": "estimators",
     "PrincipalComponents": "uses.pca",
     "RidgeModel": "uses.ridge",
+    "ModelSummary": "uses.summary",
+    "Score": "uses.scoring",
+    "Description": "uses.description",
+    "Correlation": "uses.description",
     "Interval": "uses.intervals",
     "Intervals": "uses.intervals",
     "CoefficientIntervals": "uses.coefficient_intervals",
@@ -103,6 +110,10 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "PrivateRidge",
     "PrincipalComponents",
     "RidgeModel",
+    "ModelSummary",
+    "Score",
+    "Description",
+    "Correlation",
     "Interval",
     "Intervals",
     "CoefficientIntervals",

@@ -20,6 +20,7 @@ from dpcov.mechanisms import mechanism_of
 from dpcov.mechanisms.rehearsing import MANY, remaining
 from dpcov.release.estimate import NoisyDirections
 from dpcov.release.record import Release
+from dpcov.results import Result
 from dpcov.schema import Schema
 
 BY_COLUMN = "it depends on the columns' private units; so do later questions and their prices"
@@ -56,7 +57,7 @@ class Shape:
 
 
 @dataclass(frozen=True, eq=False)
-class Rehearsal:
+class Rehearsal(Result):
     """What a request would ask, found without reading a row; the command ``--dry-run`` prints it.
 
     Attributes

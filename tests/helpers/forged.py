@@ -42,7 +42,6 @@ import numpy as np
 import pyarrow as pa
 
 import dpcov
-from dpcov.cli.show import json_text
 from dpcov.errors import DpcovError, ReleaseError
 from dpcov.kernel.budget import Budget
 from dpcov.mechanisms import MECHANISMS
@@ -383,7 +382,7 @@ USES: dict[str, Callable[[dpcov.Release], object]] = {
     "entries": lambda release: release.interval().entries,
     "means": lambda release: release.interval().mean,
     "eigenvalues": lambda release: release.interval(0.5).eigenvalues,
-    "shown": lambda release: json_text(release, "forged.json"),
+    "shown": lambda release: json.dumps(record(release), allow_nan=False),
     "sample": lambda release: release.sample(3, seed=1),
     "confidence": lambda release: release.confidence,
     "retrace": lambda release: release.retrace(),

@@ -837,7 +837,7 @@ REVIEW_MUTANTS |= {
         ("tests/cli/test_show.py::test_a_file_cannot_write_on_the_terminal[mechanism]",),
     ),
     "a note that writes on the terminal": (
-        [("cli/show.py", "printable(str(value))", "value")],
+        [("report/release_lines.py", "printable(str(value))", "value")],
         ("tests/cli/test_show.py::test_a_file_cannot_write_on_the_terminal[note]",),
     ),
     "text that no terminal can show": (

@@ -20,6 +20,7 @@ from dpcov.mechanisms.shared.components import EXPLAINED
 from dpcov.rehearsal import Rehearsal, Shape
 from dpcov.release.record import TARGETS
 from dpcov.request import check_budget, checked_norm, request
+from dpcov.results import Result
 from dpcov.schema import Schema
 
 MOST_ROWS = 2**62
@@ -48,7 +49,7 @@ class Prediction:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Result):
     """Predicted errors of mechanisms, for rows of norm 1: r.m.s. norms of the noise, the smallest first.
 
     Multiply by row_norm² for a second moment in the data's units (means: by the radius). No second moment is larger than 1.
@@ -80,6 +81,11 @@ class Plan:
     def best(self) -> Prediction:
         """The mechanism with the smallest expected error; where none is known, the first."""
         return self.predictions[0]
+
+    def __repr__(self) -> str:
+        errors = {name: "?" if error is None else f"{error:.3g}" for name, error in self.to_dict().items()}
+        listed = ", ".join(f"{name} {error}" for name, error in errors.items())
+        return f"<Plan of a {self.target} with {self.budget!r}, n={self.n}, d={self.d}: {listed}>"
 
     def to_dict(self) -> dict[str, float | None]:
         """Return the expected error of each mechanism."""
@@ -181,7 +187,7 @@ def _checked_size(name: str, value: object, largest: int) -> int:
 
 
 @dataclass(frozen=True)
-class RowsNeeded:
+class RowsNeeded(Result):
     """How many rows one private component needs: enough, and necessary; None where a theorem says nothing.
 
     Theorems of Chaudhuri, Sarwate and Sinha (2013), for rows of norm at most 1 and neighbours that replace one row. They hold

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ReleaseError
+from dpcov.results import Drawable
 
 if TYPE_CHECKING:
     from dpcov.release.estimate import ConfidenceBall, ConfidenceEllipsoids
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-class Uses:
+class Uses(Drawable):
     """Methods of `Release`."""
 
     @property
@@ -105,8 +106,9 @@ class Uses:
     def correlation(self) -> Floats:
         """Return the correlation matrix, entry by entry: finite, between −1 and 1; of an uncentred release, cosines about 0.
 
-        Entries that are clear of noise come from the raw matrix, others from the denoised one: `describe` tells which, and has
-        their standard errors. As each is an estimate of its own, the matrix need not be positive semidefinite.
+        Entries that are clear of noise come from the raw matrix, others from the denoised one: ``describe().correlation`` tells
+        which, and has their standard errors and their picture. As each is an estimate of its own, the matrix need not be
+        positive semidefinite.
         """
         from dpcov.uses.held import what_it_holds
 

@@ -50,7 +50,8 @@ def feature_places(names: Sequence[str], schema: Schema | None, features: object
             f"features must be of other columns than the target, got {told!r}. Hint: a column's own levels tell no news."
         )
     if not places:
-        raise ParameterError("features must hold at least one feature, got none. Hint: a mean is release.mean.")
+        need = ": a regression needs two columns or more" * (len(names) == 1)
+        raise ParameterError(f"features must hold at least one feature, got none{need}. Hint: a mean is release.mean.")
     return tuple(places)
 
 
