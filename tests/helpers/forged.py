@@ -46,6 +46,7 @@ from dpcov.errors import DpcovError, ReleaseError
 from dpcov.kernel.budget import Budget
 from dpcov.mechanisms import MECHANISMS
 from dpcov.release.file import parse, text_of
+from dpcov.report.releases import record
 from dpcov.uses.description import spectrum
 from tests.helpers.small import sealed
 
