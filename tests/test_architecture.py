@@ -284,7 +284,17 @@ def test_what_the_renovation_took_away_stays_away() -> None:
     assert not [path.name for path in PACKAGE.glob("*.py") if path.name.startswith(("release_", "estimate", "options"))]
 
 
-EVERYWHERE = [*FILES, *sorted(Path(__file__).parent.rglob("*.py"))]
+TESTS = Path(__file__).parent
+BESIDE_SUBJECTS = {"audit", "helpers", "mutation"}
+"""What concerns the library as a whole, and what tests share."""
+
+
+def test_tests_are_filed_by_subject() -> None:
+    folders = {path.parent.relative_to(TESTS).parts[0] for path in TESTS.rglob("*.py") if path.parent != TESTS}
+    assert folders - BESIDE_SUBJECTS <= RANK.keys()
+
+
+EVERYWHERE = [*FILES, *sorted(TESTS.rglob("*.py"))]
 COMPOSED = {"Curator", "ExactSums", "Account", "RandomSampler", "Peel", "Face", "Release"}
 
 

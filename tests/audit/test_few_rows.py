@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dpcov.errors import ParameterError
-from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, pays_for
+from dpcov.kernel.budget import Budget, pays_for
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
@@ -22,63 +22,19 @@ from dpcov.sources.base import Source
 from dpcov.sources.paired import PairedSource
 from dpcov.verify.replay import replay
 from dpcov.verify.testing import encoding_of
+from tests.mechanisms.cases import CASES
 
-PURE, RHO, APPROX = PureDP(8), ZCDP(8), ApproxDP(8, "1e-6")
 SIZES = (1, 2, 3, 4, 6, 9, 14, 21, 32, 45)
-CHAIN: dict[str, Any] = {"approximate": True, "sweeps": 2}
-RUNS: list[tuple[str, str, dict[str, Any], list[Budget]]] = [
-    ("covariance", "auto", {}, [PURE, RHO, APPROX]),
-    ("covariance", "gaussian", {}, [RHO, APPROX]),
-    ("covariance", "gaussian", {"clip": "private"}, [RHO]),
-    ("covariance", "wishart", {}, [PURE]),
-    ("covariance", "wishart", {"clip": "private"}, [PURE]),
-    ("covariance", "frobenius", {}, [PURE]),
-    ("covariance", "laplace", {}, [PURE]),
-    ("covariance", "projection", {}, [RHO]),
-    ("covariance", "separate", {}, [PURE, RHO]),
-    ("covariance", "separate", {"constants": "paper", "clip": "private"}, [RHO]),
-    ("covariance", "adaptive", {}, [PURE, RHO]),
-    ("covariance", "adaptive", {"constants": "paper"}, [PURE, RHO]),
-    ("covariance", "rescaled", {}, [PURE, RHO]),
-    ("covariance", "rescaled", {"robust": True}, [RHO]),
-    ("covariance", "coinpress", {}, [RHO]),
-    ("covariance", "coinpress", {"centring": "pairs"}, [RHO]),
-    ("covariance", "coinpress", {"centring": "mean"}, [RHO]),
-    ("covariance", "eigenvectors", {}, [PURE, RHO]),
-    ("covariance", "eigenvectors", {"values": "spectrum"}, [PURE]),
-    ("covariance", "kapralov-talwar", {}, [PURE]),
-    ("mean", "auto", {}, [PURE, RHO]),
-    ("mean", "coinpress", {}, [RHO]),
-    ("mean", "clipped", {}, [PURE, RHO]),
-    ("mean", "coordinatewise", {"covariance": 1.0}, [RHO]),
-    ("mean", "karwa-vadhan", {}, [PURE, RHO]),
-    ("mean", "symq", {}, [PURE, RHO]),
-    ("pca", "auto", {"k": 1}, [PURE, RHO]),
-    ("pca", "screened", {"k": 1}, [PURE]),
-    ("pca", "gaussian", {"k": 1, "clip": "private"}, [RHO]),
-    ("pca", "wishart", {"k": 1}, [PURE]),
-    ("pca", "eigenvectors", {"k": 2}, [PURE, RHO]),
-    ("pca", "ppca", {"k": 1}, [PURE]),
-    ("pca", "ppca", {"k": 2, **CHAIN}, [PURE]),
-    ("pca", "mod-sulq", {"k": 1}, [APPROX]),
-    ("pca", "random", {"k": 1}, [PURE]),
-    ("ridge", "output-perturbation", {"target": 0, "alpha": 0.1}, [PURE, RHO]),
-]
-CASES = [
-    pytest.param(kind, name, options, budget, id=f"{kind} {name} {i}-{budget!r}")
-    for i, (kind, name, options, budgets) in enumerate(RUNS)
+RUNS = [
+    pytest.param(*key, options, budget, id=f"{' '.join(key)} {i}-{budget!r}")
+    for key, case in CASES.items()
+    for i, (options, budgets) in enumerate(case.runs)
     for budget in budgets
 ]
 
 
-def test_every_mechanism_is_here() -> None:
-    """But for one that is of tables with a schema: `test_standardized`."""
-    known = {(kind, name) for kind, named in MECHANISMS.items() for name in named}
-    assert {(kind, name) for kind, name, _, _ in RUNS} == known - {("covariance", "standardized")}
-
-
 @pytest.mark.parametrize("neighbors", ["replace", "add-remove"])
-@pytest.mark.parametrize(("kind", "name", "options", "budget"), CASES)
+@pytest.mark.parametrize(("kind", "name", "options", "budget"), RUNS)
 def test_few_rows_ask_and_release_nothing_else(
     kind: str, name: str, options: dict[str, Any], budget: Budget, neighbors: str
 ) -> None:

@@ -13,14 +13,13 @@ import pyarrow as pa
 import pytest
 
 import dpcov
-from dpcov.errors import BudgetError, ParameterError
+from dpcov.errors import ParameterError
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.kernel.curator import Curator
 from dpcov.kernel.questions.choices import Quantile
 from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
 from dpcov.mechanisms.running import released
-from dpcov.sources.array import ArraySource
 from dpcov.verify.testing import NoSource, SeededBits, opened
 from tests.helpers.small import untouched
 
@@ -51,28 +50,6 @@ def assert_refused(asked: Curator, name: str, budget: Budget, what: str, **optio
     message = str(caught.value)
     assert re.fullmatch(rf"(?s){what}\b.* must .+, got .+\. Hint: .+\.", message), message
     assert untouched(asked)
-
-
-BAD_CLIPS: list[Any] = [0, 0.0, -0.1, 2.0000001, 1e300, np.inf, np.nan, True, "Private", "", None, [1.0], 1j]
-BAD: list[tuple[str, str, dict[str, Any]]] = [
-    *((name, "clip", {"clip": bad}) for name in CLIPPING for bad in BAD_CLIPS),
-    *(("adaptive", "beta", {"beta": bad}) for bad in (0, 1, -0.1, 1.5, np.nan, "0.05", True, None)),
-    *(("rescaled", "postprocess", {"postprocess": bad}) for bad in ("clip", "project", "shrunk", "", 1)),
-    *(("separate", "postprocess", {"postprocess": bad}) for bad in ("shrink", "sort", "", 1)),
-    *(("adaptive", "postprocess", {"postprocess": bad}) for bad in ("shrunk", "sort", "", 1)),
-    *(("projection", "postprocess", {"postprocess": bad}) for bad in ("shrink", "clip", "", 1)),
-    *((name, "robust", {"robust": bad}) for name in ("rescaled", "auto") for bad in (1, 0, "yes", None)),
-    *(("rescaled", "numerics", {"numerics": bad}) for bad in ("float", None, 1)),
-    *((name, "constants", {"constants": bad}) for name in ("separate", "adaptive") for bad in ("loose", None, 1)),
-]
-
-
-@pytest.mark.parametrize("neighbors", NEIGHBORS)
-@pytest.mark.parametrize(("name", "what", "options"), BAD, ids=str)
-def test_a_bad_option_is_refused_before_reading(name: str, what: str, options: dict[str, Any], neighbors: str) -> None:
-    for budget in BUDGETS:
-        if serves(name, budget):
-            assert_refused(curator(budget, neighbors=neighbors), name, budget, what, **options)
 
 
 @pytest.mark.parametrize("clip", [1e-9, 1, 2, 2.0, np.float64(0.5)])
@@ -115,44 +92,6 @@ def test_a_stream_has_a_public_radius() -> None:
     assert dpcov.covariance(reader, ZCDP(1), row_norm=2, mechanism="gaussian", clip=1.0, seed=1).clip_radius == 1.0
 
 
-TINY: list[Budget] = [ZCDP("1e-40"), PureDP("1e-20"), ApproxDP("1e-20", "1e-30")]
-
-
-@pytest.mark.parametrize("neighbors", NEIGHBORS)
-@pytest.mark.parametrize("budget", TINY, ids=str)
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        *((name, {"clip": clip}) for name in CLIPPING for clip in ("none", "private", 1.0)),
-        *((name, {"constants": "paper", "clip": "private"}) for name in ("gaussian", "laplace", "frobenius", "separate")),
-        ("adaptive", {}),
-        ("adaptive", {"constants": "paper"}),
-        ("rescaled", {}),
-        ("rescaled", {"numerics": "exact", "robust": True}),
-    ],
-    ids=str,
-)
-def test_too_small_a_budget_is_refused_before_reading(
-    name: str, options: dict[str, Any], budget: Budget, neighbors: str
-) -> None:
-    """No noise of 64-bit integers is large enough; nothing must have been spent on a radius by then."""
-    if serves(name, budget):
-        asked = curator(budget, neighbors=neighbors)
-        with pytest.raises(ParameterError, match=r"must .+, got .+\. Hint: "):
-            released(MECHANISMS["covariance"][name], asked, budget, **options)
-        assert untouched(asked)
-
-
-@pytest.mark.parametrize("name", NEW)
-def test_more_than_the_curator_has_is_refused(name: str) -> None:
-    rows = np.full((5000, 2), 0.3)
-    for budget in BUDGETS:
-        if serves(name, budget):
-            asked = opened(ArraySource(rows), Grid(1.0), budget.share("0.5"), "replace", SeededBits(0))
-            with pytest.raises(BudgetError, match=r"budget must fit"):
-                released(MECHANISMS["covariance"][name], asked, budget)
-
-
 def test_a_choice_is_of_this_curators_rows_and_has_a_price() -> None:
     asked = curator(ZCDP(1))
     others = curator(ZCDP(1), row_norm=2.0000000000000004)
@@ -171,47 +110,3 @@ def test_no_rows_under_replace_are_refused(name: str) -> None:
             for options in given:
                 with pytest.raises(ParameterError, match="data must have 1 to"):
                     dpcov.covariance(np.zeros((0, 2)), budget, row_norm=1, mechanism=name, **options)
-
-
-LONGEST = np.tile([[0.1, 0.0, -0.05]], (300, 1))
-LONGEST[7] = [1e308, -1e308, 1e308]
-WILD: dict[str, Any] = {
-    "zeros": np.zeros((400, 3)),
-    "one enormous row": LONGEST,
-    "nothing finite": np.full((30, 3), np.nan),
-    "infinities": np.where(np.arange(900).reshape(300, 3) % 7 == 0, -np.inf, 0.2),
-    "tiny": np.full((400, 3), 1e-300) * np.arange(1, 4),
-    "from tiny to huge": np.exp(np.linspace(-690, 700, 900)).reshape(300, 3),
-    "denormal": np.full((400, 3), 5e-324),
-    "one row": np.array([[0.6, 0.0, 0.8]]),
-    "one column": np.linspace(-1, 1, 300).reshape(-1, 1),
-    "one cell": np.array([[0.5]]),
-    "all of norm 1": np.tile([[0.6, 0.0, 0.8]], (300, 1)),
-}
-OPTIONS: list[tuple[str, dict[str, Any]]] = [
-    *((name, {"clip": clip}) for name in CLIPPING for clip in ("private", 1e-3)),
-    *(("separate", {"clip": clip, "constants": "paper"}) for clip in ("none", "private")),
-    ("separate", {}),
-    ("adaptive", {}),
-    ("adaptive", {"constants": "paper"}),
-    ("rescaled", {}),
-    ("rescaled", {"robust": True}),
-    ("rescaled", {"numerics": "exact"}),
-]
-
-
-@pytest.mark.parametrize("neighbors", NEIGHBORS)
-@pytest.mark.parametrize(("name", "options"), OPTIONS, ids=str)
-def test_any_numbers_give_finite_estimates_in_silence(name: str, options: dict[str, Any], neighbors: str) -> None:
-    """Warnings are errors here; nothing raises even where numpy's errors do; also without any rows under add-remove."""
-    tables = WILD | ({"no rows": np.zeros((0, 2))} if neighbors == "add-remove" else {})
-    for case, rows in tables.items():
-        for budget in (ZCDP("0.5"), PureDP(1), PureDP(100)):
-            if serves(name, budget):
-                with np.errstate(all="raise"):
-                    release = dpcov.covariance(
-                        rows, budget, row_norm=1, mechanism=name, neighbors=neighbors, seed=71, **options
-                    )
-                    assert np.isfinite(release.second_moment).all(), case
-                    assert np.linalg.eigvalsh(release.second_moment)[0] >= -1e-9, case
-                    assert np.trace(release.second_moment) <= rows.shape[1] + 1e-9, case

@@ -22,7 +22,6 @@ from dpcov import ZCDP, ApproxDP, PureDP
 from dpcov.errors import BudgetError, ParameterError, ReleaseError
 from dpcov.kernel.bits import SeededBits
 from dpcov.kernel.budget import Budget
-from dpcov.kernel.noise.subspace import _Column
 from dpcov.kernel.questions.directions import Subspace
 from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
@@ -48,20 +47,6 @@ DRAWN = ["ppca", "eigenvectors", "random"]
 ROWS = np.random.default_rng((1, 5400)).normal(size=(60, 4)) / 3
 
 
-@pytest.fixture(autouse=True)
-def endless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fail where a draw never ends: three batches of four have a proposal that is accepted."""
-    original, failed = _Column._propose, [0]
-
-    def propose(self: _Column, *parts: Any) -> Any:
-        vectors, taken = original(self, *parts)
-        failed[0] = 0 if taken.any() else failed[0] + 1
-        assert failed[0] < 300, "a draw does not end"
-        return vectors, taken
-
-    monkeypatch.setattr(_Column, "_propose", propose)
-
-
 def options_of(name: str) -> dict[str, Any]:
     return CHAIN if name == "ppca" else {}
 
@@ -79,11 +64,6 @@ def ask(name: str, budget: Budget, neighbors: str = "replace", *, d: int = 4, ce
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("name", SERVED)
 class TestBeforeReading:
-    @pytest.mark.parametrize("k", [0, -1, 4, 5, 10**30, True, False, 2.0, 1.5, "2", None, math.nan, [1], Fraction(2)], ids=repr)
-    def test_k(self, name: str, neighbors: str, k: Any) -> None:
-        message = ask(name, SERVED[name][0], neighbors, k=k, **options_of(name))
-        assert message.startswith("k must be an integer from 1 to 3, got ")
-
     def test_one_column(self, name: str, neighbors: str) -> None:
         for k in (0, 1):
             assert "two columns or more" in ask(name, SERVED[name][0], neighbors, d=1, k=k, **options_of(name))
@@ -97,26 +77,6 @@ class TestBeforeReading:
             with pytest.raises(BudgetError, match="budget must fit"):  # by a rehearsal: nothing is read
                 released(MECHANISMS["pca"][name], curator, double, k=1, **options_of(name))
             assert untouched(curator)
-
-    def test_notions(self, name: str, neighbors: str) -> None:
-        for budget in (PURE, RHO, APPROX):
-            if budget not in SERVED[name]:
-                assert f"mechanism {name!r}" in ask(name, budget, neighbors, k=2)
-
-    @pytest.mark.parametrize("bad", [1, 1.0, "1", None, (1, 1e-6), object], ids=repr)
-    def test_what_is_no_budget(self, name: str, neighbors: str, bad: Any) -> None:
-        with pytest.raises(ParameterError, match=r"budget must .*, got .*\. Hint: "):
-            dpcov.pca(ROWS, bad, 1, row_norm=1, mechanism=name, neighbors=neighbors, **options_of(name))
-
-    @pytest.mark.parametrize("tiny", ["1e-30", "1e-200", "1e-320"])
-    def test_a_budget_too_small_for_its_noise(self, name: str, neighbors: str, tiny: str) -> None:
-        budgets: dict[type, Budget] = {PureDP: PureDP(tiny), ZCDP: ZCDP(tiny), ApproxDP: ApproxDP(tiny, "1e-60")}
-        for budget in SERVED[name]:
-            ask(name, budgets[type(budget)], neighbors, k=1, **options_of(name))
-
-    def test_an_unknown_option(self, name: str, neighbors: str) -> None:
-        with pytest.raises(ParameterError, match="options of"):
-            dpcov.pca(ROWS, SERVED[name][0], 1, row_norm=1, mechanism=name, neighbors=neighbors, depth=3)
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
@@ -191,41 +151,6 @@ class TestPrimitive:
     def test_one_direction_without_sweeps(self) -> None:
         release = dpcov.pca(ROWS, PURE, 1, row_norm=1, mechanism="random", seed=0)
         assert release.components.shape == (1, 4)
-
-
-DEGENERATE: dict[str, Any] = {
-    "zero": np.zeros((50, 4)),
-    "one row": ROWS[:1],
-    "fewer rows than components": ROWS[:2],
-    "one direction": np.tile([0.5, 0.5, 0.5, 0.5], (60, 1)),
-    "equal eigenvalues": np.vstack([np.eye(4)] * 10),
-    "two equal and two zero": np.vstack([np.eye(4)[:2]] * 10),
-    "constant columns": ROWS * [1, 0, 1, 0],
-    "NaN": np.full((9, 4), np.nan),
-    "infinite": np.full((9, 4), -np.inf),
-    "huge": np.full((9, 4), 1e308),
-    "tiny": np.full((9, 4), 5e-324),
-}
-
-
-@pytest.mark.parametrize("data", DEGENERATE)
-@pytest.mark.parametrize("name", SERVED)
-def test_no_data_are_an_obstacle(name: str, data: str) -> None:
-    """Finite orthonormal components, variances in order, and no warning: an error would tell something."""
-    for budget in (SERVED[name][0], SERVED[name][-1]):
-        for neighbors in NEIGHBORS:
-            for k in (1, 3):
-                release = dpcov.pca(
-                    DEGENERATE[data], budget, k, row_norm=1, mechanism=name, neighbors=neighbors, seed=k, **options_of(name)
-                )
-                found = release.pca()
-                assert np.abs(found.components @ found.components.T - np.eye(k)).max() < 1e-9
-                assert np.all(np.isfinite(found.explained))
-                assert np.all(np.diff(found.explained) <= 1e-12)
-                most = 4 if name == "mod-sulq" else 1  # its eigenvalues are cut one by one, as in the paper
-                assert 0 <= found.explained.sum() <= found.total + 1e-9 <= most + 2e-9
-                assert 0 <= found.ratio.sum() <= 1 + 1e-9
-                assert parse(sealed(record_of(release))).components.tobytes() == release.components.tobytes()
 
 
 @pytest.mark.parametrize(("n", "epsilon"), [(100, "1e9"), (2**14, "1e4"), (10**5, "10")], ids=str)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import pickle
-import re
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -20,64 +18,17 @@ from dpcov.kernel.bits import SeededBits
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.kernel.noise.drawn import Bingham
 from dpcov.kernel.questions.directions import Directions, directions_of
-from dpcov.kernel.rows.grid import Grid
-from dpcov.mechanisms import MECHANISMS
-from dpcov.mechanisms.running import released
 from dpcov.release.file import parse
-from dpcov.verify.testing import NoSource, opened
 from tests.helpers.forged import verdict
-from tests.helpers.small import Record, record_of, sealed, untouched
+from tests.helpers.small import Record, record_of, sealed
 
 NEIGHBORS = ["replace", "add-remove"]
 BOTH = ["eigenvectors", "kapralov-talwar"]
 ROWS = np.random.default_rng(1201).uniform(-0.5, 0.5, size=(30, 3))
 
 
-def ask(name: str, budget: Budget = PureDP(1), neighbors: str = "replace", **options: Any) -> None:  # noqa: B008
-    """Run a mechanism on a source that fails the test when it is read."""
-    curator = opened(NoSource(10, 3), Grid(1.0), budget, neighbors, SeededBits(0))
-    with pytest.raises(ParameterError) as caught:
-        released(MECHANISMS["covariance"][name], curator, budget, **options)
-    assert re.fullmatch(r"(?s).+ must .+, got .+\. Hint: .+\.", str(caught.value)), str(caught.value)
-    assert untouched(curator)
-
-
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 class TestBeforeReading:
-    @pytest.mark.parametrize("name", BOTH)
-    @pytest.mark.parametrize("rank", [-1, 4, 10**30, True, False, 2.5, 2.0, "2", None, math.nan, [1], Fraction(2)], ids=repr)
-    def test_rank(self, name: str, neighbors: str, rank: Any) -> None:
-        ask(name, neighbors=neighbors, rank=rank)
-
-    @pytest.mark.parametrize("beta", [0, 0.0, -0.1, 1, 1.0, 2, math.nan, math.inf, True, "0.05", None, [0.05], 1j], ids=repr)
-    def test_beta(self, neighbors: str, beta: Any) -> None:
-        ask("eigenvectors", neighbors=neighbors, beta=beta)
-
-    @pytest.mark.parametrize("bad", ["", "Adaptive", "none", None, 1, True, ["basis"]], ids=repr)
-    @pytest.mark.parametrize("option", ["allocation", "values", "timing", "constants"])
-    def test_choices(self, neighbors: str, option: str, bad: Any) -> None:
-        ask("eigenvectors", neighbors=neighbors, **{option: bad})
-
-    @pytest.mark.parametrize("bad", ["shrink", "project", "", 1, False], ids=repr)
-    @pytest.mark.parametrize("name", BOTH)
-    def test_postprocess(self, name: str, neighbors: str, bad: Any) -> None:
-        ask(name, neighbors=neighbors, postprocess=bad)
-
-    def test_constants_of_the_baseline(self, neighbors: str) -> None:
-        ask("kapralov-talwar", neighbors=neighbors, constants="loose")
-
-    def test_a_notion_that_is_not_served(self, neighbors: str) -> None:
-        ask("kapralov-talwar", ZCDP(1), neighbors)
-
-    @pytest.mark.parametrize(
-        "budget", [PureDP("1e-30"), PureDP("1e-200"), ZCDP("1e-60"), ZCDP("1e-250"), ApproxDP("1e-30", "1e-9")], ids=repr
-    )
-    @pytest.mark.parametrize("options", [{}, {"rank": 1}, {"values": "spectrum"}], ids=str)
-    def test_a_budget_too_small_for_the_values(self, neighbors: str, budget: Budget, options: dict[str, Any]) -> None:
-        ask("eigenvectors", budget, neighbors, **options)
-        if not isinstance(budget, ZCDP) and "values" not in options:
-            ask("kapralov-talwar", budget, neighbors, **options)
-
     def test_an_option_of_the_other(self, neighbors: str) -> None:
         for name, option in (("kapralov-talwar", "beta"), ("kapralov-talwar", "values"), ("eigenvectors", "numerics")):
             with pytest.raises(ParameterError, match="options of"):

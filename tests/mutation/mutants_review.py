@@ -49,7 +49,7 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     ),
     "the rank of symq from the exact n": (
         [(SYMQ, "min(round(level * curator.n), curator.n)", f"min(round(level * {EXACT_N}), curator.n)")],
-        (PRIVATE + "[mechanisms/mean/symq.py]", FEW + "[mean symq 25-ZCDP(rho=8)-add-remove]"),
+        (PRIVATE + "[mechanisms/mean/symq.py]", FEW + "[mean symq 0-ZCDP(rho=8)-add-remove]"),
     ),
     "the trace of adaptive capped at the exact n": (
         [
@@ -59,11 +59,11 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
                 f"    trace = min(trace, float({EXACT_N}))\n",
             )
         ],
-        (PRIVATE + "[mechanisms/covariance/adaptive.py]", FEW + "[covariance adaptive 10-PureDP(epsilon=8)-add-remove]"),
+        (PRIVATE + "[mechanisms/covariance/adaptive.py]", FEW + "[covariance adaptive 0-PureDP(epsilon=8)-add-remove]"),
     ),
     "half of the exact n outside the radius of rescaled": (
         [(RESCALED, "rows_to_clip(noise, robust), curator.n / 2", f"rows_to_clip(noise, robust), {EXACT_N} / 2")],
-        (PRIVATE + "[mechanisms/covariance/rescaled.py]", FEW + "[covariance rescaled 12-PureDP(epsilon=8)-add-remove]"),
+        (PRIVATE + "[mechanisms/covariance/rescaled.py]", FEW + "[covariance rescaled 0-PureDP(epsilon=8)-add-remove]"),
     ),
     "an exact number in the options": (
         [("verify/replay.py", "if text_of(release) != text_of(again):", "if False:")],

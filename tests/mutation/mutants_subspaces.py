@@ -173,7 +173,7 @@ SUBSPACES: dict[str, tuple[Edits, tuple[str, ...]]] = {
     ),
     "as many components as columns": (
         [(COMPONENTS, "not 1 <= k < d", "not 1 <= k <= d")],
-        (REFUSALS + "TestBeforeReading::test_k",),
+        ("tests/mechanisms/test_every_mechanism.py::TestBeforeReading::test_bad_options[pca gaussian replace]",),
     ),
     "centred rows drawn from": (
         [("mechanisms/base.py", 'if center and self.centring != "homogeneous":', "if False:")],
