@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from dpcov.uses.convergence import convergence
     from dpcov.uses.description import Correlation, Description
     from dpcov.uses.intervals import Interval, Intervals
+    from dpcov.uses.model_reading import ModelReading
     from dpcov.uses.pca import PrincipalComponents
     from dpcov.uses.ridge import RidgeModel
     from dpcov.uses.scoring import Score
-    from dpcov.uses.summary import ModelSummary
 
 _HOME = {
     "covariance": "api",
@@ -55,7 +55,7 @@ _HOME = {
     "PrivateRidge": "estimators",
     "PrincipalComponents": "uses.pca",
     "RidgeModel": "uses.ridge",
-    "ModelSummary": "uses.summary",
+    "ModelReading": "uses.model_reading",
     "Score": "uses.scoring",
     "Description": "uses.description",
     "Correlation": "uses.description",
@@ -110,7 +110,7 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "PrivateRidge",
     "PrincipalComponents",
     "RidgeModel",
-    "ModelSummary",
+    "ModelReading",
     "Score",
     "Description",
     "Correlation",

@@ -46,7 +46,7 @@ def results() -> dict[str, Any]:
         "components": release.pca(2),
         "chains": Chains(components, convergence(components, chains=2)),
         "model": model,
-        "summary": model.summary(0.9),
+        "reading": model.reading(0.9),
         "score": model.score(table()),
         "intervals": release.interval(),
         "comparison": dpcov.compare(rows, dpcov.PureDP(1), ["wishart", "laplace"], row_norm=1, runs=2),
@@ -57,7 +57,7 @@ def results() -> dict[str, Any]:
 
 
 NAMES = [
-    "release", "components alone", "a regression", "description", "correlation", "components", "chains", "model", "summary",
+    "release", "components alone", "a regression", "description", "correlation", "components", "chains", "model", "reading",
     "score", "intervals", "comparison", "plan", "rows needed", "rehearsal",
 ]  # fmt: skip
 
@@ -157,12 +157,12 @@ def test_a_score_is_that_of_the_predictions() -> None:
 
 
 def test_a_model_s_effects_are_over_the_range_of_a_feature() -> None:
-    summary = results()["summary"]
-    assert summary.per == "over its range"
-    assert summary.effects == pytest.approx(summary.model.coefficients)  # the range is 0 to 1
-    assert summary.clear is not None
-    assert summary.clear.all()
-    assert summary.intervals.coefficients.level == 0.9
+    reading = results()["reading"]
+    assert reading.per == "over its range"
+    assert reading.effects == pytest.approx(reading.model.coefficients)  # the range is 0 to 1
+    assert reading.clear is not None
+    assert reading.clear.all()
+    assert reading.intervals.coefficients.level == 0.9
 
 
 def test_variances_are_the_diagonal_of_the_entries() -> None:

@@ -55,7 +55,7 @@ def predict(
         raise click.UsageError("give --output or --score with --json: else stdout has the predictions")
     place = None if output is None else checked_table(output, (".csv",), "predictions.csv", force=force, inputs=(file, data))
     model = load(file).ridge(target, alpha=alpha, features=read_columns(features, "--features"))
-    if not quiet and (found := model.summary()).nothing:
+    if not quiet and (found := model.reading()).nothing:
         click.echo(f"dpcov: nothing can be seen: {drowned_line(found)}. The predictions are all but a constant.", err=True)
     with progress_bar(quiet, chain="predicting") as progress:
         predictions = model.predict(data, progress=progress)

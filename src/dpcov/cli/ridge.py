@@ -41,5 +41,5 @@ def ridge(
     from dpcov.release.file import load
 
     release, picture = load(file), checked_picture(plot, file)
-    found = release.ridge(target, alpha=alpha, features=read_columns(features, "--features")).summary(level)
+    found = release.ridge(target, alpha=alpha, features=read_columns(features, "--features")).reading(level)
     tell(found, file, as_json=as_json, picture=picture, words={"asked": alpha, "everything": everything})

@@ -21,7 +21,7 @@ HOMES = {
     "PrincipalComponents": "components",
     "Chains": "chains",
     "RidgeModel": "models",
-    "ModelSummary": "models",
+    "ModelReading": "models",
     "Score": "scores",
     "Intervals": "intervals",
     "Comparison": "comparisons",

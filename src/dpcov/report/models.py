@@ -22,7 +22,7 @@ from dpcov.report.text import (
     span,
 )
 from dpcov.uses.held import holds_covariance, is_centered
-from dpcov.uses.summary import ModelSummary
+from dpcov.uses.model_reading import ModelReading
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,14 +35,14 @@ MOST_COEFFICIENTS = 20
 MOST_FEATURES = 25  # of a picture
 
 
-def write(out: Console, found: RidgeModel | ModelSummary, asked: float | str | None = None, everything: bool = False) -> None:
+def write(out: Console, found: RidgeModel | ModelReading, asked: float | str | None = None, everything: bool = False) -> None:
     """Print a model under the promise of its release; ``asked`` is the penalty that was asked for."""
-    summary = summarized(found)
-    print_promise(out, summary.release)
-    write_model(out, summary, asked, None if everything else MOST_COEFFICIENTS)
+    reading = reading_of(found)
+    print_promise(out, reading.release)
+    write_model(out, reading, asked, None if everything else MOST_COEFFICIENTS)
 
 
-def write_model(out: Console, found: ModelSummary, asked: float | str | None, limit: int | None) -> None:
+def write_model(out: Console, found: ModelReading, asked: float | str | None, limit: int | None) -> None:
     """Print a model: what it is, the coefficients that are clear of noise (without a limit: all), and what they are worth."""
     out.print(model_line(found, asked), soft_wrap=True)
     if limit is None or found.readable:
@@ -50,31 +50,31 @@ def write_model(out: Console, found: ModelSummary, asked: float | str | None, li
     out.print("\n".join(notes(found)), soft_wrap=True)
 
 
-def summarized(found: RidgeModel | ModelSummary) -> ModelSummary:
+def reading_of(found: RidgeModel | ModelReading) -> ModelReading:
     """Return what can be said of a model, at the usual level where none was given."""
-    return found if isinstance(found, ModelSummary) else found.summary()
+    return found if isinstance(found, ModelReading) else found.reading()
 
 
-def record(found: RidgeModel | ModelSummary) -> dict[str, Any]:
+def record(found: RidgeModel | ModelReading) -> dict[str, Any]:
     """Return a model for machines, with what its release promises."""
     from dpcov.report.releases import promise
 
-    summary = summarized(found)
-    return {**promise(summary.release), **numbers(summary)}
+    reading = reading_of(found)
+    return {**promise(reading.release), **numbers(reading)}
 
 
-def columns(found: RidgeModel | ModelSummary) -> dict[str, Any]:
+def columns(found: RidgeModel | ModelReading) -> dict[str, Any]:
     """Return a line for each feature: its coefficient, and, where the release tells, an interval around the raw one."""
-    summary = summarized(found)
-    model, cells = summary.model, {"feature": list(summary.model.feature_names), "coefficient": summary.model.coefficients}
-    if summary.intervals is None:
+    reading = reading_of(found)
+    model, cells = reading.model, {"feature": list(reading.model.feature_names), "coefficient": reading.model.coefficients}
+    if reading.intervals is None:
         return cells
-    inside = summary.intervals.coefficients
+    inside = reading.intervals.coefficients
     cells |= {"raw": inside.estimate, "standard_error": inside.standard_error, "lower": inside.lower, "upper": inside.upper}
-    return cells | {"clear": summary.clear if summary.clear is not None else np.zeros(len(model.coefficients), dtype=np.bool_)}
+    return cells | {"clear": reading.clear if reading.clear is not None else np.zeros(len(model.coefficients), dtype=np.bool_)}
 
 
-def numbers(found: ModelSummary) -> dict[str, Any]:
+def numbers(found: ModelReading) -> dict[str, Any]:
     """Return what is known of a model for machines; what is infinite or unknown is None."""
     model, intervals = found.model, found.intervals
     own = None if intervals is None else intervals.intercept
@@ -98,7 +98,7 @@ def numbers(found: ModelSummary) -> dict[str, Any]:
     }
 
 
-def coefficients_table(found: ModelSummary, limit: int | None = MOST_COEFFICIENTS) -> Table:
+def coefficients_table(found: ModelReading, limit: int | None = MOST_COEFFICIENTS) -> Table:
     """List coefficients, with their intervals where there are some: then, unless all are wanted, only those clear of noise."""
     from rich.text import Text
 
@@ -124,14 +124,14 @@ def coefficients_table(found: ModelSummary, limit: int | None = MOST_COEFFICIENT
     return table
 
 
-def coefficient(found: ModelSummary, place: int) -> str:
+def coefficient(found: ModelReading, place: int) -> str:
     """Return a coefficient with as many digits as its standard error allows."""
     if found.useful is None:
         return f"{found.shown[place]:.4g}"
     return rounded(float(found.shown[place]), float(found.useful.standard_error[place]))[0]
 
 
-def _caption(found: ModelSummary, listed: NDArray[np.intp]) -> str | None:
+def _caption(found: ModelReading, listed: NDArray[np.intp]) -> str | None:
     """Say which features are not listed."""
     hidden = len(found.effects) - len(listed)
     if hidden == 0:
@@ -142,7 +142,7 @@ def _caption(found: ModelSummary, listed: NDArray[np.intp]) -> str | None:
     return f"... and {' and '.join(parts)}"
 
 
-def model_line(found: ModelSummary, asked: float | str | None) -> str:
+def model_line(found: ModelReading, asked: float | str | None) -> str:
     """Say what is predicted from what."""
     model, schema = found.model, found.release.schema
     count, columns = len(model.feature_names), len(model.columns)
@@ -160,7 +160,7 @@ def model_line(found: ModelSummary, asked: float | str | None) -> str:
     return f"{named}; {intercept}."
 
 
-def notes(found: ModelSummary) -> list[str]:
+def notes(found: ModelReading) -> list[str]:
     """Say what the numbers are worth, and what they are not."""
     release, model = found.release, found.model
     if found.nothing:
@@ -193,13 +193,13 @@ def notes(found: ModelSummary) -> list[str]:
     return said
 
 
-def drowned_line(found: ModelSummary) -> str:
+def drowned_line(found: ModelReading) -> str:
     """Say why nothing can be seen of a model."""
     target = printable(found.model.target)
     return f"the noise of the release is too large to tell how {target} depends on these features"
 
 
-def _interval_lines(found: ModelSummary) -> list[str]:
+def _interval_lines(found: ModelReading) -> list[str]:
     """Say what the intervals are around, or why there are none."""
     if found.intervals is None:
         return [f"No intervals: {found.silent}."]
@@ -220,7 +220,7 @@ def _interval_lines(found: ModelSummary) -> list[str]:
     ]
 
 
-def _bound_line(found: ModelSummary) -> str:
+def _bound_line(found: ModelReading) -> str:
     """Say the bound of Lemma 1 (docs/ridge.md) beside the size of what it bounds."""
     assert found.bound is not None
     encoded = "encoded " * (found.release.schema is not None)
@@ -230,9 +230,9 @@ def _bound_line(found: ModelSummary) -> str:
     )
 
 
-def figure(summary: RidgeModel | ModelSummary) -> Any:
+def figure(reading: RidgeModel | ModelReading) -> Any:
     """Return a figure: the largest effects as bars, and the intervals around the raw ones as lines."""
-    found = summarized(summary)
+    found = reading_of(reading)
     model, target = found.model, shortened(printable(found.model.target))
     title = f"What {target} depends on"
     if found.nothing:
@@ -259,7 +259,7 @@ def figure(summary: RidgeModel | ModelSummary) -> Any:
     return drawn
 
 
-def _nothing(found: ModelSummary, title: str) -> Any:
+def _nothing(found: ModelReading, title: str) -> Any:
     """Return a figure that says so: bars of noise would look like a model."""
     drawn = new_figure(7.6, 2.8, title, found.release, size=9)
     axis = drawn.subplots()
@@ -269,11 +269,11 @@ def _nothing(found: ModelSummary, title: str) -> Any:
     return drawn
 
 
-def _per(found: ModelSummary) -> str:
+def _per(found: ModelReading) -> str:
     return f"{found.per} of the feature".replace("its range of the feature", "the feature's range")
 
 
-def _error_bars(axis: Any, found: ModelSummary, interval: Interval, shown: NDArray[np.intp], places: NDArray[np.intp]) -> None:
+def _error_bars(axis: Any, found: ModelReading, interval: Interval, shown: NDArray[np.intp], places: NDArray[np.intp]) -> None:
     """Draw intervals; infinite ones are left out."""
     scales = found.scales[shown]
     with np.errstate(all="ignore"):

@@ -45,7 +45,7 @@ def write(out: Console, release: Release, everything: bool = False) -> None:
     out.print(spends_table(release.spent))
     limit = None if everything else MOST_FEATURES
     if release.estimate.coefficients is not None:
-        models.write_model(out, release.ridge().summary(), None, limit)
+        models.write_model(out, release.ridge().reading(), None, limit)
         return
     if release.estimate.k is not None:
         components.write_held(out, release.pca(), limit)
@@ -137,7 +137,7 @@ def facts(release: Release) -> dict[str, Any]:
 def _estimates(release: Release) -> dict[str, Any]:
     """Return what is estimated: numbers for each feature, components, or a model."""
     if release.estimate.coefficients is not None:
-        return models.numbers(release.ridge().summary())
+        return models.numbers(release.ridge().reading())
     held = {} if release.estimate.k is None else components.numbers(release.pca())
     return {**descriptions.record(release.describe()), **held}
 

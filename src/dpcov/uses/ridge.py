@@ -31,9 +31,9 @@ from dpcov.uses.solving import LARGEST_ALPHA, solved
 if TYPE_CHECKING:
     from dpcov.schema import Schema
     from dpcov.uses.coefficient_intervals import CoefficientIntervals
+    from dpcov.uses.model_reading import ModelReading
     from dpcov.uses.prediction import Products
     from dpcov.uses.scoring import Score
-    from dpcov.uses.summary import ModelSummary
 
 Floats = NDArray[np.float64]
 
@@ -145,11 +145,11 @@ class RidgeModel(Drawable):
 
         return score(self.release, self.target, self.predict(data) if predictions is None else predictions, data)
 
-    def summary(self, level: float = 0.95) -> ModelSummary:
+    def reading(self, level: float = 0.95) -> ModelReading:
         """Return what can be said of the model from its release alone: effects, intervals, and which are clear of noise."""
-        from dpcov.uses.summary import summarize
+        from dpcov.uses.model_reading import read_model
 
-        return summarize(self.release, self, level)
+        return read_model(self.release, self, level)
 
     def __repr__(self) -> str:
         count = len(self.feature_names)

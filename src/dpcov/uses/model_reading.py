@@ -28,13 +28,13 @@ TOO_WIDE = 10.0  # times the largest effect: half an interval that says nothing
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ModelSummary(Drawable):
-    """A model, and what can be said of it from its release alone: see `RidgeModel.summary`.
+class ModelReading(Drawable):
+    """A model, and what can be said of it from its release alone: see `RidgeModel.reading`.
 
     Attributes
     ----------
     release, model, level
-        What it is a summary of; the level is that of the intervals.
+        What it tells of; the level is that of the intervals.
     scales, per : array, str
         What a feature's coefficient is multiplied by to compare it with the others, and what that is.
     target_scale : float
@@ -123,11 +123,11 @@ class ModelSummary(Drawable):
 
     def __repr__(self) -> str:
         clear = "" if self.clear is None else f", {int(self.clear.sum())} of {len(self.clear)} coefficients clear of noise"
-        return f"<ModelSummary of {self.model!r}{clear}>"
+        return f"<ModelReading of {self.model!r}{clear}>"
 
 
-def summarize(release: Release, model: RidgeModel, level: float) -> ModelSummary:
-    """Ask a release about a model: see `RidgeModel.summary`."""
+def read_model(release: Release, model: RidgeModel, level: float) -> ModelReading:
+    """Ask a release about a model: see `RidgeModel.reading`."""
     intervals, bound, silent = None, None, ""
     try:
         bound = model.bound(level)
@@ -137,7 +137,7 @@ def summarize(release: Release, model: RidgeModel, level: float) -> ModelSummary
     by_name = {name: place for place, name in enumerate(release.feature_names)}
     per, scales = _scales(release)
     own = scales[[by_name[name] for name in model.feature_names]]
-    return ModelSummary(release, model, level, own, float(scales[by_name[model.target]]), per, intervals, bound, silent)
+    return ModelReading(release, model, level, own, float(scales[by_name[model.target]]), per, intervals, bound, silent)
 
 
 def _scales(release: Release) -> tuple[str, Floats]:
