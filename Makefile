@@ -9,7 +9,7 @@ WORKERS := -n auto --dist worksteal
 ONE_THREAD := OPENBLAS_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check audit bench clean
+.PHONY: help demo test check docs audit bench clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ check: $(READY) ## Formatting, lint, strict types, the direction of imports
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
 	$(RUN) -m pytest -q tests/test_architecture.py
+
+docs: $(READY) ## Make the pages that are made from the code: reference, mechanisms, commands
+	$(RUN) docs/generate.py
 
 audit: $(READY) ## Slower evidence: more trials, and branch coverage of the kernel
 	$(RUN) -m pytest -m audit -s --override-ini 'addopts=-ra --strict-markers'

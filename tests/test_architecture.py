@@ -19,22 +19,25 @@ PACKAGE = Path(SPEC.origin).parent  # not imported, so that a copy with a plante
 # A package or module may import those on lines above its own, and itself.
 LAYERS = [
     {"_version", "errors"},
-    {"linalg", "paths", "strict_json"},
+    {"linalg", "paths", "results", "strict_json"},
     {"bounds", "schema"},
     {"kernel"},
     {"sources", "spectra"},
     {"release"},
     {"mechanisms", "uses"},
+    {"rehearsal"},
     {"request"},
     {"api"},
     {"verify"},
     {"estimators", "evaluate"},
+    {"report"},
     {"cli"},
     {"__main__"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
-LAZY = {"release": {"mechanisms", "uses", "verify"}}
-"""Upward imports inside functions: a release calls the estimate of its mechanism, its uses, and its own verification."""
+LAZY = {"release": {"mechanisms", "uses", "verify"}, "results": {"report"}}
+"""Upward imports inside functions: a release calls the estimate of its mechanism, its uses, and its own verification; every
+result is shown by `report`, which `results` reaches for all of them."""
 
 FORBIDDEN = {
     "mechanisms": {
@@ -207,7 +210,7 @@ def test_mechanisms_are_listed_in_one_place(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", [p for p in FILES if layer(p) in ("uses", "cli")], ids=lambda path: str(path.relative_to(PACKAGE))
+    "path", [p for p in FILES if layer(p) in ("uses", "report", "cli")], ids=lambda path: str(path.relative_to(PACKAGE))
 )
 def test_uses_and_commands_know_no_mechanism(path: Path) -> None:
     for node in ast.walk(parsed(path)):
@@ -215,6 +218,66 @@ def test_uses_and_commands_know_no_mechanism(path: Path) -> None:
             owner = node.value.id if isinstance(node.value, ast.Name) else ""
             allowed = {"cell", "prediction", "column", "dtype", "named"}  # what is no release
             assert owner in allowed or isinstance(node.value, ast.Attribute | ast.Subscript), f"line {node.lineno}"
+
+
+ABOVE = [p for p in FILES if layer(p) in ("uses", "report", "cli")]
+COMMANDS = [p for p in FILES if layer(p) == "cli"]
+LONGEST_BODY = 40  # lines of a function in cli/, without signature and docstring: parse, call, report
+LONGEST_COMMAND = 130  # lines of a file in cli/: half of them options
+
+
+@pytest.mark.parametrize("path", ABOVE, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_nobody_asks_what_kind_of_release_it_is(path: Path) -> None:
+    """What a result is decides the table in report/__init__.py, and what a release holds its estimate."""
+    compared = [
+        part
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Compare | ast.Match)
+        for part in ([node.subject] if isinstance(node, ast.Match) else [node.left, *node.comparators])
+    ]
+    for part in compared:
+        kinds = [n for n in ast.walk(part) if isinstance(n, ast.Attribute) and n.attr in ("kind", "target", "notion")]
+        owners = {n.value.id for n in kinds if isinstance(n.value, ast.Name)}
+        assert owners <= {"model", "dtype", "column"}, f"line {part.lineno}"  # a model's target is a column
+        keys = [n.slice.value for n in ast.walk(part) if isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Constant)]
+        assert "kind" not in keys, f"line {part.lineno}"
+
+
+def test_results_are_told_apart_in_one_table() -> None:
+    """A module of report/ has functions of the same names as any other, and only the table says which is whose."""
+    from dpcov.report import HOMES
+
+    for module in set(HOMES.values()):
+        defined = {node.name for node in parsed(PACKAGE / "report" / f"{module}.py").body if isinstance(node, ast.FunctionDef)}
+        assert {"write", "columns"} <= defined, module
+    tables = [p for p in ABOVE if any(text in HOMES for _, text in strings(p))]
+    assert [p.name for p in tables] == ["__init__.py"]
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=lambda path: path.name)
+class TestACommand:
+    def test_it_computes_nothing(self, path: Path) -> None:
+        forbidden = ("numpy", "scipy", "pyarrow", "matplotlib", "dpcov.kernel", "dpcov.spectra", "dpcov.linalg")
+        assert not [name for name in imports(path) if name.startswith(forbidden)]
+        products = [n for n in ast.walk(parsed(path)) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.MatMult | ast.Pow)]
+        assert not [n.lineno for n in products if not isinstance(n.left, ast.Constant)]  # 10**8 is a number
+
+    def test_it_draws_and_lays_out_nothing(self, path: Path) -> None:
+        apart = {"progress.py"}  # the bar itself
+        assert path.name in apart or not [name for name in imports(path) if name.startswith("rich")]
+
+    def test_it_parses_calls_and_reports(self, path: Path) -> None:
+        assert path.name == "options.py" or len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST_COMMAND
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.FunctionDef):
+                body = node.body[1:] if ast.get_docstring(node) else node.body
+                assert not body or (body[-1].end_lineno or 0) - body[0].lineno < LONGEST_BODY, node.name
+            assert not isinstance(node, ast.ClassDef) or path.name == "words.py", "a result belongs to Python"
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if layer(p) == "report"], ids=lambda path: path.name)
+def test_a_rendering_does_not_know_the_command_line(path: Path) -> None:
+    assert not {"click", "sys", "dpcov.cli"} & {name for name in imports(path) if path.name != "text.py" or name != "sys"}
 
 
 def test_what_the_renovation_took_away_stays_away() -> None:

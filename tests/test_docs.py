@@ -10,12 +10,14 @@ import inspect
 import io
 import os
 import re
+import runpy
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import matplotlib
 import numpy as np
 import pytest
@@ -29,9 +31,12 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 names = [str(page.relative_to(ROOT)) for page in PAGES]
 
 
+def all_blocks(page: Path) -> list[tuple[str, str]]:
+    return re.findall(r"^```([\w ]*)\n(.*?)^```$", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+
+
 def blocks(page: Path, language: str) -> list[str]:
-    fenced = re.findall(r"^```([\w ]*)\n(.*?)^```$", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
-    return [text for found, text in fenced if found == language]
+    return [text for found, text in all_blocks(page) if found == language]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=names)
@@ -48,8 +53,42 @@ def test_the_readme_shows_what_its_code_prints(tmp_path: Path, monkeypatch: pyte
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(blocks(readme, "python")[0], {})
-    shown = blocks(readme, "")[-1].replace("...", "").split()
-    assert shown == printed.getvalue().split()[: len(shown)]
+    assert blocks(readme, "") == [printed.getvalue()]
+    assert printed.getvalue().count("\n") == 2
+
+
+def test_the_readme_is_short_and_every_block_of_it_is_run() -> None:
+    """By the tests above and below: a block of another kind would be run by none of them."""
+    readme = ROOT / "README.md"
+    assert len(readme.read_text(encoding="utf-8").splitlines()) <= 70
+    assert [kind for kind, _ in all_blocks(readme)] == ["sh install", "python", "", "sh"]
+
+
+INSTALL = """
+pip() {{  # needs a network: the checks of what it is given, and links in place of copies
+  test "$*" = "install ." && test -f pyproject.toml && python - <<'END'
+import pathlib, sysconfig
+pathlib.Path(sysconfig.get_paths()["purelib"], "installed.pth").write_text("{paths}", encoding="utf-8")
+END
+}}
+dpcov() {{ python -m dpcov "$@"; }}
+{block}
+test "$(command -v python)" = "$PWD/dpcov-env/bin/python"
+"""
+
+
+def test_the_readmes_install_block_runs(tmp_path: Path) -> None:
+    """In a folder that looks like a checkout, and without a network: the shell's syntax, the environment, the demo."""
+    (block,) = blocks(ROOT / "README.md", "sh install")
+    (tmp_path / "pyproject.toml").symlink_to(ROOT / "pyproject.toml")
+    paths = "\\n".join(str(path) for path in (Path(dpcov.__file__).parents[1], Path(np.__file__).parents[1]))
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    environment |= {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "PYTHONWARNINGS": "error"}
+    environment |= {"MPLCONFIGDIR": str(tmp_path / "matplotlib")}
+    script = INSTALL.format(block=block, paths=paths)
+    run = subprocess.run(["sh", "-e", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert "178" in run.stdout
 
 
 def test_the_readmes_shell_block_runs_as_it_stands(tmp_path: Path) -> None:
@@ -60,8 +99,22 @@ def test_the_readmes_shell_block_runs_as_it_stands(tmp_path: Path) -> None:
     run = subprocess.run(["sh", "-e", "-c", block], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     assert "clear of noise" in run.stdout
-    made = {"people.csv", "people.toml", "people.json", "people.png", "correlation.png", "synthetic.csv", "predicted.csv"}
-    assert made <= {path.name for path in tmp_path.iterdir()}
+    assert {"people.csv", "people.toml", "people.json", "people.png"} <= {path.name for path in tmp_path.iterdir()}
+    assert not dpcov.load(tmp_path / "people.json").seeded
+
+
+@pytest.mark.parametrize("use", re.findall(r"`(dpcov [^`…]*)`", (ROOT / "README.md").read_text(encoding="utf-8")))
+def test_the_readmes_commands_exist(use: str) -> None:
+    """Each in the tables and the text, as far as it is spelt out: its name, and every option that it is given."""
+    name, *rest = use.split()[1:] or ["--help"]
+    if name.startswith("--"):
+        assert name == "--help"
+        return
+    command = cli.commands[name]
+    if isinstance(command, click.Group) and rest:
+        command = command.commands[rest.pop(0)]
+    known = {option for parameter in command.params for option in parameter.opts}
+    assert {word for word in rest if word.startswith("-")} <= known
 
 
 def test_the_module_is_the_command() -> None:
@@ -69,7 +122,10 @@ def test_the_module_is_the_command() -> None:
     assert run.stdout == f"dpcov, version {dpcov.__version__}\n"
 
 
-@pytest.mark.parametrize("page", sorted(ROOT.glob("docs/mechanisms/*.md")), ids=lambda page: page.stem)
+PROOFS = [page for page in sorted(ROOT.glob("docs/mechanisms/*.md")) if page.name != "README.md"]
+
+
+@pytest.mark.parametrize("page", PROOFS, ids=lambda page: page.stem)
 def test_quoted_lines_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     quotes = re.findall(r"^\|.*\| `(src/[^`]*)` \| `([^`]*)` \|$", text, flags=re.MULTILINE)
@@ -143,12 +199,35 @@ def test_every_part_of_the_package_is_in_the_table() -> None:
     assert not [part for part in parts if part != "py.typed" and f"`{part}`" not in table]
 
 
-def test_every_mechanism_has_its_page_and_its_line_in_the_readme() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for mechanisms in dpcov.MECHANISMS.values():
-        for name in mechanisms:
-            assert (ROOT / "docs" / "mechanisms" / f"{name}.md").is_file()
-            assert f"`{name}`" in readme
+def test_every_mechanism_has_its_page_and_its_line_in_the_list() -> None:
+    assert "(docs/mechanisms/README.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
+    listed = (ROOT / "docs" / "mechanisms" / "README.md").read_text(encoding="utf-8")
+    for target, mechanisms in dpcov.MECHANISMS.items():
+        for name, mechanism in mechanisms.items():
+            page = (ROOT / "docs" / "mechanisms" / f"{name}.md").read_text(encoding="utf-8")
+            assert f"dpcov.{target}(" in page.partition("<!-- end of what is made -->")[0]
+            for option in mechanism.options:
+                assert f"| `{option}` |" in page
+            assert listed.count(f"| [`{name}`]({name}.md) |") == sum(name in known for known in dpcov.MECHANISMS.values())
+
+
+def test_pages_that_are_made_are_what_the_code_says() -> None:
+    generate = runpy.run_path(str(ROOT / "docs" / "generate.py"))
+    made = generate["pages"]()
+    assert len(made) > 3
+    stale = [page.name for page, text in made.items() if not page.is_file() or page.read_text(encoding="utf-8") != text]
+    assert not stale, "run `make docs`"
+
+
+def test_every_page_is_in_the_index() -> None:
+    """In docs/README.md, or in the list of mechanisms that it links to."""
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    assert "(mechanisms/README.md)" in index
+    pages = {str(page.relative_to(ROOT / "docs")) for page in ROOT.glob("docs/**/*.md")} - {"README.md"}
+    listed = set(re.findall(r"\]\(([^)#]+)\)", index))
+    assert {page for page in pages if not page.startswith("mechanisms/")} <= listed
+    mechanisms = (ROOT / "docs" / "mechanisms" / "README.md").read_text(encoding="utf-8")
+    assert {page.name for page in PROOFS} <= set(re.findall(r"\]\(([^)#]+)\)", mechanisms))
 
 
 def test_every_command_is_in_the_readme() -> None:
@@ -174,6 +253,27 @@ def test_every_public_name_is_in_the_reference() -> None:
         assert f"dpcov.{module}" in API.read_text(encoding="utf-8")
 
 
+def returned(name: str) -> Iterator[str]:
+    """Yield the names in the annotations of what a public name, or a member of it, returns."""
+    value = getattr(dpcov, name)
+    members = [value, *(vars(value).values() if inspect.isclass(value) else ())]
+    for member in members:
+        function = getattr(member, "fget", None) or getattr(member, "func", None) or getattr(member, "__func__", None) or member
+        if inspect.isfunction(function) and not function.__name__.startswith("_"):
+            yield from re.findall(r"\b[A-Z]\w+", str(function.__annotations__.get("return", "")))
+
+
+INSIDE = {"NoiseLevel", "Decomposed", "Iterator", "NDArray", "Floats", "Any", "Self", "None", "Rule", "Callable", "Option"}
+"""What is passed on within the package, or is not of it."""
+
+
+def test_what_public_names_return_is_in_the_reference() -> None:
+    headings = set(re.findall(r"^#+ (\w+)$", API.read_text(encoding="utf-8"), flags=re.MULTILINE)) | {"Budget", "Spread"}
+    for name in dpcov.__all__:
+        unknown = set(returned(name)) - headings - INSIDE
+        assert not unknown, f"{name} returns {unknown}: add it to MET in docs/generate.py"
+
+
 def test_questions_are_imported_as_the_reference_says() -> None:
     text = API.read_text(encoding="utf-8")
     found: dict[str, object] = {}
@@ -189,7 +289,6 @@ def test_modules_are_reached_as_the_reference_says() -> None:
         ("testing", "verify"),
         ("replay", "verify"),
         ("audit", "verify"),
-        ("plan", "evaluate"),
         ("metrics", "evaluate"),
     ):
         assert f"`{module}`" in API.read_text(encoding="utf-8").partition("\n## ")[0]
@@ -197,7 +296,7 @@ def test_modules_are_reached_as_the_reference_says() -> None:
     hints = [
         text for path in (ROOT / "src").rglob("*.py") for text in re.findall(r"Hint: [^\n]*", path.read_text(encoding="utf-8"))
     ]
-    assert not [hint for hint in hints if re.search(r"dpcov\.(replay|audit|plan|testing|metrics)(?!\.\w)", hint)]
+    assert not [hint for hint in hints if re.search(r"dpcov\.(replay|audit|testing|metrics)(?!\.\w)", hint)]
 
 
 def test_every_attribute_of_a_release_is_in_the_reference() -> None:
@@ -257,22 +356,19 @@ def test_files_that_are_named_exist(page: Path) -> None:
         assert any((folder / file).exists() for folder in (ROOT, ROOT / "src" / "dpcov")), file
 
 
-@pytest.mark.parametrize(
-    "module",
-    [
-        "dpcov",
-        "dpcov.api",
-        "dpcov.evaluate.comparing",
-        "dpcov.estimators.covariance",
-        "dpcov.estimators.mean",
-        "dpcov.estimators.pca",
-        "dpcov.evaluate.metrics",
-        "dpcov.evaluate.plan",
-        "dpcov.schema",
-        "dpcov.verify.retrace",
-        "dpcov.verify.testing",
-    ],
-)
+def with_examples() -> list[str]:
+    """Return the modules that have examples in docstrings."""
+    files = [path for path in (ROOT / "src").rglob("*.py") if ">>> " in path.read_text(encoding="utf-8")]
+    names = [".".join(path.relative_to(ROOT / "src").with_suffix("").parts) for path in sorted(files)]
+    return [name.removesuffix(".__init__") for name in names]
+
+
+def test_there_are_examples() -> None:
+    assert {"dpcov", "dpcov.api", "dpcov.schema", "dpcov.release.record"} <= set(with_examples())
+    assert len(with_examples()) >= 15
+
+
+@pytest.mark.parametrize("module", with_examples())
 def test_docstring_examples(module: str) -> None:
     results = doctest.testmod(importlib.import_module(module), extraglobs={"np": np})
     assert results.attempted > 0

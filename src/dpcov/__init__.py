@@ -13,27 +13,37 @@ from typing import TYPE_CHECKING
 from dpcov._version import __version__
 
 if TYPE_CHECKING:
-    from dpcov.api import covariance, mean, pca, ridge
+    from dpcov.api import covariance, mean, pca, rehearse, ridge
     from dpcov.errors import BudgetError, DpcovError, EngineError, ParameterError, ReleaseError, SchemaError
     from dpcov.estimators import PrivateCovariance, PrivateMean, PrivatePCA, PrivateRidge
     from dpcov.evaluate import Comparison, compare
+    from dpcov.evaluate.plan import Plan, plan, plan_pca
     from dpcov.kernel.budget import ZCDP, ApproxDP, PureDP, compose
     from dpcov.mechanisms import MECHANISMS
     from dpcov.mechanisms.base import Mechanism
+    from dpcov.rehearsal import Rehearsal
     from dpcov.release.file import load
     from dpcov.release.record import Release
     from dpcov.schema import Categorical, Ignored, Numeric, Schema
     from dpcov.uses.coefficient_intervals import CoefficientIntervals
     from dpcov.uses.convergence import convergence
+    from dpcov.uses.description import Correlation, Description
     from dpcov.uses.intervals import Interval, Intervals
     from dpcov.uses.pca import PrincipalComponents
     from dpcov.uses.ridge import RidgeModel
+    from dpcov.uses.scoring import Score
+    from dpcov.uses.summary import ModelSummary
 
 _HOME = {
     "covariance": "api",
     "mean": "api",
     "pca": "api",
     "ridge": "api",
+    "rehearse": "api",
+    "Rehearsal": "rehearsal",
+    "plan": "evaluate.plan",
+    "Plan": "evaluate.plan",
+    "plan_pca": "evaluate.plan",
     "compare": "evaluate",
     "Comparison": "evaluate",
     "load": "release.file",
@@ -45,6 +55,10 @@ _HOME = {
     "PrivateRidge": "estimators",
     "PrincipalComponents": "uses.pca",
     "RidgeModel": "uses.ridge",
+    "ModelSummary": "uses.summary",
+    "Score": "uses.scoring",
+    "Description": "uses.description",
+    "Correlation": "uses.description",
     "Interval": "uses.intervals",
     "Intervals": "uses.intervals",
     "CoefficientIntervals": "uses.coefficient_intervals",
@@ -73,6 +87,11 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "ridge",
     "load",
     "Release",
+    "rehearse",
+    "Rehearsal",
+    "plan",
+    "Plan",
+    "plan_pca",
     "compare",
     "Comparison",
     "Schema",
@@ -91,6 +110,10 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "PrivateRidge",
     "PrincipalComponents",
     "RidgeModel",
+    "ModelSummary",
+    "Score",
+    "Description",
+    "Correlation",
     "Interval",
     "Intervals",
     "CoefficientIntervals",
@@ -109,7 +132,6 @@ _MODULES = {
     "audit": "verify.audit",
     "bounds": "bounds",
     "metrics": "evaluate.metrics",
-    "plan": "evaluate.plan",
     "replay": "verify.replay",
     "testing": "verify.testing",
 }

@@ -1,5 +1,17 @@
-"""``python -m dpcov``: the command line, where `dpcov` itself is not on the path."""
+"""``python -m dpcov`` and ``dpcov``: the command line, which can be interrupted from its first moment on."""
 
-from dpcov.cli import main
 
-main()
+def main() -> None:
+    """Run a command; an interrupt while it is still being imported ends it as any later one does."""
+    try:
+        from dpcov.cli import main as run
+    except KeyboardInterrupt:
+        import sys
+
+        print("dpcov: interrupted; nothing was done", file=sys.stderr)
+        sys.exit(130)
+    run()
+
+
+if __name__ == "__main__":
+    main()

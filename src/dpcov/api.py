@@ -1,22 +1,21 @@
-"""The functions people call: check the parameters, build a curator, run one mechanism."""
+"""The functions people call: each makes one request, and runs it or rehearses it."""
 
 from __future__ import annotations
 
-import dataclasses
-import numbers
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dpcov.errors import ParameterError
+from dpcov.errors import ParameterError, check_choice
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.questions.moments import REPLACE
-from dpcov.mechanisms import MECHANISMS, checked_mechanism
+from dpcov.mechanisms import MECHANISMS
 from dpcov.mechanisms.base import Named
 from dpcov.mechanisms.shared.means import Origin
+from dpcov.rehearsal import Rehearsal
 from dpcov.release.record import Release
-from dpcov.request import check_budget, check_seed, checked_center, checked_request
-from dpcov.schema import Categorical, Schema
-from dpcov.uses.selection import column_of_feature, target_place
+from dpcov.request import request
+from dpcov.schema import Schema
 
 
 def covariance(
@@ -47,13 +46,14 @@ def covariance(
         A public bound on the Euclidean norm of rows, chosen **without looking at the data**: longer rows are clipped; missing,
         NaN and infinite entries count as 0. Exactly one of row_norm and schema is required.
     schema : Schema
-        Public bounds and levels of the columns: values outside the bounds are clipped; missing, NaN and infinite ones count as
-        the midpoint, unknown levels as none. Estimates are in the columns' own units.
+        Public bounds and levels of the columns: values outside the bounds are clipped; what missing, NaN and infinite cells and
+        unknown levels count as: docs/tables.md. Estimates are in the columns' own units.
     mechanism : str or Mechanism
-        A name in ``dpcov.MECHANISMS["covariance"]``, or a mechanism of your own; "auto" picks from the budget and the number of
-        columns.
+        A name in ``dpcov.MECHANISMS["covariance"]``, or a mechanism of your own; "auto" picks from public facts alone:
+        docs/mechanisms/auto.md.
     postprocess : {"shrink", "project", "clip", "none"}, optional
-        How the estimate is made from the noisy matrix; it costs no privacy. By default the mechanism's own.
+        How the estimate is made from the noisy matrix; it costs no privacy. By default the mechanism's own. "clip" is about
+        eigenvalues, and has nothing to do with the option ``clip``, which is about rows.
     neighbors : {"replace", "add-remove"}
         "replace": n is public. "add-remove": n is private; a part of the budget pays for it, or the corner
         of a centred noisy matrix holds it.
@@ -67,11 +67,13 @@ def covariance(
     progress : callable, optional
         Called now and then while rows are read, with the fraction read so far or None.
     **options
-        Of the mechanism.
+        Of the mechanism: docs/mechanisms/README.md lists them. A radius ``clip`` is in the units of row_norm; with a schema in
+        those of the encoded rows, at most 1.
 
     Returns
     -------
     Release
+        The mean, the covariance and all that can be made of them.
 
     Raises
     ------
@@ -84,6 +86,11 @@ def covariance(
     -------
     ``budget``, for the chosen neighbours and for any data whatsoever. What was asked is in ``release.spent``.
 
+    Notes
+    -----
+    Parameters are refused before a row is read. After that nothing depends visibly on values: NaN, infinities, unknown levels
+    and values outside the bounds are data like any other.
+
     Examples
     --------
     >>> import numpy as np, dpcov
@@ -92,11 +99,19 @@ def covariance(
     >>> release.second_moment.round(2).tolist()
     [[0.25, 0.25], [0.25, 0.25]]
     """
-    check_budget(budget)
-    named = checked_mechanism("covariance", mechanism, options)
-    request = checked_request(named, row_norm, schema, neighbors, checked_center(center, schema, named), options)
-    check_seed(seed)
-    return request.run(request.source(data, columns, progress), budget, postprocess=postprocess, seed=seed)
+    asked = request(
+        "covariance",
+        budget,
+        mechanism=mechanism,
+        bound=row_norm,
+        schema=schema,
+        neighbors=neighbors,
+        center=center,
+        postprocess=postprocess,
+        seed=seed,
+        options=options,
+    )
+    return asked.run(asked.source(data, columns, progress), budget)
 
 
 def mean(
@@ -136,7 +151,8 @@ def mean(
     neighbors, columns, seed, progress
         As in `covariance`.
     **options
-        Of the mechanism: ``covariance=`` where it is known, for example.
+        Of the mechanism: docs/mechanisms/README.md lists them. ``covariance=`` is a public variance, a list of them or a
+        matrix, in the data's units.
 
     Returns
     -------
@@ -162,13 +178,18 @@ def mean(
     >>> release.mean.round(1).tolist()
     [0.5, 0.5]
     """
-    check_budget(budget)
-    named = checked_mechanism("mean", mechanism, options)
-    request = checked_request(named, radius, schema, neighbors, False, {**options, "origin": origin})
-    if schema is not None and not (isinstance(origin, numbers.Real) and origin == 0):
-        raise ParameterError("origin must be left out with a schema, got one. Hint: the midpoint of the bounds is the origin.")
-    check_seed(seed)
-    return request.run(request.source(data, columns, progress), budget, postprocess=postprocess, seed=seed)
+    asked = request(
+        "mean",
+        budget,
+        mechanism=mechanism,
+        bound=radius,
+        schema=schema,
+        neighbors=neighbors,
+        postprocess=postprocess,
+        seed=seed,
+        options={**options, "origin": origin},
+    )
+    return asked.run(asked.source(data, columns, progress), budget)
 
 
 def pca(
@@ -210,7 +231,7 @@ def pca(
     progress : callable, optional
         Called now and then while rows are read, or a long draw is made, with the fraction done or None.
     **options
-        Of the mechanism.
+        Of the mechanism: docs/mechanisms/README.md lists them.
 
     Returns
     -------
@@ -236,11 +257,18 @@ def pca(
     >>> release.components.round(1).tolist()
     [[0.7, 0.7, 0.0]]
     """
-    check_budget(budget)
-    named = checked_mechanism("pca", mechanism, options)
-    request = checked_request(named, row_norm, schema, neighbors, center, {**options, "k": k})
-    check_seed(seed)
-    return request.run(request.source(data, columns, progress), budget, seed=seed, progress=progress)
+    asked = request(
+        "pca",
+        budget,
+        mechanism=mechanism,
+        bound=row_norm,
+        schema=schema,
+        neighbors=neighbors,
+        center=center,
+        seed=seed,
+        options={**options, "k": k},
+    )
+    return asked.run(asked.source(data, columns, progress), budget, progress=progress)
 
 
 def ridge(
@@ -300,15 +328,70 @@ def ridge(
     >>> release.ridge().coefficients.round(1).tolist()
     [0.5]
     """
-    check_budget(budget)
-    named = checked_mechanism("ridge", next(iter(MECHANISMS["ridge"])) if mechanism is None else mechanism, ())
-    request = checked_request(named, row_norm, schema, REPLACE, False, {"alpha": alpha})
-    check_seed(seed)
-    source = request.source(data, columns, progress)
-    place = target_place(source.feature_names, source.schema, target)
-    column = column_of_feature(source.schema, source.feature_names)[place]
-    if source.schema is not None and isinstance(source.schema.used[column], Categorical):
-        raise ParameterError(
-            f"target must be a column of numbers, got {target!r}. Hint: dpcov.covariance(...).ridge(target) has levels, too."
-        )
-    return dataclasses.replace(request, options={**request.options, "target": place}).run(source, budget, seed=seed)
+    asked = request(
+        "ridge",
+        budget,
+        mechanism=_ridge_mechanism(mechanism),
+        bound=row_norm,
+        schema=schema,
+        seed=seed,
+        options={"target": target, "alpha": alpha},
+    )
+    return asked.run(asked.source(data, columns, progress), budget)
+
+
+def rehearse(target: str, data: object, budget: Budget, /, **arguments: Any) -> Rehearsal:
+    """Say what a release would ask, at what price and with how much noise, without reading a row or spending anything.
+
+    Parameters
+    ----------
+    target : {"covariance", "mean", "pca", "ridge"}
+        The function that would be called.
+    data : array, frame, path or anything with ``__arrow_c_stream__``
+        As in `covariance`. Only its names and types are looked at, and the number of rows where that is public and known.
+    budget : PureDP, ZCDP or ApproxDP
+        What would be spent.
+    **arguments
+        All that the function takes: ``row_norm=``, ``schema=``, ``mechanism=``, ``k=``, ...
+
+    Returns
+    -------
+    Rehearsal
+        ``spent``, ``expected_error`` or ``unknown_because``, whether it ``depends_on_answers``; ``to_dict()`` has all of it.
+
+    Raises
+    ------
+    ParameterError, SchemaError
+        What the function itself would refuse, in the same words.
+
+    Examples
+    --------
+    >>> import numpy as np, dpcov
+    >>> found = dpcov.rehearse("covariance", np.zeros((1000, 3)), dpcov.ZCDP(0.5), row_norm=1, mechanism="gaussian")
+    >>> [(spend.asked, spend.budget) for spend in found.spent], round(found.expected_error, 4)
+    ([('second moment', ZCDP(rho=0.5))], 0.0035)
+    """
+    check_choice("target", target, FUNCTIONS, "it is the function that would be called")
+    function = FUNCTIONS[target]
+    try:
+        bound = inspect.signature(function).bind(data, budget, **arguments)
+    except TypeError as error:
+        raise ParameterError(f"arguments must be those of dpcov.{target}: {error}. Hint: help(dpcov.{target}).") from None
+    bound.apply_defaults()
+    given = dict(bound.arguments)
+    options = given.pop("options", {}) | {name: given.pop(name) for name in OWN_OPTIONS[target]}
+    kept = {name: given[name] for name in ("schema", "neighbors", "center", "postprocess", "seed") if name in given}
+    norm = given["radius" if target == "mean" else "row_norm"]
+    mechanism = _ridge_mechanism(given["mechanism"]) if target == "ridge" else given["mechanism"]
+    asked = request(target, budget, mechanism=mechanism, bound=norm, options=options, **kept)
+    return asked.rehearse(asked.source(data, given["columns"]), budget)
+
+
+def _ridge_mechanism(mechanism: str | Named | None) -> str | Named:
+    """Return the mechanism for a regression, by default the only one."""
+    return next(iter(MECHANISMS["ridge"])) if mechanism is None else mechanism
+
+
+FUNCTIONS: dict[str, Callable[..., Release]] = {"covariance": covariance, "mean": mean, "pca": pca, "ridge": ridge}
+OWN_OPTIONS = {"covariance": (), "mean": ("origin",), "pca": ("k",), "ridge": ("target", "alpha")}
+"""What a function takes by a name of its own and a mechanism as an option."""

@@ -18,30 +18,31 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Collection
+from difflib import get_close_matches
 
 
 class DpcovError(Exception):
-    """Any error that this library raises on purpose."""
+    """Any error that this library raises on purpose: all of those below."""
 
 
 class ParameterError(DpcovError, ValueError):
-    """An argument breaks its rule."""
+    """An argument is wrong, or a stream is empty or too long; nothing was spent."""
 
 
 class BudgetError(DpcovError, RuntimeError):
-    """A question would cost more privacy than is left."""
+    """A question would cost more privacy than is left; it was not asked."""
 
 
 class SchemaError(DpcovError, ValueError):
-    """A schema breaks its rules, or a table lacks a column or has one of another type."""
+    """A schema is wrong, or a table lacks a column or has one of another type; nothing was read or spent."""
 
 
 class ReleaseError(DpcovError, ValueError):
-    """A release file cannot be trusted or understood."""
+    """A release file is damaged, edited or too new, or the release does not hold what was asked for."""
 
 
 class EngineError(DpcovError, RuntimeError):
-    """Something outside the library failed: a file, a disk, a BLAS."""
+    """A file, a disk or the arithmetic of the machine failed."""
 
 
 def shown(value: object) -> str:
@@ -64,11 +65,17 @@ def printable(text: str, most: int = 60) -> str:
     return plain if len(plain) <= most else plain[: most - 3] + "..."
 
 
+def did_you_mean(name: object, known: Collection[str]) -> str:
+    """Return a question for a hint, where a name that is not known is nearly one that is; else nothing."""
+    near = get_close_matches(name, list(known), n=1) if isinstance(name, str) else []
+    return f"did you mean {near[0]!r}? " if near else ""
+
+
 def check_choice(name: str, value: object, choices: Collection[str], hint: str) -> None:
     """Refuse a value that is not one of the named choices."""
     if not isinstance(value, str) or value not in choices:
         known = ", ".join(repr(choice) for choice in choices)
-        raise ParameterError(f"{name} must be one of {known}, got {shown(value)}. Hint: {hint}.")
+        raise ParameterError(f"{name} must be one of {known}, got {shown(value)}. Hint: {did_you_mean(value, choices)}{hint}.")
 
 
 def check_real(name: str, value: object, rule: str, low: float, high: float, hint: str) -> float:

@@ -1,10 +1,10 @@
-"""From what a user says about the data to what a curator needs: the public encoding, the source, options in its units."""
+"""What the user said, checked once and in one order: encoding, source, options in encoded units, mechanism."""
 
 from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,18 +15,22 @@ from dpcov.kernel.bits import Bits, SeededBits, SystemBits
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.kernel.curator import Curator
 from dpcov.kernel.noise.sampler import RandomSampler
-from dpcov.kernel.questions.moments import check_neighbors
+from dpcov.kernel.public import Public
+from dpcov.kernel.questions.moments import REPLACE, check_neighbors
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.grid import checked_row_norm
 from dpcov.kernel.sums import ExactSums
+from dpcov.mechanisms import checked_mechanism
 from dpcov.mechanisms.base import Named
-from dpcov.mechanisms.running import released
+from dpcov.mechanisms.running import planned, released
 from dpcov.mechanisms.shared.means import checked_covariance
+from dpcov.rehearsal import Rehearsal, rehearsal_of
 from dpcov.release.record import Release
-from dpcov.schema import Schema
+from dpcov.schema import Categorical, Schema
 from dpcov.sources.base import Source
 from dpcov.sources.opening import open_source
 from dpcov.sources.paired import PairedSource
+from dpcov.uses.selection import column_of_feature, target_place
 
 BOUNDS = {"row_norm": "a public bound on the rows' Euclidean norm", "radius": "how far the mean may lie from origin"}
 
@@ -58,6 +62,8 @@ class Request:
     midpoints: bool
     pairs: bool
     options: dict[str, Any]
+    postprocess: str | None = None
+    seed: int | None = None
 
     def source(
         self,
@@ -81,24 +87,69 @@ class Request:
         )
 
     def settings(self, source: Source) -> dict[str, Any]:
-        """Return the options in the units of encoded rows."""
-        return in_encoded_units(self.named, self.options, source.schema, self.midpoints)
+        """Return the options in the units of encoded rows; a column that is a target as its position."""
+        settings = in_encoded_units(self.named, self.options, source.schema, self.midpoints)
+        if self.named.target == "ridge":
+            settings["target"] = _target_place(source, settings.get("target"))
+        return settings
 
-    def run(
-        self,
-        source: Source,
-        budget: Budget,
-        *,
-        postprocess: str | None = None,
-        seed: int | None = None,
-        progress: Callable[[float | None], None] | None = None,
-    ) -> Release:
+    def run(self, source: Source, budget: Budget, *, progress: Callable[[float | None], None] | None = None) -> Release:
         """Release once."""
-        bits: Bits = SystemBits() if seed is None else SeededBits(seed)
+        bits: Bits = SystemBits() if self.seed is None else SeededBits(self.seed)
         settings = self.settings(source)
         sums = ExactSums(source, self.encoding(source), self.neighbors)
         curator = Curator(sums, Account(budget), RandomSampler(bits, progress))
-        return released(self.named, curator, budget, postprocess=postprocess, **settings)
+        return released(self.named, curator, budget, postprocess=self.postprocess, **settings)
+
+    def rehearse(self, source: Source, budget: Budget) -> Rehearsal:
+        """Return what would be asked, at what price and with how much noise, at a radius just below row_norm.
+
+        Only names, the schema and n, where that is public and known, are taken from the source.
+        """
+        known_n = source.known_n if self.neighbors == REPLACE else None  # under add-remove n is private, also here
+        public = Public(self.encoding(source), self.neighbors, known_n)
+        settings = self.settings(source)
+        return rehearsal_of(planned(self.named, public, budget, postprocess=self.postprocess, **settings), known_n)
+
+
+def request(
+    target: str,
+    budget: object,
+    *,
+    mechanism: str | Named,
+    bound: float | None,
+    schema: Schema | None,
+    neighbors: str = REPLACE,
+    center: bool | None = False,
+    postprocess: str | None = None,
+    seed: int | None = None,
+    options: Mapping[str, Any],
+) -> Request:
+    """Return what is asked for, or refuse it before any data are opened: in this order, whoever asks.
+
+    The budget; the mechanism, and the names of its options; what describes an encoding; post-processing; the seed. Then the
+    data are opened (`Request.source`), options are brought to encoded units (`Request.settings`), and the mechanism refuses
+    what it does not serve, and values of options, still without reading a row.
+    """
+    check_budget(budget)
+    named = checked_mechanism(target, mechanism, options)
+    centred = checked_center(center, schema, named) if target == "covariance" else center
+    made = checked_request(named, bound, schema, neighbors, centred, options)  # type: ignore[arg-type]  # which it refuses
+    if postprocess is not None:
+        named.check_postprocess(postprocess)
+    check_seed(seed)
+    return replace(made, postprocess=postprocess, seed=seed)
+
+
+def _target_place(source: Source, target: object) -> int:
+    """Return the position of the column that is predicted, or refuse it."""
+    place = target_place(source.feature_names, source.schema, target)
+    column = column_of_feature(source.schema, source.feature_names)[place]
+    if source.schema is not None and isinstance(source.schema.used[column], Categorical):
+        raise ParameterError(
+            f"target must be a column of numbers, got {target!r}. Hint: dpcov.covariance(...).ridge(target) has levels, too."
+        )
+    return place
 
 
 def checked_center(center: bool | None, schema: Schema | None, named: Named) -> bool:
@@ -123,6 +174,7 @@ def checked_request(
         raise ParameterError(f"schema must be given for mechanism {named.name!r}, got none. Hint: mechanism='auto' fits all.")
     bounded = row_norm is None and schema is None and is_bounded(named, options)
     norm = checked_norm(1.0 if bounded else row_norm, schema, neighbors, center, "radius" if of_mean else "row_norm")
+    _check_places(named, options, schema)
     if named.centring != "own":
         return Request(named, norm, schema, neighbors, center, center or of_mean, False, dict(options))
     if center and options.get("centring", "mean") != "mean":
@@ -142,14 +194,18 @@ def is_bounded(named: Named, options: Mapping[str, Any]) -> bool:
     return named.bound == "covariance" and options.get(named.covariances[0]) is not None
 
 
+def _check_places(named: Named, options: Mapping[str, Any], schema: Schema | None) -> None:
+    """Refuse a place where the mean lies next to a schema, whose bounds and midpoints say as much."""
+    for name in () if schema is None else named.places:
+        given = options.get(name)
+        if given is not None and not (isinstance(given, numbers.Real) and given == named.options[name]):
+            raise ParameterError(f"{name} must be left out with a schema, got one. Hint: the schema's bounds say as much.")
+
+
 def in_encoded_units(named: Named, options: Mapping[str, Any], schema: Schema | None, center: bool) -> dict[str, Any]:
     """Return the options with covariances as encoded rows have them, where a schema encodes columns."""
     if schema is None:
         return dict(options)
-    for name in named.places:
-        given = options.get(name)
-        if given is not None and not (isinstance(given, numbers.Real) and given == named.options[name]):
-            raise ParameterError(f"{name} must be left out with a schema, got one. Hint: the schema's bounds say as much.")
     scales = schema.scales(center)
     settings = dict(options)
     below = 1.0 if is_bounded(named, options) else None  # as without a schema: in the data's units

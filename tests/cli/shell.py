@@ -18,8 +18,8 @@ import pytest
 from pyarrow import csv
 
 from dpcov.cli import main
-from dpcov.cli.text import NOISE, rounded
 from dpcov.release.record import Release
+from dpcov.report.text import NOISE, rounded
 
 PROGRAM = (sys.executable, "-W", "error", "-c", "import sys; from dpcov.cli import main; main(sys.argv[1:])")
 SECRET, NUMBER = "SECRET", 424242

@@ -127,7 +127,7 @@ def test_show_prints_draws_and_tells_machines() -> None:
     assert "rows clipped in public coordinates, round by round" in shown.out
     assert "Clipped further" not in shown.out
     assert "Eigenvalues (correlation)" in shown.out
-    assert f"spent: {len(release.spent)} question(s)" in shown.out
+    assert f"spent: {len(release.spent)} questions" in shown.out
     facts = json.loads(call("show", "out.json", "--json").out)
     assert facts["mean"] == release.mean.tolist()
     assert facts["covariance"] == release.covariance.tolist()

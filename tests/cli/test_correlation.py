@@ -24,7 +24,7 @@ REFUSED = {
     "no pairs": (["centred.json", "--top", "0"], 2, "--top"),
     "no release": (["new.csv"], 2, "release"),
     "a missing file": (["nowhere.json"], 4, "nowhere.json"),
-    "a picture of another kind": (["centred.json", "--plot", "c.svg"], 2, "ends in .png"),
+    "a picture of another kind": (["centred.json", "--plot", "c.jpg"], 2, "ends in .png, .svg or .pdf"),
     "a picture in no folder": (["centred.json", "--plot", "nowhere/c.png"], 4, "folder"),
     "a picture over the release": (["kept.png", "--plot", "kept.png"], 2, "another file than the inputs"),
     **{f"of {file}": ([file], 2, reason) for file, reason in NOT_COVARIANCES.items()},

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from dpcov.cli.text import finite, rounded, span
+from dpcov.report.text import finite, rounded, span
 from tests.cli.known_rows import size
 from tests.cli.linear_rows import (
     NOT_COVARIANCES,
@@ -25,12 +25,13 @@ REFUSED = {
     "a level of 0": (["centred.json", "--level", "0"], 2, "'--level'"),
     "a level of nan": (["centred.json", "--level", "nan"], 2, "'--level'"),
     "of something else": (["centred.json", "--of", "medians"], 2, "--of"),
-    "means without a mean": (["about0.json", "--of", "mean"], 2, "release must be centred for --of mean"),
+    "means without a mean": (["about0.json", "--of", "mean"], 2, "must be centred for means"),
+    "means without a mean, and how to get one": (["about0.json", "--of", "mean"], 2, "Hint: release with --center."),
     "answers in rounds": (["rounds.json"], 2, "got answers in rounds"),
     "drawn directions": (["drawn.json"], 2, "got drawn directions"),
     "no release": (["new.csv"], 2, "release"),
     "a missing file": (["nowhere.json"], 4, "nowhere.json"),
-    "a picture of another kind": (["centred.json", "--plot", "c.svg"], 2, "ends in .png"),
+    "a picture of another kind": (["centred.json", "--plot", "c.jpg"], 2, "ends in .png, .svg or .pdf"),
     "a picture over the release": (["kept.png", "--plot", "kept.png"], 2, "another file than the inputs"),
     **{f"of {file}": ([file], 2, reason) for file, reason in NOT_COVARIANCES.items()},
 }

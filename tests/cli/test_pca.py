@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import dpcov
-from dpcov.cli.component_pictures import MOST_FEATURES, _features
+from dpcov.report.components import MOST_FEATURES, _features
 from tests.cli.known_rows import CHAIN, MECHANISMS, NAMES, ROWS, SPEND, TRUTH, contents, released, size
 from tests.cli.shell import PROGRAM, assert_told, call, run
 

@@ -15,17 +15,17 @@ pytestmark = pytest.mark.usefixtures("known_rows")
 OUTPUT = ["-o", "out.json"]
 PCA = ["people.csv", *SPEND, *OUTPUT, "--pca"]
 RELEASES = {
-    "no component": ([*PCA, "0"], 2, "k must be an integer from 1 to 5"),
-    "fewer than none": ([*PCA, "-1"], 2, "k must be an integer from 1 to 5"),
-    "as many as columns": ([*PCA, "6"], 2, "k must be an integer from 1 to 5"),
-    "as many as chosen columns": ([*PCA, "2", "--columns", "age,sleep"], 2, "k must be an integer from 1 to 1"),
+    "no component": ([*PCA, "0"], 2, "--pca must be an integer from 1 to 5"),
+    "fewer than none": ([*PCA, "-1"], 2, "--pca must be an integer from 1 to 5"),
+    "as many as columns": ([*PCA, "6"], 2, "--pca must be an integer from 1 to 5"),
+    "as many as chosen columns": ([*PCA, "2", "--columns", "age,sleep"], 2, "--pca must be an integer from 1 to 1"),
     "half a component": ([*PCA, "1.5"], 2, "--pca"),
     "a single column": ([*PCA, "1", "--columns", "age"], 2, "two columns or more"),
     "postprocess": ([*PCA, "2", "--postprocess", "clip"], 2, "--postprocess does not go with --pca"),
     "k by another way": ([*PCA, "2", "--option", "k=3"], 2, "by --pca, once"),
     "mechanism of covariances": ([*PCA, "2", "--mechanism", "laplace"], 2, "mechanism must be one of"),
     "mechanism of components": (["people.csv", *SPEND, *OUTPUT, "--mechanism", "ppca"], 2, "give --pca K with it"),
-    "mod-sulq without delta": ([*PCA, "2", "--mechanism", "mod-sulq"], 2, "must be ApproxDP, got PureDP"),
+    "mod-sulq without delta": ([*PCA, "2", "--mechanism", "mod-sulq"], 2, "must be --epsilon with --delta, got --epsilon 1."),
     "a chain that nobody accepted": ([*PCA, "2", "--mechanism", "ppca"], 2, "approximate must be True"),
     "no sweeps": ([*PCA, "2", *CHAIN[:4], "--option", "sweeps=0"], 2, "sweeps must be"),
     "option of another mechanism": ([*PCA, "2", "--option", "sweeps=9"], 2, "options of 'auto'"),
@@ -37,7 +37,7 @@ RELEASES = {
 }
 TELLING = {
     "more than are held": (["drawn.json", "-k", "3"], 2, "must hold 3 components, got 2"),
-    "more than there are features": (["pca.json", "-k", "7"], 2, "-k must be at most 6"),
+    "more than there are features": (["pca.json", "-k", "7"], 2, "-k must be an integer from 1 to 6"),
     "none": (["pca.json", "-k", "0"], 2, "neither a number of components"),
     "neither a number nor a part": (["pca.json", "-k", "1.5"], 2, "neither a number of components"),
     "all of the variance": (["pca.json", "-k", "1.0"], 2, "neither a number of components"),
@@ -46,7 +46,7 @@ TELLING = {
     "a mean": (["mean.json"], 2, "got a mean"),
     "a missing file": (["nowhere.json"], 4, "nowhere.json"),
     "no release": (["people.csv"], 2, "release"),
-    "a picture of another kind": (["pca.json", "--plot", "pca.pdf"], 2, "ends in .png"),
+    "a picture of another kind": (["pca.json", "--plot", "pca.jpg"], 2, "ends in .png, .svg or .pdf"),
     "a picture in no folder": (["pca.json", "--plot", "nowhere/pca.png"], 4, "folder"),
     "a picture over the release": (["kept.png", "--plot", "kept.png"], 2, "another file than the inputs"),
     "two pictures in one": (["chain.json", "--plot", "a.png", "--convergence", "a.png"], 2, "another file than --plot"),

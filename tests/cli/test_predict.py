@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("releases")
 ALPHA = ["--alpha", "0.001"]
 HOURS = ["--target", "hours", *ALPHA]
 REFUSED = {
-    "no target": (["centred.json", "new.csv"], 2, "give --target"),
+    "no target": (["centred.json", "new.csv"], 2, "--target must be given"),
     "unknown target": (["centred.json", "new.csv", "--target", "wage"], 2, "--target must be among"),
     "unknown feature": (["centred.json", "new.csv", *HOURS, "--features", "wage"], 2, "--features must be among"),
     "target among the features": (["centred.json", "new.csv", *HOURS, "--features", "hours"], 2, "--features must be of other"),
@@ -34,7 +34,7 @@ REFUSED = {
     "an output that is there": (["centred.json", "new.csv", *HOURS, "-o", "short.csv"], 2, "must not exist yet"),
     "an output over the new data": (["centred.json", "new.csv", *HOURS, "-o", "new.csv", "--force"], 2, "than the inputs"),
     "an output in no folder": (["centred.json", "new.csv", *HOURS, "-o", "nowhere/out.csv"], 4, "folder"),
-    "scores without the target": (["centred.json", "bare.csv", *HOURS, "--score"], 2, "the column 'hours' for --score"),
+    "scores without the target": (["centred.json", "bare.csv", *HOURS, "--score"], 2, "the column 'hours' to be scored"),
     "scores of missing targets": (["centred.json", "none.csv", *HOURS, "--score"], 2, "got none in any row"),
     "JSON of nothing": (["centred.json", "new.csv", *HOURS, "--json"], 2, "give --output or --score with --json"),
     **{

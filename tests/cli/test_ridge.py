@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dpcov
-from dpcov.cli.text import finite, rounded
+from dpcov.report.text import finite, rounded
 from tests.cli.known_rows import size
 from tests.cli.linear_rows import FEATURES, MALE, SLOPE, assert_only_the_release_is_opened, assert_refusal, made
 from tests.cli.shell import call
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("releases")
 
 HOURS = ["ridge", "centred.json", "--target", "hours"]
 REFUSED = {
-    "no target": (["centred.json"], 2, "give --target"),
+    "no target": (["centred.json"], 2, "--target must be given"),
     "unknown target": (["centred.json", "--target", "wage"], 2, "--target must be among the features"),
     "column of levels as a target": (["centred.json", "--target", "sex"], 2, "--target must be one feature"),
     "unknown feature": ([*HOURS[1:], "--features", "age,wage"], 2, "--features must be among the features"),
@@ -43,10 +43,10 @@ REFUSED = {
     "components": (["pca.json", "--target", "hours"], 2, "got components"),
     "a single column": (["single.json", "--target", "age"], 2, "two columns or more"),
     "another target of one model": (["one.json", "--target", "age"], 2, "got that of 'hours'"),
-    "another alpha of one model": (["one.json", "--alpha", "3"], 2, "leave --target, --alpha and --features out"),
+    "another alpha of one model": (["one.json", "--alpha", "3"], 2, "`dpcov release` has all models"),
     "no release": (["new.csv", "--target", "hours"], 2, "release"),
     "a missing file": (["nowhere.json", "--target", "hours"], 4, "nowhere.json"),
-    "a picture of another kind": ([*HOURS[1:], "--plot", "model.pdf"], 2, "ends in .png"),
+    "a picture of another kind": ([*HOURS[1:], "--plot", "model.jpg"], 2, "ends in .png, .svg or .pdf"),
     "a picture in no folder": ([*HOURS[1:], "--plot", "nowhere/model.png"], 4, "folder"),
     "a picture over the release": (["kept.png", "--target", "hours", "--plot", "kept.png"], 2, "another file than the inputs"),
 }

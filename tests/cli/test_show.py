@@ -144,7 +144,7 @@ class TestAnUnknownMechanism:
     def test_people_read_the_promise_and_what_was_asked(self, release: dpcov.Release) -> None:
         shown = call("show", "r.json")
         assert (shown.code, shown.err) == (0, "")
-        assert repr(release) in shown.out
+        assert repr(release)[1:-1] in shown.out
         assert f"Privacy: {release.statement()}" in shown.out
         assert "squares │ discrete laplace │ PureDP(epsilon=1)" in shown.out
         assert shown.out.endswith("No estimates: release must be of a mechanism that is known here, got 'columns-only'.\n")

@@ -17,13 +17,14 @@ from pyarrow import csv as pa_csv
 import dpcov
 from dpcov.errors import EngineError, ParameterError, SchemaError
 from dpcov.evaluate import Cell, Comparison
-from dpcov.evaluate.picture import _apart, drawn
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.face import Face
 from dpcov.kernel.questions.measure import Summable
 from dpcov.kernel.questions.moments import Count, SecondMoment
 from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms.covariance.gaussian import GAUSSIAN
+from dpcov.report.comparisons import _apart, figure
+from dpcov.report.pictures import saved
 from dpcov.sources.array import ArraySource
 from dpcov.sources.kept import SUMS, KeptSource
 from dpcov.sources.opening import open_source
@@ -293,12 +294,12 @@ class TestResult:
 
     def test_pictures_of_nothing_and_of_zeros(self) -> None:
         empty = Comparison(9, 2, True, "add-remove", 2, 0.0, (Cell("gaussian", PURE), Cell("auto", PURE, "wishart", 0.0, 0.0)))
-        assert drawn(empty, "png").startswith(PNG)
+        assert saved(figure(empty), "png").startswith(PNG)
 
     def test_many_budgets_and_deltas(self) -> None:
         budgets = [dpcov.ApproxDP(k, delta) for delta in ("1e-6", "1e-9") for k in range(1, 11)]
         cells = tuple(Cell(f"m{k}", b, "m", 1 / float(b.epsilon) + k, 9.0) for k in range(24) for b in budgets)
-        assert drawn(Comparison(9, 2, True, "replace", 2, 1.0, cells), "png").startswith(PNG)
+        assert saved(figure(Comparison(9, 2, True, "replace", 2, 1.0, cells)), "png").startswith(PNG)
 
     def test_labels_are_moved_apart_in_order(self) -> None:
         moved = _apart({"a": 0.5, "b": 0.5, "c": 0.49, "top": 1.0, "next": 0.999})

@@ -16,7 +16,6 @@ import pytest
 import dpcov
 from dpcov import PureDP, Release
 from dpcov.errors import BudgetError, ParameterError, ReleaseError
-from dpcov.evaluate.plan import plan_covariance
 from dpcov.kernel.account import Account
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, compose
 from dpcov.kernel.curator import Curator
@@ -340,9 +339,9 @@ def test_no_mechanism_serves_a_vanishing_budget() -> None:
         with pytest.raises(ParameterError, match="large enough for some mechanism"):
             dpcov.covariance(np.zeros((3, 2)), dpcov.PureDP("1e-30"), row_norm=1, center=center)
     with pytest.raises(ParameterError, match="large enough for some mechanism"):
-        plan_covariance(10, 3, dpcov.PureDP("1e-30"))
+        dpcov.plan("covariance", dpcov.PureDP("1e-30"), n=10, d=3)
     with pytest.raises(ParameterError, match="n must be an integer"):
-        plan_covariance(0, 3, dpcov.PureDP(1))
+        dpcov.plan("covariance", dpcov.PureDP(1), n=0, d=3)
 
 
 def test_a_mechanism_under_another_name_is_found() -> None:

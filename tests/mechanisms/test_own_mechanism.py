@@ -23,15 +23,8 @@ import pytest
 from numpy.typing import NDArray
 
 import dpcov
-from dpcov.cli.component_pictures import components_picture
-from dpcov.cli.components import components_table, notes, record
-from dpcov.cli.models import print_model, told
-from dpcov.cli.release import print_summary
-from dpcov.cli.show import draw, json_text, print_release
-from dpcov.cli.text import console
 from dpcov.errors import ParameterError, ReleaseError
 from dpcov.evaluate.comparing import Compared
-from dpcov.evaluate.rehearsal import rehearse
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.face import Face
 from dpcov.kernel.questions.calibrated import noise_for
@@ -45,6 +38,10 @@ from dpcov.mechanisms.base import Described, Mechanism
 from dpcov.mechanisms.running import released
 from dpcov.release.estimate import Estimate
 from dpcov.release.record import Transcript
+from dpcov.report import record, write
+from dpcov.report.components import components_table, figure, notes
+from dpcov.report.releases import write_made
+from dpcov.report.text import console
 from dpcov.request import checked_request
 from dpcov.sources.array import ArraySource
 from dpcov.uses.description import spectrum
@@ -200,10 +197,10 @@ class TestSilent:
         assert np.isnan(spectrum(release, found).edge)
 
     def test_the_command_line_says_so(self, release: dpcov.Release, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        print_release(release, None)
-        print_summary(release, None)
-        print_model(console(), told(release, release.ridge("x0", alpha=0.01), 0.95), 0.01)
-        draw(release, str(tmp_path / "r.png"), "r.json")
+        write(console(), release, everything=True)
+        write_made(console(), release, None)
+        write(console(), release.ridge("x0", alpha=0.01).summary(), asked=0.01)
+        release.plot(tmp_path / "r.png")
         said = " ".join(capsys.readouterr().out.split())
         assert ("Means, Deviations, Correlations: " if release.center else "Root mean squares, Cosines: ") in said
         assert said.count("how large the noise is, is not known") == 4
@@ -211,16 +208,16 @@ class TestSilent:
         assert "More rows" not in said
         assert "≈ noise" not in said
         assert "nan" not in said.lower()
-        json.loads(json_text(release, "r.json"))
+        json.loads(json.dumps(record(release), allow_nan=False))
 
     def test_components_are_listed_all_the_same(self, capsys: pytest.CaptureFixture[str]) -> None:
         release = dpcov.covariance(ROWS, dpcov.PureDP(50), row_norm=1, mechanism=MATRIX, seed=1)
         found = release.pca(2)
         console().print(components_table(found))
         assert "≈ noise" not in capsys.readouterr().out
-        assert any("is not known" in line for line in notes(release, found))
-        assert not any("Nothing stands out" in line for line in notes(release, found))
-        assert components_picture(release, found)
+        assert any("is not known" in line for line in notes(found))
+        assert not any("Nothing stands out" in line for line in notes(found))
+        assert figure(found)
         assert record(found)["standing_out"] is None
 
 
@@ -474,9 +471,9 @@ class TestTools:
 
     def test_a_rehearsal_asks_what_a_run_asks(self) -> None:
         asked = checked_request(COLUMNS_ONLY, 1.0, None, "replace", False, {"floor": 0.01})
-        assert rehearse(asked, NoSource(2000, 4), PURE).spent == made(floor=0.01).spent
+        assert asked.rehearse(NoSource(2000, 4), PURE).spent == made(floor=0.01).spent
         with pytest.raises(ParameterError, match="floor must be"):
-            rehearse(dataclasses.replace(asked, options={"floor": "x"}), NoSource(2000, 4), PURE)
+            dataclasses.replace(asked, options={"floor": "x"}).rehearse(NoSource(2000, 4), PURE)
 
     def test_a_rehearsal_counts_what_may_be_asked_last(self) -> None:
         """It is a fact of the record, as zeros may not lead there; nothing is counted that the budget does not hold."""
@@ -489,7 +486,7 @@ class TestTools:
         mechanism = dataclasses.replace(MATRIX, ask=ask, estimate=ignore_bounds, last=Squares)
         for whole, names in ((False, ["second moment", "squares"]), (True, ["second moment"])):
             asked = checked_request(mechanism, 1.0, None, "replace", False, {"whole": whole})
-            planned = rehearse(asked, NoSource(2000, 4), RHO)
+            planned = asked.rehearse(NoSource(2000, 4), RHO)
             run = dpcov.covariance(ROWS, RHO, row_norm=1, mechanism=mechanism, whole=whole, seed=1)
             assert [spend.asked for spend in planned.spent] == names
             assert planned.spent == run.spent

@@ -24,7 +24,8 @@ REFUSED = "tests/mechanisms/test_means_refusals.py::"
 HIDDEN = FILES + "test_what_only_the_mechanism_knows_is_a_verdict"
 EXACT_N = '__import__("tests.helpers.peeking", fromlist=["sums_behind"]).sums_behind(self.curator).n'
 BY_NAME = "zip(*(sorted(each, key=lambda answer: answer.question.name) for each in (made, known)), strict=False)"
-COUNT, TURNED = "    ask_count(curator, whole)\n", "(vectors / np.sqrt(widened)) @ vectors.T @ applied"
+TURNED = "(vectors / np.sqrt(widened)) @ vectors.T @ applied"
+LEAST = "tests/test_rehearsal.py::test_what_depends_on_answers_is_refused_at_its_least_share"
 
 LEFT = COVARIANCE + "TestUnderNoise::test_whiteners_are_turned_from_the_left"
 BOTH = COVARIANCE + "TestUnderNoise::test_they_are_undone_from_both_sides"
@@ -209,34 +210,17 @@ COINPRESS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         ],
         ("tests/mechanisms/test_coinpress_proved.py::test_a_covariance_needs_rows[3-0.1]",),
     ),
-    "a count charged before the checks": (
-        [
-            (
-                ESTIMATE,
-                "    assert isinstance(left, ZCDP)\n",
-                "    assert isinstance(left, ZCDP)\n" + COUNT,
-            ),
-            (ESTIMATE, COUNT + "    state = Whitening", "    state = Whitening"),
-        ],
-        ("tests/mechanisms/test_coinpress_refusals.py::test_nor_is_a_count_spent_on_it",),
+    "rounds whose least share is not declared": (
+        [(ESTIMATE, "    least=least,\n", "")],
+        (LEAST + "[covariance-coinpress]",),
     ),
-    "a count charged before the checks of a mean": (
-        [
-            (MEAN, "    unit = Sum(unit_ball(", COUNT + "    unit = Sum(unit_ball("),
-            (MEAN, COUNT + "    noise = sum_noise", "    noise = sum_noise"),
-        ],
-        (REFUSED + "test_nothing_is_charged_on_an_error[coinpress-{'covariance': 1.0}]",),
+    "rounds of a mean whose least share is not declared": (
+        [(MEAN, "    least=least,\n", "")],
+        (LEAST + "[mean-coinpress]",),
     ),
-    "a count charged before the checks of a mean of unknown scale": (
-        [
-            (
-                SCALE,
-                "    unit = Sum(unit_ball(",
-                COUNT.replace("whole", "budget") + "    unit = Sum(unit_ball(",
-            ),
-            (SCALE, COUNT.replace("whole", "budget") + "    state = ", "    state = "),
-        ],
-        (REFUSED + "test_nothing_is_charged_on_an_error[coinpress-{}]",),
+    "rounds of a mean of unknown scale whose least share is not declared": (
+        [(MEAN, "least_early_share(left) if covariance is None else", "1 if covariance is None else")],
+        (LEAST + "[mean-coinpress]",),
     ),
     "a mean's count charged before its rows are held": (
         [("mechanisms/shared/means.py", "    curator.prefetch(total, derive=False)", "    pass")],

@@ -27,7 +27,7 @@ PLACE = SIZES + "test_a_place_is_checked_before_it_is_an_exponent"
 MAKE = 'tempfile.mkstemp(prefix=".dpcov-", suffix=".partial", dir=target.parent)'
 OPEN = "(os.open(name := str(target.parent / {name}), os.O_WRONLY | os.O_CREAT | os.O_TRUNC{flags}, 0o600), name)"
 LISTED = '        listed = each(fields.take("integers", list), int, "integers")\n'
-LAWS_TOO = "amounts | {Fraction(text) for law in laws for text in law.to_json().values()}"
+LAWS_TOO = "amounts | {_ratio(text) for law in laws for text in law.to_json().values()}"
 TAILS = "check_tail([law for answer in transcript.answers for law in answer.laws], transcript.privacy)\n"
 
 FILES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {

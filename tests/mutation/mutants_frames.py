@@ -26,6 +26,10 @@ PLANTED: dict[str, tuple[Edits, tuple[str, ...]]] = {
             FRAMES + "TestEllipsoid::test_it_equals_its_four_steps_in_fractions[5-ellipsoid]",
         ),
     ),
+    "a whitener that a file does not hold": (
+        [("kernel/rows/frames.py", "            wanted = kept\n", "            break\n")],
+        (FRAMES + "TestEllipsoid::test_a_whitener_is_read_as_it_was_asked[0.9999999981373549]",),
+    ),
     "a whitener transposed": (
         [("kernel/rows/frames.py", "z @ self._matrix.T", "z @ self._matrix")],
         (

@@ -8,8 +8,8 @@ NUMBERS, RECORDED = "tests/audit/test_numbers.py::", "tests/kernel/distribution/
 FEW = "tests/audit/test_few_rows.py::test_few_rows_ask_and_release_nothing_else"
 PRIVATE = "tests/test_architecture.py::test_a_mechanism_reaches_into_nothing_private"
 CURATOR, CALIBRATED = "tests/kernel/test_curator.py::", "tests/kernel/calibration/test_calibrated.py::"
-STEPS, CHOICE = "tests/kernel/calibration/test_float_steps.py::", "tests/kernel/distribution/test_choice.py::"
-LET_GO = "tests/kernel/test_let_go.py::"
+STEPS, AMOUNTS = "tests/kernel/calibration/test_float_steps.py::", "tests/kernel/calibration/test_amounts.py::"
+LET_GO, CHOICE = "tests/kernel/test_let_go.py::", "tests/kernel/distribution/test_choice.py::"
 CURATED, SAMPLER, SPECTRAL = "kernel/curator.py", "kernel/noise/sampler.py", "kernel/questions/spectral.py"
 RUNNING = "mechanisms/running.py"
 EXACT_N = 'curator._pass_on.__closure__[0].cell_contents["n"].__closure__[0].cell_contents._sums.n'
@@ -226,7 +226,7 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (STEPS + "TestFormula::test_what_is_left_of_the_trace",),
     ),
     "noise beyond what float64 can subtract": (
-        [("mechanisms/shared/directions.py", "measure.check_noise(calibrated(", "(calibrated(")],
+        [("mechanisms/running.py", "rehearsed(mechanism, curator, budget, asked) if rehearse else curator", "curator")],
         (STEPS + "TestNoiseThatIsSubtracted::test_small_budgets_are_refused_before_anything_is_read",),
     ),
     "a peel with noise beyond what float64 can subtract": (
@@ -370,8 +370,26 @@ REVIEW_MUTANTS |= {
         [("mechanisms/base.py", "right = _are_two(kinds) and whole and needed", "right = _are_two(kinds) and needed")],
         ("tests/mechanisms/test_records.py::test_a_fault_is_refused_when_the_record_is_made[estimate without_options]",),
     ),
+    "a run that is not rehearsed": (
+        [("mechanisms/running.py", "rehearsed(mechanism, curator, budget, asked) if rehearse else curator", "curator")],
+        ("tests/test_rehearsal.py::test_a_mechanism_that_asks_for_too_much_spends_nothing",),
+    ),
+    "a number of rows, known late, that nothing is rehearsed with": (
+        [("mechanisms/rehearsing.py", "            self._checks.pop()(self.public)", "            pass")],
+        ("tests/test_rehearsal.py::test_a_number_of_rows_that_a_file_tells_late_is_rehearsed_with",),
+    ),
+    "what may be asked last that is not declared": (
+        [("mechanisms/covariance/adaptive.py", "    least=least,\n", "")],
+        ("tests/test_rehearsal.py::test_what_depends_on_answers_is_refused_at_its_least_share[covariance-adaptive]",),
+    ),
+    "a seed that is looked at before the mechanism": (
+        [
+            ("request.py", "    check_budget(budget)\n    named", "    check_seed(seed)\n    check_budget(budget)\n    named"),
+        ],
+        ("tests/test_request.py::test_of_several_faults_the_first_in_one_order_is_told[covariance]",),
+    ),
     "a rehearsal that forgets what is asked last": (
-        [("evaluate/rehearsal.py", "(*asked, *added)", "asked")],
+        [("rehearsal.py", "(*asked, *added)", "asked")],
         ("tests/mechanisms/test_own_mechanism.py::TestTools::test_a_rehearsal_counts_what_may_be_asked_last",),
     ),
     "options that no file can hold, found out too late": (
@@ -724,6 +742,26 @@ REVIEW_MUTANTS |= {
         [(CURATED, "self._sized(remade(question)) if", "self._sized(question) if")],
         (KEPT + "test_a_question_with_a_sensitivity_of_its_own", KEPT + "test_numbers_that_are_others_by_now"),
     ),
+    "numbers in a question that are in others' hands": (
+        [("kernel/questions/remade.py", "name: remade(getattr(asked, name)) for", "name: getattr(asked, name) for")],
+        (KEPT + "test_numbers_that_are_others_by_now",),
+    ),
+    "a type that says it is another": (
+        [("kernel/questions/remade.py", "if type(kind) is not type and type(kind) is not ABCMeta:", "if False:")],
+        ("tests/audit/test_types_that_pretend.py::test_a_question_of_a_type_that_says_it_is_another",),
+    ),
+    "numbers of a type that says it is another": (
+        [("kernel/questions/measure.py", "all(map(is_, map(type, values), repeat(kind)))", "set(map(type, values)) == {kind}")],
+        ("tests/audit/test_types_that_pretend.py::test_a_number_of_a_type_that_says_it_is_another",),
+    ),
+    "few charges of which the first is free": (
+        [("kernel/budget.py", "return sum(amounts[1:], start=amounts[0])", "return sum(amounts[1:], start=Fraction(0))")],
+        (AMOUNTS + "test_sums_are_exact",),
+    ),
+    "equal charges that count once": (
+        [("kernel/budget.py", "amount * count for amount, count in Counter", "amount for amount, _ in Counter")],
+        (AMOUNTS + "test_sums_are_exact",),
+    ),
     "a second moment of a stranger, made anew": (
         [
             ("kernel/questions/remade.py", "elif kind in MADE:", 'elif hasattr(kind, "__dataclass_fields__"):'),
@@ -781,7 +819,7 @@ REVIEW_MUTANTS |= {
         (CURATOR + "TestFilesCanHoldIt::test_charges_in_epsilon_and_delta", CURATOR + "TestFilesCanHoldIt::test_digits"),
     ),
     "shares of directions that no file can hold": (
-        [("kernel/peel.py", "        self._reserve(concentration)\n", "")],
+        [("kernel/peel.py", "        self._reserve(concentration.as_integer_ratio())\n", "")],
         (CURATOR + "TestFilesCanHoldIt::test_shares_of_directions",),
     ),
     "one state for the directions of all peels": (
@@ -799,7 +837,7 @@ REVIEW_MUTANTS |= {
         ("tests/cli/test_show.py::test_a_file_cannot_write_on_the_terminal[mechanism]",),
     ),
     "a note that writes on the terminal": (
-        [("cli/show.py", "printable(str(value))", "value")],
+        [("report/release_lines.py", "printable(str(value))", "value")],
         ("tests/cli/test_show.py::test_a_file_cannot_write_on_the_terminal[note]",),
     ),
     "text that no terminal can show": (

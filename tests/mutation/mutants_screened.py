@@ -71,18 +71,12 @@ SCREENED_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (SCRIPTED + "test_rows_are_clipped_where_the_radius_says",),
     ),
     "the count before what can be refused": (
-        [
-            (
-                SCREENED,
-                "    _check_affordable(curator, noise, count, screens)\n    prefetch_norms(curator)\n",
-                "    prefetch_norms(curator)\n",
-            )
-        ],
+        [(SCREENED, "    least=least,\n", "")],
         (REFUSED + "test_a_budget_is_refused_whole_or_served_whole",),
     ),
     "no room for shares": (
         [("mechanisms/shared/shares.py", "    budget.share(Fraction(STEPS**2 - 1, STEPS**2))\n", "")],
-        (REFUSED + "test_budgets_with_many_digits_are_refused_whole",),
+        ("tests/test_rehearsal.py::test_digits_leave_room_for_shares_of_shares",),
     ),
     "a block whose size counts as it likes": (
         [(COLUMNS, "type(self.d) is int and type(self.whole) is int and type", "type")],

@@ -16,6 +16,8 @@ PANDAS, GAPS = (
     SCRIPTED + "TestWithoutNoise::test_so_are_columns_with_gaps",
 )
 UNITS, FORGED = SCRIPTED + "TestUnits::", SCRIPTED + "TestForged::"
+UNITS_FILE, MEANS_FILE = "mechanisms/standardized/units.py", "mechanisms/standardized/means.py"
+DEVIATIONS, MEANS = (f"tests/mechanisms/test_standardized_units.py::{name}::" for name in ("TestDeviations", "TestMeans"))
 
 STANDARDIZED_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "a share of a table that is taken twice": ([(ASKING, "        self.left -= share\n", "")], (PATHS,)),
@@ -130,11 +132,11 @@ STANDARDIZED_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     ),
     "a budget of a table that is refused in the middle": (
         [(ASKING, "if not plan.is_affordable():", "if False:")],
-        (SCRIPTED + "test_budgets_too_small_for_any_noise_are_refused_whole[PureDP(epsilon=1e-08)-add-remove]",),
+        ("tests/test_rehearsal.py::test_a_budget_too_small_for_private_units_still_buys_a_matrix",),
     ),
     "digits of a budget that run out in the middle": (
         [(ASKING, "    check_room(whole)\n", "")],
-        (SCRIPTED + "test_budgets_with_many_digits_are_refused_whole",),
+        ("tests/test_rehearsal.py::test_digits_leave_room_for_shares_of_shares",),
     ),
     "a table of constants without an estimate": (
         [(READING, "if transcript.find(SecondMoment) is None and", "if False and")],
@@ -143,6 +145,46 @@ STANDARDIZED_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "a table of constants of which nothing was asked": (
         [(READING, "not all(one.constant for one in found) or (columns.levels and counts is None):", "False:")],
         (SCRIPTED + "TestConstant::test_answers_that_leave_a_column_unknown_are_no_table_of_constants",),
+    ),
+    "noise that is a column's unit": (
+        [(UNITS_FILE, "    if column.whole is None:  #", "    if True:  #")],
+        (DEVIATIONS + "test_it_costs_the_least",),
+    ),
+    "the mean variance as a unit": (
+        [
+            (
+                UNITS_FILE,
+                "math.sqrt(float(weights @ RATIOS) / float(weights @ (1 / RATIOS)))",
+                "float(weights @ RATIOS) / weights.sum()",
+            )
+        ],
+        (DEVIATIONS + "test_it_costs_the_least", DEVIATIONS + "test_noise_alone_says_nothing"),
+    ),
+    "a usual variance of any range": (
+        [(UNITS_FILE, "z = NormalDist().inv_cdf(1 - column.outside / 2)", "z = 2.2")],
+        (DEVIATIONS + "test_what_is_usual_is_what_normal_columns_have",),
+    ),
+    "weights that take nothing from a mean": (
+        [(MEANS_FILE, "taken = max(lost * max(deviation, OF_FAR_END * 2 * lopsided), apart)", "taken = 0.0")],
+        (
+            MEANS + "test_what_weights_may_take_is_an_error_of_the_weighted_mean",
+            MEANS + "test_answers_that_are_far_from_each_other_are_not_averaged_by_noise",
+        ),
+    ),
+    "a range that takes nothing from a mean": (
+        [(MEANS_FILE, "math.hypot(error, column.outside * lopsided)", "error")],
+        (MEANS + "test_what_a_range_may_take_is_an_error_of_all_that_was_measured_within",),
+    ),
+    "means of skewed columns by their noise alone": (
+        [
+            (MEANS_FILE, "taken = max(lost * max(deviation, OF_FAR_END * 2 * lopsided), apart)", "taken = 0.0"),
+            (MEANS_FILE, "math.hypot(error, column.outside * lopsided)", "error"),
+        ],
+        (MEANS + "test_the_bias_of_a_mean_is_below_its_standard_error[ZCDP(rho=0.1)]",),
+    ),
+    "shares of levels that are more than 1 together": (
+        [("release/record.py", "mean[place] = project_simplex(mean[place], 1.0)", "pass")],
+        ("tests/schema/test_shares.py::test_one_by_one_they_would_be_more",),
     ),
     "rows of a forged radius": (
         [(READING, "if not FARTHEST[0] <= rows.row_norm <= FARTHEST[1] or", "if")],

@@ -96,7 +96,7 @@ USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (EQUAL + "[wishart-False]", EQUAL + "[auto-False]"),
     ),
     "a penalty in units of the largest eigenvalue": (
-        [(PENALTY, "return system.largest * _penalty(system, release", "return _penalty(system, release")],
+        [(PENALTY, "return system.largest * _penalty(system, found", "return _penalty(system, found")],
         (RULE + "test_units_do_not_matter[1000.0-False]",),
     ),
     "a share that counts what noise seems to explain": (
@@ -236,7 +236,7 @@ USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (RULE + "test_what_was_computed_goes_with_its_release[rescaled]",),
     ),
     "a decomposition for each target": (
-        [(PENALTY, "system = release.decomposition if len(chosen) == release.d else", "system =")],
+        [(PENALTY, "system = found.release.decomposition if found.is_whole else", "system =")],
         (RULE + "test_targets_share_their_decompositions",),
     ),
     "every eigenvalue of a centred release stands out": (

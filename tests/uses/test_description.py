@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import dpcov
-from dpcov.cli.text import rounded
+from dpcov.report.text import rounded
 from dpcov.uses.clipping import clipped_share
 from dpcov.uses.description import CLEAR, spectrum
 from tests.uses.test_correlation import MIXED, any_release, mixed_table, one_hot

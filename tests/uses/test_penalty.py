@@ -16,6 +16,7 @@ from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.release.record import Release
 from dpcov.uses.noise_level import Eigenbasis, noise_level
 from dpcov.uses.penalty import CAUTION, NOTHING, automatic_penalty
+from dpcov.uses.regression import regression
 
 Floats = NDArray[np.float64]
 
@@ -121,7 +122,7 @@ def test_the_residual_is_what_noise_explains(center: bool, mechanism: str) -> No
     budget = dpcov.ZCDP("0.5") if mechanism == "separate" else dpcov.PureDP(5)
     release = released(mechanism=mechanism, center=center, budget=budget)
     places = (0, 1, 3, 4, 5)
-    alpha = automatic_penalty(release, 2, places)
+    alpha = automatic_penalty(regression(release, 2, places))
     largest = float(np.linalg.eigvalsh(release.encoded_covariance)[-1])
     if alpha >= NOTHING * largest * 0.9:
         pytest.skip("nothing to be seen at this budget")

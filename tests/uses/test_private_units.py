@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 import dpcov
 from dpcov import Categorical, Numeric, Schema
 from dpcov.errors import ParameterError
+from dpcov.uses.regression import regression
 
 Floats = NDArray[np.float64]
 
@@ -169,3 +172,23 @@ def test_a_flag_tells_which_cells_are_missing() -> None:
     model = release.ridge("age", features=["hours", "hours observed"])
     assert model.columns == ("hours",)
     assert np.isfinite(model.predict(table)).all()
+
+
+def test_a_model_goes_through_pickle() -> None:
+    model = released().ridge("pay", features=["age", "town"])
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.predict(TABLE), model.predict(TABLE))
+    assert (again.explained, again.bound()) == (model.explained, model.bound())
+
+
+def test_intervals_of_drowned_coefficients_end_where_coefficients_can_be() -> None:
+    """‖u‖ ≤ √(S_ff/α)/2 for any ridge regression, whatever the noise: no coefficient lies beyond its ‖f‖ times that."""
+    alpha = 0.1
+    release = released(table=people(1000)[0])
+    found = release.ridge("age", alpha=alpha).interval(0.95)
+    assert not found.clear
+    system = regression(release, 0, range(1, release.d))
+    longest = math.sqrt((system.raw.covariance[-1, -1] + system.raw.norms(0.95)[0]) / alpha) / 2
+    limits = longest * system.size * np.linalg.norm(system.forward, axis=1)
+    np.testing.assert_allclose(found.encoded.upper, limits, rtol=1e-12)
+    np.testing.assert_allclose(found.encoded.lower, -limits, rtol=1e-12)

@@ -221,7 +221,7 @@ def test_releases_that_do_not_tell_enough_are_refused() -> None:
         dpcov.mean(rows, dpcov.ZCDP(1), radius=1, seed=0),
         dpcov.pca(rows, dpcov.PureDP(1), k=1, row_norm=1, seed=0),
     ):
-        with pytest.raises(ReleaseError, match=r"release must hold a covariance, got .*\. Hint: "):
+        with pytest.raises(ReleaseError, match=r"release must hold a covariance for synthetic rows, got .*\. Hint: "):
             synthetic(release, 10)
     uncentred = dpcov.covariance(mixed_table(50), dpcov.PureDP(1), schema=MIXED, center=False, seed=0)
     with pytest.raises(ReleaseError, match=r"center=True\.$"):

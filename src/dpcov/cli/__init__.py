@@ -25,13 +25,14 @@ from dpcov.cli.ridge import ridge
 from dpcov.cli.sample import sample
 from dpcov.cli.schema import schema
 from dpcov.cli.show import show
-from dpcov.cli.text import WIDTH
+from dpcov.cli.words import DidYouMean, speak_shell
 from dpcov.errors import BudgetError, DpcovError, EngineError
 
+WIDTH = 100  # of help texts: as wide as results are where stdout is no terminal
 SETTINGS = {"help_option_names": ["-h", "--help"], "terminal_width": WIDTH, "max_content_width": WIDTH}
 
 
-@click.group(epilog="\b\nExample:\n  dpcov demo", context_settings=SETTINGS)
+@click.group(cls=DidYouMean, epilog="\b\nExample:\n  dpcov demo", context_settings=SETTINGS)
 @click.version_option(__version__, prog_name="dpcov")
 def cli() -> None:
     """Release mean, covariance or principal components of sensitive rows once, under privacy, and use them for ever."""
@@ -41,6 +42,7 @@ FIRST = (demo, schema, plan, compare, mechanisms, release, mean, show)
 USES = (pca, ridge, predict, correlation, interval, sample)
 for command in (*FIRST, *USES, completion):
     cli.add_command(command)
+speak_shell(cli)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -57,7 +59,7 @@ def main(arguments: list[str] | None = None) -> None:
         code = 2
     except click.ClickException as error:
         path = getattr(getattr(error, "ctx", None), "command_path", "dpcov")
-        code = _told(f"{error.format_message().rstrip('.')}. Hint: {path} --help.", 2)
+        code = _told(f"{_sentence(error.format_message())} Hint: {path} --help.", 2)
     except DpcovError as error:
         code = _told(str(error), 3 if isinstance(error, BudgetError) else 4 if isinstance(error, EngineError) else 2)
     except MemoryError:
@@ -67,6 +69,10 @@ def main(arguments: list[str] | None = None) -> None:
     except Exception as error:
         code = _told(f"a bug ended the command ({_place(error)}). Hint: report it; its message could quote data.", 4)
     sys.exit(code)
+
+
+def _sentence(message: str) -> str:
+    return message if message.endswith(("?", ".")) else f"{message}."
 
 
 def _told(message: str, code: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 
 def checked_target(
@@ -38,13 +39,22 @@ def checked_target(
     return target
 
 
-def checked_picture(output: str, inputs: tuple[str, ...] = ()) -> Path:
+def checked_picture(output: str | None, *inputs: str) -> Path | None:
     """Return where a picture can be written; one that is there already is drawn anew, but for a file among ``inputs``."""
+    from dpcov.report.pictures import picture_format
+
+    if output is None:
+        return None
+    picture_format(Path(output))
+    return checked_target(output, force=True, kept="", inputs=inputs)
+
+
+def differ(flag: str, path: Path | None, other: str, first: Path | None) -> None:
+    """Refuse one file for two outputs."""
     from dpcov.errors import ParameterError
 
-    if not output.lower().endswith(".png"):
-        raise ParameterError(f"picture must be a name that ends in .png, got {output!r}. Hint: release.png.")
-    return checked_target(output, force=True, kept="", inputs=inputs)
+    if path is not None and first is not None and path.absolute() == first.absolute():
+        raise ParameterError(f"{flag} must be another file than {other}, got {str(path)!r} twice. Hint: choose a new name.")
 
 
 def checked_table(output: str, endings: tuple[str, ...], example: str, *, force: bool, inputs: tuple[str, ...]) -> Path:
@@ -57,8 +67,16 @@ def checked_table(output: str, endings: tuple[str, ...], example: str, *, force:
     return checked_target(output, force=force, kept="it may be wanted", inputs=inputs)
 
 
-def write_picture(path: Path, drawn: bytes) -> None:
-    """Write a picture where `checked_picture` said that it can be."""
-    from dpcov.paths import write_whole
+def write_table(table: Any, place: Path | None) -> None:
+    """Write a table where `checked_table` said that it can be; without a place as a CSV to stdout."""
+    import click
 
-    write_whole(path, drawn, name="picture", hint="check the folder")
+    from dpcov.paths import write_whole
+    from dpcov.report.tables import csv_text, parquet_bytes
+
+    if place is None:
+        for text in csv_text(table):
+            click.echo(text, nl=False)
+        return
+    content = parquet_bytes(table) if place.suffix.lower() == ".parquet" else "".join(csv_text(table))
+    write_whole(place, content, name="output", hint="check the folder and the disk")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from dpcov.cli.options import budget_options, complete_mean, json_option, neighbors_option, read_columns, read_numbers
-from dpcov.cli.release import checked_output, read_schema, save, tell
-
-if TYPE_CHECKING:
-    from dpcov.release.record import Release
+from dpcov.cli.made import checked_output, save, tell_dry_run, tell_made
+from dpcov.cli.options import (
+    budget_options,
+    complete_mean,
+    making_options,
+    read_columns,
+    read_numbers,
+    read_schema,
+)
 
 EXAMPLE = """\b
 Example:
@@ -28,15 +32,7 @@ Example:
 @click.option("--variance", metavar="A,B,C", help="The public variance of the columns, one or all; unknown by default.")
 @click.option("--mechanism", default="auto", show_default=True, shell_complete=complete_mean, help="A mechanism's name.")
 @click.option("--postprocess", type=click.Choice(["project", "none"]), help="Into the public ball (the default), or not.")
-@click.option("--option", multiple=True, metavar="NAME=VALUE", help="An option of the mechanism; may stand several times.")
-@click.option("--columns", metavar="A,B,C", help="Use these columns only, in this order.")
-@neighbors_option
-@click.option("--seed", type=int, metavar="NUMBER", help="For tests and papers only: the release is then NOT private.")
-@click.option("--force", is_flag=True, help="Overwrite an existing output.")
-@click.option("--dry-run", is_flag=True, help="Check everything and list the questions; spend and write nothing.")
-@click.option("--quiet", is_flag=True, help="Print no progress and no summary.")
-@json_option
-@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Where to write the release (JSON).")
+@making_options
 def mean(
     data: str,
     radius: float | None,
@@ -57,6 +53,8 @@ def mean(
     A budget (--epsilon, --epsilon with --delta, or --rho) and public knowledge (--radius or --schema) must be given: taken from
     the data they would leak. The radius may be far too large: its price is small. All is checked before anything is spent.
     """
+    from dpcov.api import mean as release_mean
+    from dpcov.cli.progress import progress_bar
     from dpcov.mechanisms import checked_mechanism
     from dpcov.mechanisms.option_text import read_options
 
@@ -76,19 +74,10 @@ def mean(
     checked_mechanism("mean", settings["mechanism"], options)
     settings |= {"radius": radius, "schema": read_schema(schema), "columns": read_columns(columns)}
     if dry_run:
-        from dpcov.cli.dry_run import dry_run_mean
-
-        dry_run_mean(data, options=options, as_json=as_json, **settings)
+        tell_dry_run("mean", data, as_json=as_json, **settings, **options)
         return
-    made = _made(data, quiet or as_json, **settings, **options)
+    with progress_bar(quiet or as_json) as progress:
+        made = release_mean(data, progress=progress, **settings, **options)
     if target is not None:
         save(made, target, force)
-    tell(made, output, quiet=quiet, as_json=as_json)
-
-
-def _made(data: str, quiet: bool, **settings: Any) -> Release:
-    from dpcov.api import mean as release_mean
-    from dpcov.cli.progress import progress_bar
-
-    with progress_bar(quiet) as progress:
-        return release_mean(data, progress=progress, **settings)
+    tell_made(made, output, quiet=quiet, as_json=as_json)

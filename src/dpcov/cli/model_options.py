@@ -1,17 +1,12 @@
-"""The options by which `dpcov ridge` and `dpcov predict` name a model, and how it is fitted."""
+"""The options by which `dpcov ridge` and `dpcov predict` name a model."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import click
 
 from dpcov.cli.options import Command
-
-if TYPE_CHECKING:
-    from dpcov.release.record import Release
-    from dpcov.uses.ridge import RidgeModel
 
 AUTO = "auto"
 
@@ -49,31 +44,3 @@ def model_options(command: Command) -> Command:
     ):
         command = option(command)
     return command
-
-
-def fitted(release: Release, target: str | None, alpha: float | str, features: str | None) -> RidgeModel:
-    """Return the model that was asked for, or refuse in the words of the command line."""
-    from dpcov.cli.estimates import reason
-    from dpcov.cli.options import read_columns
-    from dpcov.errors import ParameterError, ReleaseError
-    from dpcov.uses.held import holds_covariance, what_it_holds
-
-    single = release.estimate.coefficients is not None
-    if not holds_covariance(release) and not single:
-        held = what_it_holds(release)
-        raise ReleaseError(f"release must hold a covariance for a regression, got {held}. Hint: `dpcov release` makes one.")
-    if target is None and not single:
-        raise click.UsageError(f"give --target NAME, such as --target {release.feature_names[0]!r}")
-    if release.d < 2:
-        raise ReleaseError("release must have two columns or more for a regression, got 1. Hint: release more of them.")
-    chosen = read_columns(features, "--features")
-    try:
-        return release.ridge(target, alpha=alpha, features=chosen)
-    except ReleaseError as error:
-        hint = "leave --target, --alpha and --features out; a release of a covariance has all models"
-        raise ReleaseError(f"{reason(error)}. Hint: {hint if single else 'see `dpcov show`'}.") from None
-    except ParameterError as error:
-        message = str(error)
-        for name in ("target", "features", "alpha"):
-            message = f"--{message}" if message.startswith(f"{name} must") else message
-        raise ParameterError(message) from None

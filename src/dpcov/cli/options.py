@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from dpcov.kernel.budget import Budget
+    from dpcov.schema import Schema
 
 Command = Callable[..., None]
 
@@ -51,15 +52,39 @@ def budget_options(command: Command) -> Command:
     return with_budget
 
 
+def making_options(command: Command) -> Command:
+    """Add what every command that makes a release has, after its own options."""
+    for option in (
+        click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Where to write the release (JSON)."),
+        json_option,
+        click.option("--quiet", is_flag=True, help="Print no progress and no summary."),
+        click.option("--dry-run", is_flag=True, help="Check everything and list the questions; spend and write nothing."),
+        click.option("--force", is_flag=True, help="Overwrite an existing output."),
+        click.option("--seed", type=int, metavar="NUMBER", help="For tests and papers only: the release is then NOT private."),
+        neighbors_option,
+        click.option("--columns", metavar="A,B,C", help="Use these columns only, in this order."),
+        click.option("--option", multiple=True, metavar="NAME=VALUE", help="An option of the mechanism; repeatable."),
+    ):
+        command = option(command)
+    return command
+
+
 def read_budget(epsilon: str | None, delta: str | None, rho: str | None) -> Budget:
     """Turn --epsilon, --delta and --rho into one budget; as text, so that 0.1 is exactly 1/10."""
-    from dpcov.kernel.budget import ZCDP, ApproxDP, PureDP
+    from dpcov import ZCDP, ApproxDP, PureDP
 
     if rho is not None and epsilon is None and delta is None:
         return ZCDP(rho)
     if epsilon is not None and rho is None:
         return PureDP(epsilon) if delta is None else ApproxDP(epsilon, delta)
     raise click.UsageError("give --rho, or --epsilon with or without --delta")
+
+
+def read_schema(file: str | None) -> Schema | None:
+    """Read a schema where there is one."""
+    from dpcov import Schema
+
+    return None if file is None else Schema.read(file)
 
 
 def read_columns(text: str | None, option: str = "--columns") -> list[str] | None:
@@ -74,7 +99,7 @@ def read_columns(text: str | None, option: str = "--columns") -> list[str] | Non
 
 def read_budgets(epsilon: str | None, delta: str | None, rho: str | None) -> list[Budget]:
     """Turn lists such as 0.1,1,4 into budgets: those of --epsilon, each with --delta where it is given, then those of --rho."""
-    from dpcov.kernel.budget import ZCDP
+    from dpcov import ZCDP
 
     if (epsilon is None and rho is None) or (epsilon is None and delta is not None):
         raise click.UsageError("give --rho, or --epsilon with or without --delta; lists have commas, such as 0.1,1,4")
@@ -104,7 +129,7 @@ level_option = click.option(
     show_default=True,
     callback=read_level,
     metavar="NUMBER",
-    help="How often an interval holds, over the noise.",
+    help="Confidence level; covers the privacy noise only.",
 )
 
 

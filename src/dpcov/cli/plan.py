@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import click
 
 from dpcov.cli.options import budget_options, json_option, neighbors_option
 from dpcov.cli.plan_pca import plan_pca
+from dpcov.cli.telling import print_json
+from dpcov.cli.words import DidYouMean
 
 if TYPE_CHECKING:
     from dpcov.kernel.budget import Budget
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 EXAMPLE = "\b\nExample:\n  dpcov plan covariance --n 48842 --d 110 --epsilon 1"
 
 
-@click.group(epilog=EXAMPLE)
+@click.group(cls=DidYouMean, epilog=EXAMPLE)
 def plan() -> None:
     """Predict errors, or how many rows are needed, from public numbers, without data."""
 
@@ -33,22 +34,12 @@ plan.add_command(plan_pca)
 @json_option
 def covariance(n: int, d: int, budget: Budget, neighbors: str, center: bool, as_json: bool) -> None:
     """Predict the r.m.s. Frobenius error of a covariance release, for rows of norm 1, before post-processing."""
-    from dpcov.evaluate.plan import plan_covariance
+    from dpcov.evaluate.plan import plan
+    from dpcov.report import record, write
+    from dpcov.report.text import console
 
-    predictions = plan_covariance(n, d, budget, neighbors=neighbors, center=center)
+    found = plan("covariance", budget, n=n, d=d, neighbors=neighbors, center=center)
     if as_json:
-        click.echo(json.dumps({prediction.mechanism: prediction.expected_error for prediction in predictions}))
-        return
-    from rich.table import Table
-
-    from dpcov.cli.text import console
-
-    title = f"{budget!r}, {neighbors}, n = {n}, d = {d}{', centred' if center else ''}"
-    table = Table("mechanism", "expected error", "", title=title, title_justify="left")
-    for place, prediction in enumerate(predictions):
-        table.add_row(prediction.mechanism, f"{prediction.expected_error:.3g}", "" if place else "smallest")
-    out = console()
-    out.print(table)
-    out.print("r.m.s. Frobenius error of the raw second moment, for rows of norm 1; no second moment is larger than 1.")
-    if not center:
-        out.print("auto usually clips first, which is not shown here: dpcov compare tells what that gives for data like yours.")
+        print_json(record(found))
+    else:
+        write(console(), found)

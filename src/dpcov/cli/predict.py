@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpcov.cli.model_options import fitted, model_options
-from dpcov.cli.options import json_option
-
-if TYPE_CHECKING:
-    from dpcov.cli.scores import Floats, Score
-    from dpcov.release.record import Release
-    from dpcov.uses.ridge import RidgeModel
+from dpcov.cli.model_options import model_options
+from dpcov.cli.options import json_option, read_columns
+from dpcov.cli.telling import print_json
 
 EXAMPLE = """\b
 Example:
@@ -49,74 +43,31 @@ def predict(
     Predictions are a CSV with one column, in the order of the rows. NEWDATA are read, and not protected: predictions and
     scores tell about them. With --score, errors are printed in place of the predictions, which still go to --output.
     """
-    import pyarrow as pa
-
-    from dpcov.cli.files import checked_table
+    from dpcov.cli.files import checked_table, write_table
     from dpcov.cli.progress import progress_bar
-    from dpcov.cli.tables import csv_text
     from dpcov.release.file import load
+    from dpcov.report import record, write
+    from dpcov.report.models import drowned_line
+    from dpcov.report.tables import column_table
+    from dpcov.report.text import console, printable
 
     if as_json and output is None and not score:
         raise click.UsageError("give --output or --score with --json: else stdout has the predictions")
     place = None if output is None else checked_table(output, (".csv",), "predictions.csv", force=force, inputs=(file, data))
-    release = load(file)
-    model = fitted(release, target, alpha, features)
-    if not quiet:
-        _warn(release, model)
-    with progress_bar(quiet, chain="predicting") as progress:
-        found = model.predict(data, progress=progress)
-    scored = _scored(release, model, found, data) if score else None
-    table = pa.table({model.target: found})
-    if place is not None:
-        from dpcov.paths import write_whole
-
-        write_whole(place, "".join(csv_text(table)), name="output", hint="check the folder and the disk")
-    elif not score:
-        for text in csv_text(table):
-            click.echo(text, nl=False)
-        return
-    if as_json:
-        click.echo(json.dumps(_record(model, found, scored, file, data, output), allow_nan=False))
-    elif not quiet or scored is not None:
-        _print(model, found, scored, None if quiet else output)
-
-
-def _warn(release: Release, model: RidgeModel) -> None:
-    """Say so where the model is all but the mean."""
-    from dpcov.cli.models import LEVEL, drowned_line, told
-
-    found = told(release, model, LEVEL)
-    if found.nothing:
+    model = load(file).ridge(target, alpha=alpha, features=read_columns(features, "--features"))
+    if not quiet and (found := model.summary()).nothing:
         click.echo(f"dpcov: nothing can be seen: {drowned_line(found)}. The predictions are all but a constant.", err=True)
-
-
-def _scored(release: Release, model: RidgeModel, found: Floats, data: str) -> Score:
-    from dpcov.cli.scores import score
-
-    return score(release, model, found, data)
-
-
-def _record(model: RidgeModel, found: Floats, scored: Score | None, file: str, data: str, output: str | None) -> dict[str, Any]:
-    from dpcov.cli.text import finite
-
-    facts = {"file": file, "data": data, "output": output, "target": model.target, "alpha": model.alpha, "rows": len(found)}
-    if scored is None:
-        return facts
-    errors = {"mean_squared_error": finite(scored.error), "variance": finite(scored.variance), "r2": finite(scored.r2)}
-    return {**facts, "score": {"rows": scored.rows, **errors}}
-
-
-def _print(model: RidgeModel, found: Floats, scored: Score | None, output: str | None) -> None:
-    """Print scores, and where the predictions are."""
-    from dpcov.cli.text import printable
-
+    with progress_bar(quiet, chain="predicting") as progress:
+        predictions = model.predict(data, progress=progress)
+    scored = model.score(data, predictions=predictions) if score else None
+    if place is not None or scored is None:
+        write_table(column_table(model.target, predictions), place)
+    if as_json:
+        facts = {"target": model.target, "alpha": model.alpha, "rows": len(predictions)}
+        own = {} if scored is None else {"score": record(scored)}
+        print_json({"file": file, "data": data, "output": output, **facts, **own})
+        return
     if scored is not None:
-        left = len(found) - scored.rows
-        click.echo(
-            f"Score of {printable(model.target)} on {scored.rows} rows" + f", {left} without it left out" * (left > 0) + ":"
-        )
-        click.echo(f"  mean squared error  {scored.error:.4g}, its root {scored.error**0.5:.4g}")
-        click.echo(f"  R²                  {scored.r2:.3f}" + " (0 is what the mean of these rows would have)")
-        click.echo("These numbers are about the new rows, and protect none of them.")
-    if output is not None:
-        click.echo(f"{len(found)} predictions of {printable(model.target)} written to {shlex.quote(output)}.")
+        write(console(), scored)
+    if output is not None and not quiet:
+        click.echo(f"{len(predictions)} predictions of {printable(model.target)} written to {shlex.quote(output)}.")

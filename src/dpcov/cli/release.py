@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import json
-import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpcov.cli.made import checked_output, save, tell_dry_run, tell_made
 from dpcov.cli.options import (
     POSTPROCESS,
     budget_options,
     center_option,
     complete_mechanism,
-    json_option,
-    neighbors_option,
+    making_options,
     read_columns,
+    read_schema,
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from dpcov.release.record import Release
-    from dpcov.schema import Schema
 
-MOST_FEATURES = 20
 EXAMPLE = """\b
 Example:
   dpcov release adult.csv --rho 0.1 --schema adult.toml --dry-run
@@ -42,15 +37,7 @@ Example:
 @center_option
 @click.option("--mechanism", default="auto", show_default=True, shell_complete=complete_mechanism, help="A mechanism's name.")
 @click.option("--postprocess", type=click.Choice(POSTPROCESS), help="How noise is removed; the mechanism's own by default.")
-@click.option("--option", multiple=True, metavar="NAME=VALUE", help="An option of the mechanism; may stand several times.")
-@click.option("--columns", metavar="A,B,C", help="Use these columns only, in this order.")
-@neighbors_option
-@click.option("--seed", type=int, metavar="NUMBER", help="For tests and papers only: the release is then NOT private.")
-@click.option("--force", is_flag=True, help="Overwrite an existing output.")
-@click.option("--dry-run", is_flag=True, help="Check everything and predict the error; spend and write nothing.")
-@click.option("--quiet", is_flag=True, help="Print no progress and no summary.")
-@json_option
-@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Where to write the release (JSON).")
+@making_options
 def release(
     data: str,
     row_norm: float | None,
@@ -90,14 +77,12 @@ def release(
     settings |= _target_settings(pca, settings["mechanism"], settings.pop("postprocess"), settings["center"], options)
     settings |= {"row_norm": row_norm, "schema": read_schema(schema), "columns": read_columns(columns)}
     if dry_run:
-        from dpcov.cli.dry_run import dry_run as rehearsed
-
-        rehearsed(data, options=options, seed=seed, as_json=as_json, **settings)
+        tell_dry_run("covariance" if pca is None else "pca", data, seed=seed, as_json=as_json, **settings, **options)
         return
     assert target is not None
     made = _made(data, quiet, seed=seed, **settings, **options)
     save(made, target, force)
-    tell(made, output, quiet=quiet, as_json=as_json)
+    tell_made(made, output, quiet=quiet, as_json=as_json)
 
 
 def _target_settings(
@@ -119,32 +104,6 @@ def _target_settings(
     return {"k": pca, "center": bool(center)}
 
 
-def tell(made: Release, output: str | None, *, quiet: bool, as_json: bool) -> None:
-    """Say what was made, to people or machines."""
-    if made.seeded:
-        click.echo("dpcov: --seed makes the noise predictable: this release is NOT private.", err=True)
-    if as_json:
-        from dpcov.cli.estimates import facts
-
-        click.echo(json.dumps({"file": output, **facts(made)}, allow_nan=False))
-    elif not quiet:
-        print_summary(made, output)
-
-
-def read_schema(schema: str | None) -> Schema | None:
-    """Read a schema where there is one."""
-    from dpcov.schema import Schema
-
-    return None if schema is None else Schema.read(schema)
-
-
-def checked_output(output: str, force: bool, inputs: tuple[str, ...]) -> Path:
-    """Return where a release can be written, or refuse it before anything is spent."""
-    from dpcov.cli.files import checked_target
-
-    return checked_target(output, force=force, kept="an existing release was paid for", inputs=inputs)
-
-
 def _made(data: str, quiet: bool, **settings: Any) -> Release:
     from dpcov.api import covariance, pca
     from dpcov.cli.progress import progress_bar
@@ -157,67 +116,3 @@ def _made(data: str, quiet: bool, **settings: Any) -> Release:
     chain = "drawing components" if named is not None and named.draws_long else None
     with progress_bar(quiet, chain=chain) as progress:
         return pca(data, progress=progress, **settings)
-
-
-def save(made: Release, target: Path, force: bool) -> None:
-    """Write the release; what was paid for is not lost where that fails."""
-    from dpcov.errors import EngineError
-    from dpcov.release.file import text_of
-
-    try:
-        if target.exists() and not force:
-            raise EngineError(f"output must not exist yet, got {str(target)!r}, which appeared meanwhile.")
-        made.save(target)
-    except (EngineError, KeyboardInterrupt) as error:
-        click.echo(text_of(made), nl=False)
-        reason = str(error).partition(" Hint:")[0] or "interrupted."
-        raise EngineError(f"{reason} The release was made and paid for, and is on stdout. Hint: keep it.") from None
-
-
-def print_summary(made: Release, output: str | None) -> None:
-    """Print what was promised, what came out, and what to do next."""
-    from dpcov.cli.components import print_components
-    from dpcov.cli.estimates import clip_line, error_line, zero_line
-    from dpcov.cli.readings import print_description
-    from dpcov.cli.text import MORE, console
-
-    out = console()
-    out.print(f"Privacy: {made.statement()}", soft_wrap=True)
-    out.print(f"Mechanism: {made.how()}.")
-    if made.clip_radius < made.row_norm:
-        out.print(clip_line(made), soft_wrap=True)
-    if error := error_line(made):
-        out.print(error, soft_wrap=True)
-    if zero := zero_line(made):
-        out.print(zero)
-    if made.estimate.k is not None:
-        print_components(out, made, MOST_FEATURES, loadings_too=False)
-    print_description(out, made, made.describe(), "private estimates", MOST_FEATURES)
-    if hopeless(made):
-        out.print(MORE, soft_wrap=True)
-    if output is None:
-        out.print("Not saved: --output FILE keeps what was paid for.")
-        return
-    file = shlex.quote(output)
-    out.print("\n  ".join([f"Written to {file}. Next:", *_next(made, file)]), soft_wrap=True)
-
-
-def hopeless(made: Release) -> bool:
-    """Whether no deviation and no correlation is clear of noise, as far as its size is known."""
-    found = made.describe()
-    if found.deviation is None or not found.deviation.known:
-        return False
-    return not found.deviation.clear[~found.is_level].any() and not found.pairs()
-
-
-def _next(made: Release, file: str) -> list[str]:
-    """Return commands that a new release is for."""
-    from dpcov.uses.convergence import is_chain
-
-    if made.estimate.k is not None:
-        chain = [f"dpcov pca {file} --convergence chains.png"] * is_chain(made)
-        return [f"dpcov pca {file} --plot picture.png", *chain]
-    if made.estimate.covariance is None:
-        return [f"dpcov show {file}"]
-    model = [f"dpcov ridge {file} --target {shlex.quote(made.feature_names[0])}"] * (made.d > 1)
-    return [f"dpcov show {file}", f"dpcov show {file} --plot picture.png", f"dpcov pca {file}", *model]

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import shlex
-from typing import TYPE_CHECKING
-
 import click
 
-from dpcov.cli.model_options import fitted, model_options
-from dpcov.cli.options import all_option, json_option, level_option
-
-if TYPE_CHECKING:
-    from dpcov.cli.models import ToldModel
+from dpcov.cli.model_options import model_options
+from dpcov.cli.options import all_option, json_option, level_option, read_columns
+from dpcov.cli.telling import plot_option, tell
 
 EXAMPLE = """\b
 Example:
@@ -26,7 +20,7 @@ Example:
 @model_options
 @level_option
 @all_option
-@click.option("--plot", metavar="PNG", type=click.Path(), help="Also draw the largest coefficients.")
+@plot_option("Also draw the largest coefficients")
 @json_option
 def ridge(
     file: str,
@@ -43,37 +37,9 @@ def ridge(
     Nothing is spent, and no data are read: any target, features and penalty, any number of times. Coefficients are in the
     units of the columns; `dpcov predict` applies them to new rows.
     """
-    from dpcov.cli.files import checked_picture, write_picture
-    from dpcov.cli.models import told
+    from dpcov.cli.files import checked_picture
     from dpcov.release.file import load
 
-    release = load(file)
-    picture = None if plot is None else checked_picture(plot, (file,))
-    found = told(release, fitted(release, target, alpha, features), level)
-    if picture is not None:
-        from dpcov.cli.model_pictures import model_picture
-
-        write_picture(picture, model_picture(found))
-    if as_json:
-        click.echo(_json_text(found, file))
-        return
-    _print(found, alpha, everything)
-    if plot is not None:
-        click.echo(f"Written to {shlex.quote(plot)}.")
-
-
-def _json_text(found: ToldModel, file: str) -> str:
-    from dpcov.cli.estimates import promise
-    from dpcov.cli.models import record
-
-    return json.dumps({"file": file, **promise(found.release), **record(found)}, allow_nan=False)
-
-
-def _print(found: ToldModel, alpha: float | str, everything: bool) -> None:
-    """Print a model for people."""
-    from dpcov.cli.models import MOST_COEFFICIENTS, print_model
-    from dpcov.cli.text import console, print_promise
-
-    out = console()
-    print_promise(out, found.release)
-    print_model(out, found, alpha, None if everything else MOST_COEFFICIENTS)
+    release, picture = load(file), checked_picture(plot, file)
+    found = release.ridge(target, alpha=alpha, features=read_columns(features, "--features")).summary(level)
+    tell(found, file, as_json=as_json, picture=picture, words={"asked": alpha, "everything": everything})

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
 
 import click
-
-if TYPE_CHECKING:
-    from dpcov.release.record import Release
 
 MOST = 10**8
 ENDINGS = (".csv", ".parquet")
@@ -30,43 +26,20 @@ def sample(file: str, rows: int, seed: int | None, force: bool, quiet: bool, out
 
     Nothing is spent, and no data are read: no row is a person's, and nothing but first and second moments is kept.
     """
-    from dpcov.cli.files import checked_table
-    from dpcov.cli.tables import csv_text, parquet_bytes, table_of
+    from dpcov.cli.files import checked_table, write_table
     from dpcov.release.file import load
+    from dpcov.report.descriptions import head_line
+    from dpcov.report.tables import table_of
+    from dpcov.uses.held import check_covariance
 
     place = None if output is None else checked_table(output, ENDINGS, "synthetic.csv", force=force, inputs=(file,))
     release = load(file)
-    _check(release)
-    made = table_of(release, release.sample(rows, seed=seed))
-    note = "synthetic rows, made from the release alone: they have about its means and covariances, and nothing else"
-    if not quiet:
-        click.echo(f"dpcov: {note}. {_told(release)}", err=True)
-    if place is None or output is None:
-        for text in csv_text(made):
-            click.echo(text, nl=False)
-        return
-    from dpcov.paths import write_whole
-
-    content = "".join(csv_text(made)) if output.lower().endswith(".csv") else parquet_bytes(made)
-    write_whole(place, content, name="output", hint="check the folder and the disk")
-    if not quiet:
-        click.echo(f"{rows} synthetic row{'s' * (rows > 1)} written to {shlex.quote(output)}.")
-
-
-def _told(release: Release) -> str:
-    """Say how much of what the rows show is noise."""
-    from dpcov.cli.estimates import is_centred
-    from dpcov.cli.readings import head_line
-
-    said = head_line(release.describe(), centred=is_centred(release))
-    return f"{said} What is not clear of noise in the release is noise in these rows, too."
-
-
-def _check(release: Release) -> None:
-    """Refuse a release that cannot be imitated."""
-    from dpcov.cli.estimates import check_covariance
-    from dpcov.errors import ReleaseError
-
     check_covariance(release, "synthetic rows")
-    if release.schema is not None and not release.center:
-        raise ReleaseError("release must be centred for synthetic rows, got one that is not. Hint: --center at the release.")
+    made = table_of(release, release.sample(rows, seed=seed))
+    if not quiet:
+        note = "synthetic rows, made from the release alone: they have about its means and covariances, and nothing else"
+        noise = "What is not clear of noise in the release is noise in these rows, too."
+        click.echo(f"dpcov: {note}. {head_line(release.describe())} {noise}", err=True)
+    write_table(made, place)
+    if output is not None and not quiet:
+        click.echo(f"{rows} synthetic row{'s' * (rows > 1)} written to {shlex.quote(output)}.")

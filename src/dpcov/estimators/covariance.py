@@ -57,7 +57,9 @@ class PrivateCovariance(PrivateEstimator):
     Notes
     -----
     Every call of `fit` spends the budget anew. Steps before this one in a pipeline must not learn from the data (a scaler
-    does, a FunctionTransformer does not). There is no ``score``: a score of private data would be one more release.
+    does, a FunctionTransformer does not). There is no ``score``: a score of private data would be one more release. Some of
+    scikit-learn's meta-estimators set ``random_state`` unasked: look at ``release_.seeded``. A fitted estimator keeps no
+    reference to X, and its pickle holds no data.
 
     Examples
     --------

@@ -76,8 +76,8 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
 
     Notes
     -----
-    Every call of `fit` spends the budget anew. Missing, NaN and infinite entries count as 0, of X and of y, when fitting and
-    when predicting.
+    Every call of `fit` spends the budget anew. ``score`` looks at its data: of private rows it is not private. Missing,
+    NaN and infinite entries count as 0, of X and of y, when fitting and when predicting.
 
     Examples
     --------

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError, shown
 from dpcov.evaluate.comparison import Cell, Comparison
-from dpcov.evaluate.rehearsal import rehearse
 from dpcov.kernel.bits import SeededBits
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.noise.sampler import RandomSampler, Sampler
@@ -55,7 +54,8 @@ def compare(
 ) -> Comparison:
     """Measure the errors of mechanisms at budgets, on **public or made-up rows**: the figures are not private.
 
-    A custodian compares on rows that look like the real ones and are nobody's, chooses, and then spends once.
+    A custodian compares on rows that look like the real ones and are nobody's, chooses, and then spends once. The truth is the
+    exact second moment (centred: covariance) of the clipped, encoded rows: what clipping at row_norm costs is not seen.
 
     Parameters
     ----------
@@ -95,8 +95,8 @@ def compare(
     'wishart'
     """
     wanted = _checked_budgets(budgets)
-    norm = checked_norm(row_norm, schema, neighbors, center)
     entries = _checked_entries(mechanisms, row_norm, schema, neighbors, center)
+    norm = checked_norm(row_norm, schema, neighbors, center)
     if isinstance(runs, bool) or not isinstance(runs, int) or runs < 2:
         raise ParameterError(f"runs must be an integer of at least 2, got {shown(runs)}. Hint: one has no standard error.")
     check_seed(seed)
@@ -148,7 +148,7 @@ class _Entry:
 def _refusal(request: Request, source: Source, budget: Budget) -> ParameterError | None:
     """Return why a mechanism refuses a budget, or rows of which only the shape is known; None where it takes them."""
     try:
-        rehearse(request, source, budget)
+        request.rehearse(source, budget)
     except ParameterError as error:
         return error
     return None

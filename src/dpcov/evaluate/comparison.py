@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from dpcov.errors import ParameterError, shown
 from dpcov.kernel.budget import Budget, decimal_text
 from dpcov.paths import checked_path, write_whole
+from dpcov.results import Drawable
 
 ZERO = "zero matrix"
 CAUTION = "These are errors against the truth: they are NOT private. Compare on public or made-up rows only."
@@ -24,6 +25,8 @@ class Cell:
     ----------
     mechanism : str
         As it was asked for, with its options.
+    budget : PureDP, ZCDP or ApproxDP
+        What each run spent.
     ran : str
         What ran: of "auto" its choice.
     error, standard_error : float
@@ -50,11 +53,11 @@ class Cell:
         return self.error is not None and self.standard_error is not None and self.error + 2 * self.standard_error < error
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Drawable):
     """Errors of mechanisms at budgets: Frobenius norms of estimate − truth, for encoded rows (of norm at most 1).
 
-    They are **not private**: for public or made-up rows only.
+    They are **not private**: for public or made-up rows only. ``print(comparison)`` shows them as a table.
 
     Attributes
     ----------
@@ -116,12 +119,13 @@ class Comparison:
             writer.writerow([cell.mechanism, cell.budget.notion, *amounts, *measured, self.zero, self.runs, self.n, self.d])
         write_whole(target, text.getvalue())
 
-    def plot(self, path: str | os.PathLike[str]) -> None:
-        """Draw error against budget, a panel for each notion of privacy, as .png, .svg or .pdf."""
-        from dpcov.evaluate.picture import drawn, picture_format
+    def best_cells(self) -> dict[Budget, Cell]:
+        """Return the best cell at each budget that some mechanism served."""
+        served = {cell.budget for cell in self.cells if cell.error is not None}
+        return {budget: self.best(budget) for budget in self.budgets if budget in served}
 
-        target = checked_path(path)
-        write_whole(target, drawn(self, picture_format(target)), name="picture")
+    def __repr__(self) -> str:
+        return f"<Comparison of {len(self.ranked())} mechanisms at {len(self.budgets)} budgets: n={self.n}, d={self.d}>"
 
     def __str__(self) -> str:
         rows = [[name, *(self._marked(cell) for cell in cells)] for name, cells in self.ranked().items()]

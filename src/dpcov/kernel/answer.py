@@ -19,7 +19,15 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Spend:
-    """One thing that was asked of the data, its noise, and what it cost."""
+    """One thing that was asked of the data, its noise, and what it cost.
+
+    Attributes
+    ----------
+    asked, noise : str
+        The names of the question, and of the law of the noise.
+    budget : PureDP, ZCDP or ApproxDP
+        What it cost.
+    """
 
     asked: str
     noise: str
@@ -32,6 +40,28 @@ class Answer:
 
     ``laws`` and ``charges`` have one entry each, but for directions that were drawn with values along them: two, as the price
     of the values rests on the directions being orthonormal.
+
+    Attributes
+    ----------
+    question : Question
+        What was asked, with every public number: its ``name``, its ``grid`` (the rows that it is about, and how they are
+        clipped), its sensitivities. docs/how-it-works.md lists them.
+    laws : tuple of NoiseLaw
+        The laws of the noise.
+    charges : tuple of budgets
+        What was paid, one for each law.
+    integers : array
+        The noisy integers; of a choice the index of a candidate, whose meaning the question tells.
+
+    Examples
+    --------
+    >>> import numpy as np, dpcov
+    >>> from dpcov.kernel.questions.moments import SecondMoment
+    >>> rows = np.full((10_000, 2), 0.5)
+    >>> release = dpcov.covariance(rows, dpcov.ZCDP(0.5), row_norm=1, mechanism="gaussian", seed=0)
+    >>> answer = release.take(SecondMoment)
+    >>> (answer.matrix / release.n).round(2).tolist(), answer.charges
+    ([[0.25, 0.25], [0.25, 0.25]], (ZCDP(rho=0.5),))
     """
 
     question: Question

@@ -25,23 +25,32 @@ Exact = int | float | str | Fraction | Decimal
 ROUNDING = 1e-11
 """Relative slack of the conversions, in the safe direction: four orders above their float64 error."""
 
-LARGEST = Fraction(10) ** 300
+LARGEST = 10**300
 MAX_BITS = 3000
 """An amount's numerator and denominator have at most about 900 digits: files and floats can hold what was computed."""
+
+FEW = 8
+"""So many amounts are added up one by one: to find equal ones among them would take longer."""
+
+HINT = "pass a number such as 0.1, or a Fraction"
 
 
 def read_exact(name: str, value: object) -> Fraction:
     """Read a number by its decimal text; refuse what is not a finite number."""
-    hint = "pass a number such as 0.1, or a Fraction"
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | str | Fraction | Decimal | np.number):
-        raise ParameterError(f"{name} must be a number, got {shown(value)}. Hint: {hint}.")
-    try:
-        exact = value if type(value) is Fraction else _from_text(str(value))
-    except (ValueError, ZeroDivisionError):
-        raise ParameterError(f"{name} must be a finite number, got {shown(value)}. Hint: {hint}.") from None
-    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > MAX_BITS or not -LARGEST <= exact <= LARGEST:
-        raise ParameterError(f"{name} must be at most 1e300, in at most 900 digits, got {shown(value)}. Hint: {hint}.")
+    exact = value if type(value) is Fraction else _read_other(name, value)
+    numerator, denominator = exact.as_integer_ratio()
+    if max(numerator.bit_length(), denominator.bit_length()) > MAX_BITS or abs(numerator) > LARGEST * denominator:
+        raise ParameterError(f"{name} must be at most 1e300, in at most 900 digits, got {shown(value)}. Hint: {HINT}.")
     return exact
+
+
+def _read_other(name: str, value: object) -> Fraction:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | str | Fraction | Decimal | np.number):
+        raise ParameterError(f"{name} must be a number, got {shown(value)}. Hint: {HINT}.")
+    try:
+        return _from_text(str(value))
+    except (ValueError, ZeroDivisionError):
+        raise ParameterError(f"{name} must be a finite number, got {shown(value)}. Hint: {HINT}.") from None
 
 
 def exact_fraction(name: str, value: object) -> Fraction:
@@ -69,7 +78,7 @@ class _Budget:
     def __init__(self, *amounts: Exact) -> None:
         for name, amount in zip(self.names, amounts, strict=True):
             exact = read_exact(name, amount)
-            if exact <= 0:
+            if exact.numerator <= 0:
                 raise ParameterError(
                     f"{name} must be greater than 0, got {shown(amount)}. Hint: nothing is released without spending."
                 )
@@ -107,7 +116,18 @@ class _Budget:
 
 @dataclass(frozen=True, init=False, repr=False)
 class PureDP(_Budget):
-    """ε-differential privacy: neighbours' output probabilities differ by a factor of at most exp(ε)."""
+    """ε-differential privacy: neighbours' output probabilities differ by a factor of at most exp(ε).
+
+    Parameters
+    ----------
+    epsilon : int, float, str or Fraction
+        Exact: a float is read by its decimal text, so 0.1 is 1/10.
+
+    Examples
+    --------
+    >>> PureDP(1).split("1/4", "3/4")
+    [PureDP(epsilon=0.25), PureDP(epsilon=0.75)]
+    """
 
     epsilon: Fraction
     notion: ClassVar[str] = "pure"
@@ -123,7 +143,18 @@ class PureDP(_Budget):
 
 @dataclass(frozen=True, init=False, repr=False)
 class ZCDP(_Budget):
-    """ρ-zero-concentrated differential privacy: Rényi divergence of order α at most ρα, for every α > 1."""
+    """ρ-zero-concentrated differential privacy: Rényi divergence of order α at most ρα, for every α > 1.
+
+    Parameters
+    ----------
+    rho : int, float, str or Fraction
+        Exact, as in `PureDP`.
+
+    Examples
+    --------
+    >>> round(ZCDP(0.1).epsilon(delta=1e-6), 2)  # what it means as (ε, δ)
+    2.14
+    """
 
     rho: Fraction
     notion: ClassVar[str] = "zCDP"
@@ -157,7 +188,13 @@ class ZCDP(_Budget):
 
 @dataclass(frozen=True, init=False, repr=False)
 class ApproxDP(_Budget):
-    """(ε, δ)-differential privacy."""
+    """(ε, δ)-differential privacy: as ε-differential privacy, but for a probability of δ.
+
+    Parameters
+    ----------
+    epsilon, delta : int, float, str or Fraction
+        Exact, as in `PureDP`; choose delta well below one in the number of rows.
+    """
 
     epsilon: Fraction
     delta: Fraction
@@ -192,7 +229,18 @@ def copied(budget: Amount) -> Amount:
 
 
 def compose(*budgets: Budget) -> Budget:
-    """Return what several releases about the same rows cost together (adaptive composition): the sum."""
+    """Return what several releases about the same rows cost together (adaptive composition): the sum.
+
+    Parameters
+    ----------
+    *budgets : PureDP, ZCDP or ApproxDP
+        All of one notion; ``to_zcdp()`` converts.
+
+    Examples
+    --------
+    >>> compose(*[ZCDP(0.1)] * 10)
+    ZCDP(rho=1)
+    """
     if not budgets or len({type(budget) for budget in budgets}) > 1:
         kinds = sorted({type(budget).__name__ for budget in budgets})
         raise ParameterError(f"budgets must be one or more of the same notion, got {kinds}. Hint: convert with to_zcdp().")
@@ -201,7 +249,14 @@ def compose(*budgets: Budget) -> Budget:
 
 def _totals(budgets: Sequence[Budget]) -> list[Fraction]:
     columns = zip(*(budget.amounts() for budget in budgets), strict=True)
-    return [sum((amount * count for amount, count in Counter(column).items()), start=Fraction(0)) for column in columns]
+    return [_total(column) for column in columns]
+
+
+def _total(amounts: tuple[Fraction, ...]) -> Fraction:
+    """Add up amounts; of many, equal ones at once: a file may hold a hundred thousand."""
+    if len(amounts) <= FEW:
+        return sum(amounts[1:], start=amounts[0])
+    return sum((amount * count for amount, count in Counter(amounts).items()), start=Fraction(0))
 
 
 def pays_for(promise: Budget, charges: Sequence[Budget]) -> bool:

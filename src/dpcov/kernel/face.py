@@ -21,7 +21,7 @@ from dpcov.kernel.questions.measure import Measure, Question
 
 
 class Face(Facts):
-    """What a mechanism asks: see `Curator` for each of the primitives."""
+    """What a mechanism is handed as its curator: whom it asks, and what is public. Nothing leads from it to the rows."""
 
     __slots__ = ("_pass_on", "encoding", "neighbors", "rereadable")
 

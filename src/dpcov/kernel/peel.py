@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import BudgetError, ParameterError
-from dpcov.kernel.account import Account
+from dpcov.kernel.account import Account, Ratio
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.budget import ZCDP, Budget, PureDP, exact_fraction
 from dpcov.kernel.calibrate import bingham_concentration
@@ -69,7 +69,7 @@ class Peel:
         self._charges, self._value_law = charges, value_law
         self._draw, self._answer = draw, answer
         self._record: Callable[[Answer], Answer] = account.record
-        self._reserve: Callable[[Fraction], None] = account.reserve
+        self._reserve: Callable[[Ratio], None] = account.reserve
         self._guess = spectrum  # exact before the first draw, guessed after it
         self._left = Fraction(1)
         self._concentrations: list[Fraction] = []
@@ -109,7 +109,7 @@ class Peel:
         concentration = min(concentration, MAX_CONCENTRATION, bound)
         if concentration <= 0:
             raise ParameterError("at_most must be above 0, got another. Hint: it can only add noise.")
-        self._reserve(concentration)
+        self._reserve(concentration.as_integer_ratio())
         self._left -= share
         self._concentrations.append(concentration)
         self._vectors.append(self._draw(self._matrix, float_below(concentration), self._guess))

@@ -45,7 +45,10 @@ ALL: tuple[Named, ...] = (
 MECHANISMS: dict[str, dict[str, Named]] = {
     target: {named.name: named for named in ALL if named.target == target} for target in TARGETS
 }
-"""What there is to choose from, by what is released."""
+"""The mechanisms by what they release, then by name: docs/mechanisms/README.md lists their facts.
+
+A value is a `Mechanism`, or an alias such as ``auto`` that stands for one of several.
+"""
 
 
 def is_own(mechanism: Described) -> bool:

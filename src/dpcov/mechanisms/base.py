@@ -7,15 +7,16 @@ known of it. A stranger's record works wherever the library's own do.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
-from dpcov.errors import ParameterError, ReleaseError, check_choice
+from dpcov.errors import ParameterError, ReleaseError, check_choice, did_you_mean
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
-from dpcov.kernel.questions.measure import Question
+from dpcov.kernel.questions.measure import Measure, Question
 from dpcov.kernel.questions.moments import NEIGHBORS
 from dpcov.release.estimate import Estimate
 from dpcov.release.record import TARGETS, Option, Target, Transcript
@@ -157,7 +158,8 @@ class Described:
         known = sorted(self.options)
         for option in sorted(set(options) - set(known)):
             having = [name for name, other in MECHANISMS[self.target].items() if option in other.options]
-            hint = f"{' and '.join(having[:2])} can have {option}" if having else "`dpcov mechanisms` lists them"
+            usual = f"{did_you_mean(option, known)}`dpcov mechanisms` lists them"
+            hint = f"{' and '.join(having[:2])} can have {option}" if having else usual
             raise ParameterError(f"options of {self.name!r} must be among {known}, got {option!r}. Hint: {hint}.")
 
     def refuse_unknown(self, options: Collection[str]) -> None:
@@ -189,19 +191,35 @@ class Described:
             )
 
 
+class Least(NamedTuple):
+    """A question that may be asked, with the least that is paid for it whatever is answered before."""
+
+    question: Measure
+    budget: Budget
+    noise: str
+    at_least: Fraction | None = None
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Mechanism(Described):
-    """A mechanism.
+    """What a mechanism is: one record of plain data. A record of your own goes wherever a name does.
+
+    It may not take the name of a mechanism of this library, and its options may not take those of the functions (``seed``,
+    ``columns``, ``schema``, ...). It is checked when it is made: what is wrong in it is refused before anything can be spent.
 
     Attributes
     ----------
     ask : callable
-        ``ask(curator, budget, **options)`` refuses bad parameters, splits the budget and asks; it returns notes, or None:
-        public numbers that follow from parameters and answers.
+        ``ask(curator, budget, *, ...)`` refuses bad parameters, splits the budget and asks; it returns notes, or None:
+        public numbers that follow from parameters and answers. Its keyword-only parameters are the options.
     estimate : callable
         ``estimate(transcript, postprocess, **options)`` computes with the answers; it has the same options.
     finish : callable, optional
         The usual way to finish a transcript, where that is not the first of ``postprocess``.
+    least : callable, optional
+        ``least(public, budget, **options)`` yields, as `Least`, what is asked or not by what was answered before, and what has
+        a share of the budget that depends on answers, each at its least share: a budget that is too small for one of them is
+        refused whole. Whatever else is asked a rehearsal finds by itself.
     last : type of Question, optional
         What the rest of the budget is for, unless the answers before it leave nothing to ask: a rehearsal counts it as asked.
     """
@@ -209,6 +227,7 @@ class Mechanism(Described):
     ask: Callable[..., Mapping[str, Option] | None]
     estimate: Callable[..., Estimate]
     finish: Callable[[Transcript], str] | None = None
+    least: Callable[..., Iterable[Least]] | None = None
     last: type[Question] | None = None
 
     def rules(self) -> Iterator[Rule]:

@@ -12,23 +12,43 @@ import numpy as np
 
 from dpcov._version import __version__
 from dpcov.errors import ParameterError, shown
+from dpcov.kernel.account import Account
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.curator import Curator
 from dpcov.kernel.face import Face
+from dpcov.kernel.public import Public
 from dpcov.mechanisms.base import Alias, Described, Mechanism, Named
+from dpcov.mechanisms.rehearsing import Still, Zeros, rehearsed, with_rows
 from dpcov.release.check import check_made
 from dpcov.release.record import Option, Release, is_option
 
 
 def released(named: Named, curator: Curator, budget: Budget, /, *, postprocess: str | None = None, **options: Any) -> Release:
-    """Run a mechanism, or what its name stands for; exact sums are dropped where it fails or is interrupted, too."""
+    """Rehearse a mechanism, or what its name stands for, and run it.
+
+    Exact sums are dropped where it fails or is interrupted, too.
+    """
     try:
         return _released(named, curator, budget, postprocess, options)
     finally:
         curator.forget()
 
 
-def _released(named: Named, curator: Curator, budget: Budget, postprocess: str | None, options: dict[str, Any]) -> Release:
+def planned(named: Named, public: Public, budget: Budget, /, *, postprocess: str | None = None, **options: Any) -> Release:
+    """Return what would run, and its release of zeros: every question, law and charge is that of a run, no number is."""
+    curator = Curator(Zeros(with_rows(public)), Account(budget), Still())
+    return _released(named, curator, budget, postprocess, options, rehearse=False)
+
+
+def _released(
+    named: Named,
+    curator: Curator,
+    budget: Budget,
+    postprocess: str | None,
+    options: dict[str, Any],
+    *,
+    rehearse: bool = True,
+) -> Release:
     from dpcov.mechanisms import is_own
 
     public = curator.public
@@ -45,11 +65,10 @@ def _released(named: Named, curator: Curator, budget: Budget, postprocess: str |
     else:
         mechanism = named
     own = is_own(mechanism)
-    if (
-        not own
-    ):  # before anything is spent, and as `estimate` and `retrace` will have them; the library's own refuse in their words
+    if not own:  # before anything is spent, and as `estimate` and `retrace` will have them; our own refuse in their words
         asked = _plain(asked)
-    notes = mechanism.ask(Face(curator), budget, **asked)
+    door = rehearsed(mechanism, curator, budget, asked) if rehearse else curator
+    notes = mechanism.ask(Face(door), budget, **asked)
     n = curator.n  # of a file that was not asked about it is read, and nothing is read after this
     curator.close()
     release = Release(

@@ -265,7 +265,17 @@ class MeanNoise:
 
 @dataclass(frozen=True, eq=False)
 class ConfidenceBall:
-    """The mean lies where ‖whitener·(mean − centre)‖ ≤ radius: a ball where the covariance was taken to be a multiple of 1."""
+    """The mean lies where ‖whitener·(mean − centre)‖ ≤ radius: a ball where the covariance was taken to be a multiple of 1.
+
+    Attributes
+    ----------
+    centre, radius, whitener
+        Of the region, in the data's units.
+    beta : float
+        The probability that the mean lies outside, for rows drawn from a Gaussian.
+    proved : bool
+        Whether that is a theorem, with ``constants="proved"``; else it is a measured rule.
+    """
 
     centre: Floats
     radius: float
@@ -283,6 +293,13 @@ class ConfidenceEllipsoids:
     """The covariance lies between: inner ⪯ Σ ⪯ outer.
 
     inner may have negative eigenvalues: it says nothing along them. outer is infinite where there are too few rows to bound it.
+
+    Attributes
+    ----------
+    inner, outer : array of shape (d, d)
+        The two bounds, in the data's units.
+    beta, proved
+        As in `ConfidenceBall`.
     """
 
     inner: Floats

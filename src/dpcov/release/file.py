@@ -93,6 +93,9 @@ def header(release: Release) -> dict[str, Any]:
 def load(path: str | os.PathLike[str], mechanisms: Collection[Mechanism] = ()) -> Release:
     """Read a release file, or refuse it with the reason.
 
+    A file that is truncated, edited, contradicts its own promise or comes from a newer format is refused:
+    docs/how-it-works.md#the-file says what is checked.
+
     Parameters
     ----------
     path : path

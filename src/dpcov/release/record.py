@@ -23,10 +23,11 @@ from dpcov.kernel.answer import Answer, Spend
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.questions.measure import Question
 from dpcov.kernel.rows.encoding import Encoding
+from dpcov.linalg import project_simplex
 from dpcov.release.estimate import Estimate
 from dpcov.release.statement import promise, statement
 from dpcov.release.uses import Uses
-from dpcov.schema import Numeric, Schema, is_broken
+from dpcov.schema import Categorical, Numeric, Schema, is_broken
 
 if TYPE_CHECKING:
     from dpcov.mechanisms.base import Mechanism
@@ -62,18 +63,26 @@ class Transcript:
         What was asked for: "covariance", "mean", "pca" or "ridge".
     privacy : PureDP, ZCDP or ApproxDP
         The promise, for neighbours that differ as ``neighbors`` says.
+    neighbors : {"replace", "add-remove"}
+        Whether neighbours differ in one row that is replaced, or in one that is added or removed.
     encoding : Encoding
         How rows became integers.
     n : int
         Number of rows: public under "replace", a noisy count (at least 1) under "add-remove".
     mechanism, options
-        Who asked, with every option, in encoded units.
+        What ran, with every option, defaults included, in encoded units.
     requested, requested_options
-        What the custodian asked for: the same, or an alias such as "auto".
+        What the custodian asked for: the same, or an alias such as "auto", with its options.
+    postprocess : str
+        How the estimate is finished.
     notes : mapping
         Public numbers that follow from parameters and answers, such as how many rounds there were.
+    answers : tuple of Answer
+        The raw noisy answers, in the order in which they were asked.
     seeded : bool
         True means that the noise can be predicted: **not private**, for tests and papers only.
+    dpcov_version : str
+        The version of this library that made it.
     """
 
     kind: str
@@ -97,7 +106,7 @@ class Transcript:
 
     @property
     def spent(self) -> tuple[Spend, ...]:
-        """Everything that was asked of the data, and what it cost."""
+        """Everything that was asked of the data, and what it cost: each has ``asked``, ``noise`` and ``budget``."""
         return tuple(spend for answer in self.answers for spend in answer.spent)
 
     def every(self, *questions: type[Question]) -> list[Answer]:
@@ -129,19 +138,39 @@ class Transcript:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Release(Transcript, Uses):
-    """What was learnt about the rows, what was promised for it, and how to use it: a transcript, with uses attached."""
+    """What was learnt about the rows, what was promised for it, and how to use it.
+
+    It holds the raw noisy answers under a public header. Estimates are computed from them when they are asked for, in the units
+    of the data, so an old file profits from a better post-processing. Whatever is made of it costs no more privacy. It can be
+    pickled and copied; a pickle holds what the file would hold.
+
+    Attributes
+    ----------
+    record : Mechanism or None
+        The mechanism, where it is none of this library's own.
+
+    Examples
+    --------
+    >>> import numpy as np, dpcov
+    >>> rows = np.eye(3).repeat(1000, axis=0)
+    >>> release = dpcov.covariance(rows, dpcov.ZCDP(0.1), row_norm=1, mechanism="gaussian", seed=0)
+    >>> raw = release.finished("none")  # the same answers, estimated otherwise
+    >>> [spend.budget for spend in raw.spent]  # at no further cost
+    [ZCDP(rho=0.1)]
+    >>> release.retrace().agrees
+    True
+    """
 
     record: Mechanism | None = field(default=None, repr=False)
-    """The mechanism, where it is none of this library's own."""
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """The names of the features."""
+        """The names of the features: columns, and ``column=level``."""
         return self.encoding.feature_names
 
     @property
     def schema(self) -> Schema | None:
-        """Public bounds and levels of the columns."""
+        """Public bounds and levels of the columns; None where rows have a public norm instead."""
         return self.encoding.schema
 
     @property
@@ -221,7 +250,10 @@ class Release(Transcript, Uses):
 
     @cached_property
     def mean(self) -> Floats:
-        """Estimate of (1/n) Σ x over the clipped rows, in the data's units, inside the public bounds."""
+        """Estimate of (1/n) Σ x over the clipped rows, in the data's units, inside the public bounds.
+
+        Means of levels are shares: those of one column sum to at most 1.
+        """
         encoded = self.estimate.mean
         if encoded is None:
             held = "coefficients" if self.estimate.coefficients is not None else "one that is not centred"
@@ -230,6 +262,9 @@ class Release(Transcript, Uses):
             mean = self.offsets + self.units * encoded
         if self.postprocess != "none" and self.schema is not None:
             mean = np.clip(mean, *self.schema.bounds())
+            for name, place in self.schema.places().items():
+                if isinstance(self.schema.used[name], Categorical):
+                    mean[place] = project_simplex(mean[place], 1.0)
         return _frozen(mean)
 
     @cached_property
@@ -311,13 +346,16 @@ class Release(Transcript, Uses):
         return f"{printable(self.mechanism)}{auto}, postprocess {printable(self.postprocess)}"
 
     def header(self) -> dict[str, Any]:
-        """Return what is public of it, but the answers, as the file has it."""
+        """Return everything but the answers, as the file has it: all of it is public."""
         from dpcov.release.file import header
 
         return header(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the release as JSON; the file appears whole or not at all, in place of one that was there."""
+        """Write the release as JSON; the file appears whole or not at all, in place of one that was there.
+
+        A file that is replaced keeps its permissions; a link is replaced, not followed.
+        """
         from dpcov.release.file import write
 
         write(self, path)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ReleaseError
+from dpcov.results import Drawable
 
 if TYPE_CHECKING:
     from dpcov.release.estimate import ConfidenceBall, ConfidenceEllipsoids
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-class Uses:
+class Uses(Drawable):
     """Methods of `Release`."""
 
     @property
@@ -98,15 +99,16 @@ class Uses:
     @cached_property
     def decomposition(self) -> Decomposed:
         """The decomposition of the covariance, which all targets that are predicted from all others share."""
-        from dpcov.uses.penalty import decomposed
+        from dpcov.uses.penalty import decomposition
 
-        return decomposed(self._release, tuple(range(self._release.d)))
+        return decomposition(self._release)
 
     def correlation(self) -> Floats:
         """Return the correlation matrix, entry by entry: finite, between −1 and 1; of an uncentred release, cosines about 0.
 
-        Entries that are clear of noise come from the raw matrix, others from the denoised one: `describe` tells which, and has
-        their standard errors. As each is an estimate of its own, the matrix need not be positive semidefinite.
+        Entries that are clear of noise come from the raw matrix, others from the denoised one: ``describe().correlation`` tells
+        which, and has their standard errors and their picture. As each is an estimate of its own, the matrix need not be
+        positive semidefinite.
         """
         from dpcov.uses.held import what_it_holds
 
@@ -117,7 +119,10 @@ class Uses:
         return found.values.copy()
 
     def describe(self) -> Description:
-        """Return means, deviations and correlations, each with its standard error and whether it is clear of noise."""
+        """Return means, deviations and correlations, each with its standard error and whether it is clear of noise.
+
+        What that means, and how well it holds: docs/reading.md.
+        """
         return self._description
 
     @cached_property
@@ -127,7 +132,10 @@ class Uses:
         return describe(self._release)
 
     def interval(self, level: float = 0.95) -> Intervals:
-        """Return intervals for entries, means and eigenvalues, from the public law of the noise, around the raw estimates."""
+        """Return intervals for entries, means and eigenvalues, from the public law of the noise, around the raw estimates.
+
+        They cover the noise, and neither what public bounds cut off nor another sample of people: docs/intervals.md.
+        """
         from dpcov.uses.intervals import intervals
 
         return intervals(self._release, level)

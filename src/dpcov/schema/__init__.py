@@ -26,7 +26,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import ParameterError, SchemaError, check_real, shown
+from dpcov.errors import ParameterError, SchemaError, check_real, did_you_mean, shown
 
 Floats = NDArray[np.float64]
 Level = str | int | float | bool
@@ -39,6 +39,17 @@ LEVEL_TYPES: dict[str, tuple[type, ...]] = {"text": (str,), "boolean": (bool,), 
 @dataclass(frozen=True)
 class Numeric:
     """A column of numbers with public bounds: values outside are clipped; missing ones are left out, or count as the midpoint.
+
+    Parameters
+    ----------
+    lower, upper : float
+        The bounds, from public knowledge: never look them up in the data.
+    weight : float
+        A larger weight gives the column more of the accuracy, at the expense of the others.
+    nullable : bool
+        True says that cells may be missing: the share that is there is then released (docs/tables.md).
+    missing : {"flag"}, optional
+        "flag" adds a column that says which cells are there.
 
     Examples
     --------
@@ -65,7 +76,7 @@ class Numeric:
 
     @property
     def midpoint(self) -> float:
-        """What missing values count as."""
+        """What missing values count as, where a table is not measured in private units."""
         return self.lower / 2 + self.upper / 2
 
     def offset(self, center: bool) -> float:
@@ -80,6 +91,13 @@ class Numeric:
 @dataclass(frozen=True)
 class Categorical:
     """A column of categories with public levels: all text, all numbers, or true and false.
+
+    Parameters
+    ----------
+    levels : list
+        All categories that there can be, from public knowledge; a cell that is none of them counts as missing.
+    weight, nullable, missing
+        As in `Numeric`.
 
     Examples
     --------
@@ -149,6 +167,7 @@ class Schema:
     Parameters
     ----------
     columns : mapping from names to Numeric, Categorical or Ignored
+        In the order in which features are to stand.
 
     Examples
     --------
@@ -214,7 +233,8 @@ class Schema:
         used = {name: column for name, column in self.used.items() if not isinstance(column, Observed)}
         for name in names:
             if name not in used:
-                raise SchemaError(f"columns must be among the used ones of the schema, got {shown(name)}. Hint: add it there.")
+                hint = f"{did_you_mean(name, used)}Add it there"  # the schema's names; those of a file may be a person's row
+                raise SchemaError(f"columns must be among the used ones of the schema, got {shown(name)}. Hint: {hint}.")
         if len(set(names)) < len(names):
             raise SchemaError("columns must differ, got one that stands twice. Hint: remove it.")
         return Schema({name: used[name] for name in names})
@@ -249,6 +269,14 @@ class Schema:
     def widths(self) -> list[int]:
         """Return how many features each used column has: one, or one per level."""
         return [len(c.levels) if isinstance(c, Categorical) else 1 for c in self.used.values()]
+
+    def places(self) -> dict[str, slice]:
+        """Return where the features of each used column stand: a column with levels has several."""
+        found, start = {}, 0
+        for name, width in zip(self.used, self.widths(), strict=True):
+            found[name] = slice(start, start + width)
+            start += width
+        return found
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Schema) and list(self.columns.items()) == list(other.columns.items())  # order counts

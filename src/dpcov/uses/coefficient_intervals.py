@@ -20,13 +20,11 @@ from numpy.typing import NDArray
 
 from dpcov.errors import check_real
 from dpcov.kernel.answer import Answer
-from dpcov.release.estimate import PrivateUnits
 from dpcov.release.record import Release
 from dpcov.uses.intervals import Interval, checked_level, interval
-from dpcov.uses.private_units import unit_system
-from dpcov.uses.raw import ONE_DEVIATION, RawMoment, raw_moment
+from dpcov.uses.raw import ONE_DEVIATION, RawMoment
+from dpcov.uses.regression import regression
 from dpcov.uses.tails import peaks, quantile
-from dpcov.uses.unit_intervals import unit_raw, unit_wanted
 
 Floats = NDArray[np.float64]
 
@@ -169,49 +167,29 @@ def coefficient_intervals(
     penalty = check_real("alpha", alpha, "0 or more, and finite", 0.0, 1e300, "0 is least squares")
     if release.estimate.coefficients is not None:
         return _of_coefficients(release, release.estimate.coefficients.answer, target_place, list(places), level)
-    if release.estimate.units is not None:
-        return _in_private_units(release, release.estimate.units, target_place, list(places), penalty, level)
-    raw, centred = raw_moment(release).of([*places, target_place]), release.encoding.constant
-    radius, x = release.clip_radius, list(places)
-    with np.errstate(all="ignore"):
-        system = _System(raw, list(range(len(x))), len(x), min(penalty / radius / radius, 1e300), centred)
-    units, offsets = release.units, release.offsets
-    wanted = np.eye(len(x) + centred)[centred:]
-    with np.errstate(all="ignore"):
-        if centred:  # and the intercept where the features are 0, in the user's units
-            wanted = np.vstack([wanted, np.concatenate([[radius], -offsets[x] / units[x]])])
-        estimate, half, error, clear = system.functional(wanted, level)
-        encoded = interval(estimate[: len(x)], half[: len(x)], error[: len(x)], level)
-        if not clear:
-            encoded = _within(encoded, system.longest(raw.norms(level)[0]))
-        coefficients = _in_units(encoded, units[target_place] / units[x])
-    if not centred:
-        return CoefficientIntervals(coefficients, None, encoded, clear)
-    own, width, deviation = (np.asarray(part[-1]) for part in (estimate, half, error))
-    unit, origin = np.asarray(units[target_place]), float(offsets[target_place])
-    intercept = interval(own, width, deviation, level, unit, offsets=origin)
-    return CoefficientIntervals(coefficients, intercept, encoded, clear)
-
-
-def _in_private_units(
-    release: Release, units: PrivateUnits, target_place: int, x: list[int], penalty: float, level: float
-) -> CoefficientIntervals:
-    """Return intervals for a regression between the coordinates of private units, as coefficients of features."""
-    found = unit_system(units, target_place, x)
-    raw, own = unit_raw(units, found), found.own
-    if own == 0 or found.size == 0:  # constant columns: nothing was asked of them, and nothing is known
-        nothing = np.zeros(len(x)), np.full(len(x), math.inf), np.full(len(x), math.inf)
+    found = regression(release, target_place, places)
+    unit, back = release.units[target_place], release.units[target_place] / release.units[list(places)]
+    if len(found.covariance) == 1 or found.size == 0:  # constant columns: nothing was asked of them, and nothing is known
+        nothing = np.zeros(len(places)), np.full(len(places), math.inf), np.full(len(places), math.inf)
         encoded = interval(*nothing, level)
         return CoefficientIntervals(encoded, None, encoded, False)
+    raw, wanted, centred = found.raw, found.wanted, release.encoding.constant
+    x = list(range(len(raw.mean) - 1))
     with np.errstate(all="ignore"):
-        system = _System(raw, list(range(own)), own, penalty, True)
-        estimate, half, error, clear = system.functional(unit_wanted(release, units, found, x), level)
-        encoded = interval(estimate[:-1], half[:-1], error[:-1], level)
-        back, unit = release.units[target_place] / release.units[x], np.asarray(release.units[target_place])
-        origin = float(release.offsets[target_place] + unit * units.centre[target_place])
-        own_estimate, width, deviation = (np.asarray(part[-1]) for part in (estimate, half, error))
-        intercept = interval(own_estimate, width, deviation, level, unit, offsets=origin)
-        return CoefficientIntervals(_in_units(encoded, back), intercept, encoded, clear)
+        system = _System(raw, x, len(x), min(penalty / found.radius / found.radius, 1e300), centred)
+        estimate, half, error, clear = system.functional(wanted, level)
+        own = slice(len(places))
+        encoded = interval(estimate[own], half[own], error[own], level)
+        if not clear:  # |f·w| ≤ ‖f‖·‖w‖
+            sizes = np.linalg.norm(wanted[own, int(centred) :], axis=1)
+            encoded = _within(encoded, sizes * system.longest(raw.norms(level)[0]))
+        coefficients = _in_units(encoded, back)
+        if not centred:
+            return CoefficientIntervals(coefficients, None, encoded, clear)
+        origin = float(release.offsets[target_place] + unit * found.target_centre)
+    own_estimate, width, deviation = (np.asarray(part[-1]) for part in (estimate, half, error))
+    intercept = interval(own_estimate, width, deviation, level, np.asarray(unit), offsets=origin)
+    return CoefficientIntervals(coefficients, intercept, encoded, clear)
 
 
 def _of_coefficients(release: Release, answer: Answer, target_place: int, x: list[int], level: float) -> CoefficientIntervals:
@@ -229,8 +207,8 @@ def _in_units(encoded: Interval, back: Floats) -> Interval:
     return Interval(*bounds, encoded.standard_error * back, encoded.level)
 
 
-def _within(found: Interval, longest: float) -> Interval:
-    """Cut intervals at what any coefficients of this norm can be."""
+def _within(found: Interval, longest: Floats) -> Interval:
+    """Cut intervals at the most that coefficients can be."""
     lower, upper = np.maximum(found.lower, -longest), np.minimum(found.upper, longest)
     empty = lower > upper
     lower, upper = np.where(empty, -longest, lower), np.where(empty, longest, upper)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
@@ -24,8 +25,20 @@ from dpcov.kernel.noise.subspace import sweeps as states
 from dpcov.kernel.questions.along import Explained
 from dpcov.kernel.questions.directions import Subspace
 from dpcov.release.record import Release
+from dpcov.results import Drawable
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Chains(Drawable):
+    """What `convergence` returned for a release, to be shown and drawn: a row of ``traces`` for each chain."""
+
+    release: Release
+    traces: Floats
+
+    def __repr__(self) -> str:
+        return f"<Chains: {len(self.traces)} of {self.traces.shape[1]} sweeps>"
 
 
 def is_chain(release: Release) -> bool:
@@ -42,12 +55,15 @@ def convergence(
     seed: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> Floats:
-    """Return F_k(1), ..., F_k(sweeps), a row for each of several chains like the one behind a release.
+    """Return how far chains like the one behind a release of `ppca` still remember their start: 0 is forgotten.
 
-    No row is read, and nothing is spent.
+    A row for each of several chains holds F_k(1), ..., F_k(sweeps) of docs/mechanisms/ppca.md. No data are read, and nothing is
+    spent.
 
     Parameters
     ----------
+    release : Release
+        Components that were drawn by a Markov chain.
     chains : int
         How many chains, each from a start of its own.
     sweeps : int, optional

@@ -18,17 +18,18 @@ common factor cancels in correlations. Which rows happened to be drawn from a po
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.release.estimate import NoisyCoordinates, PrivateUnits, error_of_spread
 from dpcov.release.record import Release
+from dpcov.results import Drawable, Result
 from dpcov.schema import Categorical
 from dpcov.uses.clipping import most_lost
 from dpcov.uses.correlation import denoised_correlation
-from dpcov.uses.held import holds_covariance
+from dpcov.uses.held import holds_covariance, is_centered
 from dpcov.uses.intervals import Interval, Intervals
 from dpcov.uses.noise_level import Eigenbasis
 from dpcov.uses.selection import column_of_feature, column_places
@@ -68,8 +69,41 @@ class Reading:
         return not bool(np.isnan(self.standard_error).any())
 
 
-@dataclass(frozen=True, eq=False)
-class Description:
+@dataclass(frozen=True, eq=False, repr=False)
+class Correlation(Reading, Drawable):
+    """Correlations with their standard errors: square arrays, a row for each feature.
+
+    Attributes
+    ----------
+    feature_names : tuple of str
+        What rows and columns of the arrays belong to.
+    columns : tuple of str
+        The column of each feature: the levels of one share it.
+    release : Release
+        What they were read of.
+    """
+
+    feature_names: tuple[str, ...]
+    columns: tuple[str, ...]
+    release: Release = field(repr=False)
+
+    def pairs(self, *, clear: bool = True) -> list[tuple[int, int]]:
+        """Return the pairs of features of different columns, the strongest first; unless told otherwise only clear ones."""
+        _, numbers = np.unique(np.array(self.columns), return_inverse=True)
+        rows, others = np.triu_indices(len(self.columns), 1)
+        wanted = numbers[rows] != numbers[others]
+        if clear:
+            wanted &= self.clear[rows, others]
+        rows, others = rows[wanted], others[wanted]
+        order = np.argsort(-np.abs(self.values[rows, others]), kind="stable")
+        return list(zip(rows[order].tolist(), others[order].tolist(), strict=True))
+
+    def __repr__(self) -> str:
+        return f"<Correlation: {len(self.pairs())} of {len(self.pairs(clear=False))} pairs clear of noise>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Description(Result):
     """What a release says of its columns, and how certain that is: see `Release.describe`.
 
     Attributes
@@ -80,9 +114,12 @@ class Description:
         The column of each feature: the levels of one share it.
     is_level : array of bool
         Which features are levels: their means are shares, and their deviations follow from them.
-    mean, deviation, correlation : Reading or None
+    mean, deviation : Reading or None
+    correlation : Correlation or None
         In the data's units; None where the release holds none. Of a release that is not centred, ``deviation`` are root mean
         squares and ``correlation`` cosines about 0.
+    release : Release
+        What it was made of.
     """
 
     feature_names: tuple[str, ...]
@@ -90,28 +127,44 @@ class Description:
     is_level: Flags
     mean: Reading | None
     deviation: Reading | None
-    correlation: Reading | None
+    correlation: Correlation | None
+    release: Release = field(repr=False)
 
     def pairs(self, *, clear: bool = True) -> list[tuple[int, int]]:
         """Return the pairs of features of different columns, by the size of their correlation; only clear ones unless told."""
-        if self.correlation is None:
-            return []
-        _, numbers = np.unique(np.array(self.columns), return_inverse=True)
-        rows, others = np.triu_indices(len(self.columns), 1)
-        wanted = numbers[rows] != numbers[others]
-        if clear:
-            wanted &= self.correlation.clear[rows, others]
-        rows, others = rows[wanted], others[wanted]
-        order = np.argsort(-np.abs(self.correlation.values[rows, others]), kind="stable")
-        return list(zip(rows[order].tolist(), others[order].tolist(), strict=True))
+        return [] if self.correlation is None else self.correlation.pairs(clear=clear)
+
+    @property
+    def nothing(self) -> bool:
+        """Whether no deviation and no correlation is clear of noise, as far as its size is known."""
+        if self.deviation is None or not self.deviation.known:
+            return False
+        return not self.deviation.clear[~self.is_level].any() and not self.pairs()
+
+    @property
+    def spectrum(self) -> Spectrum:
+        """Eigenvalues of the correlations; of an uncentred second moment, whose columns share a unit, its own."""
+        return spectrum(self.release, self)
+
+    def __repr__(self) -> str:
+        held = [name for name in ("mean", "deviation", "correlation") if getattr(self, name) is not None]
+        return f"<Description of {len(self.feature_names)} features: {', '.join(held) or 'nothing'}>"
 
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """Eigenvalues, the largest first, their standard errors, and the edge of what noise alone would make, ``about`` its middle.
+    """Eigenvalues, and where noise alone would put them.
 
-    ``features`` counts the features that they are of: those whose deviation is clear of noise. ``edge`` is NaN where the
-    release does not tell how large its noise is.
+    Attributes
+    ----------
+    values, errors : array
+        The eigenvalues, the largest first, and their standard errors.
+    clear : array of bool
+        Which of them are too large for noise.
+    about, edge : float
+        Noise alone would put them within ``edge`` of ``about``; NaN where the release does not tell how large its noise is.
+    features : int
+        How many features they are of: those whose deviation is clear of noise.
     """
 
     values: Floats
@@ -135,14 +188,14 @@ def describe(release: Release) -> Description:
     around = _around_raw(release)
     mean = None if release.estimate.mean is None else _mean(release, levels, around)
     if not holds_covariance(release):
-        return Description(names, columns, levels, mean, None, None)
+        return Description(names, columns, levels, mean, None, None, release)
     entries, lost = _entries(release, around, clipping=False), most_lost(release, squared=True)
     # What clipping takes from a variance leaves it positive: noise alone decides whether there is one, unless most is lost.
     reach = entries.reach if lost <= 1 else np.full_like(entries.reach, np.inf)
     errors = entries.standard_error if lost == 0 else _entries(release, around).standard_error
     deviation = _deviation(release, levels, _Raw(entries.values, errors, reach), mean)
     correlation = _correlation(release, columns, levels, entries, mean, deviation)
-    return Description(names, columns, levels, mean, deviation, correlation)
+    return Description(names, columns, levels, mean, deviation, correlation, release)
 
 
 def _in_units(release: Release, units: PrivateUnits, columns: tuple[str, ...], levels: Flags) -> Description:
@@ -171,8 +224,9 @@ def _in_units(release: Release, units: PrivateUnits, columns: tuple[str, ...], l
     clear &= clear.T
     np.fill_diagonal(noise, 0.0)
     np.fill_diagonal(clear, deviation.clear)
-    correlation = Reading(np.where(clear, units.raw_correlation, units.correlation), noise, clear)
-    return Description(release.feature_names, columns, levels, mean, deviation, correlation)
+    values = np.where(clear, units.raw_correlation, units.correlation)
+    correlation = Correlation(values, noise, clear, release.feature_names, columns, release)
+    return Description(release.feature_names, columns, levels, mean, deviation, correlation, release)
 
 
 def spectrum(release: Release, found: Description) -> Spectrum:
@@ -183,7 +237,7 @@ def spectrum(release: Release, found: Description) -> Spectrum:
     """
     assert found.deviation is not None
     assert found.correlation is not None
-    if release.center or release.encoding.pairs or release.schema is not None:
+    if is_centered(release) or release.schema is not None:
         known = np.flatnonzero(found.deviation.clear)
         matrix, about = found.correlation.values[np.ix_(known, known)], 1.0
         errors = found.correlation.standard_error[np.ix_(known, known)]
@@ -289,7 +343,7 @@ def _deviation(release: Release, levels: Flags, entries: _Raw, mean: Reading | N
 
 def _correlation(
     release: Release, columns: tuple[str, ...], levels: Flags, entries: _Raw, mean: Reading | None, deviation: Reading
-) -> Reading:
+) -> Correlation:
     """Return correlations, with the noise of what they were divided by."""
     denoised, roots = denoised_correlation(release), deviation.values
     both = np.logical_and.outer(deviation.clear, deviation.clear)
@@ -315,4 +369,4 @@ def _correlation(
     values += np.triu(values, 1).T
     for matrix, own in ((values, 1.0), (noise, 0.0), (clear, deviation.clear)):
         np.fill_diagonal(matrix, own)
-    return Reading(values, noise, clear)
+    return Correlation(values, noise, clear, release.feature_names, columns, release)

@@ -13,6 +13,17 @@ def holds_covariance(release: Release) -> bool:
     return release.estimate.covariance is not None and release.estimate.k is None
 
 
+def is_centered(release: Release) -> bool:
+    """Whether a release estimates the covariance about the mean: by a mean, or by differences of rows."""
+    return release.center or release.encoding.pairs
+
+
+def check_covariance(release: Release, use: str) -> None:
+    """Refuse a release that holds no covariance; ``use`` says what it would be for."""
+    if not holds_covariance(release):
+        raise ReleaseError(f"release must hold a covariance for {use}, got {what_it_holds(release)}. Hint: dpcov.covariance.")
+
+
 def tells_noise(release: Release) -> bool:
     """Whether it is known how large the noise in a covariance is; one of zeros has none: nothing was asked."""
     return release.estimate.noise is not None or not release.encoded_covariance.any()

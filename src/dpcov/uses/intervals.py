@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpcov.errors import check_real
 from dpcov.release.estimate import PrivateUnits
 from dpcov.release.record import Release
+from dpcov.results import Drawable
 from dpcov.uses.clipping import most_lost
 from dpcov.uses.raw import ONE_DEVIATION, RawMoment, raw_moment
 from dpcov.uses.unit_intervals import ABOUT as ABOUT_UNITS
@@ -59,6 +60,8 @@ class Interval:
         Infinite where the noise says nothing.
     standard_error : array
         Standard deviation of the noise; where an interval is made of norms, half of its width at a level of 68 %.
+    level : float
+        The probability, over the noise, with which each of them holds.
     """
 
     estimate: Floats
@@ -77,19 +80,23 @@ class Interval:
         return np.asarray((self.lower <= exact) & (exact <= self.upper))
 
 
-@dataclass(frozen=True, eq=False)
-class Intervals:
+@dataclass(frozen=True, eq=False, repr=False)
+class Intervals(Drawable):
     """Intervals for what a release holds: see `Release.interval`.
 
     Attributes
     ----------
+    level : float
+        The probability, over the noise, with which each of them holds.
     about : str
         What they are about, and what they leave out.
+    release : Release
+        What it was made of.
     """
 
     level: float
     about: str
-    _release: Release = field(repr=False)
+    release: Release = field(repr=False)
     _raw: RawMoment | PrivateUnits = field(repr=False)
 
     @cached_property
@@ -98,11 +105,19 @@ class Intervals:
         return self._widened(self.noisy_entries, 0.0, squared=True)
 
     @cached_property
+    def variances(self) -> Interval:
+        """For the diagonal of `entries`."""
+        found = self.entries
+        parts = (found.estimate, found.lower, found.upper, found.standard_error)
+        estimate, lower, upper, error = (part.diagonal().copy() for part in parts)
+        return Interval(estimate, lower, upper, error, found.level)
+
+    @cached_property
     def noisy_entries(self) -> Interval:
         """The same over the noise alone, without what clipping may have taken: a common factor cancels in correlations."""
-        raw, d = self._raw, self._release.d
+        raw, d = self._raw, self.release.d
         if isinstance(raw, PrivateUnits):
-            units = self._release.units
+            units = self.release.units
             return interval(*unit_entries(raw, self.level), self.level, units[:, None], units[None, :])
         on, above = raw.peaked
         variance, peaked = raw.combined((raw.off, above), *_by_mean(raw, raw.mean[:, None], raw.mean[None, :]))
@@ -113,25 +128,25 @@ class Intervals:
         estimate = raw.covariance
         half, error = raw.half_width(variance, peaked, estimate - np.outer(raw.mean, raw.mean), self.level)
         np.fill_diagonal(estimate, estimate.diagonal() + raw.along)
-        radius = self._release.clip_radius
-        units = self._release.units * radius
+        radius = self.release.clip_radius
+        units = self.release.units * radius
         return interval(estimate, half + raw.step / 2, error, self.level, units[:, None], units[None, :])
 
     @cached_property
     def mean(self) -> Interval | None:
         """For each entry of the mean, in the data's units; None where the release is not centred."""
         raw = self._raw
-        if not self._release.encoding.constant:
+        if not self.release.encoding.constant:
             return None
         if isinstance(raw, PrivateUnits):
-            parts = unit_means(self._release, raw, self.level)
-            return interval(*parts, self.level, self._release.units, offsets=self._release.offsets)
-        variance, peaked = np.full(self._release.d, raw.along), np.full(self._release.d, raw.peaked[1])
+            parts = unit_means(self.release, raw, self.level)
+            return interval(*parts, self.level, self.release.units, offsets=self.release.offsets)
+        variance, peaked = np.full(self.release.d, raw.along), np.full(self.release.d, raw.peaked[1])
         half, error = raw.half_width(variance, peaked, raw.mean, self.level)
         half = half + raw.step / 2 * np.sqrt(raw.along / raw.off)
-        units = self._release.units * self._release.clip_radius
-        found = interval(raw.mean, half, error, self.level, units, offsets=self._release.offsets)
-        return self._widened(found, self._release.offsets)
+        units = self.release.units * self.release.clip_radius
+        found = interval(raw.mean, half, error, self.level, units, offsets=self.release.offsets)
+        return self._widened(found, self.release.offsets)
 
     @cached_property
     def eigenvalues(self) -> Interval:
@@ -140,7 +155,7 @@ class Intervals:
         Where an eigenvalue stands apart from the others: corrected for what noise adds on average. Elsewhere: as far from the
         raw one as the operator norm of the noise allows (Weyl's inequality), which is true of all of them at once.
         """
-        raw, d, radius = self._raw, self._release.d, self._release.clip_radius
+        raw, d, radius = self._raw, self.release.d, self.release.clip_radius
         if isinstance(raw, PrivateUnits):
             return interval(*unit_eigenvalues(raw, self.level), self.level)
         values, vectors = np.linalg.eigh(raw.covariance + raw.along * np.eye(d))
@@ -160,9 +175,12 @@ class Intervals:
         found = interval(values - np.where(apart, shift, 0.0), half, error, self.level, np.full(d, radius), np.full(d, radius))
         return self._widened(found, 0.0, squared=True)
 
+    def __repr__(self) -> str:
+        return f"<Intervals of {self.release.d} features, each with probability {self.level:g}>"
+
     def _widened(self, found: Interval, zero: Floats | float, *, squared: bool = False) -> Interval:
         """Add what clipping at a privately chosen radius may have taken of the distance from what is encoded as 0."""
-        lost = most_lost(self._release, squared=squared)
+        lost = most_lost(self.release, squared=squared)
         if lost == 0:
             return found
         with np.errstate(all="ignore"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpcov.errors import ParameterError, ReleaseError, shown
 from dpcov.release.record import Release
+from dpcov.results import Drawable
 from dpcov.uses.held import refuse_silent, what_it_holds
 from dpcov.uses.standing_out import standing_out
 
@@ -18,8 +19,8 @@ Floats = NDArray[np.float64]
 NOTHING = 1e-12  # of the total: the rounding of an estimate that is 0
 
 
-@dataclass(frozen=True, eq=False)
-class PrincipalComponents:
+@dataclass(frozen=True, eq=False, repr=False)
+class PrincipalComponents(Drawable):
     """Directions in which rows vary most, by a private estimate.
 
     With a schema all of it is in encoded units: each column from its offset, divided by its scale, so that columns in different
@@ -36,11 +37,14 @@ class PrincipalComponents:
     standing_out : int or None
         How many of the first stand out of the noise: along how many the exact second moment (centred: covariance) can be told
         from 0, given the law of the noise alone. Rows that vary alike in all directions stand out in all, with little noise.
-        None where the mechanism does not tell how large its noise is.
+        None where the mechanism does not tell how large its noise is. One release of pure noise in a few hundred has one that
+        stands out by chance; of drawn directions about a mean far longer than rows vary, one in ten.
     feature_names : tuple of str
         What the d entries of a component belong to.
     offsets, scales : arrays of shape (d,)
         Rows are encoded as (x − offsets)/scales before they are projected.
+    release : Release
+        What it was made of.
     """
 
     components: Floats
@@ -50,16 +54,34 @@ class PrincipalComponents:
     feature_names: tuple[str, ...]
     offsets: Floats
     scales: Floats
+    release: Release = field(repr=False)
 
     @property
     def k(self) -> int:
         """The number of components."""
         return len(self.components)
 
+    @property
+    def readable(self) -> int:
+        """How many of the first are worth reading: those that stand out of the noise; all of them where nobody knows."""
+        return self.k if self.standing_out is None else self.standing_out
+
+    @property
+    def held(self) -> PrincipalComponents:
+        """All components that the release holds: those after these show where to stop."""
+        try:
+            return principal_components(self.release, self.release.d)
+        except ReleaseError:  # directions were asked for: as many as were wanted
+            return principal_components(self.release)
+
     @cached_property
     def ratio(self) -> Floats:
         """The part of the total along each component; 0 where nothing was found at all."""
         return self.explained / self.total if self.total > 0 else np.zeros(self.k)
+
+    def __repr__(self) -> str:
+        clear = "" if self.standing_out is None else f", {self.standing_out} clear of noise"
+        return f"<PrincipalComponents: {self.k} of {len(self.feature_names)} directions{clear}>"
 
     def transform(self, rows: ArrayLike) -> Floats:
         """Return the coordinates of rows along the components. Of private rows they are private: nothing is added to them."""
@@ -95,7 +117,7 @@ def principal_components(release: Release, k: int | float | None = None) -> Prin
         array.flags.writeable = False
     offsets = release.mean if release.center else release.offsets
     clear = None if clear is None else min(clear, count)
-    return PrincipalComponents(components, explained, total, clear, release.feature_names, offsets, release.units)
+    return PrincipalComponents(components, explained, total, clear, release.feature_names, offsets, release.units, release)
 
 
 def asked_components(release: Release) -> PrincipalComponents:

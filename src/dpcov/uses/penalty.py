@@ -18,11 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.release.estimate import PrivateUnits
 from dpcov.release.record import Release
 from dpcov.uses.noise_level import Eigenbasis, NoiseLevel
-from dpcov.uses.private_units import unit_system
-from dpcov.uses.solving import solved
+from dpcov.uses.regression import Regression
 
 Floats = NDArray[np.float64]
 
@@ -51,62 +49,27 @@ class Decomposed:
         return np.asarray(column)
 
 
-def automatic_penalty(release: Release, place: int, places: tuple[int, ...]) -> float:
-    """Return the penalty for predicting one feature from others."""
-    if release.estimate.units is not None:
-        return _in_units(release.estimate.units, place, places)
-    chosen = tuple(sorted((*places, place)))
-    system = release.decomposition if len(chosen) == release.d else decomposed(release, chosen)
+def automatic_penalty(found: Regression) -> float:
+    """Return the penalty of a regression."""
+    system = found.release.decomposition if found.is_whole else decomposed(found.covariance)
     if system.largest <= 0:
-        return release.clip_radius * release.clip_radius  # nothing was found: any penalty gives zeros
+        return found.radius * found.radius  # nothing was found: any penalty gives zeros
     with np.errstate(all="ignore"):  # extreme units and noises overflow harmlessly inside
-        return system.largest * _penalty(system, release.noise_level, chosen, chosen.index(place))
+        return system.largest * _penalty(system, found.noise, found.chosen, found.own)
 
 
-def _in_units(units: PrivateUnits, place: int, places: tuple[int, ...]) -> float:
-    """Return the penalty of a regression between coordinates."""
-    found = unit_system(units, place, places)
-    values, vectors = np.linalg.eigh(found.covariance)
-    system = _positive(values, vectors)
-    if system.largest <= 0:
-        return 1.0  # nothing was found: any penalty gives zeros
-    with np.errstate(all="ignore"):
-        return system.largest * _penalty(system, found.noise, tuple(range(found.own + 1)), found.own)
-
-
-def explained_share(release: Release, place: int, places: tuple[int, ...], alpha: float, coefficients: Floats) -> float:
-    """Return about which share of the target's variance a model explains, without what it only seems to: between 0 and 1.
+def explained_share(found: Regression, alpha: float, along: Floats) -> float:
+    """Return about which share of the target's variance coefficients explain, without what they only seem to: 0 to 1.
 
     By the released matrix alone the gain is 2w·c − wᵀC_xx w. As w was fitted to the same noise, that is too large, to first
     order by 2·tr (C_xx + α)⁻¹K, with K the covariance of the noise in the residual (Stein 1981).
     """
-    if release.estimate.units is not None:
-        return _explained_in_units(release.estimate.units, place, places, alpha)
-    covariance, chosen = release.encoded_covariance, tuple(sorted((*places, place)))
-    whole = float(covariance[place, place])
-    if not whole > 0:
-        return 0.0
-    own = chosen.index(place)
-    by_place = dict(zip(places, coefficients, strict=True))
-    ordered = [j for j in chosen if j != place]
-    weights = np.array([by_place[j] for j in ordered])
-    with np.errstate(all="ignore"):
-        system, aim = covariance[np.ix_(ordered, ordered)] / whole, covariance[ordered, place] / whole
-        noise = release.noise_level.residual(np.insert(-weights, own, 1.0), chosen, own, whole)
-        return _gain(system, aim, weights, noise, alpha / whole)
-
-
-def _explained_in_units(units: PrivateUnits, place: int, places: tuple[int, ...], alpha: float) -> float:
-    found = unit_system(units, place, places)
-    covariance, own = found.covariance, found.own
-    whole = float(covariance[own, own])
+    whole = found.variance
     if not whole > 0:
         return 0.0
     with np.errstate(all="ignore"):
-        system, aim = covariance[:own, :own] / whole, covariance[:own, own] / whole
-        weights = solved(system, aim, alpha / whole)
-        noise = found.noise.residual(np.append(-weights, 1.0), range(own + 1), own, whole)
-        return _gain(system, aim, weights, noise, alpha / whole)
+        noise = found.noise.residual(np.insert(-along, found.own, 1.0), found.chosen, found.own, whole)
+        return _gain(found.predictors / whole, found.aim / whole, along, noise, alpha / whole)
 
 
 def _gain(system: Floats, aim: Floats, weights: Floats, noise: Floats, alpha: float) -> float:
@@ -142,17 +105,20 @@ def _penalty(system: Decomposed, level: NoiseLevel, chosen: tuple[int, ...], own
     return float(alphas[beyond - 1] * 2.0 ** (low / (low - high)))
 
 
-def decomposed(release: Release, chosen: tuple[int, ...]) -> Decomposed:
-    """Return the decomposition over the chosen features, in the order of the columns; of all of them: `Uses.decomposition`."""
-    level, whole = release.noise_level, len(chosen) == release.d
-    if whole and not release.center and isinstance(level, Eigenbasis):  # the estimate was made of them
+def decomposition(release: Release) -> Decomposed:
+    """Return that of a release's covariance, which all targets that are predicted from all others share."""
+    level = release.noise_level
+    if not release.center and isinstance(level, Eigenbasis):  # the estimate was made of them
         return _positive(level.values * level.unit * level.unit, level.basis)
-    matrix = release.encoded_covariance
-    block = matrix if whole else matrix[np.ix_(chosen, chosen)]
-    scale = float(np.abs(block).max())
+    return decomposed(release.encoded_covariance)
+
+
+def decomposed(covariance: Floats) -> Decomposed:
+    """Return the decomposition of the covariance of features and target."""
+    scale = float(np.abs(covariance).max())
     if not 0 < scale < np.inf:
-        return _positive(np.zeros(len(block)), np.eye(len(block)))
-    values, vectors = np.linalg.eigh(block / scale)
+        return _positive(np.zeros(len(covariance)), np.eye(len(covariance)))
+    values, vectors = np.linalg.eigh(covariance / scale)
     return _positive(values * scale, vectors)
 
 

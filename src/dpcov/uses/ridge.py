@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import ParameterError, ReleaseError, check_real, shown
+from dpcov.errors import ParameterError, ReleaseError, check_real, printable, shown
 from dpcov.release.estimate import Coefficients
 from dpcov.release.record import Release
-from dpcov.uses.held import holds_covariance, tells_noise, what_it_holds
-from dpcov.uses.private_units import unit_system
+from dpcov.results import Drawable
+from dpcov.uses.held import check_covariance, tells_noise
+from dpcov.uses.regression import Regression, regression
 from dpcov.uses.selection import column_of_feature, feature_places, target_place
 from dpcov.uses.solving import LARGEST_ALPHA, solved
 
@@ -31,14 +32,19 @@ if TYPE_CHECKING:
     from dpcov.schema import Schema
     from dpcov.uses.coefficient_intervals import CoefficientIntervals
     from dpcov.uses.prediction import Products
+    from dpcov.uses.scoring import Score
+    from dpcov.uses.summary import ModelSummary
 
 Floats = NDArray[np.float64]
 
 AUTO = "auto"
 
+Solution = tuple[Regression, Floats]
+"""A regression and the coefficients of its coordinates."""
 
-@dataclass(frozen=True, eq=False)
-class RidgeModel:
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RidgeModel(Drawable):
     """A linear model: prediction = intercept + coefficients · features, all in the user's units.
 
     Attributes
@@ -57,6 +63,8 @@ class RidgeModel:
         The same coefficients in encoded coordinates, where alpha penalises them; without a schema no others.
     columns : tuple of str
         The columns that new data must have, in this order where they are an array.
+    release : Release
+        What it was made of.
     """
 
     target: str
@@ -66,9 +74,10 @@ class RidgeModel:
     alpha: float
     encoded_coefficients: Floats
     columns: tuple[str, ...]
-    _release: Release = field(repr=False)
+    release: Release = field(repr=False)
     _place: int = field(repr=False)
     _places: tuple[int, ...] = field(repr=False)
+    _solution: Solution | None = field(default=None, repr=False)
 
     @cached_property
     def explained(self) -> float:
@@ -78,9 +87,10 @@ class RidgeModel:
         """
         from dpcov.uses.penalty import explained_share
 
-        if not holds_covariance(self._release) or not tells_noise(self._release):
+        if self._solution is None or not tells_noise(self.release):
             return math.nan
-        return explained_share(self._release, self._place, self._places, self.alpha, self.encoded_coefficients)
+        system, along = self._solution
+        return explained_share(system, self.alpha, along)
 
     def predict(self, data: Any, *, progress: Callable[[float | None], None] | None = None) -> Floats:
         """Return a prediction for each row of new data, which costs nothing: the data are yours, and are only read.
@@ -94,7 +104,7 @@ class RidgeModel:
         """
         from dpcov.uses.prediction import new_rows
 
-        release = self._release
+        release = self.release
         if math.isnan(self.intercept):
             raise ReleaseError("release must know where 0 is for predictions, got one of differences. Hint: center=True.")
         about = release.encoding.midpoints
@@ -113,28 +123,58 @@ class RidgeModel:
         """Return what adds up the products of rows with these weights; as a release measured its columns, where it tells."""
         from dpcov.uses.prediction import CellProducts, Products
 
-        units = self._release.estimate.units
+        units = self.release.estimate.units
         if units is None or schema is None:
             return Products(weights[None, :], np.zeros(len(order)))
-        place = {name: i for i, name in enumerate(self._release.feature_names)}
+        place = {name: i for i, name in enumerate(self.release.feature_names)}
         chosen = [place[name] for name in order]
-        other = self._release.units[chosen] / scales  # of fewer columns each has a larger weight
+        other = self.release.units[chosen] / scales  # of fewer columns each has a larger weight
         return CellProducts(schema, weights, *(part[chosen] * other for part in (units.low, units.high, units.centre)))
+
+    def score(self, data: Any, *, predictions: Floats | None = None) -> Score:
+        """Return how good the predictions are on rows that have the target, too: the rows are yours, and are only read.
+
+        Parameters
+        ----------
+        data : frame, path or anything with ``__arrow_c_stream__`` that can be read twice
+            With the columns of the model and that of the target; rows without the latter are left out.
+        predictions : array, optional
+            What `predict` returned for these data, where it is there already: they are then read for the target only.
+        """
+        from dpcov.uses.scoring import score
+
+        return score(self.release, self.target, self.predict(data) if predictions is None else predictions, data)
+
+    def summary(self, level: float = 0.95) -> ModelSummary:
+        """Return what can be said of the model from its release alone: effects, intervals, and which are clear of noise."""
+        from dpcov.uses.summary import summarize
+
+        return summarize(self.release, self, level)
+
+    def __repr__(self) -> str:
+        count = len(self.feature_names)
+        features = f"{count} feature{'s' * (count > 1)}"
+        return f"<RidgeModel of {printable(self.target)} from {features}, alpha={self.alpha:.3g}>"
 
     def bound(self, level: float = 0.95) -> float:
         """Return how far, in Euclidean norm, the encoded coefficients can be from those of the exact matrix: Lemma 1.
 
         It holds with probability ``level`` over the noise; infinite where the noise says nothing.
         """
-        from dpcov.uses.lemma import coefficient_bound
+        from dpcov.uses.lemma import coefficient_bound, released_bound
 
-        return coefficient_bound(self._release, self._place, self._places, self.alpha, self.encoded_coefficients, level)
+        held = self.release.estimate.coefficients
+        if held is not None:
+            return released_bound(held.answer, level)
+        assert self._solution is not None  # a model that was not released itself was solved
+        system, along = self._solution
+        return coefficient_bound(system, self.alpha, along, level)
 
     def interval(self, level: float = 0.95) -> CoefficientIntervals:
         """Return intervals for coefficients and intercept, in the user's units, around those of the raw noisy matrix."""
         from dpcov.uses.coefficient_intervals import coefficient_intervals
 
-        return coefficient_intervals(self._release, self._place, self._places, self.alpha, level)
+        return coefficient_intervals(self.release, self._place, self._places, self.alpha, level)
 
 
 def ridge(
@@ -143,30 +183,26 @@ def ridge(
     """Fit a ridge regression to a release: see `Release.ridge`."""
     if release.estimate.coefficients is not None:
         return _asked_model(release, release.estimate.coefficients, target, alpha, features)
-    if not holds_covariance(release):
-        held = what_it_holds(release)
-        raise ReleaseError(f"release must hold a covariance for a regression, got {held}. Hint: dpcov.covariance.")
+    check_covariance(release, "a regression")
     if target is None:
-        raise ParameterError("target must be given, got None. Hint: the name of the feature to predict.")
+        hint = f"a feature to predict, such as {release.feature_names[0]!r}"
+        raise ParameterError(f"target must be given, got None. Hint: {hint}.")
     place = target_place(release.feature_names, release.schema, target)
     places = feature_places(release.feature_names, release.schema, features, place)
+    system = regression(release, place, places)
     if isinstance(alpha, str) and alpha == AUTO:
         from dpcov.uses.penalty import automatic_penalty
 
-        penalty = automatic_penalty(release, place, places)
+        penalty = automatic_penalty(system)
     else:
         penalty = _checked_alpha(alpha)
-    if release.estimate.units is not None:
-        system = unit_system(release.estimate.units, place, places)
-        found, own = system.covariance, system.own
-        along = solved(found[:own, :own], found[:own, own], penalty, release.postprocess)
-        return _model(release, place, places, penalty, system.size * (system.forward @ along))
-    covariance = release.encoded_covariance
-    coefficients = solved(covariance[np.ix_(places, places)], covariance[list(places), place], penalty, release.postprocess)
-    return _model(release, place, places, penalty, coefficients)
+    along = solved(system.predictors, system.aim, penalty, release.postprocess)
+    return _model(release, place, places, penalty, system.coefficients(along), (system, along))
 
 
-def _model(release: Release, place: int, places: tuple[int, ...], alpha: float, encoded: Floats) -> RidgeModel:
+def _model(
+    release: Release, place: int, places: tuple[int, ...], alpha: float, encoded: Floats, solution: Solution | None = None
+) -> RidgeModel:
     """Return the model in the user's units."""
     units, chosen = release.units, list(places)
     with np.errstate(all="ignore"):
@@ -182,7 +218,7 @@ def _model(release: Release, place: int, places: tuple[int, ...], alpha: float, 
     for array in (coefficients, encoded):
         array.flags.writeable = False
     return RidgeModel(
-        release.feature_names[place], names, coefficients, intercept, alpha, encoded, used, release, place, places
+        release.feature_names[place], names, coefficients, intercept, alpha, encoded, used, release, place, places, solution
     )
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Sequence
-from difflib import get_close_matches
 
-from dpcov.errors import ParameterError, shown
+from dpcov.errors import ParameterError, did_you_mean, shown
 from dpcov.schema import Schema
 
 MOST_NAMES = 8  # in a message
@@ -14,11 +13,7 @@ MOST_NAMES = 8  # in a message
 
 def column_places(schema: Schema) -> dict[str, slice]:
     """Return where the features of each used column stand: a column with levels has several."""
-    found, start = {}, 0
-    for name, width in zip(schema.used, schema.widths(), strict=True):
-        found[name] = slice(start, start + width)
-        start += width
-    return found
+    return schema.places()
 
 
 def column_of_feature(schema: Schema | None, names: Sequence[str]) -> list[str]:
@@ -55,7 +50,8 @@ def feature_places(names: Sequence[str], schema: Schema | None, features: object
             f"features must be of other columns than the target, got {told!r}. Hint: a column's own levels tell no news."
         )
     if not places:
-        raise ParameterError("features must hold at least one feature, got none. Hint: a mean is release.mean.")
+        need = ": a regression needs two columns or more" * (len(names) == 1)
+        raise ParameterError(f"features must hold at least one feature, got none{need}. Hint: a mean is release.mean.")
     return tuple(places)
 
 
@@ -67,9 +63,9 @@ def _places(names: Sequence[str], columns: list[str], wanted: object, name: str)
         raise ParameterError(f"{name} must lie in 0..{len(names) - 1}, got {int(wanted)}. Hint: positions count from 0.")
     found = [j for j in range(len(names)) if wanted in (names[j], columns[j])] if isinstance(wanted, str) else []
     if not found:
-        near = get_close_matches(str(wanted), [*names, *columns], n=1, cutoff=0.4) if isinstance(wanted, str) else []
         known = ", ".join(repr(known) for known in names[:MOST_NAMES]) + ", ..." * (len(names) > MOST_NAMES)
-        hint = f"did you mean {near[0]!r}? There are {known}" if near else known
+        near = did_you_mean(wanted, [*names, *columns])
+        hint = f"{near}There are {known}" if near else known
         raise ParameterError(f"{name} must be among the features of the release, got {shown(wanted)}. Hint: {hint}.")
     exact = [j for j in found if names[j] == wanted]
     return exact or found

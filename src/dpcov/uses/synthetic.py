@@ -31,7 +31,7 @@ from dpcov.kernel.noise.normal import normals
 from dpcov.linalg import project_simplex
 from dpcov.release.record import Release
 from dpcov.schema import Categorical, Numeric, Schema
-from dpcov.uses.held import holds_covariance, what_it_holds
+from dpcov.uses.held import check_covariance
 from dpcov.uses.selection import column_places
 
 Floats = NDArray[np.float64]
@@ -62,10 +62,9 @@ def synthetic(release: Release, m: int, *, seed: int | None = None) -> Any:
     -------
     pyarrow.Table, or without a schema an array of shape (m, d)
     """
-    if not holds_covariance(release):
-        raise ReleaseError(f"release must hold a covariance, got {what_it_holds(release)}. Hint: dpcov.covariance.")
+    check_covariance(release, "synthetic rows")
     if release.schema is not None and not release.center:
-        raise ReleaseError("release must be centred to be imitated, got one that is not. Hint: release with center=True.")
+        raise ReleaseError("release must be centred for synthetic rows, got one that is not. Hint: release with center=True.")
     if isinstance(m, bool) or not isinstance(m, int | np.integer) or m < 1:
         raise ParameterError(f"m must be an integer from 1 on, got {shown(m)}. Hint: how many rows.")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):

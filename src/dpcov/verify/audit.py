@@ -68,6 +68,15 @@ def audit_covariance(
     A correct library is accused at one δ with probability at most ``alpha``. The randomness is the operating system's, as in a
     release; a ``seed`` makes the audit repeatable, of seeded releases. The default mechanism is `wishart` under pure DP, else
     `gaussian`. ``arguments`` go to `dpcov.covariance`; ``row_norm`` is 1, so rows should have norm at most 1.
+
+    Examples
+    --------
+    >>> import numpy as np, dpcov
+    >>> rows, other = np.zeros((4, 2)), np.zeros((4, 2))
+    >>> other[0, 0] = 1
+    >>> found = audit_covariance(rows, other, dpcov.ZCDP(1), trials=50, seed=0)
+    >>> any(finding.violated for finding in found)
+    False
     """
     named = mechanism or (WISHART if isinstance(budget, PureDP) else GAUSSIAN)
     centres = [data.T @ data for data in (first, second)]

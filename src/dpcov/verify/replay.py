@@ -82,6 +82,17 @@ def replay(
     PrivacyViolationError
         The mechanism asked something else, or released something else, although it saw the same answers: it must have
         looked at the data.
+
+    Examples
+    --------
+    >>> import dpcov
+    >>> from dpcov.kernel.rows.grid import Grid
+    >>> rows, other = np.zeros((4, 2)), np.zeros((4, 2))
+    >>> other[0, 0] = 1
+    >>> gaussian = dpcov.MECHANISMS["covariance"]["gaussian"]
+    >>> [step] = replay(gaussian, rows, other, grid=Grid(1.0), budget=dpcov.ZCDP(1))
+    >>> step.cost <= step.allowed
+    True
     """
     one, other = (_opened(rows, grid) for rows in (first, second))
     recording = RecordingSampler(RandomSampler(SystemBits()))

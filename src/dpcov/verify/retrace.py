@@ -57,7 +57,15 @@ PARAMETERS = Fraction(1, 10**9)
 
 @dataclass(frozen=True)
 class Retraced:
-    """Whether a release is what its mechanism makes of its answers; if not, the first difference, in words."""
+    """Whether a release is what its mechanism makes of its answers; if not, the first difference, in words.
+
+    Attributes
+    ----------
+    agrees : bool
+        Whether the mechanism, given these answers, asks just these questions.
+    difference : str
+        What differs first, in words.
+    """
 
     agrees: bool
     difference: str = ""

@@ -205,6 +205,15 @@ class TestEllipsoid:
         wanted[0, 0] += 1.0  # the caller's array may change, what was asked does not
         assert Ellipsoid((0.0,) * d, wanted) != shape
 
+    @pytest.mark.parametrize("corner", [1 - 2**-29, 2 - 2**-29, 0.3])
+    def test_a_whitener_is_read_as_it_was_asked(self, corner: float) -> None:
+        """Also where the largest entry is rounded up to a power of two, from which on integers of 26 bits are coarser."""
+        asked = Ellipsoid((0.0, 0.0), np.array([[corner, 1 / 3], [0.1, 0.7]]))
+        again = Ellipsoid(asked.centre, np.array(asked.whitener))
+        assert again == asked
+        rows = np.random.default_rng(3).normal(size=(50, 2))
+        assert np.array_equal(again.encode(rows), asked.encode(rows))
+
 
 class TestFrame:
     @each_kind

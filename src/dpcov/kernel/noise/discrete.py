@@ -51,6 +51,8 @@ MIN_SCALE = Fraction(1, 2**20)
 MAX_SCALE = Fraction(2**56)
 """Largest scale: a draw leaves [−2⁶², 2⁶²] with probability exp(−64), and int64 with exp(−128): it holds every draw."""
 
+MIN_VARIANCE, MAX_VARIANCE = MIN_SCALE**2, MAX_SCALE**2
+
 TRUSTED_WORD = np.uint64(2**44)
 LOG_ERROR = 2.0**-35
 DOUBT = 2.0**-34
@@ -215,7 +217,7 @@ def check_scale(scale: Fraction) -> None:
 
 def check_variance(variance: Fraction) -> None:
     """Refuse a variance outside [MIN_SCALE², MAX_SCALE²]."""
-    if not MIN_SCALE**2 <= variance <= MAX_SCALE**2:
+    if not MIN_VARIANCE <= variance <= MAX_VARIANCE:
         raise ParameterError(
             f"variance of the noise must be between 2**-40 and 2**112 squared grid steps, got {_size(variance)}. "
             f"Hint: spend more; with so small a budget the answer would be noise only."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-class Basis:
+class Basis(ABC):
     """Orthonormal columns in d coordinates; ``count`` of them."""
 
     d: int
@@ -37,12 +38,13 @@ class Basis:
         """The columns, d by count, checked to be orthonormal: a longer basis would move more."""
         return checked_basis(self._computed(), self.d, self.count)
 
+    @abstractmethod
     def _computed(self) -> Floats:
-        raise NotImplementedError
+        """Return the columns, not yet checked."""
 
+    @abstractmethod
     def to_json(self, writing: Writing) -> dict[str, Any]:
         """Return what a file stores of it."""
-        raise NotImplementedError
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Basis) and np.array_equal(self.columns, other.columns)

@@ -12,7 +12,7 @@ from fractions import Fraction
 from dpcov.errors import ParameterError
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.kernel.calibrate import analytic_gaussian_sigma, gaussian_variance, laplace_scale
-from dpcov.kernel.noise.discrete import MIN_SCALE
+from dpcov.kernel.noise.discrete import MIN_SCALE, MIN_VARIANCE
 from dpcov.kernel.noise.laws import DiscreteGaussian, DiscreteLaplace, NoiseLaw, RoundedLaw
 from dpcov.kernel.noise.matrix import FrobeniusNoise, WishartDifference, calibrate_frobenius, calibrate_wishart, covers
 from dpcov.kernel.questions.measure import Measure
@@ -51,7 +51,7 @@ def calibrated(statistic: Measure, budget: Budget, neighbors: str, noise: str, a
     floor = at_least or Fraction(0)
     step = 2**statistic.unit_bits
     if noise == GAUSSIAN and isinstance(budget, ZCDP | ApproxDP):
-        least = max(floor * step**2, MIN_SCALE**2)
+        least = max(floor * step**2, MIN_VARIANCE)
         sensitivity_squared = Fraction(statistic.sensitivity_squared(neighbors))
         if isinstance(budget, ZCDP):
             variance = gaussian_variance(sensitivity_squared, budget)
@@ -85,7 +85,7 @@ def is_enough(law: NoiseLaw, statistic: Measure, budget: Budget, neighbors: str)
         moved = _rounded_sensitivity(type(law), statistic, neighbors)
         return law.d == statistic.d and covers(law, moved, budget.epsilon)
     if isinstance(budget, ApproxDP) and isinstance(least, DiscreteGaussian):
-        least = DiscreteGaussian(tuple((part, max(size * OTHER_DIGITS, MIN_SCALE**2)) for part, size in least.variances))
+        least = DiscreteGaussian(tuple((part, max(size * OTHER_DIGITS, MIN_VARIANCE)) for part, size in least.variances))
     return law.is_at_least(least)
 
 

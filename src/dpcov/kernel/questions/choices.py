@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from dpcov.errors import ParameterError
-from dpcov.kernel.questions.measure import Integers, Measure, Question
+from dpcov.kernel.questions.measure import Integers, Measure, Question, are_all
 from dpcov.kernel.questions.norms import Norms
 from dpcov.strict_json import each
 
@@ -156,8 +156,8 @@ class Quantile(AmongRadii, Choice):
         if self.prior == ():
             usual = np.rint(self.norms.radii[:: self.every] ** 0.25 * 2**WEIGHT_BITS)
             object.__setattr__(self, "prior", tuple(np.maximum(usual, 1.0).astype(np.int64).tolist()))
-        known = type(self.prior) is tuple and all(type(weight) is int and 1 <= weight <= 2**30 for weight in self.prior)
-        if not known or len(self.prior) != self.candidates:
+        known = type(self.prior) is tuple and are_all(self.prior, int)
+        if not known or len(self.prior) != self.candidates or not 1 <= min(self.prior) <= max(self.prior) <= 2**30:
             raise ParameterError("prior must be an integer from 1 to 2**30 for each radius, got others. Hint: leave it out.")
 
     @property

@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import repeat
+from operator import is_
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -91,6 +93,11 @@ class Question(ABC):
     @abstractmethod
     def from_json(cls, fields: Fields, reading: Reading) -> Self:
         """Make it from what `to_json` wrote."""
+
+
+def are_all(values: tuple[object, ...], kind: type) -> bool:
+    """Whether values are of this type, and of no other that equals it or is made from it."""
+    return all(map(is_, map(type, values), repeat(kind)))
 
 
 def rows_fit(rows: Any, d: object, public: Public) -> bool:

@@ -6,8 +6,10 @@ or write into an array. A new one of the same type has neither.
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from dataclasses import fields
 from fractions import Fraction
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,6 +18,7 @@ from dpcov.errors import ParameterError
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.questions.asked import ASKED
 from dpcov.kernel.questions.basis import DirectionsOf, EigenvectorsOf, GivenBasis
+from dpcov.kernel.questions.measure import are_all
 from dpcov.kernel.questions.spectral import Quotients, Values
 from dpcov.kernel.questions.table import Range
 from dpcov.kernel.rows.annulus import Annulus
@@ -27,10 +30,10 @@ from dpcov.kernel.rows.standard import LevelUnits, NumericUnits, Standard, Units
 T = TypeVar("T")
 
 PRIVATE_UNITS = (Columns, NumericUnits, LevelUnits, Units, Standard)
-MADE: tuple[type, ...] = (*ASKED, Values, Quotients, Grid, Annulus, *FRAMED, *PRIVATE_UNITS, EigenvectorsOf, DirectionsOf)
+MADE = frozenset((*ASKED, Values, Quotients, Grid, Annulus, *FRAMED, *PRIVATE_UNITS, EigenvectorsOf, DirectionsOf))
 """What is made of its fields, all of which are public numbers, or made of these."""
 
-PLAIN = (int, float, bool, type(None), Answer)
+PLAIN = frozenset((int, float, bool, type(None), Answer))
 """What cannot change; and answers, which a curator knows by their identity."""
 
 
@@ -38,12 +41,14 @@ def remade(asked: T) -> T:
     """Return the same question, rows, basis or number, made anew; refuse what is none of those that are known."""
     made: Any
     kind: Any = type(asked)
+    if type(kind) is not type and type(kind) is not ABCMeta:  # types of other types can say that they equal those below
+        raise ParameterError("question must be one of this curator's rows, got another. Hint: types with a metaclass are none.")
     if kind in PLAIN:
         made = asked
     elif kind is Fraction:
         made = Fraction(asked.numerator, asked.denominator)  # type: ignore[attr-defined]
     elif kind is tuple:
-        plain = all(type(one) in PLAIN for one in asked)  # type: ignore[attr-defined]
+        plain = are_all(asked, int) or are_all(asked, float)  # type: ignore[arg-type]
         made = asked if plain else tuple(map(remade, asked))  # type: ignore[call-overload]  # neither can change
     elif kind is Range:
         made = Range(*map(remade, asked))  # type: ignore[call-overload]
@@ -52,7 +57,13 @@ def remade(asked: T) -> T:
     elif kind is GivenBasis:
         made = GivenBasis(asked.columns)  # type: ignore[attr-defined]  # a copy: what it was given may be other numbers by now
     elif kind in MADE:
-        made = kind(**{one.name: remade(getattr(asked, one.name)) for one in fields(kind) if one.init})
+        made = kind(**{name: remade(getattr(asked, name)) for name in _given(kind)})
     else:
         raise ParameterError("question must be one of this curator's rows, got another. Hint: int, float, Fraction in it.")
     return made  # type: ignore[no-any-return]
+
+
+@cache
+def _given(kind: Any) -> tuple[str, ...]:
+    """Return what such a question is made with: looked up once for each type."""
+    return tuple(one.name for one in fields(kind) if one.init)

@@ -34,6 +34,7 @@ Floats = NDArray[np.float64]
 
 WHITENER_BITS = 26
 EXACT_BITS = 53
+ROUNDINGS = 8  # of a whitener, at most; 2 are the rule: the second changes nothing
 LARGEST = 1e150
 STEPS = Grid(2.0**DEFAULT_BITS)
 """The plain grid for rows that are integers already, of which 2¹⁶ stand for 1."""
@@ -192,14 +193,20 @@ class Ellipsoid(Framed):
         wanted = self.whitener
         if type(wanted) is not np.ndarray or wanted.dtype != np.float64 or wanted.shape != (d, d):
             raise ParameterError(f"whitener must be an array of float64, {d} by {d}, got another. Hint: an inverse root.")
-        widths = _half_widths(wanted)
-        scales = np.ldexp(1.0, -np.frexp(widths)[1])  # the ellipsoid's half widths become ½ to 1
         columns = math.ceil(math.log2(d)) if d > 1 else 0
         fine = _Fine(2.0 ** ((columns + 1) // 2), min((EXACT_BITS - columns) // 2, _Fine.finest))
-        steps = wanted / scales * (self.one * fine.row_norm / fine.one)
-        exponent = WHITENER_BITS - int(np.frexp(np.abs(steps).max())[1])
-        matrix = np.rint(np.ldexp(steps, exponent))
-        kept = np.ldexp(matrix, -exponent) * scales / (self.one * fine.row_norm / fine.one)
+        unit = self.one * fine.row_norm / fine.one
+        # Once is enough but for the rare matrix that rounding moves across a power of two, where integers of 26 bits get
+        # coarser: what a file holds must be read as it was asked.
+        for _ in range(ROUNDINGS):
+            scales = np.ldexp(1.0, -np.frexp(_half_widths(wanted))[1])  # the ellipsoid's half widths become ½ to 1
+            steps = wanted / scales * unit
+            exponent = WHITENER_BITS - int(np.frexp(np.abs(steps).max())[1])
+            matrix = np.rint(np.ldexp(steps, exponent))
+            kept = np.ldexp(matrix, -exponent) * scales / unit
+            if np.array_equal(kept, wanted):
+                break
+            wanted = kept
         _half_widths(kept)  # rounding must not have made it singular
         kept.flags.writeable = matrix.flags.writeable = scales.flags.writeable = False
         for name, value in (

@@ -23,7 +23,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import ParameterError, check_real
+from dpcov.errors import ParameterError, check_real, shown
 from dpcov.kernel.rows.centring import CONSTANT_BITS
 
 DEFAULT_BITS = 16
@@ -33,7 +33,7 @@ MAX_FEATURES = 2**15
 SHRINK = 1 - 2.0**-40
 """Makes a shrunk row end strictly inside the ball in spite of the roundings of the square root and the product."""
 
-SMALLEST_ROW_NORM, SMALLEST_RADIUS = 1e-150, 9e-154
+LARGEST_ROW_NORM, SMALLEST_ROW_NORM, SMALLEST_RADIUS = 1e150, 1e-150, 9e-154
 """Of rows, and of rows clipped below: squares stay ordinary floats. Ten octaves lie between, for private clipping."""
 
 CHUNK = 2**18  # elements at a time, so that the passes below stay in cache
@@ -70,7 +70,8 @@ class Grid:
             raise ParameterError(
                 "bits must be an int and center True or False, got others. Hint: 16 and False are the defaults."
             )
-        check_real("bits", self.bits, f"between 1 and {self.finest}", 1, self.finest, "16 is the default")
+        if not 1 <= self.bits <= self.finest:
+            raise ParameterError(f"bits must be between 1 and {self.finest}, got {shown(self.bits)}. Hint: 16 is the default.")
 
     @property
     def one(self) -> int:
@@ -166,8 +167,10 @@ class Grid:
 
 def checked_row_norm(row_norm: float, least: float = SMALLEST_ROW_NORM, name: str = "row_norm") -> float:
     """Return a bound on the norm of rows, or refuse one whose squares are no ordinary floats."""
+    if type(row_norm) is float and least <= row_norm <= LARGEST_ROW_NORM:  # as nearly always, without writing a rule for it
+        return row_norm
     rule, hint = f"a finite number between {least:g} and 1e150", "use units in which rows have a sensible size"
-    return check_real(name, row_norm, rule, least, 1e150, hint)
+    return check_real(name, row_norm, rule, least, LARGEST_ROW_NORM, hint)
 
 
 def shrunk(x: NDArray[np.float64], norms: NDArray[np.float64], radius_squared: int) -> NDArray[np.float64]:

@@ -24,7 +24,9 @@ code            mathematics
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,11 +39,11 @@ from dpcov.kernel.noise.laws import Spread
 from dpcov.kernel.public import Facts
 from dpcov.kernel.questions.moments import SecondMoment, Sum
 from dpcov.linalg import from_spectrum
-from dpcov.mechanisms.base import RAW, Mechanism
+from dpcov.mechanisms.base import RAW, Least, Mechanism
 from dpcov.mechanisms.coinpress.bounds import LARGEST_CONDITION, checked_bounds, checked_upper
 from dpcov.mechanisms.coinpress.confidence import checked_claim, confidence_ellipsoids
 from dpcov.mechanisms.coinpress.last_round import ellipsoid_of, last_round
-from dpcov.mechanisms.coinpress.whitening import Whitening, check_whitening
+from dpcov.mechanisms.coinpress.whitening import Whitening, check_whitening, least_whitening
 from dpcov.mechanisms.shared.clipping import check_rereadable
 from dpcov.mechanisms.shared.local import WITHOUT_RAW, mean_noise
 from dpcov.mechanisms.shared.means import (
@@ -125,7 +127,7 @@ def ask(
     reach = _checked_radius(curator, radius, centring)
     left = left_after_count(curator, whole)
     assert isinstance(left, ZCDP)
-    check_whitening(curator, left, bounds, point, reach, count)
+    check_whitening(bounds, point, reach)
     check_provable(curator, whole, constants)
     check_two_rows(curator, read=True)
     if claim.proved:
@@ -134,6 +136,13 @@ def ask(
     state = Whitening(curator, left, bounds, point, reach, count, claim)
     state.ask()
     return {"rounds": len(state.plan.shares), "condition": bounds.condition}
+
+
+def least(public: Facts, budget: Budget, *, rounds: str | int, **_options: Any) -> Iterator[Least]:
+    """Yield what a round asks at its least share: how many rounds there are depends on n."""
+    left = left_after_count(public, by_way_of_rho(budget))
+    assert isinstance(left, ZCDP)
+    yield from least_whitening(public, left, checked_rounds(rounds))
 
 
 def estimate(
@@ -229,4 +238,5 @@ COINPRESS = Mechanism(
     bound="covariance",
     covariances=("upper", "lower"),
     places=("radius", "origin"),
+    least=least,
 )

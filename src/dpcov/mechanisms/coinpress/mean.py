@@ -20,7 +20,9 @@ code            mathematics
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,17 +35,16 @@ from dpcov.kernel.questions.calibrated import noise_for
 from dpcov.kernel.questions.moments import Sum
 from dpcov.kernel.rows.frames import Ball, Ellipsoid
 from dpcov.linalg import whitener_of
-from dpcov.mechanisms.base import Mechanism
+from dpcov.mechanisms.base import Least, Mechanism
 from dpcov.mechanisms.coinpress.confidence import PRACTICAL, checked_claim, confidence_ball
 from dpcov.mechanisms.coinpress.mean_rounds import Plan, plan, smallest_share
-from dpcov.mechanisms.coinpress.unknown_scale import ask_unknown_scale
+from dpcov.mechanisms.coinpress.unknown_scale import ask_unknown_scale, least_early_share
 from dpcov.mechanisms.shared.clipping import check_rereadable
 from dpcov.mechanisms.shared.local import from_last_sum, mean_in_ball, mean_of_sum
 from dpcov.mechanisms.shared.means import (
     Origin,
     as_tuple,
     ask_count,
-    check_affordable,
     check_ordinary_radius,
     check_provable,
     check_two_rows,
@@ -111,8 +112,6 @@ def ask(
     known = _known(covariance, curator.d)
     radius = _in_deviations(curator, known)
     left = left_after_count(curator, whole)
-    unit = Sum(unit_ball(curator.d), curator.d)
-    check_affordable(curator, (unit, left.share(smallest_share(count))))
     check_two_rows(curator, read=True)
     ask_count(curator, whole)
     noise = sum_noise(curator, left)
@@ -120,6 +119,15 @@ def ask(
     made = plan(radius, curator.n, curator.d, noise, count, *proof)
     _ask_rounds(curator, left, made, known, point, proved=claim.proved)
     return {"rounds": len(made.shares)}
+
+
+def least(
+    public: Facts, budget: Budget, *, covariance: ArrayLike | None, rounds: str | int, **_options: Any
+) -> Iterator[Least]:
+    """Yield a round's sum at the least share that a round can have, whatever n is."""
+    left = left_after_count(public, by_way_of_rho(budget))
+    share = least_early_share(left) if covariance is None else smallest_share(checked_rounds(rounds))
+    yield Least(Sum(unit_ball(public.d), public.d), left.share(share), noise_for(left))
 
 
 def estimate(
@@ -193,4 +201,5 @@ COINPRESS_MEAN = Mechanism(
     bound="radius",
     covariances=("covariance",),
     places=("origin",),
+    least=least,
 )

@@ -31,11 +31,9 @@ from dpcov.mechanisms.shared.means import (
     Noise,
     as_tuple,
     ask_count,
-    check_affordable,
     check_two_rows,
     left_after_count,
     sum_noise,
-    unit_ball,
 )
 from dpcov.mechanisms.shared.shares import STEPS
 
@@ -153,8 +151,6 @@ class _Rounds:
 def ask_unknown_scale(curator: Face, budget: PureDP | ZCDP, origin: Floats, rounds: int | None) -> tuple[int, float]:
     """Ask for everything; return how many sums were asked for, and how far the last one is to be believed."""
     left = left_after_count(curator, budget)
-    unit = Sum(unit_ball(curator.d), curator.d)
-    check_affordable(curator, (unit, left.share(_part(STEERING[type(left)].early))))
     check_two_rows(curator, read=True)
     ask_count(curator, budget)
     state = _Rounds(curator, left, origin, MOST_ROUNDS if rounds is None else rounds)
@@ -183,6 +179,11 @@ def ask_unknown_scale(curator: Face, budget: PureDP | ZCDP, origin: Floats, roun
     noise = clip * state.rows(float(state.left)) / state.n
     state.move(clip, state.left)
     return state.sums, 1 / (1 + min(noise / believed, 1e100) ** 2)
+
+
+def least_early_share(budget: PureDP | ZCDP) -> Fraction:
+    """Return the least share of an early sum."""
+    return _part(STEERING[type(budget)].early)
 
 
 def _part(share: float) -> Fraction:

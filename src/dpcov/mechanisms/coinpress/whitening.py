@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -12,12 +13,12 @@ from dpcov.errors import ParameterError
 from dpcov.kernel.budget import ZCDP
 from dpcov.kernel.face import Face
 from dpcov.kernel.public import Facts
-from dpcov.kernel.questions.calibrated import GAUSSIAN
-from dpcov.kernel.questions.measure import Measure
+from dpcov.kernel.questions.calibrated import GAUSSIAN, noise_for
 from dpcov.kernel.questions.moments import SecondMoment, Sum
 from dpcov.kernel.questions.norms import Trace
 from dpcov.kernel.rows.frames import Ellipsoid
 from dpcov.linalg import into_ball
+from dpcov.mechanisms.base import Least
 from dpcov.mechanisms.coinpress.bounds import Bounds
 from dpcov.mechanisms.coinpress.confidence import Claim, rounded_square
 from dpcov.mechanisms.coinpress.mean_rounds import TAIL, safe_clip, smallest_share
@@ -32,7 +33,7 @@ from dpcov.mechanisms.coinpress.rounds import (
     plan,
     proved_clip,
 )
-from dpcov.mechanisms.shared.means import Floats, Noise, as_tuple, check_affordable, sum_noise, unit_ball, unit_noise
+from dpcov.mechanisms.shared.means import Floats, Noise, as_tuple, sum_noise, unit_ball, unit_noise
 
 APPROACH_SHARE = Fraction(1, 20)  # of the budget, for rounds that only find the mean
 MOST_APPROACHES = 8
@@ -228,17 +229,18 @@ class Whitening:
         return unit_noise(self.curator, kind(unit_ball(self.d), self.d), budget)  # as much as in any ellipsoid
 
 
-def check_whitening(public: Facts, budget: ZCDP, bounds: Bounds, origin: Floats, radius: float, rounds: int | None) -> None:
+def check_whitening(bounds: Bounds, origin: Floats, radius: float) -> None:
     """Refuse what could not be carried out, whatever n is: before anything is charged."""
     if radius * float(np.linalg.norm(bounds.whitener, 2)) > MOST_DEVIATIONS:
         raise ParameterError(f"radius must be at most {MOST_DEVIATIONS:g} deviations of upper, got more. Hint: a larger upper.")
-    unit = unit_ball(public.d)
-    least = budget.share((1 - APPROACH_SHARE) * smallest_share(rounds, MOST_ROUNDS, max(LAST_SHARES))).share(GUARD_SHARE)
-    approach = budget.share(APPROACH_SHARE / MOST_APPROACHES)
-    asked: list[tuple[Measure, ZCDP]] = [
-        (Sum(unit, public.d), least),
-        (Sum(unit, public.d), approach),
-        (Trace(unit, public.d), least),
-    ]
-    check_affordable(public, (SecondMoment(unit, public.d), least), *asked)
     Ellipsoid(as_tuple(origin), bounds.whitener)
+
+
+def least_whitening(public: Facts, budget: ZCDP, rounds: int | None) -> Iterator[Least]:
+    """Yield what a round asks at the least share that it can have, whatever n is."""
+    unit, noise = unit_ball(public.d), noise_for(budget)
+    least = budget.share((1 - APPROACH_SHARE) * smallest_share(rounds, MOST_ROUNDS, max(LAST_SHARES))).share(GUARD_SHARE)
+    yield Least(SecondMoment(unit, public.d), least, noise)
+    yield Least(Sum(unit, public.d), least, noise)
+    yield Least(Sum(unit, public.d), budget.share(APPROACH_SHARE / MOST_APPROACHES), noise)
+    yield Least(Trace(unit, public.d), least, noise)

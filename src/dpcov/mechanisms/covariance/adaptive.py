@@ -22,6 +22,7 @@ code            mathematics
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -31,18 +32,19 @@ from dpcov.kernel.answer import Answer
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.kernel.calibrate import sparse_vector_epsilon
 from dpcov.kernel.face import Face
+from dpcov.kernel.public import Facts
 from dpcov.kernel.questions.along import Diagonal
-from dpcov.kernel.questions.calibrated import calibrated, noise_for
+from dpcov.kernel.questions.calibrated import noise_for
 from dpcov.kernel.questions.choices import BIAS_BITS, Bias, Radius
 from dpcov.kernel.questions.moments import MAX_ROWS, REPLACE
 from dpcov.kernel.questions.spectral import Spectrum
 from dpcov.kernel.rows.grid import SMALLEST_ROW_NORM
-from dpcov.mechanisms.base import Mechanism
+from dpcov.mechanisms.base import Least, Mechanism
 from dpcov.mechanisms.covariance import separate
 from dpcov.mechanisms.covariance.adaptive_noise import Noises, noises_of
-from dpcov.mechanisms.covariance.separate import ask_separate, check_separate, matrix_noise
+from dpcov.mechanisms.covariance.separate import ask_separate, least_separate, matrix_noise
 from dpcov.mechanisms.shared import additive
-from dpcov.mechanisms.shared.additive import ask_moment, check_affordable, papers_triangle, plan_additive, wants_paper
+from dpcov.mechanisms.shared.additive import ask_moment, least_additive, papers_triangle, plan_additive, wants_paper
 from dpcov.mechanisms.shared.clipping import check_rereadable, chosen_radius
 from dpcov.mechanisms.shared.moment import from_noisy_moment
 from dpcov.mechanisms.shared.shares import by_way_of_rho
@@ -83,13 +85,10 @@ def ask(curator: Face, budget: Budget, *, beta: float = 0.05, constants: str = "
     shares = SHARES[constants]
     for_radius, for_trace, for_search = (whole.share(share) for share in shares)
     spare = _spare_rows(sparse_vector_epsilon(for_radius), beta / 8, paper)
-    searched = paper or curator.neighbors != REPLACE or spare < curator.n / 2  # else the smallest radius would do
+    searched = _is_searched(curator, spare, curator.n if curator.neighbors == REPLACE else MAX_ROWS, paper)
     last = whole.share(1 - sum(shares if searched else shares[1:]))
     noise = matrix_noise(curator, last, paper)[0]
     asked = plan_additive(noise, last, curator.second_moment(), curator.neighbors)
-    check_affordable(curator, asked, budget, papers_triangle(curator, asked) if paper else None)
-    check_separate(curator, last, budget, paper)
-    calibrated(curator.trace(), for_trace, curator.neighbors, noise_for(whole))
     norms = curator.norms(1, _octaves(curator))
     curator.prefetch(norms)
 
@@ -112,6 +111,16 @@ def ask(curator: Face, budget: Budget, *, beta: float = 0.05, constants: str = "
         ask_separate(curator, last, threshold, paper)
 
 
+def least(public: Facts, budget: Budget, *, beta: float, constants: str) -> Iterator[Least]:
+    """Yield both of what may be asked last, whichever the searches lead to."""
+    paper, whole, shares = wants_paper(constants), by_way_of_rho(budget), SHARES[constants]
+    spare = _spare_rows(sparse_vector_epsilon(whole.share(shares[0])), beta / 8, paper)
+    last = whole.share(1 - sum(shares if _is_searched(public, spare, public.most_rows, paper) else shares[1:]))
+    asked = plan_additive(matrix_noise(public, last, paper)[0], last, public.second_moment(), public.neighbors)
+    yield from least_additive(public, asked, papers_triangle(public, asked) if paper else None)
+    yield from least_separate(public, last, paper)
+
+
 def estimate(transcript: Transcript, postprocess: str, **_options: Option) -> Estimate:
     """Estimate as the mechanism does whose questions were asked last."""
     run = separate.estimate if _is_separate(transcript) else from_noisy_moment
@@ -125,6 +134,11 @@ def usual_finish(transcript: Transcript) -> str:
 
 def _is_separate(transcript: Transcript) -> bool:
     return transcript.find(Diagonal, Spectrum) is not None
+
+
+def _is_searched(public: Facts, spare: int, n: int, paper: bool) -> bool:
+    """Whether a radius is searched for: with fewer rows than that can spare, the smallest radius would do."""
+    return paper or public.neighbors != REPLACE or spare < n / 2
 
 
 def _octaves(curator: Face) -> int:
@@ -169,4 +183,5 @@ ADAPTIVE = Mechanism(
     postprocess=("shrink", "project", "clip", "none"),
     finish=usual_finish,
     centring="homogeneous",
+    least=least,
 )

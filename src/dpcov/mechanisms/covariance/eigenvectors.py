@@ -94,7 +94,7 @@ def ask(
     count, share = checked_rank(rank, curator.d), VALUES_SHARE[values]
     moment = curator.second_moment()
     along, spectrum = Values(moment, count), Spectrum(moment, curator.d)
-    whole = reserve_count(curator, pure_or_zcdp(budget), along if values == "basis" else spectrum, share)
+    whole = reserve_count(curator, pure_or_zcdp(budget))
     value_budget, direction_budget = whole.share(share), whole.share(1 - share)
     slack = _slack(curator, value_budget, beta)
     eigenvalues: NDArray[np.float64] | None = None

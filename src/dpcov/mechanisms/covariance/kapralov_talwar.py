@@ -43,7 +43,7 @@ def ask(curator: Face, budget: Budget, *, rank: int = 0, constants: str = "tight
     rounds = checked_rank(rank, curator.d)
     moment = curator.second_moment()
     values = Quotients(moment, rounds)
-    whole = reserve_count(curator, pure_or_zcdp(budget), values, VALUES_SHARE)
+    whole = reserve_count(curator, pure_or_zcdp(budget))
     value_budget, direction_budget = whole.share(VALUES_SHARE), whole.share(1 - VALUES_SHARE)
     assert isinstance(direction_budget, PureDP)
     peel = curator.peel(Directions(moment, rounds, values), direction_budget, value_budget, noise=noise_for(whole))

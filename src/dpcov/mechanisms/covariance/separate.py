@@ -19,6 +19,7 @@ code            mathematics
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -33,8 +34,8 @@ from dpcov.kernel.questions.calibrated import GAUSSIAN, LAPLACE, WISHART, calibr
 from dpcov.kernel.questions.moments import REPLACE
 from dpcov.kernel.questions.spectral import Spectrum, Values
 from dpcov.linalg import assembled, project_simplex
-from dpcov.mechanisms.base import Mechanism
-from dpcov.mechanisms.shared.additive import AdditivePlan, check_affordable, papers_triangle, wants_paper
+from dpcov.mechanisms.base import Least, Mechanism
+from dpcov.mechanisms.shared.additive import AdditivePlan, least_additive, papers_triangle, wants_paper
 from dpcov.mechanisms.shared.clipping import checked_clip, chosen_radius, plan_radius, prefetch_norms, rows_outside
 from dpcov.mechanisms.shared.moment import (
     expected_error,
@@ -79,8 +80,6 @@ def ask(curator: Face, budget: Budget, *, clip: str | float = "none", constants:
     if where == "private":
         plan = plan_radius(whole, rows_outside(unclipped_error(curator, whole), whole, curator))
         left = whole.share(1 - plan.share)
-    check_separate(curator, left, budget, paper)
-    if where == "private":
         prefetch_norms(curator)
         radius = chosen_radius(plan.ask(curator, whole))
     elif isinstance(where, float):
@@ -132,12 +131,12 @@ def ask_separate(curator: Face, budget: PureDP | ZCDP, radius: float, paper: boo
         curator.ask_n(for_count)
 
 
-def check_separate(curator: Facts, budget: PureDP | ZCDP, promise: Budget, paper: bool) -> None:
-    """Refuse a budget that is too small for some question, before anything is spent."""
+def least_separate(curator: Facts, budget: PureDP | ZCDP, paper: bool) -> Iterator[Least]:
+    """Yield what is asked, where another mechanism may ask it, or not, by what was answered before."""
     for_matrix, for_values, for_count = _split(curator, budget)
     noise, at_least = matrix_noise(curator, for_matrix, paper)
-    check_affordable(curator, AdditivePlan(noise, for_matrix, for_count), promise, at_least)
-    calibrated(Values(curator.second_moment(), curator.d), for_values, curator.neighbors, noise_for(budget))
+    yield from least_additive(curator, AdditivePlan(noise, for_matrix, for_count), at_least)
+    yield Least(Values(curator.second_moment(), curator.d), for_values, noise_for(budget))
 
 
 def _split(curator: Facts, budget: PureDP | ZCDP) -> tuple[PureDP | ZCDP, PureDP | ZCDP, PureDP | ZCDP | None]:

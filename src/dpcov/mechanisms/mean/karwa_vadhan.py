@@ -37,7 +37,6 @@ from dpcov.mechanisms.shared.means import (
     Origin,
     as_tuple,
     ask_count,
-    check_affordable,
     check_two_rows,
     checked_deviations,
     checked_origin,
@@ -75,7 +74,6 @@ def ask(curator: Face, budget: Budget, *, origin: Origin = 0.0, covariance: Arra
     bins = Bins(Box(as_tuple(point), (radius,) * curator.d), curator.d, count)
     left = left_after_count(curator, whole)
     for_bins, for_sum = left.share(HISTOGRAM_SHARE), left.share(1 - HISTOGRAM_SHARE)
-    check_affordable(curator, (bins, for_bins), (Sum(bins.grid, curator.d), for_sum))
     check_rereadable(curator, "a histogram first")
     check_two_rows(curator)
     curator.prefetch(bins, derive=False)  # read before anything is charged

@@ -1,5 +1,6 @@
 r"""Components drawn one after the other, each orthogonal to those before, with exact samplers.
 
+Paper    Amin, Dick, Kulesza, Muñoz Medina, Vassilvitskii (2018, 2019), the draws of Algorithm 1.
 Proof    docs/mechanisms/eigenvectors.md
 """
 
@@ -32,7 +33,7 @@ def ask(curator: Face, budget: Budget, *, k: int) -> None:
     add-remove one count. Directions are drawn in float64: docs/guarantee.md.
     """
     count = checked_k(k, curator.d)
-    left = prepare_draw(curator, budget, count)
+    left = prepare_draw(curator, budget)
     even = Fraction(STEPS // count, STEPS)
     drawn = draw_one_by_one(curator, left.share(1 - EXPLAINED), [even] * (count - 1) + [1 - even * (count - 1)])
     explain(curator, DirectionsOf(drawn), left.share(EXPLAINED))

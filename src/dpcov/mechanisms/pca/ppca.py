@@ -56,7 +56,7 @@ def ask(curator: Face, budget: Budget, *, k: int, sweeps: int = SWEEPS, approxim
             f"approximate must be True for mechanism 'ppca' with k > 1, got False. Hint: its promise holds in the limit of a "
             f"Markov chain only; mechanism='auto' has a proof for k = {count}."
         )
-    left = prepare_draw(curator, budget, count)
+    left = prepare_draw(curator, budget)
     for_directions = left.share(1 - EXPLAINED)
     if count == 1:
         drawn = draw_one_by_one(curator, for_directions, [Fraction(1)])

@@ -1,5 +1,6 @@
 """A uniform subspace: what a mechanism must beat to be of any use.
 
+Paper    the sanity baseline of Chaudhuri, Sarwate, Sinha (2013).
 Proof    docs/mechanisms/random.md
 """
 
@@ -27,7 +28,7 @@ def ask(curator: Face, budget: Budget, *, k: int) -> None:
     add-remove one count. The components themselves say nothing; a small share is set aside for them all the same.
     """
     count = checked_k(k, curator.d)
-    left = prepare_draw(curator, budget, count)
+    left = prepare_draw(curator, budget)
     drawn = curator.subspace(Subspace(curator.second_moment(), count), left.share(EXPLAINED), sweeps=0)
     explain(curator, DirectionsOf(drawn), left.share(1 - EXPLAINED))
 

@@ -21,6 +21,7 @@ code            mathematics
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 
@@ -32,12 +33,13 @@ from dpcov.kernel.answer import Answer
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.kernel.face import Face
 from dpcov.kernel.noise.laws import DiscreteLaplace
+from dpcov.kernel.public import Facts
 from dpcov.kernel.questions.basis import EigenvectorsOf
-from dpcov.kernel.questions.calibrated import LAPLACE, WISHART, calibrated, noise_for
+from dpcov.kernel.questions.calibrated import LAPLACE, WISHART, noise_for
 from dpcov.kernel.questions.columns import Block, Squares, block_of
 from dpcov.kernel.questions.moments import REPLACE
 from dpcov.kernel.rows.grid import Grid
-from dpcov.mechanisms.base import RAW, Mechanism
+from dpcov.mechanisms.base import RAW, Least, Mechanism
 from dpcov.mechanisms.pca.screening import deconvolved, kept_columns
 from dpcov.mechanisms.shared.clipping import PARTS, chosen_radius, plan_radius, prefetch_norms
 from dpcov.mechanisms.shared.components import (
@@ -94,7 +96,6 @@ def ask(curator: Face, budget: Budget, *, k: int, screen: bool = True, numerics:
         raise ParameterError(f"budget must be large enough for some noise, got {budget!r}. Hint: spend more.")
     screens = screen and _is_screened(noise, count)
     whole, left = noise.budget, 1 - EXPLAINED
-    _check_affordable(curator, noise, count, screens)
     prefetch_norms(curator)
     if curator.neighbors != REPLACE:
         curator.ask_n(whole.share(noise.count_share()))
@@ -115,6 +116,20 @@ def ask(curator: Face, budget: Budget, *, k: int, screen: bool = True, numerics:
         columns = kept_columns(denoised, count, partial(_variance, noise, float(left)))
     block = curator.noisy(block_of(moment, columns), whole.share(left), noise=noise.kind)
     explain(curator, EigenvectorsOf(block, count), whole.share(EXPLAINED), min(1.0, inner * noise.reach))
+
+
+def least(public: Facts, budget: Budget, *, k: int, screen: bool, numerics: str) -> Iterator[Least]:
+    """Yield the questions at their smallest shares, which depend on the number of rows; a block is no larger than the whole."""
+    noise = best_noise(public, budget, numerics)
+    assert noise is not None  # refused before
+    moment, whole = public.second_moment(), noise.budget
+    check_room(whole)
+    left = 1 - EXPLAINED - RADIUS_SHARES[1] - (0 if public.neighbors == REPLACE else noise.count_share())
+    yield Least(along_axes(moment, k), whole.share(EXPLAINED), noise_for(whole))
+    if screen and _is_screened(noise, k):
+        left -= SQUARES_SHARES[1]
+        yield Least(Squares(moment), whole.share(SQUARES_SHARES[0]), LAPLACE)
+    yield Least(moment, whole.share(left), noise.kind)
 
 
 def estimate(transcript: Transcript, postprocess: str, *, k: Option, **_options: Option) -> Estimate:
@@ -192,18 +207,6 @@ def _variance(noise: MatrixNoise, share: float, size: Floats) -> Floats:
     return np.asarray(noise.deviation**2 * smaller / share**2)
 
 
-def _check_affordable(curator: Face, noise: MatrixNoise, k: int, screens: bool) -> None:
-    """Refuse a budget that is too small for some question at its smallest share, before anything is spent."""
-    moment, whole = curator.second_moment(), noise.budget
-    check_room(whole)
-    left = 1 - EXPLAINED - RADIUS_SHARES[1] - (0 if curator.neighbors == REPLACE else noise.count_share())
-    calibrated(along_axes(moment, k), whole.share(EXPLAINED), curator.neighbors, noise_for(whole))
-    if screens:
-        left -= SQUARES_SHARES[1]
-        calibrated(Squares(moment), whole.share(SQUARES_SHARES[0]), curator.neighbors, LAPLACE)
-    calibrated(moment, whole.share(left), curator.neighbors, noise.kind)
-
-
 SCREENED = Mechanism(
     target="pca",
     name="screened",
@@ -211,4 +214,5 @@ SCREENED = Mechanism(
     ask=ask,
     estimate=estimate,
     postprocess=("clip", "none"),
+    least=least,
 )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dpcov.errors import ParameterError, ReleaseError, check_real, shown
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.kernel.face import Face
-from dpcov.kernel.questions.calibrated import calibrated, is_analytic, noise_for
+from dpcov.kernel.questions.calibrated import is_analytic, noise_for
 from dpcov.kernel.questions.moments import REPLACE, SecondMoment
 from dpcov.kernel.questions.solution import Solution, unit_alpha
 from dpcov.kernel.rows.encoding import Encoding
@@ -47,7 +47,6 @@ def ask(curator: Face, budget: Budget, *, target: int, alpha: float) -> None:
     served = budget
     if isinstance(budget, ApproxDP) and not is_analytic(asked, budget, curator.neighbors):
         served = budget.to_zcdp()
-    calibrated(asked, served, curator.neighbors, noise_for(served))  # a budget too small is refused before rows are read
     curator.noisy(asked, served, noise=noise_for(served))
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -26,6 +26,7 @@ from dpcov.kernel.questions.calibrated import (
 )
 from dpcov.kernel.questions.moments import REPLACE, Count, SecondMoment
 from dpcov.linalg import sqrt_up
+from dpcov.mechanisms.base import Least
 from dpcov.mechanisms.shared.clipping import checked_clip, chosen_radius, plan_radius, prefetch_norms, rows_outside
 from dpcov.mechanisms.shared.moment import raw_error
 from dpcov.mechanisms.shared.shares import count_share
@@ -61,15 +62,18 @@ def plan_additive(noise: str, budget: Budget, moment: SecondMoment, neighbors: s
     return asked
 
 
+def _serves(noise: str, budget: Budget) -> bool:
+    """Whether a notion can pay for a noise: Gaussian under zCDP, the others under pure DP, all under (ε, δ)."""
+    return isinstance(budget, ApproxDP) or (noise == GAUSSIAN) == isinstance(budget, ZCDP)
+
+
 def _served(noise: str, budget: Budget, moment: SecondMoment, neighbors: str, *, one_answer: bool) -> Budget:
-    if noise == GAUSSIAN and isinstance(budget, ZCDP):
-        return budget
+    if not _serves(noise, budget):
+        raise ParameterError(f"noise must serve the budget, got {noise!r} and {budget!r}. Hint: mechanism='auto' fits all.")
     if noise == GAUSSIAN and isinstance(budget, ApproxDP):
         # One Gaussian answer is calibrated analytically; two are composed as zCDP.
         return budget if one_answer and is_analytic(moment, budget, neighbors) else budget.to_zcdp()
-    if noise != GAUSSIAN and isinstance(budget, PureDP | ApproxDP):
-        return PureDP(budget.epsilon)
-    raise ParameterError(f"noise must serve the budget, got {noise!r} and {budget!r}. Hint: mechanism='auto' fits all.")
+    return PureDP(budget.epsilon) if isinstance(budget, ApproxDP) else budget
 
 
 def papers_triangle(curator: Facts, asked: AdditivePlan) -> Fraction:
@@ -114,32 +118,28 @@ def ask_additive(
     where = checked_clip(curator, clip)
     moment = curator.second_moment()
     if where == "private":
-        radius, asked = _clipped_plan(curator, noise, budget, moment, at_least)
+        radius, asked = _clipped_plan(curator, noise, budget, moment)
     else:
         radius = 1.0 if isinstance(where, str) else where / curator.grid.row_norm
         asked = plan_additive(noise, budget, moment, curator.neighbors)
     ask_moment(curator, asked, radius, None if at_least is None else at_least(asked))
 
 
-def check_affordable(curator: Facts, asked: AdditivePlan, promise: Budget, at_least: Fraction | None) -> None:
-    """Refuse a question whose budget is too small for its noise, before anything is spent."""
-    law = calibrated(curator.second_moment(), asked.moment_budget, curator.neighbors, asked.noise, at_least)
-    if isinstance(promise, ApproxDP):
-        check_tail([law], promise)
+def least_additive(curator: Facts, asked: AdditivePlan, at_least: Fraction | None) -> Iterator[Least]:
+    """Yield what an additive mechanism asks, where another may ask it, or not, by what was answered before."""
+    yield Least(curator.second_moment(), asked.moment_budget, asked.noise, at_least)
     if asked.count_budget is not None:
-        calibrated(Count(), asked.count_budget, curator.neighbors, noise_for(asked.count_budget))
+        yield Least(Count(), asked.count_budget, noise_for(asked.count_budget))
 
 
 def ask_moment(curator: Face, asked: AdditivePlan, radius: float, at_least: Fraction | None) -> None:
     """Ask for the second moment of rows clipped at ``radius``, then for n where it is private and no corner tells it."""
     curator.noisy(curator.second_moment(radius), asked.moment_budget, noise=asked.noise, at_least=at_least)
     if asked.count_budget is not None:
-        curator.ask_n(asked.count_budget)  # last: a budget too small is refused before anything is spent
+        curator.ask_n(asked.count_budget)
 
 
-def _clipped_plan(
-    curator: Face, noise: str, budget: Budget, moment: SecondMoment, at_least: Callable[[AdditivePlan], Fraction] | None
-) -> tuple[float, AdditivePlan]:
+def _clipped_plan(curator: Face, noise: str, budget: Budget, moment: SecondMoment) -> tuple[float, AdditivePlan]:
     """Choose a radius privately, and return it with the question that the rest of the budget pays for."""
     whole = _served(noise, budget, moment, curator.neighbors, one_answer=False)
     assert isinstance(whole, PureDP | ZCDP)
@@ -147,7 +147,6 @@ def _clipped_plan(
     error = raw_error(unclipped, moment.unit_bits, moment.d, curator.grid.center)
     plan = plan_radius(whole, rows_outside(error, whole, curator))
     asked = plan_additive(noise, whole.share(1 - plan.share), moment, curator.neighbors)
-    check_affordable(curator, asked, budget, None if at_least is None else at_least(asked))
     prefetch_norms(curator, derive=False)
     return chosen_radius(plan.ask(curator, whole)), asked
 
@@ -159,10 +158,12 @@ def predicted_errors(moment: SecondMoment, budget: Budget, neighbors: str, numer
     """
     errors = {}
     for noise in NOISES:
+        if not _serves(noise, budget):
+            continue
         try:
             law = plan_additive(noise, budget, moment, neighbors).law(moment, neighbors)
         except ParameterError:
-            continue  # another notion, or too small a budget for this noise
+            continue  # too small a budget for this noise
         if law.numerics in ("exact", numerics):
             errors[noise] = raw_error(law, moment.unit_bits, moment.d, moment.grid.center)
     return errors

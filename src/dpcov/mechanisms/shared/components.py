@@ -47,9 +47,9 @@ def checked_k(k: object, d: int) -> int:
     return int(k)
 
 
-def prepare_draw(curator: Face, budget: Budget, k: int) -> PureDP | ZCDP:
-    """Refuse a budget too small, read the second moment, pay for n where it is private, and return what is left."""
-    return reserve_count(curator, pure_or_zcdp(budget), along_axes(curator.second_moment(), k), EXPLAINED)
+def prepare_draw(curator: Face, budget: Budget) -> PureDP | ZCDP:
+    """Read the second moment, pay for n where it is private, and return what is left."""
+    return reserve_count(curator, pure_or_zcdp(budget))
 
 
 def along_axes(moment: SecondMoment, k: int) -> Explained:

@@ -13,11 +13,10 @@ from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.kernel.face import Face
 from dpcov.kernel.noise.drawn import Bingham
 from dpcov.kernel.noise.laws import Spread
-from dpcov.kernel.questions.calibrated import calibrated, noise_for
 from dpcov.kernel.questions.derived import VALUE_BITS
 from dpcov.kernel.questions.directions import Directions, directions_of
 from dpcov.kernel.questions.moments import REPLACE
-from dpcov.kernel.questions.spectral import Spectrum, Values
+from dpcov.kernel.questions.spectral import Spectrum
 from dpcov.kernel.rows.centring import with_public_corner
 from dpcov.linalg import assembled, monotone, triangle_size
 from dpcov.mechanisms.base import RAW
@@ -78,11 +77,10 @@ def checked_rank(rank: object, d: int) -> int:
     return rank or d
 
 
-def reserve_count(curator: Face, budget: PureDP | ZCDP, measure: Values, value_share: Fraction) -> PureDP | ZCDP:
-    """Pay for n where it is private, and return what is left; a budget too small for the values is refused first."""
+def reserve_count(curator: Face, budget: PureDP | ZCDP) -> PureDP | ZCDP:
+    """Read the second moment, pay for n where it is private, and return what is left; shares may depend on answers."""
     share = count_share(budget, curator.d)
     left = budget if curator.neighbors == REPLACE else budget.share(1 - share)
-    measure.check_noise(calibrated(measure, left.share(value_share), curator.neighbors, noise_for(budget)))
     check_room(budget)
     curator.prefetch(curator.second_moment())
     if curator.neighbors != REPLACE:

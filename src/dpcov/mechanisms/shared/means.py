@@ -16,7 +16,7 @@ from dpcov.kernel.face import Face
 from dpcov.kernel.public import Facts
 from dpcov.kernel.questions.calibrated import calibrated, noise_for
 from dpcov.kernel.questions.measure import Measure
-from dpcov.kernel.questions.moments import REPLACE, Count, Sum
+from dpcov.kernel.questions.moments import REPLACE, Sum
 from dpcov.kernel.rows.frames import LARGEST, Ball
 from dpcov.linalg import as_numbers, is_positive_definite
 
@@ -123,12 +123,6 @@ def unit_noise(public: Facts, measure: Measure, budget: PureDP | ZCDP) -> float:
     return math.sqrt(law.spread().diagonal_variance) * 2.0**-measure.unit_bits
 
 
-def check_affordable(public: Facts, *asked: tuple[Measure, PureDP | ZCDP]) -> None:
-    """Refuse a budget that is too small for some answer, before anything is spent."""
-    for measure, budget in asked:
-        calibrated(measure, budget, public.neighbors, noise_for(budget))
-
-
 def ask_count(curator: Face, budget: PureDP | ZCDP) -> None:
     """Ask for n where it is private."""
     if curator.neighbors != REPLACE:
@@ -139,14 +133,12 @@ def left_after_count(public: Facts, budget: PureDP | ZCDP) -> PureDP | ZCDP:
     """Return what is left of the budget after n, where it is private."""
     if public.neighbors == REPLACE:
         return budget
-    check_affordable(public, (Count(), budget.share(COUNT_SHARE)))
     return budget.share(1 - COUNT_SHARE)
 
 
 def ask_sum(curator: Face, budget: PureDP | ZCDP, total: Sum) -> None:
     """Ask for one sum, and for n where it is private."""
     left = left_after_count(curator, budget)
-    check_affordable(curator, (total, left))
     curator.prefetch(total, derive=False)  # read before anything is charged
     ask_count(curator, budget)
     curator.noisy(total, left, noise=noise_for(left))

@@ -48,7 +48,8 @@ class NumericColumn:
     """What is known of a column of numbers, −1 and 1 at its bounds.
 
     ``low`` and ``high`` are bins, ``noise`` the standard deviation of the noise of ``variance``; ``asked``: whether the moments
-    within this range were, else they are a guess.
+    within this range were, else they are a guess. Where the range is narrower than the bounds, ``outside`` is the share of
+    cells that may be outside, and ``whole`` the mean between the bounds with the standard deviation of its noise.
     """
 
     low: int
@@ -62,6 +63,8 @@ class NumericColumn:
     asked: bool = False
     constant: bool = False
     nullable: bool = False
+    outside: float = 0.0
+    whole: tuple[float, float] | None = None
 
     @property
     def middle(self) -> float:
@@ -166,7 +169,7 @@ def share_outside(budget: PureDP | ZCDP, draws: int, rows: float) -> float:
     return (2 * NATS / rows) ** 2 * draws / (8 * float(budget.rho))
 
 
-def with_range(columns: Sequence[NumericColumn], answer: Answer) -> list[NumericColumn]:
+def with_range(columns: Sequence[NumericColumn], answer: Answer, n: int) -> list[NumericColumn]:
     """Return the columns, one of them with the range that was chosen for it: constant, where all cells lie in one place."""
     question = answer.question
     assert isinstance(question, Interval)
@@ -179,6 +182,7 @@ def with_range(columns: Sequence[NumericColumn], answer: Answer) -> list[Numeric
         found[question.column] = replace(place, mean=place.middle, variance=place.half**2 / 3, constant=True)
     elif wide.high - wide.low < NARROWER * column.bins:
         guess = PRIOR * wide.half**2
+        wide = replace(wide, outside=min(question.rows / n, 1.0), whole=(column.mean, column.mean_noise))
         found[question.column] = replace(wide, mean=wide.middle, variance=guess, noise=guess, mean_noise=wide.half, asked=False)
     return found
 
@@ -196,7 +200,7 @@ def read_columns(answers: Sequence[Answer], columns: Columns, schema: Schema, n:
             histograms, found = question.histograms, unknown(question.histograms, schema)
         if question.histograms != histograms:
             raise ReleaseError("release must hold answers about the same bins, got others. Hint: another version?")
-        found = with_moments(found, answer, n) if isinstance(question, ColumnMoments) else with_range(found, answer)
+        found = with_moments(found, answer, n) if isinstance(question, ColumnMoments) else with_range(found, answer, n)
     return found if histograms is not None else unknown(histograms_of(columns), schema)
 
 

@@ -190,7 +190,7 @@ class Plan:
         again = []
         for place in narrow:
             chosen = self.curator.choose(Interval(self.histograms, place, rows), self.take(for_ranges / len(narrow)))
-            before, columns = columns[place], with_range(columns, chosen)
+            before, columns = columns[place], with_range(columns, chosen, n)
             if columns[place] is not before and not columns[place].constant:
                 again.append(place)
         if again:

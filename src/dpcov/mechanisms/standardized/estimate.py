@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from dpcov.errors import ReleaseError
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.noise.laws import Spread
+from dpcov.kernel.questions.choices import Quantile
 from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.questions.table import ColumnMoments, Interval, LevelCounts
 from dpcov.kernel.rows.columns import Columns
@@ -29,6 +30,7 @@ from dpcov.kernel.rows.standard import LevelUnits, Standard, Units
 from dpcov.linalg import from_spectrum
 from dpcov.mechanisms.shared.moment import from_noisy_moment
 from dpcov.mechanisms.standardized.columns import LevelColumn, NumericColumn, grouped, level_columns, read_columns
+from dpcov.mechanisms.standardized.means import averaged, mean_of
 from dpcov.mechanisms.standardized.units import Lift, lift_of
 from dpcov.release.estimate import Estimate, InMatrix, NoisyCoordinates, PrivateUnits, error_of_spread
 from dpcov.release.record import Option, Transcript
@@ -39,14 +41,15 @@ Floats = NDArray[np.float64]
 LEAST_CORNER = 0.2  # of a²: the weights of rows are above it unless the noise is as large as the matrix
 LEFT_OVER = 0.25  # of the variance of the noise: what denoising the spectrum leaves of it
 AGREE = 2.0  # standard errors: two answers about a variance that are nearer to each other are averaged
-APART = 4.0  # standard errors: of two means that are farther from each other the one that knows no weights is taken
+APART = 4.0  # standard errors: of two shares that are farther from each other the one that knows no weights is taken
 FAR = 6.0  # times its noise: a variance that was asked apart is believed where clipping took from the moment
 TAILS = 1.5  # times the noise of a variance that was asked apart: Laplace noise has longer tails than its deviation says
 LEAST_SHARE = 1e-6  # of a level, as a divisor
-OF_WEIGHTS = (0.03, 0.005, 0.2)
-"""What the smaller weights of long rows may take from a mean and from a level's share, in deviations, and from a variance, in
-parts: about as much as they took on tables with skewed columns. It is part of the standard errors, unless an answer about the
-column itself is more certain."""
+OF_WEIGHTS = (0.005, 0.2)
+"""What the smaller weights of long rows may take from a level's share, in deviations, and from a variance, in parts: about as
+much as they took on tables with skewed columns. It is part of the standard errors, unless an answer about the column itself is
+more certain."""
+OF_LONG_ROWS = 0.25  # of their weight is lost, at most: 0.1 to 0.17 on all tables that were tried
 FARTHEST = (1e-6, 1e9)  # radii of rows in private units, in a file that is not forged,
 LEAST_CONSTANT = 1e-3  # and the constant in front of them, in parts of the radius: floats stay ordinary
 
@@ -137,7 +140,8 @@ class _Reading:
         squares = products.diagonal()
         noise = variance * (np.outer(squares, squares) + products**2)
         mean_noise = math.sqrt(variance) / self.rows.corner * np.sqrt(np.einsum("ij,ij->i", back, back) + 2 * moved**2)
-        mean, mean_noise = self._means(lift.centre + moved * self.rows.corner, mean_noise)
+        lost = min(max(1 - 1 / soft.weight, 0.0), self._most_lost())
+        mean, mean_noise = self._means(lift.centre + moved * self.rows.corner, mean_noise, lost)
         exact, found = back @ raw.covariance @ back.T, back @ soft.covariance @ back.T
         variances, for_deviation, error, of_noise = self._variances(
             exact.diagonal() * seen, found.diagonal() * seen, np.sqrt(noise.diagonal()) * seen, mean
@@ -198,6 +202,13 @@ class _Reading:
             ),
         )
 
+    def _most_lost(self) -> float:
+        """Return the share of weight that rows outside the radius lose together, at most: the corner that tells it is noisy."""
+        radius = self.transcript.find(Quantile)
+        if radius is None or not isinstance(radius.question, Quantile):
+            return 1.0
+        return min(OF_LONG_ROWS * radius.question.rows / self.transcript.n, 1.0)
+
     def _reach(self) -> Floats:
         """Return what one unit of a feature is when it is encoded."""
         return np.where(self.lift.is_level, 1 / self.transcript.encoding.units, self.lift.reach)
@@ -217,20 +228,15 @@ class _Reading:
         covariance = (lifted[1:, 1:] * square - weight * np.outer(mean, mean)) * (corner / weight)
         return _Centred(mean, covariance, corner / weight)
 
-    def _means(self, mean: Floats, noise: Floats) -> tuple[Floats, Floats]:
+    def _means(self, mean: Floats, noise: Floats, lost: float) -> tuple[Floats, Floats]:
         """Return means inside the bounds, shares that sum to 1 at most; those of columns that were asked apart averaged in."""
         mean, noise = mean.copy(), noise.copy()
         for feature, column in self.numeric.items():
             if column.constant:
                 mean[feature], noise[feature] = column.mean, 2 * column.half
-            elif column.asked and abs(column.mean - mean[feature]) > APART * math.hypot(column.mean_noise, noise[feature]):
-                mean[feature], noise[feature] = column.mean, column.mean_noise  # long rows have small weights
             elif column.asked:
-                taken = min(OF_WEIGHTS[0] * math.sqrt(column.variance), column.mean_noise)
-                mean[feature], of_both = _averaged(
-                    (float(mean[feature]), float(noise[feature])), (column.mean, column.mean_noise)
-                )
-                noise[feature] = math.hypot(of_both, taken)
+                deviation = float(np.linalg.norm(self.lift.matrix[feature]))
+                mean[feature], noise[feature] = mean_of(column, (float(mean[feature]), float(noise[feature])), deviation, lost)
             mean[feature] = min(max(mean[feature], -1.0), 1.0)
         for (number, count), levels in zip(self.rows.units.columns.levels, self.levels, strict=True):
             own = self.rows.units.columns.own(number)
@@ -242,7 +248,7 @@ class _Reading:
             total = float(shares.sum())
             all_levels = len(levels.shares) == levels.groups.max() + 1  # no cell is none of them
             mean[own] = shares / (total if all_levels or total > 1 else 1.0) if total > 0 else 1 / count
-            of_weights = np.minimum(OF_WEIGHTS[1] * np.sqrt(mean[own] * (1 - mean[own])), levels.noise)
+            of_weights = np.minimum(OF_WEIGHTS[0] * np.sqrt(mean[own] * (1 - mean[own])), levels.noise)
             both = np.where(of_count == 1, levels.noise, np.hypot(np.sqrt(1 - of_count) * noise[own], of_weights))
             noise[own] = np.where(levels.pooled, levels.noise, both)
         return mean, noise
@@ -265,10 +271,10 @@ class _Reading:
             value = max(own, float(soft[feature]), own_noise)
             for_correlation[feature] = reported[feature] = value
             if abs(first - own) <= AGREE * math.hypot(own_noise, first_noise):
-                average, of_both = _averaged((own, own_noise), (first, first_noise))
+                average, of_both = averaged((own, own_noise), (first, first_noise))
                 for_correlation[feature] = reported[feature] = max(average, 0.5 * of_both)
                 of_noise[feature] = of_both
-                error[feature] = math.hypot(of_both, min(OF_WEIGHTS[2] * average, first_noise))
+                error[feature] = math.hypot(of_both, min(OF_WEIGHTS[1] * average, first_noise))
             elif first > own and first > FAR * column.noise:
                 reported[feature], error[feature] = first, first_noise
             else:
@@ -353,15 +359,6 @@ class _Centred:
     mean: Floats
     covariance: Floats
     weight: float
-
-
-def _averaged(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
-    """Return the average of two numbers, each given with its standard error, that has the smallest error; and that error."""
-    whole = math.hypot(one[1], other[1])
-    if not 0 < whole < math.inf:
-        return other
-    part = (other[1] / whole) ** 2
-    return part * one[0] + (1 - part) * other[0], one[1] * (other[1] / whole)
 
 
 def _of_shares(levels: LevelUnits, shares: Floats) -> Floats:

@@ -1,7 +1,9 @@
 r"""The units in which rows are measured: z = (x − centre)/deviation, and a table of vectors for the levels of each column.
 
-A deviation is at least as large as the root of its noise: else a column that drowned would fill the row. A level of share p has
-the deviation √(p(1 − p)); as a divisor it is at least √0.1, so that rare levels do not make rows long.
+A variance within a range that is not much larger than its noise is weighed against what columns have within their ranges: too
+small a deviation fills the row with one column, too large a one hides the column in the noise. Between the bounds a variance is
+at least as large as its noise. A level of share p has the deviation
+√(p(1 − p)); as a divisor it is at least √0.1, so that rare levels do not make rows long.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +23,9 @@ from dpcov.mechanisms.standardized.columns import PRIOR, LevelColumn, NumericCol
 Floats = NDArray[np.float64]
 
 LEAST_SPREAD = 0.1  # of p(1 − p), as a divisor: .05 to .25 are within 5 % over all pairs (docs/mechanisms/standardized.md)
+ABOUT = 1.0  # a factor e either way: the deviation of the logarithm of variances about `usual_variance`
+SURE = 0.05  # noise of a variance, in parts of it, below which there is nothing to weigh
+RATIOS = np.geomspace(1e-5, 1.0, 461)  # variances that are weighed
 
 
 def units_of(columns: Columns, numeric: Sequence[NumericColumn], levels: Sequence[LevelColumn]) -> Units | None:
@@ -34,9 +40,37 @@ def units_of(columns: Columns, numeric: Sequence[NumericColumn], levels: Sequenc
 def _numeric_units(column: NumericColumn, reach: float) -> NumericUnits:
     low, high = column.middle - column.half, column.middle + column.half
     centre = min(max(column.mean, low), high)
-    spread = max(column.variance, min(column.noise, PRIOR * column.half**2))
-    deviation = 0.0 if column.constant else max(math.sqrt(spread) * reach, LEAST)
+    deviation = 0.0 if column.constant else max(math.sqrt(likely_variance(column)) * reach, LEAST)
     return NumericUnits(low * reach, high * reach, centre * reach, deviation)
+
+
+def usual_variance(column: NumericColumn) -> float:
+    """Return the variance that a normal column has within its range, of which some share is outside the interval in its middle.
+
+    With z the normal quantile of that share the interval is 2z deviations wide, or up to twice that, and the range twice as
+    wide as it: between 1/(4z²) and 1/(16z²) of the square of half the range. A uniform column has more, one of a few rare
+    values less.
+    """
+    z = NormalDist().inv_cdf(1 - column.outside / 2)
+    return min(1 / (8 * z**2), PRIOR) * column.half**2 if z > 0 else PRIOR * column.half**2
+
+
+def likely_variance(column: NumericColumn) -> float:
+    """Return the variance s² by which a column is measured, of a true one v that is known up to noise.
+
+    Noise on its correlations grows with s²/v, and as rows grow with v/s² so does that on all others: s² = √(E v/E(1/v)) is the
+    best, the mean being over what v may be given the answer. Noise is taken to be Laplace's, the longer tails of the two.
+    """
+    whole = column.half**2
+    if column.whole is None:  # bounds may be as wide as they like: nothing is known but that noise must not fill the row
+        return max(column.variance, min(column.noise, PRIOR * whole))
+    if column.asked and column.noise <= SURE * column.variance:
+        return column.variance
+    weights = np.exp(-0.5 * (np.log(RATIOS * whole / usual_variance(column)) / ABOUT) ** 2)
+    if column.asked:
+        far = math.sqrt(2) * np.abs(RATIOS - column.variance / whole) * (whole / column.noise)
+        weights *= np.exp(far.min() - far)
+    return whole * math.sqrt(float(weights @ RATIOS) / float(weights @ (1 / RATIOS)))
 
 
 def _level_units(column: LevelColumn) -> LevelUnits:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError, SchemaError
+from dpcov.results import Result
 from dpcov.schema import Categorical
 
 if TYPE_CHECKING:
     from dpcov.release.record import Release
-    from dpcov.uses.ridge import RidgeModel
 
 Floats = NDArray[np.float64]
 
@@ -21,10 +21,24 @@ ROWS = 2**14  # at a time
 
 
 @dataclass(frozen=True)
-class Score:
-    """The mean squared error, and the variance it is compared with, of the rows that have the target."""
+class Score(Result):
+    """How good predictions are.
 
+    Attributes
+    ----------
+    target : str
+        What was predicted.
+    rows, left_out : int
+        How many rows had the target, and how many had not.
+    error : float
+        The mean squared error.
+    variance : float
+        Of the target in these rows, which the error is compared with.
+    """
+
+    target: str
     rows: int
+    left_out: int
     error: float
     variance: float
 
@@ -34,18 +48,21 @@ class Score:
         return 1 - self.error / self.variance if self.variance > 0 else float("nan")
 
 
-def score(release: Release, model: RidgeModel, predictions: Floats, data: str) -> Score:
-    """Compare predictions with the target in a file, or refuse a file without it."""
-    truth = true_values(release, model.target, data)
+def score(release: Release, target: str, predictions: Floats, data: Any) -> Score:
+    """Compare predictions with the target in a table, or refuse one without it: see `RidgeModel.score`."""
+    truth = true_values(release, target, data)
     known = np.isfinite(truth)
     if not known.any():
-        raise ParameterError(f"new data must hold {model.target!r} for --score, got none in any row. Hint: leave --score out.")
+        raise ParameterError(
+            f"new data must hold {target!r} to be scored, got none in any row. Hint: predictions need no target."
+        )
     exact = truth[known]
     with np.errstate(all="ignore"):
-        return Score(len(exact), float(np.mean((exact - predictions[known]) ** 2)), float(exact.var()))
+        error = float(np.mean((exact - predictions[known]) ** 2))
+        return Score(target, len(exact), len(truth) - len(exact), error, float(exact.var()))
 
 
-def true_values(release: Release, target: str, data: str) -> Floats:
+def true_values(release: Release, target: str, data: Any) -> Floats:
     """Return the target of each row, in the user's units; NaN where it is missing. A level counts 0 or 1."""
     from dpcov.sources import cells
     from dpcov.sources.opening import open_table
@@ -58,7 +75,7 @@ def true_values(release: Release, target: str, data: str) -> Floats:
     column = None if schema is None else schema.used[name]
     table = open_table(data)
     if name not in table.names:
-        raise SchemaError(f"new data must have the column {name!r} for --score, got none. Hint: leave --score out.")
+        raise SchemaError(f"new data must have the column {name!r} to be scored, got none. Hint: predictions need no target.")
     kind = table.types[table.names.index(name)]
     if not isinstance(column, Categorical):
         cells.check_numeric(name, kind, parsed=table.parsed)

@@ -1,42 +1,93 @@
-"""Pictures of a release: heat maps of correlations and their spectra, drawn without a display."""
+"""What pictures share: files of three kinds, titles, colours, heat maps and spectra; all drawn without a display."""
 
 from __future__ import annotations
 
 import io
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.cli.text import printable, shortened
+from dpcov.errors import ParameterError
+from dpcov.kernel.budget import Budget, decimal_text
+from dpcov.report.text import printable, shortened
 from dpcov.uses.description import Reading, Spectrum
 
+if TYPE_CHECKING:
+    from dpcov.release.record import Release
+
 Floats = NDArray[np.float64]
+
+FORMATS = ("png", "svg", "pdf")
+GREEK = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
 
 MOST_NAMES = 150  # beyond, names would be too small to read: features are numbered
 MOST_DIGITS = 10
 MOST_NUMBERS = 16  # up to here the cells have room for their numbers
-COLOURS = ("#1f3b5c", "#d1662f")
+COLOURS = ("#1f3b5c", "#d1662f")  # blue and orange: told apart by everybody
+PALE = "#b9c4d3"
 DROWNED = "#e4e4e4"  # what cannot be told from noise
 
 
-def picture(
+def picture_format(path: Path, example: str = "picture.png") -> str:
+    """Return the format that a file's name asks for."""
+    ending = path.suffix.lower().removeprefix(".")
+    if ending not in FORMATS:
+        raise ParameterError(f"picture must be a name that ends in .png, .svg or .pdf, got {str(path)!r}. Hint: {example}.")
+    return ending
+
+
+def saved(figure: Any, ending: str) -> bytes:
+    """Return a figure as a file in a format; the same figure gives the same bytes."""
+    from matplotlib import rc_context
+
+    target = io.BytesIO()
+    undated = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[ending]
+    with warnings.catch_warnings(), rc_context({"svg.hashsalt": "dpcov"}):
+        warnings.simplefilter("ignore")  # a letter that the font lacks is drawn as a box
+        figure.savefig(target, format=ending, metadata=undated)
+    return target.getvalue()
+
+
+def new_figure(width: float, height: float, title: str, release: Release | None = None, size: float = 11) -> Any:
+    """Return an empty figure under a title; of a release with a second line that says what it promises."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), dpi=150, layout="constrained")
+    below = "" if release is None else f"\n{promise_line(release)}"
+    figure.suptitle(f"{title}{below}", parse_math=False, fontsize=size, wrap=True)
+    return figure
+
+
+def promise_line(release: Release) -> str:
+    """Say in a few words what a picture of a release rests on."""
+    pairs = "pairs" if release.encoding.pairs else "rows"
+    chain = "approximate " * any(law.numerics == "markov chain" for answer in release.answers for law in answer.laws)
+    parts = [f"{release.n:,} {pairs}", f"{chain}{budget_line(release.privacy)}", f"neighbours: {release.neighbors}"]
+    return ", ".join([*parts, *["seeded: not private"] * release.seeded])
+
+
+def budget_line(budget: Budget) -> str:
+    """Write a budget as formulas do."""
+    return ", ".join(f"{GREEK[name]} = {decimal_text(getattr(budget, name))}" for name in budget.names)
+
+
+def matrices_figure(
     title: str,
     names: Sequence[str],
     matrices: Mapping[str, Floats | Reading],
     spectra: Mapping[str, Floats | Spectrum],
     of: str,
-) -> bytes:
-    """Return a PNG: a heat map for each matrix, side by side, above their eigenvalues; what may be noise is grey."""
-    from matplotlib.figure import Figure
-
+    release: Release | None = None,
+) -> Any:
+    """Return a figure: a heat map for each matrix, side by side, above their eigenvalues; what may be noise is grey."""
     d = len(names)
     side = min(max(0.38 * d, 3.0), 10.0)
     width = max(side * len(matrices) + 2.6, 6.5)
-    figure = Figure(figsize=(width, side + 4.6), dpi=150, layout="constrained")
-    figure.suptitle(title, parse_math=False, fontsize=11)
+    figure = new_figure(width, side + 4.6, title, release)
     grid = figure.add_gridspec(2, len(matrices), height_ratios=[side + 1.2, 2.6])
     axes = [figure.add_subplot(grid[0, place]) for place in range(len(matrices))]
     for place, (axis, (heading, matrix)) in enumerate(zip(axes, matrices.items(), strict=True)):
@@ -45,16 +96,15 @@ def picture(
     bar = figure.colorbar(shown, ax=axes, shrink=0.8, aspect=30, pad=0.02)
     bar.ax.tick_params(labelsize=8)
     _spectrum(figure.add_subplot(grid[1, :]), spectra, of)
-    return png(figure)
+    return figure
 
 
-def png(figure: Any) -> bytes:
-    """Return a figure as a PNG file."""
-    target = io.BytesIO()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a letter that the font lacks is drawn as a box
-        figure.savefig(target, format="png")
-    return target.getvalue()
+def error_bars(axis: Any, places: NDArray[np.intp], middle: Floats, lower: Floats, upper: Floats, **style: Any) -> None:
+    """Draw intervals across lines of a list; those that are infinite or unknown are left out."""
+    known = np.isfinite(middle) & np.isfinite(lower) & np.isfinite(upper)
+    if known.any():
+        reach = np.maximum(np.stack([middle - lower, upper - middle])[:, known], 0.0)
+        axis.errorbar(middle[known], places[known], xerr=reach, fmt="o", linewidth=1.1, capsize=2, **style)
 
 
 def bare(axis: Any) -> None:

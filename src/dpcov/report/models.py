@@ -1,141 +1,81 @@
-"""A linear model as text and as JSON: what it is, and what the release knows of its errors."""
+"""A linear model: what it is, what the release knows of its errors, and what each feature changes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.cli.estimates import is_centred, reason, roots
-from dpcov.cli.text import NOISE, SILENT, finite, interval_record, percent, printable, rounded, span
-from dpcov.errors import ReleaseError
-from dpcov.release.record import Release
-from dpcov.uses.description import RARELY
-from dpcov.uses.held import holds_covariance
+from dpcov.report.pictures import COLOURS, DROWNED, PALE, bare, error_bars, new_figure
+from dpcov.report.text import (
+    NOISE,
+    SILENT,
+    finite,
+    interval_record,
+    new_table,
+    percent,
+    print_promise,
+    printable,
+    rounded,
+    shortened,
+    span,
+)
+from dpcov.uses.held import holds_covariance, is_centered
+from dpcov.uses.summary import ModelSummary
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from dpcov.uses.coefficient_intervals import CoefficientIntervals
     from dpcov.uses.intervals import Interval
     from dpcov.uses.ridge import RidgeModel
 
-Floats = NDArray[np.float64]
-
 MOST_COEFFICIENTS = 20
-LEVEL = 0.95  # of what is said about a model where nobody asked
-NOTHING = 0.005  # of the variance explained
-DROWNED = 1e-3  # of the target's own scale: the largest effect of a model that noise has left nothing of
-TOO_WIDE = 10.0  # times the largest effect: half an interval that says nothing
+MOST_FEATURES = 25  # of a picture
 
 
-@dataclass(frozen=True, eq=False)
-class ToldModel:
-    """A model, and what can be said of it from its release alone.
-
-    ``scales`` are what a feature's coefficient is multiplied by to compare it with the others, ``per`` says what they are;
-    ``target_scale`` is that of the target.
-    ``intervals`` and ``bound`` are None where the release tells none; ``silent`` then says why.
-    """
-
-    release: Release
-    model: RidgeModel
-    level: float
-    scales: Floats
-    target_scale: float
-    per: str
-    intervals: CoefficientIntervals | None
-    bound: float | None
-    silent: str
-
-    @property
-    def effects(self) -> Floats:
-        """How much the prediction changes by each feature, in the target's units."""
-        with np.errstate(all="ignore"):
-            return np.asarray(self.model.coefficients * self.scales)
-
-    @property
-    def shown(self) -> Floats:
-        """The coefficients that people read: the centres of their intervals; the model's own where intervals do not help."""
-        return self.model.coefficients if self.useful is None else self.useful.estimate
-
-    @property
-    def useful(self) -> Interval | None:
-        """The intervals, where one of them at least is comparable with the largest effect; None: all are too wide to help."""
-        if self.intervals is None:
-            return None
-        found = self.intervals.coefficients
-        with np.errstate(all="ignore"):
-            halves = (found.upper - found.lower) / 2 * self.scales
-            helps = np.any(halves <= TOO_WIDE * np.abs(self.effects).max())
-        return found if helps else None
-
-    @property
-    def clear(self) -> NDArray[np.bool_] | None:
-        """Which coefficients are clear of noise; None where intervals do not help.
-
-        By three standard errors for one feature, and for many by as much as none of them exceeds by chance as rarely.
-        """
-        from scipy.special import ndtri
-
-        found = self.useful
-        if found is None:
-            return None
-        limit = float(ndtri(1 - (1 - RARELY) / 2 / len(self.effects)))
-        return np.abs(found.estimate) > limit * found.standard_error
-
-    @property
-    def nothing(self) -> bool:
-        """Whether nothing can be seen: next to nothing explained, and no effect that is both sizeable and clear of noise."""
-        if not self.model.explained < NOTHING:  # NaN where the release does not tell
-            return False
-        drowned = not float(np.abs(self.effects).max()) > DROWNED * self.target_scale
-        return drowned or self.clear is None or not self.clear.any()
-
-    @property
-    def readable(self) -> bool:
-        """Whether there are coefficients to read: some are clear of noise, or nobody knows how large their noise is."""
-        if self.intervals is None:
-            return not self.nothing
-        return not self.nothing and self.clear is not None and bool(self.clear.any())
-
-    @property
-    def order(self) -> NDArray[np.intp]:
-        """The features, those with the largest effects first; those that are clear of noise before all others."""
-        drowned = np.zeros(len(self.effects), dtype=np.bool_) if self.clear is None else ~self.clear
-        return np.lexsort((-np.abs(self.effects), drowned))
+def write(out: Console, found: RidgeModel | ModelSummary, asked: float | str | None = None, everything: bool = False) -> None:
+    """Print a model under the promise of its release; ``asked`` is the penalty that was asked for."""
+    summary = summarized(found)
+    print_promise(out, summary.release)
+    write_model(out, summary, asked, None if everything else MOST_COEFFICIENTS)
 
 
-def told(release: Release, model: RidgeModel, level: float) -> ToldModel:
-    """Ask a release about a model."""
-    intervals, bound, silent = None, None, ""
-    try:
-        bound = model.bound(level)
-        intervals = model.interval(level)
-    except ReleaseError as error:
-        silent = reason(error)
-    by_name = {name: place for place, name in enumerate(release.feature_names)}
-    per, scales = _scales(release)
-    own = scales[[by_name[name] for name in model.feature_names]]
-    return ToldModel(release, model, level, own, float(scales[by_name[model.target]]), per, intervals, bound, silent)
+def write_model(out: Console, found: ModelSummary, asked: float | str | None, limit: int | None) -> None:
+    """Print a model: what it is, the coefficients that are clear of noise (without a limit: all), and what they are worth."""
+    out.print(model_line(found, asked), soft_wrap=True)
+    if limit is None or found.readable:
+        out.print(coefficients_table(found, limit))
+    out.print("\n".join(notes(found)), soft_wrap=True)
 
 
-def _scales(release: Release) -> tuple[str, Floats]:
-    """Return what makes coefficients comparable: the range of each feature, or its estimated spread."""
-    if release.schema is not None:
-        low, high = release.schema.bounds()
-        return "over its range", high - low
-    if release.estimate.coefficients is not None:
-        return "per unit", np.ones(release.d)
-    heading, sizes = roots(release)
-    return f"per {heading}", sizes
+def summarized(found: RidgeModel | ModelSummary) -> ModelSummary:
+    """Return what can be said of a model, at the usual level where none was given."""
+    return found if isinstance(found, ModelSummary) else found.summary()
 
 
-def record(found: ToldModel) -> dict[str, Any]:
-    """Return a model for machines; what is infinite or unknown is null."""
+def record(found: RidgeModel | ModelSummary) -> dict[str, Any]:
+    """Return a model for machines, with what its release promises."""
+    from dpcov.report.releases import promise
+
+    summary = summarized(found)
+    return {**promise(summary.release), **numbers(summary)}
+
+
+def columns(found: RidgeModel | ModelSummary) -> dict[str, Any]:
+    """Return a line for each feature: its coefficient, and, where the release tells, an interval around the raw one."""
+    summary = summarized(found)
+    model, cells = summary.model, {"feature": list(summary.model.feature_names), "coefficient": summary.model.coefficients}
+    if summary.intervals is None:
+        return cells
+    inside = summary.intervals.coefficients
+    cells |= {"raw": inside.estimate, "standard_error": inside.standard_error, "lower": inside.lower, "upper": inside.upper}
+    return cells | {"clear": summary.clear if summary.clear is not None else np.zeros(len(model.coefficients), dtype=np.bool_)}
+
+
+def numbers(found: ModelSummary) -> dict[str, Any]:
+    """Return what is known of a model for machines; what is infinite or unknown is None."""
     model, intervals = found.model, found.intervals
     own = None if intervals is None else intervals.intercept
     return {
@@ -158,17 +98,8 @@ def record(found: ToldModel) -> dict[str, Any]:
     }
 
 
-def print_model(out: Console, found: ToldModel, asked: float | str | None, limit: int | None = MOST_COEFFICIENTS) -> None:
-    """Print a model: what it is, the coefficients that are clear of noise (without a limit: all), and what they are worth."""
-    out.print(model_line(found, asked), soft_wrap=True)
-    if limit is None or found.readable:
-        out.print(coefficients_table(found, limit))
-    out.print("\n".join(notes(found)), soft_wrap=True)
-
-
-def coefficients_table(found: ToldModel, limit: int | None = MOST_COEFFICIENTS) -> Table:
+def coefficients_table(found: ModelSummary, limit: int | None = MOST_COEFFICIENTS) -> Table:
     """List coefficients, with their intervals where there are some: then, unless all are wanted, only those clear of noise."""
-    from rich.table import Table
     from rich.text import Text
 
     model, order, interval = found.model, found.order, found.useful
@@ -176,7 +107,8 @@ def coefficients_table(found: ToldModel, limit: int | None = MOST_COEFFICIENTS) 
     clear = known if found.clear is None else found.clear & (not found.nothing)
     listed = order if limit is None else order[: min(limit, int(clear.sum()))]
     title = f"coefficients for {printable(model.target)}"
-    table = Table(title=title, title_justify="left", caption=_caption(found, listed), caption_justify="left")
+    table = new_table(title)
+    table.caption = _caption(found, listed)
     table.add_column("feature", overflow="fold")
     compared = found.per != "per unit"
     for heading in ("coefficient", *[found.per] * compared):
@@ -192,14 +124,14 @@ def coefficients_table(found: ToldModel, limit: int | None = MOST_COEFFICIENTS) 
     return table
 
 
-def coefficient(found: ToldModel, place: int) -> str:
+def coefficient(found: ModelSummary, place: int) -> str:
     """Return a coefficient with as many digits as its standard error allows."""
     if found.useful is None:
         return f"{found.shown[place]:.4g}"
     return rounded(float(found.shown[place]), float(found.useful.standard_error[place]))[0]
 
 
-def _caption(found: ToldModel, listed: NDArray[np.intp]) -> str | None:
+def _caption(found: ModelSummary, listed: NDArray[np.intp]) -> str | None:
     """Say which features are not listed."""
     hidden = len(found.effects) - len(listed)
     if hidden == 0:
@@ -210,7 +142,7 @@ def _caption(found: ToldModel, listed: NDArray[np.intp]) -> str | None:
     return f"... and {' and '.join(parts)}"
 
 
-def model_line(found: ToldModel, asked: float | str | None) -> str:
+def model_line(found: ModelSummary, asked: float | str | None) -> str:
     """Say what is predicted from what."""
     model, schema = found.model, found.release.schema
     count, columns = len(model.feature_names), len(model.columns)
@@ -228,7 +160,7 @@ def model_line(found: ToldModel, asked: float | str | None) -> str:
     return f"{named}; {intercept}."
 
 
-def notes(found: ToldModel) -> list[str]:
+def notes(found: ModelSummary) -> list[str]:
     """Say what the numbers are worth, and what they are not."""
     release, model = found.release, found.model
     if found.nothing:
@@ -239,15 +171,15 @@ def notes(found: ToldModel) -> list[str]:
         said.append(f"No single coefficient is clear of noise, so none is listed (--all lists them){together}.")
     if holds_covariance(release) and np.isnan(model.explained):
         said.append(f"Explained: {SILENT}.")
-    elif holds_covariance(release) and not _knows_target(found):
+    elif holds_covariance(release) and not found.knows_target:
         said.append(f"Explained: not known, as noise drowns the variance of {printable(model.target)} itself.")
     elif holds_covariance(release):
-        what = "variance" if is_centred(release) else "second moment"
+        what = "variance" if is_centered(release) else "second moment"
         said.append(
             f"Explained: roughly {100 * model.explained:.0f} % of the {what}, by the release alone; `dpcov predict --score` "
             "tells on new rows."
         )
-    if found.bound is not None and found.bound <= float(np.linalg.norm(model.encoded_coefficients)):
+    if found.bound is not None and found.bound <= found.size:
         said.append(_bound_line(found))
     said += _interval_lines(found)
     if model.alpha == 0:
@@ -256,24 +188,18 @@ def notes(found: ToldModel) -> list[str]:
             "taken. --alpha auto fits the noise."
         )
     if holds_covariance(release) and not release.center:
-        lost = "knows no mean: predictions are right up to a constant" if is_centred(release) else "is not centred"
+        lost = "knows no mean: predictions are right up to a constant" if is_centered(release) else "is not centred"
         said.append(f"No intercept: the release {lost}. --center at the release gives one.")
     return said
 
 
-def drowned_line(found: ToldModel) -> str:
+def drowned_line(found: ModelSummary) -> str:
     """Say why nothing can be seen of a model."""
     target = printable(found.model.target)
     return f"the noise of the release is too large to tell how {target} depends on these features"
 
 
-def _knows_target(found: ToldModel) -> bool:
-    """Whether the variance of the target, of which a model explains a part, is clear of noise."""
-    deviation = found.release.describe().deviation
-    return deviation is not None and bool(deviation.clear[found.release.feature_names.index(found.model.target)])
-
-
-def _interval_lines(found: ToldModel) -> list[str]:
+def _interval_lines(found: ModelSummary) -> list[str]:
     """Say what the intervals are around, or why there are none."""
     if found.intervals is None:
         return [f"No intervals: {found.silent}."]
@@ -294,12 +220,67 @@ def _interval_lines(found: ToldModel) -> list[str]:
     ]
 
 
-def _bound_line(found: ToldModel) -> str:
+def _bound_line(found: ModelSummary) -> str:
     """Say the bound of Lemma 1 (docs/ridge.md) beside the size of what it bounds."""
-    size = float(np.linalg.norm(found.model.encoded_coefficients))
     assert found.bound is not None
     encoded = "encoded " * (found.release.schema is not None)
     return (
         f"Bound: with probability {percent(found.level)} over the noise, all {encoded}coefficients together, of norm "
-        f"{size:.3g}, are within {found.bound:.3g} of those of the exact matrix."
+        f"{found.size:.3g}, are within {found.bound:.3g} of those of the exact matrix."
     )
+
+
+def figure(summary: RidgeModel | ModelSummary) -> Any:
+    """Return a figure: the largest effects as bars, and the intervals around the raw ones as lines."""
+    found = summarized(summary)
+    model, target = found.model, shortened(printable(found.model.target))
+    title = f"What {target} depends on"
+    if found.nothing:
+        return _nothing(found, title)
+    shown = found.order[:MOST_FEATURES]
+    places = np.arange(len(shown))
+    drawn = new_figure(7.6, max(2.8, 0.26 * len(shown) + 2.1), title, found.release, size=9)
+    axis = drawn.subplots()
+    clear = np.ones(len(found.effects), dtype=np.bool_) if found.clear is None else found.clear
+    colours = [PALE if clear[j] else DROWNED for j in shown]
+    axis.barh(places, (found.shown * found.scales)[shown], color=colours, height=0.7, label="coefficients (grey: may be noise)")
+    if found.useful is not None:
+        _error_bars(axis, found, found.useful, shown, places)
+    bare(axis)
+    axis.set_yticks(
+        places, [shortened(printable(model.feature_names[j])) for j in shown], fontsize=8, parse_math=False
+    )  # a name may hold a $
+    axis.invert_yaxis()
+    axis.margins(y=0.02)
+    axis.set_xlabel(f"change of {target}, {_per(found)}", fontsize=9, parse_math=False)
+    hidden = f" ({len(shown)} of {len(model.feature_names)} features)" if len(shown) < len(model.feature_names) else ""
+    axis.set_title(f"{target}, alpha {model.alpha:.3g}{hidden}", fontsize=10, parse_math=False)
+    axis.tick_params(axis="x", labelsize=8)
+    return drawn
+
+
+def _nothing(found: ModelSummary, title: str) -> Any:
+    """Return a figure that says so: bars of noise would look like a model."""
+    drawn = new_figure(7.6, 2.8, title, found.release, size=9)
+    axis = drawn.subplots()
+    axis.axis("off")
+    words = f"Nothing can be seen:\n{drowned_line(found)}."
+    axis.text(0.5, 0.5, words, ha="center", va="center", wrap=True, fontsize=10, parse_math=False)
+    return drawn
+
+
+def _per(found: ModelSummary) -> str:
+    return f"{found.per} of the feature".replace("its range of the feature", "the feature's range")
+
+
+def _error_bars(axis: Any, found: ModelSummary, interval: Interval, shown: NDArray[np.intp], places: NDArray[np.intp]) -> None:
+    """Draw intervals; infinite ones are left out."""
+    scales = found.scales[shown]
+    with np.errstate(all="ignore"):
+        middle, lower, upper = (
+            np.nan_to_num(part[shown] * scales, nan=0.0) for part in (interval.estimate, interval.lower, interval.upper)
+        )
+    label = f"raw, with {percent(found.level)} intervals"
+    error_bars(axis, places, middle, lower, upper, color=COLOURS[1], markersize=3, label=label)
+    if label in axis.get_legend_handles_labels()[1]:
+        axis.legend(frameon=False, fontsize=8, loc="best")

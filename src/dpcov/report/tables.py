@@ -22,6 +22,11 @@ def table_of(release: Release, rows: Any) -> Any:
     return pa.table({name: rows[:, j] for j, name in enumerate(release.feature_names)})
 
 
+def column_table(name: str, cells: Any) -> Any:
+    """Return an Arrow table of one column."""
+    return pa.table({name: cells})
+
+
 def csv_text(table: Any) -> Iterator[str]:
     """Yield a CSV in pieces: quotes only where they are needed, numbers with all digits, true and false in small letters."""
     yield _lines([table.column_names])

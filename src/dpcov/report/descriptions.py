@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcov.cli.text import NOISE, SILENT, features_table, finite, printable, rounded
+from dpcov.report.text import NOISE, SILENT, features_table, finite, printable, rounded
 from dpcov.uses.clipping import clipped_share
-from dpcov.uses.description import CLEAR, Description, Reading, Spectrum
+from dpcov.uses.description import CLEAR, Description, Reading
+from dpcov.uses.held import is_centered
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,15 +23,25 @@ DEVIATION = {True: "standard deviation", False: "root mean square"}
 """What the roots of the diagonal are, by whether the release is centred."""
 
 
-def readings(found: Description, *, centred: bool) -> dict[str, Reading]:
+def what_correlates(release: Release) -> str:
+    """Name what `Release.correlation` is: cosines about 0 where the release has no mean."""
+    return "correlation" if is_centered(release) else "cosines about 0"
+
+
+def spectrum_of(release: Release) -> str:
+    """Name the matrix whose eigenvalues are shown: a second moment's own only where its columns share a unit."""
+    return "second moment" if not is_centered(release) and release.schema is None else what_correlates(release)
+
+
+def readings(found: Description) -> dict[str, Reading]:
     """Return what is read of each feature, by heading."""
-    both = {"mean": found.mean, DEVIATION[centred]: found.deviation}
+    both = {"mean": found.mean, DEVIATION[is_centered(found.release)]: found.deviation}
     return {heading: reading for heading, reading in both.items() if reading is not None}
 
 
-def head_line(found: Description, *, centred: bool) -> str:
+def head_line(found: Description) -> str:
     """Count what is clear of noise: the first thing to know of a release."""
-    said, silent = [], []
+    said, silent, centred = [], [], is_centered(found.release)
     for what, reading, wanted in (
         ("Means", found.mean, slice(None)),
         ("Deviations" if centred else "Root mean squares", found.deviation, ~found.is_level),  # of levels: by their shares
@@ -49,16 +60,14 @@ def head_line(found: Description, *, centred: bool) -> str:
     return " ".join([*counted, *[f"{', '.join(silent)}: {SILENT}."] * bool(silent)])
 
 
-def print_description(out: Console, release: Release, found: Description, title: str, limit: int | None) -> None:
+def write(out: Console, found: Description, title: str = "private estimates", limit: int | None = None) -> None:
     """Print what is clear of noise, then each feature's numbers, and what they mean; nothing where a release has none."""
-    from dpcov.cli.estimates import is_centred
-
-    columns = readings(found, centred=is_centred(release))
+    columns = readings(found)
     if not columns:
         return
-    out.print(head_line(found, centred=is_centred(release)), style="bold", soft_wrap=True)
-    out.print(features_table(release.feature_names, columns, title, limit))
-    out.print("\n".join(_notes(release, found, list(columns.values()))), soft_wrap=True)
+    out.print(head_line(found), style="bold", soft_wrap=True)
+    out.print(features_table(found.feature_names, columns, title, limit))
+    out.print("\n".join(_notes(found.release, found, list(columns.values()))), soft_wrap=True)
 
 
 def _notes(release: Release, found: Description, shown: list[Reading]) -> list[str]:
@@ -120,8 +129,9 @@ def unmatched_lines(found: Description) -> list[str]:
     return said
 
 
-def spectrum_line(of: str, found: Spectrum, d: int, limit: int | None) -> str:
+def spectrum_line(release: Release, limit: int | None) -> str:
     """List the eigenvalues that are clear of noise, and say where the others lie."""
+    found, d, of = release.describe().spectrum, release.d, spectrum_of(release)
     of += f" of the {found.features} features with a clear deviation" * (0 < found.features < d)
     about = "" if found.about == 0 else f"{found.about:g} "
     within = f"{about}± {found.edge:.2g}"
@@ -142,9 +152,9 @@ def spectrum_line(of: str, found: Spectrum, d: int, limit: int | None) -> str:
     )
 
 
-def description_record(found: Description, *, centred: bool) -> dict[str, Any]:
+def record(found: Description) -> dict[str, Any]:
     """Return what is read of each feature for machines: numbers, their standard errors, and which are clear of noise."""
-    named = {heading.replace(" ", "_"): reading for heading, reading in readings(found, centred=centred).items()}
+    named = {heading.replace(" ", "_"): reading for heading, reading in readings(found).items()}
     if not named:
         return {}
     clear: dict[str, Any] = {name: reading.clear.tolist() for name, reading in named.items()}
@@ -157,12 +167,22 @@ def description_record(found: Description, *, centred: bool) -> dict[str, Any]:
     }
 
 
-def spectrum_record(of: str, found: Spectrum) -> dict[str, Any]:
+def spectrum_record(release: Release) -> dict[str, Any]:
     """Return eigenvalues for machines."""
+    found = release.describe().spectrum
     return {
-        "of": of,
+        "of": spectrum_of(release),
         "values": found.values.tolist(),
         "standard_error": finite(found.errors),
         "clear_of_noise": found.clear.tolist(),
         "noise": {"about": found.about, "edge": finite(found.edge)},
     }
+
+
+def columns(found: Description) -> dict[str, Any]:
+    """Return a line for each feature: its numbers, their standard errors, and whether they are clear of noise."""
+    cells: dict[str, Any] = {"feature": list(found.feature_names), "column": list(found.columns)}
+    for heading, reading in readings(found).items():
+        name = heading.replace(" ", "_")
+        cells |= {name: reading.values, f"{name}_error": reading.standard_error, f"{name}_clear": reading.clear}
+    return cells

@@ -1,9 +1,9 @@
-"""How the commands talk: one console, names that cannot garble a terminal, tables of moderate length."""
+"""How results are put into words: one console, names that cannot garble a terminal, tables of moderate length."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpcov.errors import printable as printable  # its place is below releases, which say what they are with it
@@ -38,6 +38,26 @@ def console() -> Console:
     return Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else WIDTH)
 
 
+def page(write: Callable[[Console], None]) -> str:
+    """Return as HTML what is printed on a console of moderate width; names are escaped."""
+    import io
+
+    from rich.console import Console
+
+    out = Console(highlight=False, markup=False, emoji=False, width=WIDTH, file=io.StringIO(), record=True)
+    write(out)
+    style = "white-space:pre-wrap;line-height:normal;font-family:Menlo,Consolas,monospace"
+    return out.export_html(inline_styles=True, code_format=f'<pre style="{style}">{{code}}</pre>')
+
+
+def new_table(title: str, hidden: int = 0, what: str = "") -> Table:
+    """Return a table under a title, with a line below that counts what is not listed."""
+    from rich.table import Table
+
+    caption = f"... and {hidden} more{' ' * bool(what)}{what}{'s' * (hidden > 1 and bool(what))}" if hidden else None
+    return Table(title=title, title_justify="left", caption=caption, caption_justify="left")
+
+
 def shortened(name: str) -> str:
     """Keep both ends of a long name: levels of a column differ at the end."""
     half = LONGEST_NAME // 2
@@ -48,7 +68,7 @@ def spends_table(spent: Sequence[Spend], title: str = "spent") -> Table:
     """List every question that was asked of the data."""
     from rich.table import Table
 
-    table = Table("asked", "noise", "cost", title=f"{title}: {len(spent)} question(s)", title_justify="left")
+    table = Table("asked", "noise", "cost", title=f"{title}: {counted(len(spent), 'question')}", title_justify="left")
     for spend in spent:
         table.add_row(spend.asked, spend.noise, repr(spend.budget))
     return table
@@ -58,13 +78,10 @@ def features_table(
     names: Sequence[str], columns: Mapping[str, NDArray[np.float64] | Reading], title: str, limit: int | None
 ) -> Table:
     """List numbers for each feature, the first ``limit`` of them; readings with their standard errors beside them."""
-    from rich.table import Table
-
     from dpcov.uses.description import Reading
 
     hidden = 0 if limit is None else max(0, len(names) - limit)
-    caption = f"... and {hidden} more features" if hidden else None
-    table = Table(title=title, title_justify="left", caption=caption, caption_justify="left")
+    table = new_table(title, hidden, "feature")
     table.add_column("feature", overflow="fold")
     cells: list[Sequence[str | Text]] = []
     for heading, numbers in columns.items():
@@ -104,8 +121,13 @@ def rounded(value: float, error: float) -> tuple[str, str]:
 
 def print_promise(out: Console, release: Release) -> None:
     """Print what a release is, and what it promises."""
-    out.print(repr(release), style="bold", soft_wrap=True)
+    out.print(repr(release)[1:-1], style="bold", soft_wrap=True)
     out.print(f"Privacy: {release.statement()}", soft_wrap=True)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, which has an s where there are several."""
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def percent(level: float) -> str:
@@ -123,7 +145,7 @@ def span(lower: float, upper: float) -> str:
 
 
 def finite(numbers: NDArray[np.float64] | float | None) -> Any:
-    """Return numbers as JSON has them: what is not finite is null."""
+    """Return numbers as JSON has them: what is not finite is None."""
     import numpy as np
 
     array = np.asarray(numbers, dtype=np.float64)

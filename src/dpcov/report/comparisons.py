@@ -1,21 +1,22 @@
-"""A picture of a comparison: error against budget, a panel for each notion of privacy, drawn without a display."""
+"""A comparison of mechanisms: a table of errors, which one to use and how, and error against budget."""
 
 from __future__ import annotations
 
-import io
 import math
+import shlex
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcov.errors import ParameterError
-from dpcov.evaluate.comparison import CAUTION, Cell, Comparison
+from dpcov.evaluate.comparison import CAUTION, ZERO, Cell, Comparison, budget_text
 from dpcov.kernel.budget import Budget, decimal_text
 from dpcov.linalg import monotone
+from dpcov.report.pictures import new_figure
 
-FORMATS = ("png", "svg", "pdf")
+if TYPE_CHECKING:
+    from rich.console import Console
+
 NOTIONS = {"pure": "pure DP", "zCDP": "zCDP", "approx": "approximate DP"}
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d31", "#56b4e9", "#7a3e9d", "#c1272d", "#e69f00", "#4d4d4d")
 MARKERS = "osD^vPX"
@@ -27,27 +28,115 @@ Points = list[tuple[float, float, float]]
 """Budget, error and standard error."""
 
 
-def picture_format(path: Path) -> str:
-    """Return the format that a file's name asks for."""
-    ending = path.suffix.lower().removeprefix(".")
-    if ending not in FORMATS:
-        raise ParameterError(f"picture must be a name that ends in .png, .svg or .pdf, got {str(path)!r}. Hint: compare.png.")
-    return ending
+def write(out: Console, found: Comparison, settings: Sequence[str] = ()) -> None:
+    """Print the table, which mechanism to use, and how; ``settings`` are the flags of a release like those that were tried."""
+    from rich.table import Table
+    from rich.text import Text
+
+    best = found.best_cells()
+    table = Table()
+    table.add_column("mechanism", overflow="fold")
+    for budget in found.budgets:
+        table.add_column(budget_text(budget).replace(" with ", "\n"), justify="right")
+    for cells in found.ranked().values():
+        marks = [cell == best.get(cell.budget) for cell in cells]
+        shown = [
+            Text(f"{cell.text} *", style="bold") if mark else Text(f"{cell.text}  ")
+            for cell, mark in zip(cells, marks, strict=True)
+        ]
+        table.add_row(Text(_name(cells)), *shown)
+    table.add_section()
+    table.add_row(ZERO, *[f"{found.zero:.3g}  "] * len(found.budgets))
+    out.print(CAUTION, style="bold", soft_wrap=True)
+    facts = f"n = {found.n}, d = {found.d}, neighbours: {found.neighbors}"
+    out.print(f"Frobenius error of the {found.target}, for rows of norm at most 1; {facts}.", soft_wrap=True)
+    out.print(table)
+    out.print(f"Mean of {found.runs} runs ± standard error. * the smallest; - does not serve the budget.", soft_wrap=True)
+    out.print("Differences of less than two standard errors may be chance.", soft_wrap=True)
+    for sentence in _advice(found, best, settings):
+        out.print(sentence, soft_wrap=True)
 
 
-def drawn(comparison: Comparison, ending: str) -> bytes:
-    """Return the picture as a file in this format."""
-    from matplotlib.figure import Figure
+def _name(cells: list[Cell]) -> str:
+    """Return a mechanism's name; of auto also what it chose."""
+    name, chosen = cells[0].mechanism, dict.fromkeys(cell.ran for cell in cells if cell.ran is not None)
+    return f"{name} ({', '.join(chosen)})" if name.partition(":")[0] == "auto" and chosen else name
 
+
+def _advice(found: Comparison, best: dict[Budget, Cell], settings: Sequence[str]) -> list[str]:
+    """Say which mechanism has the smallest error where, and how to use it."""
+    useful: dict[str, list[str]] = {}
+    hopeless, last = [], None
+    for budget, cell in best.items():
+        if cell.clearly_below(found.zero):
+            useful.setdefault(_name([cell]), []).append(budget_text(budget))
+            last = cell
+        else:
+            hopeless.append(budget_text(budget))
+    sentences = []
+    if not best:
+        sentences.append("None of these mechanisms serves these budgets: dpcov mechanisms lists what each serves.")
+    if hopeless:
+        advice = "spend more, use fewer columns or more rows"
+        sentences.append(f"At {_listed(hopeless)} nothing clearly beats the zero matrix, which costs nothing: {advice}.")
+    if last is not None:
+        sentences.append("Smallest error: " + "; ".join(f"{name} at {_listed(where)}" for name, where in useful.items()) + ".")
+        sentences.append(f"Then, on the rows to be protected:\n  {_command(last, settings)}")
+    return sentences
+
+
+def _listed(texts: list[str]) -> str:
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+
+
+def _command(cell: Cell, settings: Sequence[str]) -> str:
+    """Return the release that this cell tried."""
+    name, _, options = cell.mechanism.partition(":")
+    budget = [word for amount in cell.budget.names for word in (f"--{amount}", decimal_text(getattr(cell.budget, amount)))]
+    mechanism = [] if name == "auto" else ["--mechanism", name]
+    chosen = [word for option in options.split(",") if option for word in ("--option", option)]
+    return f"dpcov release DATA {shlex.join([*budget, *settings, *mechanism, *chosen])} -o release.json"
+
+
+def record(found: Comparison) -> dict[str, Any]:
+    """Return a comparison for machines."""
+    return {
+        "caution": CAUTION,
+        "target": found.target,
+        "n": found.n,
+        "d": found.d,
+        "neighbors": found.neighbors,
+        "runs": found.runs,
+        "zero": found.zero,
+        "cells": [_record(cell) for cell in found.cells],
+        "best": [_record(cell) for cell in found.best_cells().values()],
+    }
+
+
+def _record(cell: Cell) -> dict[str, Any]:
+    measured = {"ran": cell.ran, "error": cell.error, "standard_error": cell.standard_error}
+    return {"mechanism": cell.mechanism, "budget": cell.budget.to_json(), **measured}
+
+
+def columns(found: Comparison) -> dict[str, Any]:
+    """Return a line for each mechanism at each budget."""
+    cells: dict[str, Any] = {
+        "mechanism": [cell.mechanism for cell in found.cells],
+        "budget": [budget_text(cell.budget) for cell in found.cells],
+    }
+    return cells | {name: [getattr(cell, name) for cell in found.cells] for name in ("ran", "error", "standard_error")}
+
+
+def figure(comparison: Comparison) -> Any:
+    """Return a figure: error against budget, a panel for each notion of privacy."""
     panels: dict[tuple[str, ...], list[Budget]] = {}
     for budget in comparison.budgets:
         panels.setdefault(_panel(budget), []).append(budget)
     widths = [WIDE if len(budgets) > 1 else NARROW for budgets in panels.values()]
-    figure = Figure(figsize=(max(sum(widths), WIDE), 5.4), dpi=150, layout="constrained")
     title = f"Error of the {comparison.target}: n = {comparison.n}, d = {comparison.d}, neighbours: {comparison.neighbors}"
-    figure.suptitle(f"{title}\nmean of {comparison.runs} runs ± standard error", fontsize=11)
-    figure.supxlabel(CAUTION, fontsize=8, color="#a02020")
-    axes = figure.subplots(1, len(panels), sharey=True, squeeze=False, width_ratios=widths)[0]
+    drawn = new_figure(max(sum(widths), WIDE), 5.4, f"{title}\nmean of {comparison.runs} runs ± standard error")
+    drawn.supxlabel(CAUTION, fontsize=8, color="#a02020")
+    axes = drawn.subplots(1, len(panels), sharey=True, squeeze=False, width_ratios=widths)[0]
     places = {cell.mechanism: None for cell in comparison.cells}
     styles = {name: _style(name, place) for place, name in enumerate(places)}
     bottom, top = _limits(comparison)
@@ -60,9 +149,7 @@ def drawn(comparison: Comparison, ending: str) -> bytes:
             axis.axhline(comparison.zero, color="#777777", linewidth=1.2, linestyle="--")
         _lines(axis, comparison, budgets, styles, (bottom, top))
     axes[0].set_ylabel("Frobenius error, for rows of norm at most 1")
-    target = io.BytesIO()
-    figure.savefig(target, format=ending)
-    return target.getvalue()
+    return drawn
 
 
 def _panel(budget: Budget) -> tuple[str, ...]:

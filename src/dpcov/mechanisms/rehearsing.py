@@ -1,0 +1,216 @@
+"""A curator without rows, of which a mechanism asks what it would ask of any: its sums are 0, and its sampler draws nothing.
+
+Calibration, charging and the record are the real ones, so what a mechanism would ask and pay is known beforehand. A rehearsal
+equals the run up to the first branch on an answer; no row and no randomness is touched. Before anything is spent, each run is
+rehearsed: a budget that is too small for some question is refused while it is still whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache, partial
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.errors import DpcovError, ParameterError
+from dpcov.kernel.account import Account
+from dpcov.kernel.budget import ApproxDP, Budget, PureDP, compose, copied
+from dpcov.kernel.curator import Curator
+from dpcov.kernel.face import Face
+from dpcov.kernel.noise.choice import Exponential, SparseVector
+from dpcov.kernel.noise.drawn import MatrixBingham, Uniform
+from dpcov.kernel.noise.laws import NoiseLaw
+from dpcov.kernel.public import Public
+from dpcov.kernel.questions.calibrated import calibrated, check_tail
+from dpcov.kernel.questions.choices import Choice, Radius, Search
+from dpcov.kernel.questions.measure import Measure, Question
+from dpcov.kernel.questions.moments import MAX_ROWS, REPLACE, Count
+from dpcov.mechanisms.base import Mechanism
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+MANY = MAX_ROWS
+"""Stands for a number of rows that is not known: what is asked then no longer depends on it."""
+
+
+@dataclass(frozen=True)
+class Zeros:
+    """Sums that are all 0, but for the number of rows."""
+
+    public: Public
+
+    @property
+    def n(self) -> int:
+        """The number of rows where it is public and known, else many."""
+        return MANY if self.public.known_n is None else self.public.known_n
+
+    def read(self, question: Question) -> Integers:
+        """Return zeros: untouched they take no memory, however many there are."""
+        self.prefetch()
+        return np.array([self.n]) if isinstance(question, Count) else np.zeros(question.exact_size, dtype=np.int64)
+
+    def prefetch(self, *questions: Question, derive: bool = True) -> None:  # noqa: ARG002
+        """Refuse a public number of rows that is none; read nothing."""
+        if not 1 <= self.n <= MAX_ROWS:
+            raise ParameterError(f"data must have 1 to 2**30 rows, got {self.n}. Hint: an empty table has no second moment.")
+
+    def forget(self) -> None:
+        """Do nothing: there is nothing to hide."""
+
+
+class Still:
+    """A sampler that adds nothing, chooses a radius just below row_norm, and draws the axes.
+
+    ``after`` is called before each answer: after its charge.
+    """
+
+    seeded = True
+
+    def __init__(self, after: Callable[[], None] = lambda: None) -> None:
+        self._after = after
+
+    def noisy(self, question: Measure, law: NoiseLaw, exact: Integers) -> Integers:  # noqa: ARG002
+        """Return the zeros as they are, untouched."""
+        self._after()
+        return exact
+
+    def noisy_later(self, question: Measure, law: NoiseLaw) -> Callable[[int, int], int]:  # noqa: ARG002
+        """Return what answers each number as it is."""
+        self._after()
+        return lambda place, exact: exact  # noqa: ARG005
+
+    def choice(self, question: Choice, law: Exponential, counts: Integers) -> int:  # noqa: ARG002
+        """Choose the second candidate."""
+        self._after()
+        return min(1, question.candidates - 1)
+
+    def search(self, question: Search, law: SparseVector, counts: Integers) -> int:  # noqa: ARG002
+        """Find the largest radius, or the second query."""
+        self._after()
+        return question.norms.last if isinstance(question, Radius) else 1
+
+    def direction(self, matrix: Floats, concentration: float, guess: Floats, fixed: bool) -> Floats:  # noqa: ARG002
+        """Return the first axis."""
+        self._after()
+        return np.asarray(np.eye(1, len(matrix))[0])
+
+    def subspace(self, matrix: Floats, basis: object, k: int, law: MatrixBingham | Uniform) -> Floats:  # noqa: ARG002
+        """Return the first axes."""
+        self._after()
+        return np.eye(len(matrix), k)
+
+
+class _AllSpentError(Exception):
+    """The rehearsal has spent all of its budget: nothing that follows can be refused."""
+
+
+class _Counting(Account):
+    """An account that tells when nothing is left."""
+
+    @cached_property
+    def charged(self) -> list[Budget]:
+        """What was charged so far."""
+        return []
+
+    def charge(self, *budgets: Budget) -> None:
+        """Commit what an answer costs."""
+        super().charge(*budgets)
+        self.charged.extend(budgets)
+
+    def stop_at_the_end(self) -> None:
+        """End the rehearsal where all is spent: draws that are paid for can be long."""
+        if self.charged and remaining(self.budget, compose(*self.charged)) is None:
+            raise _AllSpentError
+
+
+def rehearsed(mechanism: Mechanism, curator: Curator, budget: Budget, options: Mapping[str, Any]) -> Curator:
+    """Refuse what would be refused in the middle of a run, when a part of the budget is gone; return what is to be asked.
+
+    That is found by a rehearsal, without rows. What depends on answers, and need not be as rehearsed, a mechanism has declared
+    at its least share. A number of rows that is public, but not known before a first reading, may change the shares: then there
+    is a second rehearsal, after that reading and before anything is charged.
+    """
+    check = partial(_check, mechanism, budget=copied(budget), whole=curator.budget, options=options)
+    check(curator.public)
+    return curator if curator.public.knows_n else cast("Curator", CountedLater(curator, check))  # all that a face needs of one
+
+
+class CountedLater:
+    """A curator whose number of rows is known from its first reading on: what was rehearsed for many is then checked again."""
+
+    def __init__(self, curator: Curator, check: Callable[[Public], None]) -> None:
+        self._curator, self._checks = curator, [check]
+        self.ask_n, self.noisy, self.choose = curator.ask_n, curator.noisy, curator.choose
+        self.first_above, self.peel, self.subspace = curator.first_above, curator.peel, curator.subspace
+
+    @property
+    def public(self) -> Public:
+        """What is known of the rows."""
+        return self._curator.public
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        rows = self._curator.n
+        self._check()
+        return rows
+
+    def prefetch(self, *questions: Question, derive: bool = True) -> None:
+        """Read what will be asked."""
+        self._curator.prefetch(*questions, derive=derive)
+        self._check()
+
+    def _check(self) -> None:
+        if self._checks and self.public.knows_n and not self._curator.answers:
+            self._checks.pop()(self.public)
+
+
+def _check(mechanism: Mechanism, public: Public, *, budget: Budget, whole: Budget, options: Mapping[str, Any]) -> None:
+    try:
+        hash(key := tuple(options.items()))
+    except TypeError:  # an array among them
+        _rehearse(mechanism, public, budget, whole, options)
+    else:
+        _rehearse_once(mechanism, public, budget, whole, key)
+
+
+@lru_cache(maxsize=64)  # it would take a quarter of a small release's time, and says the same of the same public numbers
+def _rehearse_once(
+    mechanism: Mechanism, public: Public, budget: Budget, whole: Budget, options: tuple[tuple[str, Any], ...]
+) -> None:
+    _rehearse(mechanism, public, budget, whole, dict(options))
+
+
+def _rehearse(mechanism: Mechanism, public: Public, budget: Budget, whole: Budget, options: Mapping[str, Any]) -> None:
+    account = _Counting(whole)
+    curator = Curator(Zeros(with_rows(public)), account, Still(account.stop_at_the_end))
+    try:
+        with np.errstate(all="ignore"):
+            mechanism.ask(Face(curator), copied(budget), **options)  # a stranger's may do anything to it
+    except _AllSpentError:
+        pass
+    except DpcovError:
+        raise
+    except Exception:
+        return
+    for least in () if mechanism.least is None else mechanism.least(public, budget, **options):
+        law = calibrated(least.question, least.budget, public.neighbors, least.noise, least.at_least)
+        if isinstance(budget, ApproxDP):
+            check_tail([law], budget)
+
+
+def with_rows(public: Public) -> Public:
+    """Return public facts with many rows, where their number is public and not known before reading."""
+    return replace(public, known_n=MANY) if public.neighbors == REPLACE and public.known_n is None else public
+
+
+def remaining(budget: Budget, charged: Budget) -> Budget | None:
+    """Return what is left of a budget, in the notion in which it was charged; None where that is nothing."""
+    if isinstance(budget, ApproxDP) and not isinstance(charged, ApproxDP):
+        budget = PureDP(budget.epsilon) if isinstance(charged, PureDP) else budget.to_zcdp()
+    left = [a - b for a, b in zip(budget.amounts(), charged.amounts(), strict=True)]
+    return type(budget)(*left) if min(left) > 0 else None

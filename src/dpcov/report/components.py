@@ -1,0 +1,209 @@
+"""Principal components: what lies along them, what they are made of, and which stand out of the noise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.report.pictures import COLOURS, DROWNED, PALE, new_figure
+from dpcov.report.text import NOISE, SILENT, features_table, new_table, print_promise, printable, shortened
+from dpcov.uses.held import is_centered
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from dpcov.uses.pca import PrincipalComponents
+
+Floats = NDArray[np.float64]
+
+MOST_COMPONENTS = 20
+MOST_LOADINGS = 4  # of a component, in its line
+MOST_COLUMNS = 6  # of loadings side by side
+MOST_BARS = 30  # of a picture, as all below
+MOST_TICKS = 15
+MOST_DRAWN = 12  # columns of the heat map
+MOST_FEATURES = 25  # its rows: those with the largest loadings
+
+
+def write(out: Console, found: PrincipalComponents, asked: float | None = None, everything: bool = False) -> None:
+    """Print components under their promise; ``asked`` is the part of the variance that they were to explain."""
+    print_promise(out, found.release)
+    out.print(components_table(found, None if everything else MOST_COMPONENTS))
+    said = notes(found)
+    if isinstance(asked, float) and found.total > 0 and found.ratio.sum() < asked - 1e-9:
+        said.append(f"All {found.k} components that the release holds explain less than {100 * asked:g} % together.")
+    out.print("\n".join(said), soft_wrap=True)
+    for first in range(0, found.readable, MOST_COLUMNS) if everything else ():
+        out.print(features_table(found.feature_names, loadings(found, first), "loadings", None))
+
+
+def write_held(out: Console, found: PrincipalComponents, limit: int | None, *, loadings_too: bool = True) -> None:
+    """Print the components that a release was made for, and what those that stand out are made of."""
+    out.print(components_table(found, None if limit is None else MOST_COMPONENTS))
+    out.print("\n".join(notes(found)), soft_wrap=True)
+    if loadings_too and found.readable:
+        many = f" (the first {MOST_COLUMNS} components)" * (found.readable > MOST_COLUMNS)
+        out.print(features_table(found.feature_names, loadings(found), f"loadings{many}", limit))
+
+
+def record(found: PrincipalComponents) -> dict[str, Any]:
+    """Return components for machines, with what their release promises."""
+    from dpcov.report.releases import promise
+
+    return {**promise(found.release), "feature_names": list(found.feature_names), **numbers(found)}
+
+
+def numbers(found: PrincipalComponents) -> dict[str, Any]:
+    """Return what is known of components for machines."""
+    return {
+        "k": found.k,
+        "explained": found.explained.tolist(),
+        "ratio": found.ratio.tolist(),
+        "cumulative": np.cumsum(found.ratio).tolist(),
+        "total": found.total,
+        "standing_out": found.standing_out,
+        "components": found.components.tolist(),
+        "offsets": found.offsets.tolist(),
+        "scales": found.scales.tolist(),
+    }
+
+
+def columns(found: PrincipalComponents) -> dict[str, Any]:
+    """Return a line for each component: what it explains, and its loadings."""
+    cells: dict[str, Any] = {"component": [f"PC{i + 1}" for i in range(found.k)], "explained": found.explained}
+    cells |= {"ratio": found.ratio, "clear": [i < found.readable for i in range(found.k)]}
+    return cells | {f"loading {name}": found.components[:, j] for j, name in enumerate(found.feature_names)}
+
+
+def components_table(found: PrincipalComponents, limit: int | None = MOST_COMPONENTS) -> Table:
+    """List what lies along each component, and the features that it is made of."""
+    hidden = 0 if limit is None else max(0, found.k - limit)
+    table = new_table(f"principal components ({found.k} of {len(found.feature_names)} directions)", hidden, "component")
+    for heading in ("component", "explained", "ratio", "cumulative"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("largest loadings", overflow="fold")
+    running = np.cumsum(found.ratio)
+    for place in range(found.k - hidden):
+        if place >= found.readable:
+            table.add_row(f"PC{place + 1}", NOISE, "", "", "", style="dim")
+            continue
+        shares = (f"{100 * part:.1f} %" for part in (found.ratio[place], running[place]))
+        table.add_row(f"PC{place + 1}", f"{found.explained[place]:.3g}", *shares, _loadings_line(found, place))
+    return table
+
+
+def _loadings_line(found: PrincipalComponents, place: int) -> str:
+    """Name the features with the largest loadings on one component."""
+    row = found.components[place]
+    largest = np.argsort(-np.abs(row), kind="stable")[:MOST_LOADINGS]
+    kept = [j for rank, j in enumerate(largest) if rank == 0 or abs(row[j]) >= 0.005]  # others would read 0.00
+    return ", ".join(f"{shortened(printable(found.feature_names[j]))} {row[j]:+.2f}" for j in kept)
+
+
+def loadings(found: PrincipalComponents, first: int = 0) -> dict[str, Floats]:
+    """Return the loadings of a few components that are worth reading by heading, a number for each feature."""
+    return {f"PC{i + 1}": found.components[i] for i in range(first, min(first + MOST_COLUMNS, found.readable))}
+
+
+def notes(found: PrincipalComponents) -> list[str]:
+    """Say what the numbers in the table are, and what they are not."""
+    release = found.release
+    what = "variance" if is_centered(release) else "second moment"
+    unit = "in the data's units, squared" if release.schema is None else "of encoded columns, which the schema's bounds scale"
+    clear = found.readable
+    said = [f"Total {what}: {found.total:.3g}, {unit}; estimates, as all of this."] * (clear > 0)
+    if found.standing_out is None:
+        said.append(f"Which of them stand out of the noise: {SILENT}.")
+    if clear < found.k:
+        which = f"PC{clear + 1}" + (f" to PC{found.k}" if clear + 1 < found.k else "")
+        said.append(f"Nothing stands out along {which}: what was answered cannot be told from noise.")
+    if not is_centered(release):
+        said.append("Rows were not centred: the first component may point at their mean. --center at the release centres them.")
+    return said
+
+
+def figure(found: PrincipalComponents) -> Any:
+    """Return a figure: the explained variance above the cumulative ratio's line, beside a heat map of the largest loadings."""
+    shown, hidden = _features(found)
+    k = min(found.k, MOST_DRAWN)
+    held = found.held  # those beside the chosen ones show where to stop
+    bars = min(len(held.explained), MOST_BARS)
+    height = max(4.2, 0.23 * len(shown) + 1.6)
+    widths = [max(4.2, 0.24 * bars + 1.5), max(3.6, 0.52 * k + 2.9)]
+    what = "variance" if is_centered(found.release) else "second moment"
+    title = f"Principal components of {len(found.feature_names)} features"
+    drawn = new_figure(sum(widths), height, title, found.release, size=10)
+    left, right = drawn.subplots(1, 2, width_ratios=widths)
+    _scree(left, held, found.k, bars, what)
+    _heat_map(drawn, right, found, shown, k)
+    parts = [f"{len(shown)} of {len(found.feature_names)} features"] * hidden
+    parts += [f"{k} of {found.k} components"] * (k < found.k)
+    right.set_title("loadings" + (f" ({', '.join(parts)})" if parts else ""), fontsize=10)
+    return drawn
+
+
+def _features(found: PrincipalComponents) -> tuple[NDArray[np.int64], bool]:
+    """Return the features with the largest loadings, in the order of the table, and whether there are others."""
+    size = np.abs(found.components[:MOST_DRAWN]).max(axis=0)
+    largest = np.argsort(-size, kind="stable")[:MOST_FEATURES]
+    return np.sort(largest), len(size) > MOST_FEATURES
+
+
+def _scree(axis: Any, held: PrincipalComponents, chosen: int, bars: int, what: str) -> None:
+    from matplotlib.ticker import FixedLocator, MaxNLocator, PercentFormatter
+
+    places = np.arange(1, bars + 1)
+    clear = held.readable
+    colours = [DROWNED if place > clear else COLOURS[0] if place <= chosen else PALE for place in places]
+    axis.bar(places, held.explained[:bars], color=colours, width=0.72)
+    axis.set_xlabel("component")
+    axis.set_ylabel(f"explained {what}", color=COLOURS[0])
+    axis.xaxis.set_major_locator(FixedLocator(places.tolist()) if bars <= MOST_TICKS else MaxNLocator(integer=True))
+    axis.set_xlim(0.3, max(bars, 2) + 0.7)
+    axis.set_ylim(0, 1.08 * max(float(held.explained.max()), 1e-300))
+    ratio = axis.twinx()
+    running = np.cumsum(held.ratio)[: min(bars, clear)]
+    ratio.plot(
+        places[: len(running)], running, color=COLOURS[1], marker="o", markersize=4 if bars <= 20 else 2.5, linewidth=1.2
+    )
+    ratio.set_ylim(0, 1.08)
+    ratio.set_yticks(np.linspace(0, 1, 6))
+    ratio.yaxis.set_major_formatter(PercentFormatter(1.0))
+    ratio.set_ylabel("cumulative ratio", color=COLOURS[1])
+    parts = [f"the first {bars} of {held.k}"] * (held.k > bars) + [f"dark: {chosen} chosen"] * (chosen < min(bars, clear))
+    parts += ["grey: noise"] * (clear < bars)
+    axis.set_title(f"explained {what}" + (f" ({', '.join(parts)})" if parts else ""), fontsize=10)
+    for side in (axis, ratio):
+        side.tick_params(labelsize=8)
+        side.spines["top"].set_visible(False)
+
+
+def _heat_map(drawn: Any, axis: Any, found: PrincipalComponents, shown: NDArray[np.int64], k: int) -> None:
+    from matplotlib import colormaps
+
+    matrix = found.components[:k, shown].T.copy()
+    matrix[:, found.readable :] = np.nan
+    largest = max(float(np.nanmax(np.abs(matrix), initial=0.0)), 1e-300)
+    image = axis.imshow(
+        matrix,
+        cmap=colormaps["RdBu_r"].with_extremes(bad=DROWNED),
+        vmin=-largest,
+        vmax=largest,
+        aspect="auto",
+        interpolation="nearest",
+    )
+    names = [shortened(printable(found.feature_names[j])) for j in shown]
+    axis.set_xticks(range(k), [f"PC{i + 1}" for i in range(k)], fontsize=8)
+    axis.set_yticks(range(len(shown)), names, fontsize=8, parse_math=False)  # a name may hold a $
+    axis.tick_params(length=0)
+    for (i, j), value in np.ndenumerate(matrix):
+        if np.isnan(value):
+            continue
+        colour = "white" if abs(value) > 0.6 * largest else "black"
+        axis.text(j, i, f"{value:z.2f}", ha="center", va="center", fontsize=7, color=colour)
+    for edge in axis.spines.values():
+        edge.set_visible(False)
+    drawn.colorbar(image, ax=axis, shrink=0.8, aspect=30, pad=0.02).ax.tick_params(labelsize=8)

@@ -1,0 +1,143 @@
+"""Correlations: the pairs of features that are clear of noise, by strength, and the whole matrix as a heat map."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from dpcov.report.descriptions import cell_lines, head_line, what_correlates
+from dpcov.report.pictures import heat_map, new_figure
+from dpcov.report.text import MORE, SILENT, finite, new_table, print_promise, printable, reading_cells, shortened
+from dpcov.uses.held import is_centered
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from dpcov.uses.description import Correlation
+
+MOST_PAIRS = 20
+MOST_NAMES = 40  # of features; beyond, columns are named instead
+SMALLEST = 5.5  # points: names that would need less are left out
+
+
+def write(out: Console, found: Correlation, top: int = MOST_PAIRS) -> None:
+    """Print the pairs that are clear of noise, the strongest first."""
+    release, clear = found.release, found.pairs()
+    centered = is_centered(release)
+    what = "correlation" if centered else "cosine"
+    print_promise(out, release)
+    out.print(head_line(release.describe()), style="bold", soft_wrap=True)
+    said = []
+    if clear:
+        out.print(_table(found, clear, top, what))
+        said.append("±: the standard error that the noise gives. Pairs within 3 of them are not listed: they may be noise.")
+    elif not found.known:
+        said.append(f"No {what} is listed: {SILENT}.")
+    elif found.pairs(clear=False):
+        said.append(f"No {what} is clear of noise, so none is listed. {MORE}")
+    else:
+        said.append("There are no two columns.")
+    said += cell_lines(release, release.describe())
+    if not centered:
+        said.append("Rows were not centred: these are cosines about 0. --center at the release gives correlations.")
+    out.print("\n".join(said), soft_wrap=True)
+
+
+def _table(found: Correlation, pairs: list[tuple[int, int]], top: int, what: str) -> Table:
+    table = new_table(f"{what}s between columns that are clear of noise")
+    hidden = max(0, len(pairs) - top)
+    table.caption = f"... and {hidden} more pair{'s' * (hidden > 1)} clear of noise" if hidden else None
+    for _ in range(2):
+        table.add_column("feature", overflow="fold")
+    for heading in (what, "±"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for pair in pairs[:top]:
+        names = (printable(found.feature_names[place]) for place in pair)
+        table.add_row(*names, *reading_cells(found, pair))
+    return table
+
+
+def record(found: Correlation, top: int = MOST_PAIRS) -> dict[str, Any]:
+    """Return the matrix for machines, and the strongest pairs."""
+    from dpcov.report.releases import promise
+
+    matrix, errors = found.values, found.standard_error
+    return {
+        **promise(found.release),
+        "of": "correlation" if is_centered(found.release) else "cosine",
+        "feature_names": list(found.feature_names),
+        "correlation": matrix.tolist(),
+        "standard_error": finite(errors),
+        "clear_of_noise": found.clear.tolist(),
+        "pairs": len(found.pairs(clear=False)),
+        "largest": [
+            {
+                "features": [found.feature_names[place] for place in pair],
+                "correlation": float(matrix[pair]),
+                "standard_error": finite(errors[pair]),
+            }
+            for pair in found.pairs()[:top]
+        ],
+    }
+
+
+def columns(found: Correlation) -> dict[str, Any]:
+    """Return a line for each pair of features of different columns, the strongest first."""
+    pairs = found.pairs(clear=False)
+    names = {f"feature_{i + 1}": [found.feature_names[pair[i]] for pair in pairs] for i in range(2)}
+    arrays = {"correlation": found.values, "standard_error": found.standard_error, "clear": found.clear}
+    return names | {name: [array[pair].item() for pair in pairs] for name, array in arrays.items()}
+
+
+def figure(found: Correlation) -> Any:
+    """Return a figure: blue to red around white at 0, grey where it may be noise, with thin lines between columns."""
+    d = len(found.feature_names)
+    side = min(max(0.3 * d, 3.0), 9.0)
+    drawn = new_figure(side + 2.8, side + 2.0, f"Which of {d} features go together", found.release, size=9)
+    axis = drawn.subplots()
+    shown = heat_map(axis, what_correlates(found.release), found, 72 * side / d)
+    blocks = _blocks(found)
+    _separate(axis, blocks, d)
+    _name(axis, found, blocks, 72 * side / d)
+    for edge in axis.spines.values():
+        edge.set_linewidth(0.4)
+    drawn.colorbar(shown, ax=axis, shrink=0.8, aspect=30, pad=0.02).ax.tick_params(labelsize=8)
+    return drawn
+
+
+def _blocks(found: Correlation) -> list[tuple[str, int, int]]:
+    """Return each column with the place of its first feature and their number."""
+    blocks, start = [], 0
+    for name, members in groupby(found.columns):
+        width = len(list(members))
+        blocks.append((name, start, width))
+        start += width
+    return blocks
+
+
+def _separate(axis: Any, blocks: list[tuple[str, int, int]], d: int) -> None:
+    """Draw lines between columns where some have several features."""
+    if len(blocks) == d:
+        return
+    for _, start, _ in blocks[1:]:
+        axis.axhline(start - 0.5, color="#555555", linewidth=0.4)
+        axis.axvline(start - 0.5, color="#555555", linewidth=0.4)
+
+
+def _name(axis: Any, found: Correlation, blocks: list[tuple[str, int, int]], cell: float) -> None:
+    """Name features, or, where there are many, columns, or nothing at all; ``cell`` is the size of one in points."""
+    d = len(found.feature_names)
+    if d <= MOST_NAMES:
+        marks = [(shortened(printable(name)), float(j)) for j, name in enumerate(found.feature_names)]
+        size = min(max(0.8 * cell, SMALLEST), 9.0)
+    elif len(blocks) < d and (room := cell * min(width for *_, width in blocks)) >= SMALLEST:
+        marks = [(shortened(printable(name)), start + (width - 1) / 2) for name, start, width in blocks]
+        size = min(0.95 * room, 8.0)
+    else:
+        marks, size = [], SMALLEST
+        axis.set_xlabel(f"{d} features, in the order of the release", fontsize=9)
+    names, places = [name for name, _ in marks], [place for _, place in marks]
+    axis.set_xticks(places, names, rotation=90, fontsize=size, parse_math=False)  # a name may hold a $
+    axis.set_yticks(places, names, fontsize=size, parse_math=False)
+    axis.tick_params(length=2 if names else 0)

@@ -1,0 +1,42 @@
+"""A plan: how large errors will be, from public numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpcov.report.text import new_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dpcov.evaluate.plan import Plan
+
+
+def write(out: Console, found: Plan) -> None:
+    """Print the expected error of each mechanism, the smallest first."""
+    centred = ", centred" * found.center
+    table = new_table(f"{found.budget!r}, {found.neighbors}, n = {found.n}, d = {found.d}{centred}")
+    for heading in ("mechanism", "expected error", ""):
+        table.add_column(heading)
+    for place, prediction in enumerate(found.predictions):
+        error = (
+            f"{prediction.expected_error:.3g}"
+            if prediction.expected_error is not None
+            else f"not known: {prediction.unknown_because}"
+        )
+        table.add_row(prediction.mechanism, error, "smallest" * (place == 0 and prediction.expected_error is not None))
+    out.print(table)
+    out.print("r.m.s. Frobenius error of the raw second moment, for rows of norm 1; no second moment is larger than 1.")
+    if not found.center:
+        out.print("auto usually clips first, which is not shown here: dpcov compare tells what that gives for data like yours.")
+
+
+def record(found: Plan) -> dict[str, Any]:
+    """Return the expected errors for machines."""
+    return found.to_dict()
+
+
+def columns(found: Plan) -> dict[str, Any]:
+    """Return a line for each mechanism."""
+    names = ("mechanism", "expected_error", "unknown_because")
+    return {name: [getattr(prediction, name) for prediction in found.predictions] for name in names}

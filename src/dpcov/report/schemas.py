@@ -1,0 +1,59 @@
+"""A schema: what each column counts, and whether a table fits it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpcov.report.text import new_table, printable
+from dpcov.schema import Categorical, Column, Numeric, Schema
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dpcov.sources.fitting import Fit
+
+UNTYPED = "every column is there. A CSV file declares no types: cells that are no number, or no level, will count as missing."
+
+
+def write(out: Console, schema: Schema, file: str, data: str | None = None, fit: Fit | None = None) -> None:
+    """Print the columns of a schema, and what a table has of them."""
+    table = new_table(file)
+    for heading in ("column", "kind", "bounds or levels"):
+        table.add_column(heading)
+    table.add_column("share of the squared norm", justify="right")
+    table.add_column("features", justify="right")
+    for name, entry in described(schema).items():
+        table.add_row(printable(name), entry["kind"], entry["range"], f"{entry['share']:.1%}", str(entry["features"]))
+    out.print(table)
+    out.print(f"d = {len(schema.feature_names)} features in all.")
+    if data is not None and fit is not None:
+        how = "every column is there, with a fitting type." if fit.declared else UNTYPED
+        out.print(f"{printable(data)} fits: {how}", soft_wrap=True)
+        out.print(f"Columns of the table that the schema does not use: {fit.unused}.")
+
+
+def record(schema: Schema, fit: Fit | None = None) -> dict[str, Any]:
+    """Return a schema for machines."""
+    unused = None if fit is None else fit.unused
+    return {"d": len(schema.feature_names), "columns": described(schema), "unused_columns": unused}
+
+
+def described(schema: Schema) -> dict[str, dict[str, Any]]:
+    """Return what each column counts."""
+    total = sum(column.weight**2 for column in schema.used.values())
+    return {name: _entry(column, total) for name, column in schema.columns.items()}
+
+
+def _entry(column: Column, total: float) -> dict[str, Any]:
+    if isinstance(column, Numeric):
+        bounds = f"{column.lower:g} to {column.upper:g}"
+        return {"kind": "numeric", "range": bounds, "share": column.weight**2 / total, "features": 1}
+    if isinstance(column, Categorical):
+        levels = len(column.levels)
+        return {
+            "kind": f"categorical ({column.kind})",
+            "range": f"{levels} level{'s' * (levels > 1)}",
+            "share": column.weight**2 / total,
+            "features": levels,
+        }
+    return {"kind": "ignored", "range": "", "share": 0.0, "features": 0}

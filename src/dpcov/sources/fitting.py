@@ -1,0 +1,43 @@
+"""A schema and a table, before a row is read: a draft from names and declared types, and whether the two fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dpcov.errors import SchemaError
+from dpcov.schema import Schema
+from dpcov.schema.file import BOOLEAN, NUMERIC, TEXT, UNKNOWN, draft
+from dpcov.sources.cells import is_boolean, is_numeric, is_text
+from dpcov.sources.opening import open_source, open_table
+
+
+@dataclass(frozen=True)
+class Fit:
+    """That a table has the columns of a schema: how many others it has, and whether its types are declared at all."""
+
+    unused: int
+    declared: bool
+
+
+def drafted(data: Any) -> str:
+    """Return a schema to be completed, as text, from the names and declared types of a table's columns; no value is read."""
+    table = open_table(data)
+    if len(set(table.names)) < len(table.names):
+        raise SchemaError("data must have columns of different names, got one that stands twice. Hint: rename a column.")
+
+    def kind(declared: Any) -> str:
+        if table.parsed:
+            return UNKNOWN  # text in a CSV file tells nothing
+        if is_boolean(declared):
+            return BOOLEAN
+        return NUMERIC if is_numeric(declared) else TEXT if is_text(declared) else UNKNOWN
+
+    return draft([(name, kind(declared)) for name, declared in zip(table.names, table.types, strict=True)])
+
+
+def fitted(schema: Schema, data: Any) -> Fit:
+    """Check that a table has the columns of a schema, with fitting types; no row is read."""
+    open_source(data, schema=schema)
+    table = open_table(data, names_matter=False)
+    return Fit(len(table.names) - len(schema.used), not table.parsed)

@@ -1,0 +1,180 @@
+"""What every result can do for people: a short repr, HTML for a notebook, a table, a picture by the ending of a file's name."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import dpcov
+from dpcov.errors import ParameterError, ReleaseError
+from dpcov.report import HOMES, html, record, write
+from dpcov.report.text import console
+from dpcov.results import Drawable, Result
+from dpcov.uses.convergence import Chains, convergence
+
+STARTS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+SCHEMA = dpcov.Schema({"a<b>": dpcov.Numeric(0, 1), "b": dpcov.Numeric(0, 1), "c": dpcov.Categorical(["x", "y"])})
+
+
+def table() -> pa.Table:
+    random = np.random.default_rng(811)
+    first = random.uniform(size=4000)
+    second = (first + random.uniform(size=4000)) / 2
+    return pa.table({"a<b>": first, "b": second, "c": np.where(first > 0.5, "x", "y")})
+
+
+@cache
+def results() -> dict[str, Any]:
+    release = dpcov.covariance(table(), dpcov.ZCDP(1), schema=SCHEMA, seed=1)
+    rows = np.random.default_rng(812).uniform(-0.5, 0.5, (3000, 3)) * [1, 0.5, 0.2]
+    model = release.ridge("b", features=["a<b>"])
+    components = dpcov.pca(rows, dpcov.PureDP(1), 2, row_norm=1, mechanism="ppca", approximate=True, sweeps=5, seed=1)
+    regression = dpcov.ridge(rows, dpcov.PureDP(1), "x1", alpha=0.1, row_norm=1, seed=1)
+    return {
+        "release": release,
+        "components alone": components,
+        "a regression": regression,
+        "description": release.describe(),
+        "correlation": release.describe().correlation,
+        "components": release.pca(2),
+        "chains": Chains(components, convergence(components, chains=2)),
+        "model": model,
+        "summary": model.summary(0.9),
+        "score": model.score(table()),
+        "intervals": release.interval(),
+        "comparison": dpcov.compare(rows, dpcov.PureDP(1), ["wishart", "laplace"], row_norm=1, runs=2),
+        "plan": dpcov.plan("covariance", dpcov.PureDP(1), n=100, d=3),
+        "rows needed": dpcov.plan_pca(100, 0.1, 0.1),
+        "rehearsal": dpcov.rehearse("covariance", rows, dpcov.PureDP(1), row_norm=1),
+    }
+
+
+NAMES = [
+    "release", "components alone", "a regression", "description", "correlation", "components", "chains", "model", "summary",
+    "score", "intervals", "comparison", "plan", "rows needed", "rehearsal",
+]  # fmt: skip
+
+
+def test_all_are_here() -> None:
+    assert set(results()) == set(NAMES)
+    assert {type(result).__name__ for result in results().values()} == set(HOMES) - {"Demo"}  # see tests/cli/test_demo.py
+
+
+@pytest.mark.parametrize("name", NAMES)
+class TestEveryResult:
+    def test_its_repr_is_one_short_line(self, name: str) -> None:
+        said = repr(results()[name])
+        assert len(said.splitlines()) == 1
+        assert len(said) <= (400 if name in ("score", "rows needed", "rehearsal") else 120)
+        assert "array(" not in said
+
+    def test_a_notebook_shows_what_the_command_prints(self, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+        result = results()[name]
+        page = result._repr_html_()
+        assert page.startswith("<pre")
+        assert "a<b>" not in page  # names are escaped
+        write(console(), result)
+        words = capsys.readouterr().out.split()
+        assert words
+        assert words[-1].replace("'", "&#x27;").replace("<", "&lt;") in page
+        assert page == html(result)
+
+    def test_it_is_a_table(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        frame = results()[name].to_frame()
+        assert type(frame).__module__.startswith("pandas")
+        assert len(frame) >= 1
+        monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+        plain = results()[name].to_frame()
+        assert isinstance(plain, pa.Table)
+        assert plain.column_names == list(frame.columns)
+        assert plain.num_rows == len(frame)
+
+    def test_it_is_a_record(self, name: str) -> None:
+        import json
+
+        assert json.loads(json.dumps(record(results()[name]), allow_nan=False))
+
+    @pytest.mark.parametrize("ending", STARTS)
+    def test_its_picture_is_what_the_name_says(self, name: str, ending: str, tmp_path: Path) -> None:
+        result, path = results()[name], tmp_path / f"picture.{ending}"
+        if not isinstance(result, Drawable):
+            assert isinstance(result, Result)
+            assert not hasattr(result, "plot")
+            return
+        result.plot(path)
+        assert path.read_bytes().startswith(STARTS[ending])
+        first = path.read_bytes()
+        result.plot(path)
+        assert path.read_bytes() == first
+        with pytest.raises(ParameterError, match=r"ends in \.png, \.svg or \.pdf"):
+            result.plot(tmp_path / "picture.jpg")
+        assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_pictures_have_a_title_that_a_person_would_write() -> None:
+    from dpcov.report.models import figure
+
+    lines = figure(results()["model"]).get_suptitle().splitlines()
+    assert lines == ["What b depends on", "4,000 rows, ρ = 1, neighbours: replace, seeded: not private"]
+
+
+def test_a_mean_has_no_picture(tmp_path: Path) -> None:
+    release = dpcov.mean(np.ones((50, 2)), dpcov.ZCDP(1), radius=3, seed=1)
+    with pytest.raises(ReleaseError, match="got a mean"):
+        release.plot(tmp_path / "mean.png")
+    assert not list(tmp_path.iterdir())
+
+
+def test_correlations_tell_their_noise() -> None:
+    release = results()["release"]
+    found = release.describe().correlation
+    assert (found.values == release.correlation()).all()
+    frame = found.to_frame()
+    assert list(frame.columns) == ["feature_1", "feature_2", "correlation", "standard_error", "clear"]
+    first = frame.iloc[0]
+    place = tuple(release.feature_names.index(first[f"feature_{i}"]) for i in (1, 2))
+    assert (first["correlation"], first["standard_error"]) == (found.values[place], found.standard_error[place])
+    assert (frame["correlation"].abs().diff().dropna() <= 0).all()
+    assert place in found.pairs()
+
+
+def test_a_score_is_that_of_the_predictions() -> None:
+    model, found = results()["model"], results()["score"]
+    truth = table()["b"].to_numpy()
+    error = np.mean((truth - model.predict(table())) ** 2)
+    assert (found.rows, found.left_out) == (4000, 0)
+    assert found.error == pytest.approx(error, rel=1e-12)
+    assert found.r2 == pytest.approx(1 - error / truth.var(), rel=1e-12)
+    assert found.r2 > 0.4
+    assert model.score(table(), predictions=model.predict(table())) == found
+
+
+def test_a_model_s_effects_are_over_the_range_of_a_feature() -> None:
+    summary = results()["summary"]
+    assert summary.per == "over its range"
+    assert summary.effects == pytest.approx(summary.model.coefficients)  # the range is 0 to 1
+    assert summary.clear is not None
+    assert summary.clear.all()
+    assert summary.intervals.coefficients.level == 0.9
+
+
+def test_variances_are_the_diagonal_of_the_entries() -> None:
+    found = results()["intervals"]
+    for part in ("estimate", "lower", "upper", "standard_error"):
+        assert (getattr(found.variances, part) == getattr(found.entries, part).diagonal()).all()
+
+
+def test_results_load_no_renderer_before_they_are_shown(tmp_path: Path) -> None:
+    code = (
+        "import sys, numpy as np, dpcov; r = dpcov.covariance(np.eye(3).repeat(90, 0), dpcov.ZCDP(1), row_norm=1, seed=1); "
+        "repr(r.describe()), repr(r.pca(1)), repr(r.ridge('x0')); "
+        "sys.exit(any(m in sys.modules for m in ('rich', 'matplotlib', 'pandas', 'dpcov.report')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], cwd=tmp_path).returncode == 0
