@@ -197,8 +197,9 @@ def is_bounded(named: Named, options: Mapping[str, Any]) -> bool:
 def _check_places(named: Named, options: Mapping[str, Any], schema: Schema | None) -> None:
     """Refuse a place where the mean lies next to a schema, whose bounds and midpoints say as much."""
     for name in () if schema is None else named.places:
-        given = options.get(name)
-        if given is not None and not (isinstance(given, numbers.Real) and given == named.options[name]):
+        usual = named.options[name]
+        given = options.get(name, usual)
+        if given is not usual and not (isinstance(given, numbers.Real) and given == usual):
             raise ParameterError(f"{name} must be left out with a schema, got one. Hint: the schema's bounds say as much.")
 
 
