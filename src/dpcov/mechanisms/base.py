@@ -43,6 +43,9 @@ RESERVED = (
 )
 """What `dpcov.covariance` and its siblings take themselves: an option of such a name could never be given."""
 
+LEAST_AMOUNT = Fraction(1, 10**300)
+"""Of epsilon or rho: what is divided by a share of it is still a float."""
+
 Rule = tuple[str, str, bool, object, str]
 """What is looked at, what it must be, whether it is, what it is, and a hint."""
 
@@ -185,6 +188,8 @@ class Described:
             raise ParameterError(
                 f"budget of mechanism {self.name!r} must be {names}, got {budget!r}. Hint: mechanism='auto' fits all."
             )
+        if budget.amounts()[0] < LEAST_AMOUNT:
+            raise ParameterError(f"budget must be at least 1e-300, got {budget!r}. Hint: so little buys noise only.")
         if neighbors not in self.neighbors:
             raise ParameterError(
                 f"neighbors must be {self.neighbors[0]!r} for mechanism {self.name!r}, got {neighbors!r}. Hint: try 'auto'."

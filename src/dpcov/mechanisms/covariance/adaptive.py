@@ -57,8 +57,6 @@ SHARES = {
 }
 """Of the budget, for the radius, the trace and the search."""
 
-LEAST_EPSILON = 1e-300  # whose inverse is still a float; so small a budget is refused where noise is set
-
 
 def ask(curator: Face, budget: Budget, *, beta: float = 0.05, constants: str = "tight") -> None:
     """Release the second moment of rows clipped where noise and clipping balance.
@@ -157,8 +155,7 @@ def _spare_rows(epsilon: Fraction, beta: float, paper: bool) -> int:
     below −spare: with probability at most beta for (4/ε)·log(1/beta). The paper has (6/ε)·log(2/beta).
     """
     log = -math.log(beta)
-    rows = (6 * (log + math.log(2)) if paper else 4 * log) / max(float(epsilon), LEAST_EPSILON)
-    return math.ceil(rows)
+    return math.ceil((6 * (log + math.log(2)) if paper else 4 * log) / float(epsilon))
 
 
 def _upper_bound(trace: Answer, budget: Budget, beta: float) -> float:
