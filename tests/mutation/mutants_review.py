@@ -354,6 +354,26 @@ REVIEW_MUTANTS |= {
         [("kernel/sums.py", "if encoding.feature_names != source.feature_names:", "if False:")],
         (HOSTILE + "test_columns_are_those_of_the_source",),
     ),
+    "an encoding that a mechanism shares with its curator": (
+        [("kernel/face.py", "pass_on, curator.public.apart()", "pass_on, curator.public")],
+        (HOSTILE + "TestEncodings::test_it_is_not_that_of_the_curator[replace]",),
+    ),
+    "a schema that a mechanism shares with its curator": (
+        [("kernel/public.py", "schema=deepcopy(self.encoding.schema)", "schema=self.encoding.schema")],
+        (HOSTILE + "TestEncodings::test_nor_its_schema",),
+    ),
+    "facts that least shares are told by, shared with the run": (
+        [("mechanisms/rehearsing.py", "mechanism.least(public.apart(), copied(budget),", "mechanism.least(public, budget,")],
+        (HOSTILE + "TestEncodings::test_nor_is_what_its_least_shares_are_told_by",),
+    ),
+    "facts that a name is resolved by, shared with the run": (
+        [(RUNNING, "named.resolve(public.apart(), copied(budget),", "named.resolve(public, budget,")],
+        (HOSTILE + "TestEncodings::test_nor_is_what_a_name_is_resolved_by",),
+    ),
+    "a mechanism that holds its caller's budget": (
+        [(RUNNING, "mechanism.ask(Face(door), copied(budget), **asked)", "mechanism.ask(Face(door), budget, **asked)")],
+        (HOSTILE + "TestWhatIsKept::test_nor_does_that_of_the_caller",),
+    ),
     "notes that lead to the rows": (
         [(RUNNING, "notes=_noted(notes)", "notes=notes or {}")],
         (HOSTILE + "test_notes_are_what_a_file_can_hold[an object]", HOSTILE + "test_notes_are_what_a_file_can_hold[long]"),

@@ -197,7 +197,7 @@ def _rehearse(mechanism: Mechanism, public: Public, budget: Budget, whole: Budge
         raise
     except Exception:
         return
-    for least in () if mechanism.least is None else mechanism.least(public, budget, **options):
+    for least in () if mechanism.least is None else mechanism.least(public.apart(), copied(budget), **options):
         law = calibrated(least.question, least.budget, public.neighbors, least.noise, least.at_least)
         if isinstance(budget, ApproxDP):
             check_tail([law], budget)

@@ -13,7 +13,7 @@ import numpy as np
 from dpcov._version import __version__
 from dpcov.errors import ParameterError, shown
 from dpcov.kernel.account import Account
-from dpcov.kernel.budget import Budget
+from dpcov.kernel.budget import Budget, copied
 from dpcov.kernel.curator import Curator
 from dpcov.kernel.face import Face
 from dpcov.kernel.public import Public
@@ -59,7 +59,7 @@ def _released(
     mechanism: Mechanism
     finish, asked = postprocess, requested
     if isinstance(named, Alias):
-        mechanism, finish, asked = named.resolve(public, budget, postprocess, **requested)
+        mechanism, finish, asked = named.resolve(public.apart(), copied(budget), postprocess, **requested)
         asked = _with_defaults(mechanism, asked)
         mechanism.check_served(budget, public.neighbors, public.grid.center)
     else:
@@ -68,7 +68,7 @@ def _released(
     if not own:  # before anything is spent, and as `estimate` and `retrace` will have them; our own refuse in their words
         asked = _plain(asked)
     door = rehearsed(mechanism, curator, budget, asked) if rehearse else curator
-    notes = mechanism.ask(Face(door), budget, **asked)
+    notes = mechanism.ask(Face(door), copied(budget), **asked)  # whoever called may have further uses for theirs
     n = curator.n  # of a file that was not asked about it is read, and nothing is read after this
     curator.close()
     release = Release(
