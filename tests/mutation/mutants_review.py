@@ -226,7 +226,7 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (STEPS + "TestFormula::test_what_is_left_of_the_trace",),
     ),
     "noise beyond what float64 can subtract": (
-        [("mechanisms/running.py", "rehearsed(mechanism, curator, budget, asked) if rehearse else curator", "curator")],
+        [("mechanisms/running.py", "door = rehearsed(mechanism, curator, budget, asked)", "door = curator")],
         (STEPS + "TestNoiseThatIsSubtracted::test_small_budgets_are_refused_before_anything_is_read",),
     ),
     "a peel with noise beyond what float64 can subtract": (
@@ -391,8 +391,51 @@ REVIEW_MUTANTS |= {
         ("tests/mechanisms/test_records.py::test_a_fault_is_refused_when_the_record_is_made[estimate without_options]",),
     ),
     "a run that is not rehearsed": (
-        [("mechanisms/running.py", "rehearsed(mechanism, curator, budget, asked) if rehearse else curator", "curator")],
+        [("mechanisms/running.py", "door = rehearsed(mechanism, curator, budget, asked)", "door = curator")],
         ("tests/test_rehearsal.py::test_a_mechanism_that_asks_for_too_much_spends_nothing",),
+    ),
+    "the end of a rehearsal, taken for an error": (
+        [("mechanisms/rehearsing.py", "class _AllSpent(BaseException):", "class _AllSpent(Exception):")],
+        ("tests/test_rehearsal.py::test_a_mechanism_that_catches_errors_is_rehearsed_as_it_runs",),
+    ),
+    "a sum of charges that must be a budget": (
+        [
+            (
+                "mechanisms/rehearsing.py",
+                "min(_left(self.budget, self.charged)) <= 0",
+                "remaining(self.budget, self.charged) is None",
+            )
+        ],
+        ("tests/test_rehearsal.py::test_charges_of_more_digits_together_than_a_budget_has_are_served",),
+    ),
+    "lists that a rehearsal leaves empty": (
+        [
+            ("mechanisms/rehearsing.py", "copied(budget), **_own(options))  #", "copied(budget), **options)  #"),
+            (
+                "mechanisms/rehearsing.py",
+                "whole=curator.budget, options=_own(options))",
+                "whole=curator.budget, options=options)",
+            ),
+        ],
+        ("tests/test_rehearsal.py::TestListsAmongOptions::test_what_a_rehearsal_takes_out_of_them_is_there_in_the_run",),
+    ),
+    "lists that one rehearsal leaves empty for the next": (
+        [("mechanisms/rehearsing.py", "copied(budget), **_own(options))  #", "copied(budget), **options)  #")],
+        ("tests/test_rehearsal.py::TestListsAmongOptions::test_also_after_the_reading_that_tells_how_many_rows_there_are",),
+    ),
+    "lists that the run has written into, rehearsed with": (
+        [
+            (
+                "mechanisms/rehearsing.py",
+                "whole=curator.budget, options=_own(options))",
+                "whole=curator.budget, options=options)",
+            )
+        ],
+        ("tests/test_rehearsal.py::TestListsAmongOptions::test_also_after_the_reading_that_tells_how_many_rows_there_are",),
+    ),
+    "options as a mechanism leaves them": (
+        [(RUNNING, "options=kept,", "options=_plain(asked),")],
+        ("tests/test_rehearsal.py::TestListsAmongOptions::test_what_a_rehearsal_takes_out_of_them_is_there_in_the_run",),
     ),
     "a number of rows, known late, that nothing is rehearsed with": (
         [("mechanisms/rehearsing.py", "            self._checks.pop()(self.public)", "            pass")],

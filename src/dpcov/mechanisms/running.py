@@ -35,20 +35,15 @@ def released(named: Named, curator: Curator, budget: Budget, /, *, postprocess: 
 
 
 def planned(named: Named, public: Public, budget: Budget, /, *, postprocess: str | None = None, **options: Any) -> Release:
-    """Return what would run, and its release of zeros: every question, law and charge is that of a run, no number is."""
+    """Return what would run, and its release of zeros: every question, law and charge is that of a run, no number is.
+
+    What a run refuses is refused.
+    """
     curator = Curator(Zeros(with_rows(public)), Account(budget), Still())
-    return _released(named, curator, budget, postprocess, options, rehearse=False)
+    return _released(named, curator, budget, postprocess, options)
 
 
-def _released(
-    named: Named,
-    curator: Curator,
-    budget: Budget,
-    postprocess: str | None,
-    options: dict[str, Any],
-    *,
-    rehearse: bool = True,
-) -> Release:
+def _released(named: Named, curator: Curator, budget: Budget, postprocess: str | None, options: dict[str, Any]) -> Release:
     from dpcov.mechanisms import is_own
 
     public = curator.public
@@ -67,7 +62,8 @@ def _released(
     own = is_own(mechanism)
     if not own:  # before anything is spent, and as `estimate` and `retrace` will have them; our own refuse in their words
         asked = _plain(asked)
-    door = rehearsed(mechanism, curator, budget, asked) if rehearse else curator
+    door = rehearsed(mechanism, curator, budget, asked)
+    kept, kept_as_asked = _plain(asked), _plain(requested)  # now: a mechanism may write into lists that it is given
     notes = mechanism.ask(Face(door), copied(budget), **asked)  # whoever called may have further uses for theirs
     n = curator.n  # of a file that was not asked about it is read, and nothing is read after this
     curator.close()
@@ -78,9 +74,9 @@ def _released(
         encoding=public.encoding,
         n=n,
         requested=named.name,
-        requested_options=_plain(requested),
+        requested_options=kept_as_asked,
         mechanism=mechanism.name,
-        options=_plain(asked),
+        options=kept,
         postprocess=finish or mechanism.postprocess[0],
         notes=_noted(notes),
         answers=curator.answers,
