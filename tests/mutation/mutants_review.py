@@ -437,6 +437,10 @@ REVIEW_MUTANTS |= {
         [(RUNNING, "options=kept,", "options=_plain(asked),")],
         ("tests/test_rehearsal.py::TestListsAmongOptions::test_what_a_rehearsal_takes_out_of_them_is_there_in_the_run",),
     ),
+    "flags counted as columns of a table": (
+        [("sources/fitting.py", "sum(name not in used for name in table.names)", "len(table.names) - len(used)")],
+        ("tests/sources/test_fitting.py::test_columns_that_are_not_used_are_counted",),
+    ),
     "a number of rows, known late, that nothing is rehearsed with": (
         [("mechanisms/rehearsing.py", "            self._checks.pop()(self.public)", "            pass")],
         ("tests/test_rehearsal.py::test_a_number_of_rows_that_a_file_tells_late_is_rehearsed_with",),

@@ -788,3 +788,17 @@ def test_any_answers_end_in_a_verdict(case: str) -> None:
         for integers in (0 * told, told + 1, -told, told[:-1], 0 * told + 2**62, 0 * told - 2**62):
             found = edited(release, place, integers=integers.copy()).retrace()
             assert found.agrees == (not found.difference)
+
+
+def test_a_table_of_more_rows_than_there_can_be() -> None:
+    """A forged count may be any number: what follows from it is a verdict, too."""
+    schema = dpcov.Schema({"a": dpcov.Numeric(-1, 1), "b": dpcov.Numeric(-1, 1)})
+    rows = 0.3 + np.random.default_rng(73).normal(size=(400, 2)) * 1e-5
+    release = dpcov.covariance(
+        rows, PureDP(10**6), schema=schema, neighbors="add-remove", columns=[0, 1], mechanism="standardized", seed=0
+    )
+    count, *others = release.answers
+    assert [answer.question.name for answer in others][1] == "interval"
+    many = 10**17
+    forged = dataclasses.replace(release, n=many, answers=(dataclasses.replace(count, integers=np.array([many])), *others))
+    assert "answer" in parse(text_of(forged)).retrace().difference
