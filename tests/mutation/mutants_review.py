@@ -226,7 +226,13 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (STEPS + "TestFormula::test_what_is_left_of_the_trace",),
     ),
     "noise beyond what float64 can subtract": (
-        [("mechanisms/running.py", "door = rehearsed(mechanism, curator, budget, asked)", "door = curator")],
+        [
+            (
+                "mechanisms/running.py",
+                "door = rehearsed(mechanism, curator, budget, asked) if rehearse else curator",
+                "door = curator",
+            )
+        ],
         (STEPS + "TestNoiseThatIsSubtracted::test_small_budgets_are_refused_before_anything_is_read",),
     ),
     "a peel with noise beyond what float64 can subtract": (
@@ -391,7 +397,13 @@ REVIEW_MUTANTS |= {
         ("tests/mechanisms/test_records.py::test_a_fault_is_refused_when_the_record_is_made[estimate without_options]",),
     ),
     "a run that is not rehearsed": (
-        [("mechanisms/running.py", "door = rehearsed(mechanism, curator, budget, asked)", "door = curator")],
+        [
+            (
+                "mechanisms/running.py",
+                "door = rehearsed(mechanism, curator, budget, asked) if rehearse else curator",
+                "door = curator",
+            )
+        ],
         ("tests/test_rehearsal.py::test_a_mechanism_that_asks_for_too_much_spends_nothing",),
     ),
     "the end of a rehearsal, taken for an error": (
@@ -440,6 +452,14 @@ REVIEW_MUTANTS |= {
     "flags counted as columns of a table": (
         [("sources/fitting.py", "sum(name not in used for name in table.names)", "len(table.names) - len(used)")],
         ("tests/sources/test_fitting.py::test_columns_that_are_not_used_are_counted",),
+    ),
+    "a rehearsal in as many columns as a file says": (
+        [("mechanisms/running.py", "None, options, rehearse=False)", "None, options)")],
+        ("tests/verify/test_retrace.py::test_a_small_file_of_many_columns_takes_no_matrices",),
+    ),
+    "a file of a budget that its mechanism would refuse": (
+        [("verify/retrace.py", "        rehearsed(mechanism, curator, release.privacy, again.options)", "        pass")],
+        ("tests/verify/test_retrace.py::test_a_budget_that_the_mechanism_would_have_refused",),
     ),
     "a number of rows, known late, that nothing is rehearsed with": (
         [("mechanisms/rehearsing.py", "            self._checks.pop()(self.public)", "            pass")],

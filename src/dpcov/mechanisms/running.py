@@ -34,6 +34,14 @@ def released(named: Named, curator: Curator, budget: Budget, /, *, postprocess: 
         curator.forget()
 
 
+def run_again(mechanism: Mechanism, curator: Curator, budget: Budget, /, **options: Any) -> Release:
+    """Run a mechanism over answers that are there already: nothing is spent, so there is nothing to rehearse.
+
+    A small file can be said to be of any number of columns, for which a rehearsal would take matrices.
+    """
+    return _released(mechanism, curator, budget, None, options, rehearse=False)
+
+
 def planned(named: Named, public: Public, budget: Budget, /, *, postprocess: str | None = None, **options: Any) -> Release:
     """Return what would run, and its release of zeros: every question, law and charge is that of a run, no number is.
 
@@ -43,7 +51,15 @@ def planned(named: Named, public: Public, budget: Budget, /, *, postprocess: str
     return _released(named, curator, budget, postprocess, options)
 
 
-def _released(named: Named, curator: Curator, budget: Budget, postprocess: str | None, options: dict[str, Any]) -> Release:
+def _released(
+    named: Named,
+    curator: Curator,
+    budget: Budget,
+    postprocess: str | None,
+    options: dict[str, Any],
+    *,
+    rehearse: bool = True,
+) -> Release:
     from dpcov.mechanisms import is_own
 
     public = curator.public
@@ -62,7 +78,7 @@ def _released(named: Named, curator: Curator, budget: Budget, postprocess: str |
     own = is_own(mechanism)
     if not own:  # before anything is spent, and as `estimate` and `retrace` will have them; our own refuse in their words
         asked = _plain(asked)
-    door = rehearsed(mechanism, curator, budget, asked)
+    door = rehearsed(mechanism, curator, budget, asked) if rehearse else curator
     kept, kept_as_asked = _plain(asked), _plain(requested)  # now: a mechanism may write into lists that it is given
     notes = mechanism.ask(Face(door), copied(budget), **asked)  # whoever called may have further uses for theirs
     n = curator.n  # of a file that was not asked about it is read, and nothing is read after this
