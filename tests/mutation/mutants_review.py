@@ -773,7 +773,7 @@ REVIEW_MUTANTS |= {
         (RETRACE + "TestAnyAnswer::test_an_answer_that_nobody_asked_for[gaussian-replace]",),
     ),
     "notes that no mechanism made": (
-        [("verify/retrace.py", '"" if _alike(dict(again.notes), dict(release.notes)) else', '"" if True else')],
+        [("verify/retrace.py", "if not _alike(dict(again.notes), dict(release.notes)):", "if False:")],
         (RETRACE + "TestHeader::test_notes",),
     ),
     "a second moment of rows that were clipped elsewhere": (
