@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 import dpcov
 from dpcov import Release
@@ -44,7 +45,7 @@ from dpcov.kernel.rows.annulus import Annulus
 from dpcov.kernel.rows.frames import Ball, Box, Ellipsoid, of_frame
 from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
-from dpcov.mechanisms.base import Named
+from dpcov.mechanisms.base import Mechanism, Named
 from dpcov.mechanisms.running import released
 from dpcov.release.file import parse, text_of
 from dpcov.sources.array import ArraySource
@@ -788,3 +789,48 @@ def test_any_answers_end_in_a_verdict(case: str) -> None:
         for integers in (0 * told, told + 1, -told, told[:-1], 0 * told + 2**62, 0 * told - 2**62):
             found = edited(release, place, integers=integers.copy()).retrace()
             assert found.agrees == (not found.difference)
+
+
+def test_a_table_of_more_rows_than_there_can_be() -> None:
+    """A forged count may be any number: what follows from it is a verdict, too."""
+    schema = dpcov.Schema({"a": dpcov.Numeric(-1, 1), "b": dpcov.Numeric(-1, 1)})
+    rows = 0.3 + np.random.default_rng(73).normal(size=(400, 2)) * 1e-5
+    release = dpcov.covariance(
+        rows, PureDP(10**6), schema=schema, neighbors="add-remove", columns=[0, 1], mechanism="standardized", seed=0
+    )
+    count, *others = release.answers
+    assert [answer.question.name for answer in others][1] == "interval"
+    many = 10**17
+    forged = dataclasses.replace(release, n=many, answers=(dataclasses.replace(count, integers=np.array([many])), *others))
+    assert "answer" in parse(text_of(forged)).retrace().difference
+
+
+@pytest.mark.parametrize("name", ["eigenvectors", "kapralov-talwar", "separate", "adaptive"])
+def test_a_small_file_of_many_columns_takes_no_matrices(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """13 kB in 1500 columns, of which a mechanism is named that decomposes matrices: its first question tells that it lies."""
+
+    def ask(curator: Face, budget: Budget) -> None:
+        curator.noisy(curator.trace(), budget, noise="laplace")
+
+    def refuse(matrix: Any, **given: Any) -> Any:  # noqa: ARG001 - the signature
+        pytest.fail(f"a matrix was decomposed of {len(matrix)} columns")
+
+    release = released(by_hand(ask), opened(ArraySource(np.zeros((3, 1500))), Grid(1.0), PureDP(1)), PureDP(1))
+    named = MECHANISMS["covariance"][name]
+    forged = dataclasses.replace(release, mechanism=name, requested=name, options=named.options, record=None)
+    for function in ("eigh", "eigvalsh"):
+        monkeypatch.setattr(np.linalg, function, refuse)
+        monkeypatch.setattr(scipy.linalg, function, refuse)
+    again = parse(text_of(dataclasses.replace(forged, postprocess="none")))
+    assert "must" in again.retrace().difference
+
+
+def test_a_budget_that_the_mechanism_would_have_refused() -> None:
+    """It asks just these questions: but not before it has seen that the budget is enough for others, too."""
+    mechanism, budget = MECHANISMS["mean"]["coinpress"], PureDP("1e-10")
+    assert isinstance(mechanism, Mechanism)
+    curator = opened(ArraySource(np.full((60, 16), 0.1)), Grid(1.0), budget, "add-remove", SeededBits(0))
+    careless = dataclasses.replace(mechanism, name="careless", least=None)
+    release = released(careless, curator, budget)
+    forged = dataclasses.replace(release, mechanism="coinpress", requested="coinpress", record=None)
+    assert "got a refusal: scale of the noise" in forged.retrace().difference

@@ -244,10 +244,11 @@ def compose(*budgets: Budget) -> Budget:
     if not budgets or len({type(budget) for budget in budgets}) > 1:
         kinds = sorted({type(budget).__name__ for budget in budgets})
         raise ParameterError(f"budgets must be one or more of the same notion, got {kinds}. Hint: convert with to_zcdp().")
-    return type(budgets[0])(*_totals(budgets))
+    return type(budgets[0])(*totals(budgets))
 
 
-def _totals(budgets: Sequence[Budget]) -> list[Fraction]:
+def totals(budgets: Sequence[Budget]) -> list[Fraction]:
+    """Return the sums of amounts of budgets of one notion, exactly."""
     columns = zip(*(budget.amounts() for budget in budgets), strict=True)
     return [_total(column) for column in columns]
 
@@ -273,7 +274,7 @@ def pays_for(promise: Budget, charges: Sequence[Budget]) -> bool:
     elif isinstance(promise, ApproxDP) and isinstance(charges[0], ZCDP):
         limit = promise.to_zcdp()
     # not compose(): a sum of δ beyond 1 is no budget, but it is an answer
-    return type(limit) is type(charges[0]) and all(a <= b for a, b in zip(_totals(charges), limit.amounts(), strict=True))
+    return type(limit) is type(charges[0]) and all(a <= b for a, b in zip(totals(charges), limit.amounts(), strict=True))
 
 
 def decimal_text(value: Fraction) -> str:

@@ -40,4 +40,5 @@ def fitted(schema: Schema, data: Any) -> Fit:
     """Check that a table has the columns of a schema, with fitting types; no row is read."""
     open_source(data, schema=schema)
     table = open_table(data, names_matter=False)
-    return Fit(len(table.names) - len(schema.used), not table.parsed)
+    used = schema.used  # flags, too, which stand in no table
+    return Fit(sum(name not in used for name in table.names), not table.parsed)

@@ -32,7 +32,8 @@ from dpcov.kernel.questions.measure import Measure, Question
 from dpcov.kernel.questions.moments import REPLACE
 from dpcov.mechanisms import mechanism_of
 from dpcov.mechanisms.base import Mechanism
-from dpcov.mechanisms.running import released
+from dpcov.mechanisms.rehearsing import rehearsed
+from dpcov.mechanisms.running import run_again
 from dpcov.release.record import Release
 
 __all__ = ["Retraced", "retrace"]
@@ -115,11 +116,11 @@ def _difference(release: Release, mechanism: Mechanism, *, n_known: bool) -> str
     refusal, again, options = "", release, dict[str, Any](release.options)
     try:
         mechanism.refuse_unknown(release.options)
-        again = released(mechanism, curator, release.privacy, **options)
+        again = run_again(mechanism, curator, release.privacy, **options)
     except _DifferenceError as error:
         refusal = str(error)
     except DpcovError as error:
-        refusal = f"the mechanism must ask what was recorded, got a refusal: {error}"
+        refusal = _refused(error)
     made, known = account.answers, release.answers
     for place, (one, other) in enumerate(zip(made, known, strict=False)):
         if different := _of_answers(place, (one, made), (other, known)):
@@ -130,7 +131,17 @@ def _difference(release: Release, mechanism: Mechanism, *, n_known: bool) -> str
         return f"{_named(len(made), known[len(made)].question)} must have been asked by its mechanism, got one answer too many"
     if again.n != release.n:
         return f"n must be {again.n}, as the answers tell it, got {release.n}"
-    return "" if _alike(dict(again.notes), dict(release.notes)) else "notes must be those of the mechanism, got others"
+    if not _alike(dict(again.notes), dict(release.notes)):
+        return "notes must be those of the mechanism, got others"
+    try:
+        rehearsed(mechanism, curator, release.privacy, again.options)  # last: all that it takes memory for is in the file
+    except DpcovError as error:
+        return _refused(error)
+    return ""
+
+
+def _refused(error: DpcovError) -> str:
+    return f"the mechanism must ask what was recorded, got a refusal: {error}"
 
 
 class _DifferenceError(DpcovError):
