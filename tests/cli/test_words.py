@@ -18,6 +18,12 @@ from tests.cli.shell import assert_refused, call
 ROOT = Path(__file__).parents[2]
 
 SAID = {
+    "No such option '--shema'. Did you mean '--schema'? Hint: dpcov release --help.": [
+        "release",
+        "rows.csv",
+        "--shema",
+        "a.toml",
+    ],
     "--row-norm must be": ["release", "rows.csv", "--rho", "1", "--row-norm", "-1", "-o", "out.json"],
     "--epsilon must be greater than 0, got '0'": ["release", "rows.csv", "--epsilon", "0", "--row-norm", "1", "-o", "out.json"],
     "--pca must be an integer from 1 to 2": [

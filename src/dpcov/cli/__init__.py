@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 import sys
 import traceback
 from pathlib import Path
@@ -25,10 +26,11 @@ from dpcov.cli.ridge import ridge
 from dpcov.cli.sample import sample
 from dpcov.cli.schema import schema
 from dpcov.cli.show import show
-from dpcov.cli.words import DidYouMean, speak_shell
+from dpcov.cli.words import DidYouMean, nearest_option, speak_shell
 from dpcov.errors import BudgetError, DpcovError, EngineError
 
-WIDTH = 100  # of help texts: as wide as results are where stdout is no terminal
+WIDTH = 100  # of help texts: as wide as results are where stdout is no terminal; a narrow terminal has narrower ones
+INTERRUPTED = "interrupted; a release that was written already is whole, and was paid for"
 SETTINGS = {"help_option_names": ["-h", "--help"], "terminal_width": WIDTH, "max_content_width": WIDTH}
 
 
@@ -51,15 +53,15 @@ def main(arguments: list[str] | None = None) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to fail
     try:
-        code = cli.main(arguments, prog_name="dpcov", standalone_mode=False)
+        code = cli.main(arguments, prog_name="dpcov", standalone_mode=False, terminal_width=_help_width())
     except click.exceptions.Abort:
-        code = _told("interrupted; a release that was written already is whole, and was paid for", 130)
+        code = _told(INTERRUPTED, 130)
     except getattr(click.exceptions, "NoArgsIsHelpError", ()) as error:
         click.echo(error.format_message(), err=True)
         code = 2
     except click.ClickException as error:
         path = getattr(getattr(error, "ctx", None), "command_path", "dpcov")
-        code = _told(f"{_sentence(error.format_message())} Hint: {path} --help.", 2)
+        code = _told(f"{_sentence(nearest_option(error))} Hint: {path} --help.", 2)
     except DpcovError as error:
         code = _told(str(error), 3 if isinstance(error, BudgetError) else 4 if isinstance(error, EngineError) else 2)
     except MemoryError:
@@ -67,8 +69,23 @@ def main(arguments: list[str] | None = None) -> None:
     except OSError as error:
         code = _told(f"input and output must work, and do not ({error.strerror}). Hint: check disk and pipes.", 4)
     except Exception as error:
+        if _is_interrupt(error):
+            sys.exit(_told(INTERRUPTED, 130))
         code = _told(f"a bug ended the command ({_place(error)}). Hint: report it; its message could quote data.", 4)
     sys.exit(code)
+
+
+def _help_width() -> int:
+    """Return how wide help texts are: no wider than the terminal."""
+    return min(WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
+
+
+def _is_interrupt(error: BaseException) -> bool:
+    """Tell Ctrl-C in the middle of an import, which compiled modules turn into an ImportError, from a bug."""
+    seen: BaseException | None = error
+    while seen is not None and not isinstance(seen, KeyboardInterrupt):
+        seen = seen.__cause__ or seen.__context__
+    return seen is not None
 
 
 def _sentence(message: str) -> str:

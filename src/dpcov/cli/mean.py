@@ -30,7 +30,9 @@ Example:
 @click.option("--schema", type=click.Path(), metavar="FILE", help="Public bounds and levels: see `dpcov schema init`.")
 @click.option("--origin", metavar="A,B,C", help="A public guess of the mean, one number or one for each column; 0 by default.")
 @click.option("--variance", metavar="A,B,C", help="The public variance of the columns, one or all; unknown by default.")
-@click.option("--mechanism", default="auto", show_default=True, shell_complete=complete_mean, help="A mechanism's name.")
+@click.option(
+    "--mechanism", metavar="NAME", default="auto", show_default=True, shell_complete=complete_mean, help="A mechanism's name."
+)
 @click.option("--postprocess", type=click.Choice(["project", "none"]), help="Into the public ball (the default), or not.")
 @making_options
 def mean(

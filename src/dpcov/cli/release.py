@@ -35,7 +35,14 @@ Example:
 @click.option("--schema", type=click.Path(), metavar="FILE", help="Public bounds and levels: see `dpcov schema init`.")
 @click.option("--pca", type=int, metavar="K", help="Spend all of the budget on K principal components.")
 @center_option
-@click.option("--mechanism", default="auto", show_default=True, shell_complete=complete_mechanism, help="A mechanism's name.")
+@click.option(
+    "--mechanism",
+    metavar="NAME",
+    default="auto",
+    show_default=True,
+    shell_complete=complete_mechanism,
+    help="A mechanism's name.",
+)
 @click.option("--postprocess", type=click.Choice(POSTPROCESS), help="How noise is removed; the mechanism's own by default.")
 @making_options
 def release(

@@ -40,7 +40,10 @@ def init(data: str, output: str | None, force: bool) -> None:
     click.echo(f"Written to {file}. Complete it with public knowledge, then: dpcov schema check {file} {shlex.quote(data)}")
 
 
-@schema.command(epilog="\b\nExample:\n  dpcov schema check adult.toml adult.csv")
+@schema.command(
+    short_help="Check a schema and, with DATA, that the table fits it.",
+    epilog="\b\nExample:\n  dpcov schema check adult.toml adult.csv",
+)
 @click.argument("file", metavar="SCHEMA", type=click.Path())
 @click.argument("data", type=click.Path(), required=False)
 @json_option

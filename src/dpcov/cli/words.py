@@ -49,6 +49,14 @@ class DidYouMean(click.Group):
         return super().resolve_command(ctx, args)
 
 
+def nearest_option(error: click.ClickException) -> str:
+    """Return the message of an error; for an unknown option it offers the nearest one, not all that are somewhat near."""
+    if isinstance(error, click.NoSuchOption) and error.possibilities:
+        near = get_close_matches(error.option_name, error.possibilities, n=1, cutoff=0)
+        return f"No such option {error.option_name!r}. Did you mean {near[0]!r}?"
+    return error.format_message()
+
+
 def speak_shell(command: click.Command) -> None:
     """Let a command, or each of a group, name flags in the errors of the library."""
     if isinstance(command, click.Group):

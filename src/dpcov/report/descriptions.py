@@ -146,10 +146,11 @@ def spectrum_line(release: Release, limit: int | None) -> str:
         return f"Eigenvalues ({of}): none is clear of noise, which alone would put them within {within}."
     hidden = 0 if limit is None else max(0, len(clear) - limit)
     listed = ", ".join(clear[: len(clear) - hidden]) + f", ... ({len(clear)} in all)" * bool(hidden)
-    rest = len(found.values) - len(clear)
-    return (
-        f"Eigenvalues ({of}): {listed}" + f"; the other {rest} cannot be told from noise (within {within})" * bool(rest) + "."
-    )
+    below = int((found.values < found.about - found.edge).sum()) if found.about else 0
+    rest = len(found.values) - len(clear) - below
+    said = [listed, *[f"the other {rest} cannot be told from noise (within {within})"] * bool(rest)]
+    said += [f"{below} below {within}, what the larger ones leave: all add up to {found.features}"] * bool(below)
+    return f"Eigenvalues ({of}): {'; '.join(said)}."
 
 
 def record(found: Description) -> dict[str, Any]:

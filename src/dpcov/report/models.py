@@ -239,11 +239,12 @@ def figure(reading: RidgeModel | ModelReading) -> Any:
         return _nothing(found, title)
     shown = found.order[:MOST_FEATURES]
     places = np.arange(len(shown))
-    drawn = new_figure(7.6, max(2.8, 0.26 * len(shown) + 2.1), title, found.release, size=9)
+    drawn = new_figure(7.6, max(3.0, 0.26 * len(shown) + 2.3), title, found.release, size=9)
     axis = drawn.subplots()
-    clear = np.ones(len(found.effects), dtype=np.bool_) if found.clear is None else found.clear
-    colours = [PALE if clear[j] else DROWNED for j in shown]
-    axis.barh(places, (found.shown * found.scales)[shown], color=colours, height=0.7, label="coefficients (grey: may be noise)")
+    clear = (np.ones(len(found.effects), dtype=np.bool_) if found.clear is None else found.clear)[shown]
+    for which, colour, label in ((clear, PALE, "coefficients"), (~clear, DROWNED, "coefficients that may be noise")):
+        if which.any():
+            axis.barh(places[which], (found.shown * found.scales)[shown][which], color=colour, height=0.7, label=label)
     if found.useful is not None:
         _error_bars(axis, found, found.useful, shown, places)
     bare(axis)
@@ -256,6 +257,7 @@ def figure(reading: RidgeModel | ModelReading) -> Any:
     hidden = f" ({len(shown)} of {len(model.feature_names)} features)" if len(shown) < len(model.feature_names) else ""
     axis.set_title(f"{target}, alpha {model.alpha:.3g}{hidden}", fontsize=10, parse_math=False)
     axis.tick_params(axis="x", labelsize=8)
+    drawn.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=8)  # beside the bars it would hide one
     return drawn
 
 
@@ -282,5 +284,3 @@ def _error_bars(axis: Any, found: ModelReading, interval: Interval, shown: NDArr
         )
     label = f"raw, with {percent(found.level)} intervals"
     error_bars(axis, places, middle, lower, upper, color=COLOURS[1], markersize=3, label=label)
-    if label in axis.get_legend_handles_labels()[1]:
-        axis.legend(frameon=False, fontsize=8, loc="best")
