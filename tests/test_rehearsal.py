@@ -116,7 +116,7 @@ def test_a_budget_too_small_for_private_units_still_buys_a_matrix() -> None:
 def test_digits_leave_room_for_shares_of_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     long = Fraction(1, 2**2990 + 1)
     for budget in (PureDP(long), ZCDP(long)):
-        with pytest.raises(dpcov.ParameterError, match="in at most 900 digits"):
+        with pytest.raises(dpcov.ParameterError, match="have at most 900 digits"):
             shares.check_room(budget)
     shares.check_room(PureDP(Fraction(1, 2**2900 + 1)))
 
@@ -144,7 +144,7 @@ GREEDY = Mechanism(target="covariance", name="greedy", serves=(PureDP, ZCDP), as
 
 def test_a_mechanism_that_asks_for_too_much_spends_nothing() -> None:
     curator = opened(ArraySource(ROWS), Grid(1.0), PureDP(1), "replace", SeededBits(0))
-    with pytest.raises(BudgetError, match="budget must fit into"):
+    with pytest.raises(BudgetError, match="charges must fit into the budget"):
         released(GREEDY, curator, PureDP(1))
     assert untouched(curator)
 
@@ -171,7 +171,7 @@ def test_a_number_of_rows_that_a_file_tells_late_is_rehearsed_with(tmp_path: Pat
         if served:
             assert len(released(mechanism, curator, PureDP(1)).answers) == 2
         else:
-            with pytest.raises(BudgetError, match="budget must fit into"):
+            with pytest.raises(BudgetError, match="charges must fit into the budget"):
                 released(mechanism, curator, PureDP(1))
             assert untouched(curator)
 

@@ -147,7 +147,7 @@ class TestBases:
         foreign = other.noisy(other.second_moment(), TINY, noise="laplace")
         made = curator()
         face = Face(made)
-        with pytest.raises(ParameterError, match="of an answer of this curator"):
+        with pytest.raises(ParameterError, match="come from an answer of this curator"):
             face.noisy(Diagonal.of(face.second_moment(), EigenvectorsOf(foreign)), TINY, noise="laplace")
         assert charged(made) == []
 
@@ -243,7 +243,7 @@ class TestWhatIsKept:
         with pytest.raises(ParameterError, match="bits must be an int"):
             face.noisy(rounded, TINY, noise="laplace")
         put(wider, d=float(D))
-        with pytest.raises(ParameterError, match="one of this curator's rows"):
+        with pytest.raises(ParameterError, match="about this curator's rows"):
             face.noisy(Diagonal.of(wider, GivenBasis(np.eye(D))), TINY, noise="laplace")
         assert charged(made) == []
 
@@ -371,7 +371,7 @@ class TestDirections:
         peel = self.peel(curator())
         peel.direction(Fraction(1, 2))
         peel.value()
-        with pytest.raises(ParameterError, match="must all be drawn"):
+        with pytest.raises(ParameterError, match="all directions must be drawn"):
             peel.close()
         peel.direction(Fraction(1, 2))
         peel.value()
@@ -386,7 +386,7 @@ class TestDirections:
 def test_columns_are_those_of_the_source() -> None:
     """Counts in bins move once for each column: fewer names would mean less noise."""
     source = ArraySource(np.zeros((4, D)))
-    with pytest.raises(ParameterError, match="source's columns"):
+    with pytest.raises(ParameterError, match="columns of the source"):
         opened(source, Encoding(("x0",), 1.0), dpcov.PureDP(1))
     made = opened(source, Encoding(source.feature_names, 1.0), dpcov.PureDP(1))
     Face(made).noisy(Bins(Box((0.0,) * D, (1.0,) * D), D, 2), TINY, noise="laplace")

@@ -87,7 +87,7 @@ def test_unknown_words_end_with_code_2() -> None:
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (BudgetError("budget must fit, got more. Hint: spend less."), 3),
+        (BudgetError("charges must fit, got more. Hint: spend less."), 3),
         (KeyError(SECRET), 4),
         (OSError(28, "No space left on device", SECRET), 4),
         (MemoryError(SECRET), 4),

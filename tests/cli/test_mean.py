@@ -62,7 +62,7 @@ def test_the_new_user_s_command(file: str, tmp_path: Path) -> None:
     shown = {line.split()[1]: float(line.split()[3]) for line in lines if line.startswith(("│", "|"))}
     assert list(shown) == NAMES
     assert near(list(shown.values()))
-    assert lines[-1] == "Not saved: --output FILE keeps what was paid for."
+    assert lines[-1] == "Not saved: use --output FILE to keep what you paid for."
     assert contents() == before
 
 

@@ -50,7 +50,7 @@ def test_a_centred_release_shows_means_and_deviations() -> None:
     assert_told(shown.out, release)
     assert "Means: 3 of 3 clear of noise. Deviations: 3 of 3. Correlations: " in shown.out
     assert "standard deviation" in shown.out
-    assert "Missing numbers are left out: what stands here is of the cells that are there." in shown.out
+    assert "Missing numbers are left out: these estimates are of the cells that are there." in shown.out
     assert "Eigenvalues (correlation)" in shown.out
     facts = json.loads(call("show", "r.json", "--json").out)
     assert facts["covariance"] == release.covariance.tolist()
@@ -163,7 +163,7 @@ class TestAnUnknownMechanism:
         assert shown.out.startswith(named)
         assert f"Privacy: {release.statement()}" in shown.out
         assert "squares │ discrete laplace │ epsilon = 1 " in shown.out
-        assert shown.out.endswith("No estimates: release must be of a mechanism that is known here, got 'columns-only'.\n")
+        assert shown.out.endswith("No estimates: release must come from a mechanism that is known here, got 'columns-only'.\n")
 
     def test_machines_read_the_header(self, release: dpcov.Release) -> None:
         facts = json.loads(call("show", "r.json", "--json").out)

@@ -37,7 +37,7 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "terminal_width": WIDTH, "max
 @click.group(cls=DidYouMean, epilog="\b\nExample:\n  dpcov demo", context_settings=SETTINGS)
 @click.version_option(__version__, prog_name="dpcov")
 def cli() -> None:
-    """Release mean, covariance or principal components of sensitive rows once, under privacy, and use them for ever."""
+    """Release mean, covariance or principal components of sensitive rows once, privately, and use them as often as you like."""
 
 
 FIRST = (demo, schema, plan, compare, mechanisms, release, mean, show)
@@ -65,13 +65,21 @@ def main(arguments: list[str] | None = None) -> None:
     except DpcovError as error:
         code = _told(str(error), 3 if isinstance(error, BudgetError) else 4 if isinstance(error, EngineError) else 2)
     except MemoryError:
-        code = _told("memory must be enough for the matrices, and is not. Hint: `dpcov release --dry-run` says how large.", 4)
+        code = _told(
+            "memory must hold the matrices, and is too small. Hint: use fewer columns; `dpcov release --dry-run` counts them.",
+            4,
+        )
     except OSError as error:
-        code = _told(f"input and output must work, and do not ({error.strerror}). Hint: check disk and pipes.", 4)
+        code = _told(
+            f"a file or pipe must be readable and writable, and failed ({error.strerror}). Hint: check the disk and the pipe.",
+            4,
+        )
     except Exception as error:
         if _is_interrupt(error):
             sys.exit(_told(INTERRUPTED, 130))
-        code = _told(f"a bug ended the command ({_place(error)}). Hint: report it; its message could quote data.", 4)
+        code = _told(
+            f"a bug in dpcov ended the command ({_place(error)}). Hint: report this line; the rest could quote data.", 4
+        )
     sys.exit(code)
 
 

@@ -41,8 +41,7 @@ def init(data: str, output: str | None, force: bool) -> None:
 
 
 @schema.command(
-    short_help="Check a schema and, with DATA, that the table fits it.",
-    epilog="\b\nExample:\n  dpcov schema check adult.toml adult.csv",
+    epilog="\b\nExample:\n  dpcov schema check adult.toml adult.csv", short_help="Check a schema, alone or against a table."
 )
 @click.argument("file", metavar="SCHEMA", type=click.Path())
 @click.argument("data", type=click.Path(), required=False)

@@ -113,7 +113,9 @@ def _with_defaults(named: Described, options: Mapping[str, Any]) -> dict[str, An
     complete = {**named.options, **options}
     for name, value in complete.items():
         if value is inspect.Parameter.empty:
-            raise ParameterError(f"{name} must be given for mechanism {named.name!r}, got none. Hint: it has no default.")
+            raise ParameterError(
+                f"{name} must be given for mechanism {named.name!r}, got none. Hint: it has no default, so choose one."
+            )
     return complete
 
 
@@ -124,7 +126,7 @@ def _plain(options: Mapping[str, Any]) -> dict[str, Option]:
         if not is_option(value):
             raise ParameterError(
                 f"options must be text, finite numbers, true, false or lists of them, got {name}={shown(value)}. "
-                f"Hint: a release is a file."
+                f"Hint: the release file stores them."
             )
     return plain
 

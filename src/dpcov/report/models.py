@@ -177,7 +177,7 @@ def notes(found: ModelReading) -> list[str]:
         what = "variance" if is_centered(release) else "second moment"
         said.append(
             f"Explained: roughly {100 * model.explained:.0f} % of the {what}, by the release alone; `dpcov predict --score` "
-            "tells on new rows."
+            "measures it on new rows."
         )
     if found.bound is not None and found.bound <= found.size:
         said.append(_bound_line(found))
@@ -185,7 +185,7 @@ def notes(found: ModelReading) -> list[str]:
     if model.alpha == 0:
         said.append(
             "alpha 0: the noisy matrix is trusted as if it were exact; where it is singular, the smallest coefficients are "
-            "taken. --alpha auto fits the noise."
+            "taken. --alpha auto adapts to the noise."
         )
     if holds_covariance(release) and not release.center:
         lost = "knows no mean: predictions are right up to a constant" if is_centered(release) else "is not centred"
@@ -206,8 +206,10 @@ def _interval_lines(found: ModelReading) -> list[str]:
     if found.useful is None or not found.readable:
         return ["Intervals: too wide to help; --json has them. Fewer --features or a larger --alpha narrow them."]
     if found.release.estimate.coefficients is not None:
-        return ["Intervals: each for itself, over the noise only, for the coefficients that the exact matrix would give."]
-    each = "each holds for itself" if found.intervals.clear else "wide, as the matrix does not stand clear of its noise"
+        return [
+            "Intervals: each on its own, for the privacy noise only, around the coefficients that the exact matrix would give."
+        ]
+    each = "each holds on its own" if found.intervals.clear else "wide, as the matrix does not stand clear of its noise"
     penalised = (
         "for least squares" if found.model.alpha == 0 else f"for what ridge with alpha {found.model.alpha:.3g} would give"
     )
@@ -215,8 +217,8 @@ def _interval_lines(found: ModelReading) -> list[str]:
         "" if found.model.alpha == 0 else " These are penalised coefficients, drawn towards 0: not those of least squares."
     )
     return [
-        f"Intervals: {penalised} on the exact matrix, over the noise only; {each}.{towards}",
-        "Coefficients are of the raw noisy matrix, as only its errors are known; `dpcov predict` uses denoised ones (--json).",
+        f"Intervals: {penalised} on the exact matrix, for the privacy noise only; {each}.{towards}",
+        "Coefficients are those of the raw noisy matrix, whose errors are known; `dpcov predict` uses denoised ones (--json).",
     ]
 
 

@@ -28,9 +28,7 @@ def write(out: Console, found: Plan) -> None:
     out.print(table)
     said = ["r.m.s. Frobenius error of the raw second moment, for rows of norm 1; no second moment is larger than 1."]
     if not found.center:
-        said.append(
-            "auto usually clips first, which is not shown here: dpcov compare tells what that gives for data like yours."
-        )
+        said.append("auto usually clips first, which is not shown here: dpcov compare measures it on data like yours.")
     out.print("\n".join(said), soft_wrap=True)
 
 

@@ -27,7 +27,7 @@ WIDTH = 100  # of help texts always; of tables where stdout is no terminal
 LONGEST_NAME = 22  # of a feature, in pictures and lists
 NOISE = "≈ noise"  # in place of a number that cannot be told from it
 MORE = "More rows, a larger budget, fewer columns or narrower bounds would show more."
-SILENT = "how large the noise is, is not known: it depends on the data, or the mechanism does not tell"
+SILENT = "the size of the noise is not known: it depends on the data, or the mechanism does not say"
 UNKNOWN = "?"  # in place of a standard error that the release does not tell
 MOST_DIGITS = 6  # of a number whose noise is tiny
 

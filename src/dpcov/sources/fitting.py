@@ -24,7 +24,9 @@ def drafted(data: Any) -> str:
     """Return a schema to be completed, as text, from the names and declared types of a table's columns; no value is read."""
     table = open_table(data)
     if len(set(table.names)) < len(table.names):
-        raise SchemaError("data must have columns of different names, got one that stands twice. Hint: rename a column.")
+        raise SchemaError(
+            "data must have a different name for each column, got two columns of the same name. Hint: rename one."
+        )
 
     def kind(declared: Any) -> str:
         if table.parsed:

@@ -132,7 +132,7 @@ def _difference(release: Release, mechanism: Mechanism, *, n_known: bool) -> str
     if again.n != release.n:
         return f"n must be {again.n}, as the answers tell it, got {release.n}"
     if not _alike(dict(again.notes), dict(release.notes)):
-        return "notes must be those of the mechanism, got others"
+        return "notes must be those that the mechanism writes, got others"
     try:
         rehearsed(mechanism, curator, release.privacy, again.options)  # last: all that it takes memory for is in the file
     except DpcovError as error:
@@ -164,13 +164,15 @@ class _Recorded:
         drawn = isinstance(question, Directions)
         found = next((one for one in self._left if isinstance(one[1].question, Directions) == drawn), None)
         if found is None:
-            raise _DifferenceError(f"{question.name!r} must stand in the release, as its mechanism asks for it, got no answer")
+            raise _DifferenceError(
+                f"{question.name!r} must be answered in the release, as its mechanism asks for it, got no answer"
+            )
         self._left.remove(found)
         place, answer = found
         if different := _of_questions(place, (question, self._account.answers), (answer.question, self._known)):
             raise _DifferenceError(different)
         if not answer.question.admits(answer.integers):
-            raise _DifferenceError(f"{_named(place, question)} must have an answer that is possible, got another")
+            raise _DifferenceError(f"{_named(place, question)} must have a possible answer, got an impossible one")
         if drawn:
             self.peeled = answer
         else:
@@ -272,7 +274,7 @@ class _RecordedDirections:
             vector = (vector - 2 * (reflector @ vector) * reflector)[1:]
         length = float(np.linalg.norm(vector))
         if length < MIN_LENGTH:
-            raise _DifferenceError("directions must be orthogonal, as its mechanism draws them, got others")
+            raise _DifferenceError("directions must be orthogonal, as its mechanism draws them, got ones that are not")
         vector = vector / length
         if self._orthogonal:
             self._reflectors.append(reflector_of(vector))
@@ -293,7 +295,7 @@ def _of_answers(place: int, made: Placed, recorded: Placed) -> str:
     if names != recorded_names:
         return f"{named} must have noise of the law {' and '.join(names)}, got {' and '.join(recorded_names)}"
     if not all(_same_law(a.to_json(), b.to_json()) for a, b in zip(one.laws, other.laws, strict=True)):
-        return f"{named} must have noise as large as its mechanism adds, got another"
+        return f"{named} must have as much noise as its mechanism adds, got more or less"
     if one.charges != other.charges:
         return f"{named} must cost {_priced(one)}, got {_priced(other)}"
     return ""
