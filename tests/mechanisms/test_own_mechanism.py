@@ -562,7 +562,7 @@ class TestContributing:
         assert "two-answers" in python(*words, "--dry-run", cwd=tmp_path, path=folder)
         python(*words, "-o", "r.json", cwd=tmp_path, path=folder)
         shown = python("-m", "dpcov", "show", "r.json", cwd=tmp_path, path=folder)
-        assert "replace, two-answers, n=2000, d=4" in shown
+        assert "replace, two-answers, n = 2000, d = 4" in shown
         assert "Root mean squares: 4 of 4 clear of noise." in shown
         assert "Eigenvalues (second moment): 0.05" in shown
         compared = ["compare", "rows.csv", "--rho", "1", "--row-norm", "1", "--mechanism", "two-answers", "--runs", "2"]

@@ -909,7 +909,7 @@ def test_a_norm_is_checked_where_no_question_has_one() -> None:
     assert not parse(sealed(record)).answers
     for norm in (0.0, -1.0, 1e300):
         record["encoding"]["row_norm"] = norm
-        assert_refused(record, "gaussian", NO_NORM)
+        assert_refused(record, "covariance, gaussian, replace, centred", NO_NORM)
 
 
 @pytest.mark.parametrize("name", [name for name in texts() if json.loads(texts()[name])["answers"]])
@@ -947,9 +947,13 @@ class TestTails:
     @pytest.mark.parametrize("answers", [1, 2, 5])
     def test_they_add_up(self, answers: int) -> None:
         assert len(parse(sealed(self.edited(Fraction(101, 100), answers))).answers) == answers
-        assert_refused(self.edited(Fraction(99, 100), answers), "wishart", "delta must exceed the tail of rounded noise")
+        assert_refused(
+            self.edited(Fraction(99, 100), answers),
+            "covariance, wishart, replace, centred",
+            "delta must exceed the tail of rounded noise",
+        )
 
     def test_an_epsilon_beyond_floats(self) -> None:
         record = self.edited(Fraction(2), 1)
         record["privacy"] = {"notion": "approx", "epsilon": "701", "delta": "1/2"}
-        assert_refused(record, "wishart", "delta must exceed the tail of rounded noise")
+        assert_refused(record, "covariance, wishart, replace, centred", "delta must exceed the tail of rounded noise")

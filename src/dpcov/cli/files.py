@@ -67,7 +67,7 @@ def checked_table(output: str, endings: tuple[str, ...], example: str, *, force:
     return checked_target(output, force=force, kept="it may be wanted", inputs=inputs)
 
 
-def write_table(table: Any, place: Path | None) -> None:
+def save_table(table: Any, place: Path | None) -> None:
     """Write a table where `checked_table` said that it can be; without a place as a CSV to stdout."""
     import click
 

@@ -43,7 +43,7 @@ def predict(
     Predictions are a CSV with one column, in the order of the rows. NEWDATA are read, and not protected: predictions and
     scores tell about them. With --score, errors are printed in place of the predictions, which still go to --output.
     """
-    from dpcov.cli.files import checked_table, write_table
+    from dpcov.cli.files import checked_table, save_table
     from dpcov.cli.progress import progress_bar
     from dpcov.release.file import load
     from dpcov.report import record, write
@@ -61,7 +61,7 @@ def predict(
         predictions = model.predict(data, progress=progress)
     scored = model.score(data, predictions=predictions) if score else None
     if place is not None or scored is None:
-        write_table(column_table(model.target, predictions), place)
+        save_table(column_table(model.target, predictions), place)
     if as_json:
         facts = {"target": model.target, "alpha": model.alpha, "rows": len(predictions)}
         own = {} if scored is None else {"score": record(scored)}

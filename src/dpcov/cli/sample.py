@@ -36,7 +36,7 @@ def sample(file: str, rows: int, seed: int | None, force: bool, quiet: bool, out
 
     Nothing is spent, and no data are read: no row is a person's, and only means and covariances are like those of the data.
     """
-    from dpcov.cli.files import checked_table, write_table
+    from dpcov.cli.files import checked_table, save_table
     from dpcov.release.file import load
     from dpcov.report.descriptions import head_line
     from dpcov.report.tables import table_of
@@ -50,6 +50,6 @@ def sample(file: str, rows: int, seed: int | None, force: bool, quiet: bool, out
         note = "synthetic rows, made from the release alone: they have about its means and covariances, and nothing else"
         noise = "What is not clear of noise in the release is noise in these rows, too."
         click.echo(f"dpcov: {note}. {head_line(release.describe())} {noise}", err=True)
-    write_table(made, place)
+    save_table(made, place)
     if output is not None and not quiet:
         click.echo(f"{rows} synthetic row{'s' * (rows > 1)} written to {shlex.quote(output)}.")
