@@ -286,11 +286,11 @@ class TestEncodings:
             face.noisy(self.BINS, budget, noise="laplace")
 
         made = opened(ArraySource(np.full((9, D), 0.5)), Grid(1.0), dpcov.PureDP(1), neighbors=neighbors)
-        with pytest.raises(ParameterError, match="one of this curator's rows"):
+        with pytest.raises(ParameterError, match="about this curator's rows"):
             ask(Face(made), dpcov.PureDP(1))
         assert charged(made) == []
         assert made.public.d == D
-        with pytest.raises(ParameterError, match="one of this curator's rows"):
+        with pytest.raises(ParameterError, match="about this curator's rows"):
             dpcov.covariance(np.full((9, D), 0.5), dpcov.PureDP(1), row_norm=1, neighbors=neighbors, mechanism=by_hand(ask))
 
     def test_nor_is_what_its_least_shares_are_told_by(self) -> None:

@@ -369,9 +369,9 @@ class TestUnits:
     )
     def test_what_is_no_table(self, bad: Any) -> None:
         found: PrincipalComponents = covariance("gaussian").pca(2)
-        with pytest.raises(ParameterError, match=r"rows must be numbers in 4 columns, got another array\. Hint: "):
+        with pytest.raises(ParameterError, match=r"rows must be numbers in 4 columns, got an array that is not\. Hint: "):
             found.transform(bad)
-        with pytest.raises(ParameterError, match=r"scores must be numbers in 2 columns, got another array\. Hint: "):
+        with pytest.raises(ParameterError, match=r"scores must be numbers in 2 columns, got an array that is not\. Hint: "):
             found.inverse_transform(np.zeros((2, 3)))
 
     def test_whole_numbers_and_truth_values_are_numbers(self) -> None:

@@ -66,7 +66,7 @@ def ask(name: str, budget: Budget, neighbors: str = "replace", *, d: int = 4, ce
 class TestBeforeReading:
     def test_one_column(self, name: str, neighbors: str) -> None:
         for k in (0, 1):
-            assert "two columns or more" in ask(name, SERVED[name][0], neighbors, d=1, k=k, **options_of(name))
+            assert "at least two columns for components" in ask(name, SERVED[name][0], neighbors, d=1, k=k, **options_of(name))
 
     def test_overspending(self, name: str, neighbors: str) -> None:
         for budget in SERVED[name]:
@@ -393,9 +393,7 @@ def test_a_chain_of_one_direction_is_none() -> None:
     """One direction has an exact draw: `Curator.subspace` refuses a chain for it, and so does a file."""
     record = json.loads(text("random", "replace", 1))
     another_drawn_law(record)
-    with pytest.raises(
-        ReleaseError, match="release file must be consistent, got a subspace with a noise that it does not have"
-    ):
+    with pytest.raises(ReleaseError, match="release file must be consistent, got a subspace with noise of the wrong kind"):
         parse(sealed(record))
 
 

@@ -180,7 +180,9 @@ class TestSilent:
         assert np.isnan(given.explained)
 
     def test_so_must_a_number_of_components(self, release: dpcov.Release) -> None:
-        with pytest.raises(ReleaseError, match=r"how large its noise is for as many components .*\. Hint: give k\."):
+        with pytest.raises(
+            ReleaseError, match=r"how large its noise is for counting the components that stand out .*\. Hint: give k\."
+        ):
             release.pca()
         found = release.pca(2)
         assert found.k == 2

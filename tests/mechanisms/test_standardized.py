@@ -404,7 +404,7 @@ class TestConstant:
         release = quietly(frame, schema)
         tree = json.loads(text_of(release))
         tree["answers"] = [answer for answer in tree["answers"] if answer["question"].get("column") != 1]
-        with pytest.raises(ReleaseError, match="must hold a second moment"):
+        with pytest.raises(ReleaseError, match="must hold an answer about second moment"):
             _ = parse(sealed(tree)).mean
 
 

@@ -154,7 +154,7 @@ class Uses(Drawable):
         """Where the truth may lie, in the data's units, where a mechanism tells: a ball around the mean, or two ellipsoids."""
         region = self._release.estimate.region
         if region is None:
-            hint = "dpcov.mean(..., covariance=) has one, and so has the mechanism coinpress"
+            hint = "dpcov.mean(..., covariance=) has one, and so have covariances that are found in rounds"
             raise ReleaseError(f"release must hold a confidence region, got none. Hint: {hint}.")
         return region()
 

@@ -76,7 +76,7 @@ def convergence(
     drawn, told = release.find(Subspace), release.find(Explained)
     if drawn is None or told is None or not isinstance(drawn.law, MatrixBingham) or not isinstance(drawn.question, Subspace):
         raise ReleaseError(
-            "release must be drawn by a Markov chain, got one that was not. Hint: only the mechanism ppca needs to converge."
+            "release must be drawn by a Markov chain, got one that was not. Hint: all others need no convergence."
         )
     d, k, values = drawn.question.d, drawn.question.count, np.clip(told.values, 0.0, release.n)
     if len(values) != k + 1:
