@@ -188,7 +188,7 @@ class TestRefusals:
                 ParameterError, match=r"centre must be a tuple of finite floats, .*, got something else\. Hint: "
             ):
                 make()
-        with pytest.raises(ParameterError, match=r"halves must hold .*, got something else\. Hint: "):
+        with pytest.raises(ParameterError, match=r"halves must be a tuple of finite floats, .*, got something else\. Hint: "):
             Box((0.0, 0.0), numbers)
 
     @pytest.mark.parametrize("halves", [(1.0,), (1.0, 0.0), (-1.0, 1.0), (1e-151, 1.0)], ids=repr)

@@ -85,7 +85,7 @@ def check_two_rows(curator: Face, *, read: bool = False) -> None:
     """Refuse a public n of one row, which is neither a mean nor a spread of anything; ``read`` reads a file for its n."""
     if curator.neighbors == REPLACE and (read or curator.knows_n) and curator.n < 2:
         raise ParameterError(
-            f"data must have at least 2 rows (or pairs), got {curator.n}. Hint: one row has no others to hide among."
+            f"data must have at least 2 rows (or pairs), got {curator.n}. Hint: one sample has no others to hide among."
         )
 
 
