@@ -400,7 +400,7 @@ class TestLattice:
     @pytest.mark.parametrize(("lattice", "d"), [(-1, 2), (62, 2), (3, 0)])
     @pytest.mark.parametrize("kind", KINDS.values())
     def test_what_does_not_fit_is_refused(self, kind: type[Laws], lattice: int, d: int) -> None:
-        with pytest.raises(ParameterError, match="lattice"):
+        with pytest.raises(ParameterError, match="noise must fit into 64-bit integers"):
             kind(d, Fraction(1), lattice, Fraction(1), Fraction(1))
 
 
