@@ -69,7 +69,7 @@ PLANTED: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (FRAMES + "TestBounds::test_products_of_integers_are_exact[500]",),
     ),
     "the whitener that was asked for recorded": (
-        [("kernel/rows/frames.py", '("whitener", kept)', '("whitener", wanted)')],
+        [("kernel/rows/frames.py", '("whitener", kept)', '("whitener", self.whitener)')],
         (
             FRAMES + "TestEllipsoid::test_it_equals_its_four_steps_in_fractions[5-ellipsoid]",
             FRAMES + "TestEllipsoid::test_the_recorded_whitener_is_near_the_one_asked_for",
