@@ -480,7 +480,10 @@ REVIEW_MUTANTS |= {
         ("tests/mechanisms/test_own_mechanism.py::TestTools::test_a_rehearsal_counts_what_may_be_asked_last",),
     ),
     "options that no file can hold, found out too late": (
-        [(RUNNING, "        asked = _plain(asked)\n", "        pass\n")],
+        [
+            (RUNNING, "        asked = _plain(asked)\n", "        pass\n"),
+            (RUNNING, "kept, kept_as_asked = _plain(asked), _plain(requested)", "kept, kept_as_asked = asked, requested"),
+        ],
         (HOSTILE + "test_options_are_what_a_file_can_hold[an object]",),
     ),
     "n of the corner where it was counted": (
