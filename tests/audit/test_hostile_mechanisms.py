@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 import dpcov
 from dpcov.errors import BudgetError, ParameterError, ReleaseError
+from dpcov.kernel.account import Account
 from dpcov.kernel.bits import SeededBits
 from dpcov.kernel.curator import Curator
 from dpcov.kernel.face import Face
@@ -211,6 +212,14 @@ class TestWhatIsKept:
 
         with pytest.raises(BudgetError):
             dpcov.covariance(np.zeros((9, D)), dpcov.PureDP(1), row_norm=1.0, mechanism=by_hand(ask))
+
+    def test_an_account_has_a_budget_of_its_own(self) -> None:
+        """Whoever still holds the one that it was opened with cannot make it pay for more."""
+        budget = dpcov.PureDP(1)
+        account = Account(budget)
+        put(budget, epsilon=Fraction(10**6))
+        with pytest.raises(BudgetError):
+            account.charge(dpcov.PureDP(10))
 
     def test_nor_does_that_of_the_caller(self) -> None:
         """Who spends the same budget again on other rows would spend another one."""

@@ -826,7 +826,7 @@ REVIEW_MUTANTS |= {
     ),
     "an account whose budget is in others' hands": (
         [("kernel/account.py", "self._budget = copied(budget)", "self._budget = budget")],
-        (KEPT + "test_a_budget_that_grows",),
+        (KEPT + "test_an_account_has_a_budget_of_its_own",),
     ),
     "a sensitivity that is in others' hands": (
         [(CURATED, "self._sized(remade(question)) if", "self._sized(question) if")],
