@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -219,6 +219,7 @@ def place(x: float, reach: float, bins: int) -> int | None:
 class TestHistograms:
     @pytest.mark.parametrize("bits", [1, 4, 10])
     @given(rows=tables())
+    @example(rows=np.full((2, D), np.nan))
     @EXAMPLES
     def test_each_cell_is_in_the_bin_that_plain_python_says(self, bits: int, rows: Floats) -> None:
         question = histograms(bits)
