@@ -58,7 +58,7 @@ def test_two_rows_at_least(n: int) -> None:
     cases: list[dict[str, Any]] = [{}, {"centring": "mean", "radius": 1.0}, {"centring": "pairs"}]
     for options in cases:
         assert_refused(curator(n=n, centring=options.get("centring")), "data", upper=10.0, **options)
-    with pytest.raises(ParameterError, match=r"data must have at least 2 rows \(or pairs\), got 1\. Hint: one row"):
+    with pytest.raises(ParameterError, match=r"data must have at least 2 rows \(or pairs\), got 1\. Hint: one sample"):
         dpcov.covariance(np.eye(3), HALF, mechanism="coinpress", upper=10.0, centring="pairs")  # one pair
 
 
