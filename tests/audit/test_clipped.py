@@ -216,7 +216,7 @@ class TestBlackBox:
         """Size 2e-6: two values of δ. `TestReplay` tries all notions and relations exactly."""
         assert not any(finding.violated for finding in audit(name, budget, neighbors))
 
-    @pytest.mark.parametrize("name", ["adaptive", "rescaled"])
+    @pytest.mark.parametrize("name", ["adaptive", pytest.param("rescaled", marks=pytest.mark.audit)])
     def test_an_eighth_of_the_noise_is_found(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         add = RandomSampler.noisy
 
