@@ -115,9 +115,7 @@ def test_more_than_the_curator_has_is_refused(key: Key, neighbors: str) -> None:
         assert not charged(asked) or pays_for(asked.budget, charged(asked))
 
 
-@pytest.mark.parametrize("one_in", [2, pytest.param(1, marks=pytest.mark.audit)])
-@pytest.mark.parametrize(("key", "neighbors"), WAYS)
-def test_any_data_end_in_a_release(key: Key, neighbors: str, one_in: int) -> None:
+def any_data(key: Key, neighbors: str, one_in: int) -> None:
     """Finite and possible estimates; warnings are errors here, and nothing raises even where numpy's errors do."""
     tried = 0
     case, empty = CASES[key], {"no rows": np.zeros((0, COLUMNS[key[0]]))}
@@ -134,6 +132,17 @@ def test_any_data_end_in_a_release(key: Key, neighbors: str, one_in: int) -> Non
                     continue
                 with np.errstate(all="raise", under="ignore" if case.rows is LONG_ROWS else "raise"):
                     check(release(key, rows, budget, neighbors, options), rows, f"{table}, {budget!r}, {options}")
+
+
+@pytest.mark.parametrize(("key", "neighbors"), WAYS)
+def test_any_data_end_in_a_release(key: Key, neighbors: str) -> None:
+    any_data(key, neighbors, one_in=2)
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize(("key", "neighbors"), WAYS)
+def test_all_of_them_do(key: Key, neighbors: str) -> None:
+    any_data(key, neighbors, one_in=1)
 
 
 def check(found: Release, rows: Floats, where: str) -> None:

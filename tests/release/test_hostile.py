@@ -234,13 +234,10 @@ def few() -> tuple[str, ...]:
     return tuple(seen.values())
 
 
-one_in = pytest.mark.parametrize("one_in", [4, pytest.param(1, marks=pytest.mark.audit)])
-"""Of thousands of files every fourth is tried each time, all of them by `make audit`."""
+ONE_IN = 4  # of thousands of files is tried each time, and all of them by `make audit`
 
 
-@one_in
-@pytest.mark.parametrize("case", CASES)
-def test_it_loads_and_every_use_ends(case: str, one_in: int) -> None:
+def every_use_ends(case: str, one_in: int) -> None:
     """In numbers, or in an error that is declared; without a warning, and in time. Some of each case do load."""
     found = {"loaded": 0, "refused": 0}
     names = texts() if case in ON_ALL else few()
@@ -263,8 +260,7 @@ def is_estimated(release: dpcov.Release) -> bool:
         return False
 
 
-@one_in
-def test_the_answers_of_any_mechanism_under_the_name_of_any_other(one_in: int) -> None:
+def any_under_the_name_of_any(one_in: int) -> None:
     """Each with the options that the other has by default, or was asked with: an estimate, or a ReleaseError, never another."""
     known = {(release.kind, release.mechanism): release for release in releases().values()}
     ended = {True: 0, False: 0}
@@ -286,6 +282,25 @@ def test_the_answers_of_any_mechanism_under_the_name_of_any_other(one_in: int) -
         kind_of_end, detail = verdict(text)
         assert kind_of_end == "loaded", f"{release!r} as {mechanism}: {kind_of_end} {detail}"
     assert min(ended.values()) > len(known) // one_in  # of both there are many
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_it_loads_and_every_use_ends(case: str) -> None:
+    every_use_ends(case, ONE_IN)
+
+
+def test_the_answers_of_any_mechanism_under_the_name_of_any_other() -> None:
+    any_under_the_name_of_any(ONE_IN)
+
+
+@pytest.mark.audit
+class TestAllOfThem:
+    @pytest.mark.parametrize("case", CASES)
+    def test_edited(self, case: str) -> None:
+        every_use_ends(case, 1)
+
+    def test_under_other_names(self) -> None:
+        any_under_the_name_of_any(1)
 
 
 def finite(estimate: Estimate) -> bool:
