@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from tests.mutation import selection
-from tests.mutation.mutants import MUTANTS, Edit, Mutant
+from tests.mutation.form import Edit, Mutant, mutant
+from tests.mutation.mutants import MUTANTS, modules, together
 from tests.mutation.planting import ROOT, against, copy, edited, verdict
 
 
@@ -45,6 +46,17 @@ def defined(file: str) -> set[tuple[str, ...]]:
         found.add((name := getattr(node, "name", ""),))
         found |= {(name, getattr(inner, "name", "")) for inner in (node.body if isinstance(node, ast.ClassDef) else ())}
     return found
+
+
+class TestTogether:
+    def test_every_file_is_found(self) -> None:
+        assert {"tests.kernel.planted", "tests.kernel.laws.planted_rows", "tests.uses.planted"} <= {*modules()}
+
+    def test_two_bugs_of_one_name_are_refused(self) -> None:
+        one, other = mutant(("f.py", "a", "b"), by="t"), mutant(("g.py", "a", "b"), by="t")
+        assert together([("a", {"one": one}), ("b", {"other": other})]) == {"one": one, "other": other}
+        with pytest.raises(AssertionError, match=r"bugs of b have names that are taken: \['one'\]"):
+            together([("a", {"one": one}), ("b", {"one": other})])
 
 
 class TestEdits:
