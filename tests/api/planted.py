@@ -17,6 +17,6 @@ PLANTED = {
     ),
     "a seed that is looked at before the mechanism": mutant(
         (REQUEST, "    check_budget(budget)\n    named", "    check_seed(seed)\n    check_budget(budget)\n    named"),
-        by="tests/test_request.py::test_of_several_faults_the_first_in_one_order_is_told[covariance]",
+        by="tests/api/test_request.py::test_of_several_faults_the_first_in_one_order_is_told[covariance]",
     ),
 }

@@ -5,6 +5,7 @@ Nothing here knows what a mechanism asks: the registry says which there are and 
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator
 from functools import cache
@@ -157,6 +158,18 @@ def sealed(record: Record) -> str:
     """Write a record with a checksum that fits, as a forger would."""
     body = {key: value for key, value in record.items() if key != "checksum"}
     return json.dumps(body | {"checksum": _checksum(body)})
+
+
+def assert_same(back: dpcov.Release, release: dpcov.Release) -> None:
+    """Insist that all fields of two releases are equal, and their answers bit for bit."""
+    for field in dataclasses.fields(dpcov.Release):
+        if field.name != "answers":
+            assert getattr(back, field.name) == getattr(release, field.name), field.name
+    for one, other in zip(back.answers, release.answers, strict=True):
+        assert (one.question, one.unit_bits) == (other.question, other.unit_bits)
+        assert (one.laws, one.charges) == (other.laws, other.charges)
+        assert one.integers.dtype == other.integers.dtype
+        assert one.integers.tobytes() == other.integers.tobytes()
 
 
 def charged(curator: Curator) -> list[Budget]:

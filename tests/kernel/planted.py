@@ -199,7 +199,7 @@ PLANTED = {
         ),
         by=(
             TEST_CALIBRATION_SUBSPACE + "TestConcentration::test_pure",
-            "tests/mechanisms/test_components_refusals.py::test_round_trip[ppca-2-replace]",
+            "tests/release/test_components_files.py::test_round_trip[ppca-2-replace]",
         ),
     ),
     "a curator that keeps exact sums": mutant(

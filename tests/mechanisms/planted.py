@@ -12,7 +12,7 @@ RUNNING = "mechanisms/running.py"
 TEST_HOSTILE_MECHANISMS = "tests/audit/test_hostile_mechanisms.py::"
 TEST_RECORDS = "tests/mechanisms/test_records.py::"
 TEST_STRANGERS = "tests/release/test_strangers.py::"
-TEST_REHEARSAL = "tests/test_rehearsal.py::"
+TEST_REHEARSAL = "tests/api/test_rehearsal.py::"
 KEPT = TEST_HOSTILE_MECHANISMS + "TestWhatIsKept::"
 
 PLANTED = {
@@ -26,11 +26,11 @@ PLANTED = {
     ),
     "centred rows drawn from": mutant(
         (BASE, 'if center and self.centring != "homogeneous":', "if False:"),
-        by="tests/mechanisms/test_components_refusals.py::TestOptions::test_centred_rows",
+        by="tests/mechanisms/test_components.py::TestOptions::test_centred_rows",
     ),
     "a file with options that no regression has": mutant(
         (BASE, "if missing or not set(options) <= set(self.options):", "if missing:"),
-        by="tests/mechanisms/test_output_perturbation_refusals.py::test_what_only_the_mechanism_knows_is_a_verdict[rank=1]",
+        by="tests/release/test_output_perturbation_files.py::test_what_only_the_mechanism_knows_is_a_verdict[rank=1]",
     ),
     "an option by position": mutant(
         (BASE, " and set(kinds[2:]) <= {inspect.Parameter.KEYWORD_ONLY}", ""),

@@ -28,7 +28,7 @@ PLANTED = {
     ),
     "a chain without consent": mutant(
         (PPCA, "if count > 1 and not approximate:", "if False:"),
-        by="tests/mechanisms/test_components_refusals.py::TestOptions::test_a_chain_needs_consent",
+        by="tests/mechanisms/test_components.py::TestOptions::test_a_chain_needs_consent",
     ),
     "explained with the budget of the draw": mutant(
         (PPCA, "DirectionsOf(drawn), left.share(EXPLAINED)", "DirectionsOf(drawn), for_directions"),
@@ -46,7 +46,7 @@ PLANTED = {
     ),
     "the count before what can be refused": mutant(
         (SCREENED, "    least=least,\n", ""),
-        by="tests/mechanisms/test_screened_refusals.py::test_a_budget_is_refused_whole_or_served_whole",
+        by="tests/mechanisms/test_screened.py::test_a_budget_is_refused_whole_or_served_whole",
     ),
     "components in the order of what was asked apart": mutant(
         (

@@ -35,7 +35,7 @@ PLANTED = {
     ),
     "what may be asked last that is not declared": mutant(
         (ADAPTIVE, "    least=least,\n", ""),
-        by="tests/test_rehearsal.py::test_what_depends_on_answers_is_refused_at_its_least_share[covariance-adaptive]",
+        by="tests/api/test_rehearsal.py::test_what_depends_on_answers_is_refused_at_its_least_share[covariance-adaptive]",
     ),
     "tau in place of its square in the noise of adaptive": mutant(
         (ADAPTIVE_NOISE, "return tau**2 * self.whole", "return tau * self.whole"),
@@ -78,7 +78,7 @@ PLANTED = {
     ),
     "a stream read for its norms": mutant(
         ("mechanisms/shared/clipping.py", "    if not curator.rereadable:\n", "    if False:\n"),
-        by="tests/mechanisms/test_clipping_refusals.py::test_a_stream_has_no_private_radius",
+        by="tests/mechanisms/test_clipping.py::test_a_stream_has_no_private_radius",
     ),
     "shrinkage reads n times the noise": mutant(
         (MOMENT, "moment.spread.scaled(1 / transcript.n)", "moment.spread"),

@@ -81,6 +81,6 @@ PLANTED = {
     ),
     "a mean's count charged before its rows are held": mutant(
         (MEANS, "    curator.prefetch(total, derive=False)", "    pass"),
-        by="tests/mechanisms/test_means_refusals.py::TestStreams::test_one_reading_is_enough[clipped-add-remove]",
+        by="tests/mechanisms/test_means.py::TestStreams::test_one_reading_is_enough[clipped-add-remove]",
     ),
 }

@@ -6,13 +6,12 @@ from tests.mutation.form import mutant
 
 OUTPUT_PERTURBATION = "mechanisms/ridge/output_perturbation.py"
 
-TEST_OUTPUT_PERTURBATION_REFUSALS = "tests/mechanisms/test_output_perturbation_refusals.py::"
-HIDDEN = TEST_OUTPUT_PERTURBATION_REFUSALS + "test_what_only_the_mechanism_knows_is_a_verdict"
+HIDDEN = "tests/release/test_output_perturbation_files.py::test_what_only_the_mechanism_knows_is_a_verdict"
 
 PLANTED = {
     "a regression of centred rows": mutant(
         (OUTPUT_PERTURBATION, "    neighbors=(REPLACE,),\n", '    neighbors=(REPLACE,),\n    centring="homogeneous",\n'),
-        by=TEST_OUTPUT_PERTURBATION_REFUSALS + "TestBeforeReading::test_rows_that_it_does_not_serve",
+        by="tests/mechanisms/test_output_perturbation.py::TestBeforeReading::test_rows_that_it_does_not_serve",
     ),
     "a penalty in other units": mutant(
         (OUTPUT_PERTURBATION, "unit_alpha(alpha, encoding.row_norm)", "unit_alpha(alpha, 1.0)"),

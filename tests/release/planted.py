@@ -10,7 +10,7 @@ RECORD = "release/record.py"
 STATEMENT = "release/statement.py"
 
 TEST_CALIBRATED = "tests/kernel/calibration/test_calibrated.py::"
-TEST_COMPONENTS_REFUSALS = "tests/mechanisms/test_components_refusals.py::"
+TEST_COMPONENTS_FILES = "tests/release/test_components_files.py::"
 TEST_FILE_SIZES = "tests/release/test_file_sizes.py::"
 TEST_FORGED = "tests/release/test_forged.py::"
 TEST_FRAMED_FILES = "tests/release/test_framed_files.py::"
@@ -65,7 +65,7 @@ PLANTED = {
     "a file with columns of anything": mutant(
         (FILE, "    asked.end()\n", ""),
         by=(
-            "tests/mechanisms/test_screened_refusals.py::test_forged_files_are_refused[columns_of_the_squares]",
+            "tests/release/test_screened_files.py::test_forged_files_are_refused[columns_of_the_squares]",
             TEST_FORGED + "TestKeys::test_an_unknown_key[many columns]",
         ),
     ),
@@ -169,7 +169,7 @@ PLANTED = {
     "a chain that does not say that it is one": mutant(
         (STATEMENT, 'if any(law.numerics == "markov chain" for law in laws):', "if False:"),
         by=(
-            TEST_COMPONENTS_REFUSALS + "test_round_trip[ppca-2-replace]",
+            TEST_COMPONENTS_FILES + "test_round_trip[ppca-2-replace]",
             "tests/mechanisms/test_components.py::TestDraws::test_a_subspace_has_the_whole_for_any_k",
         ),
     ),
@@ -186,7 +186,7 @@ PLANTED = {
     ),
     "a chain for floats as for real numbers": mutant(
         (STATEMENT, "isinstance(law, Bingham | MatrixBingham)", "isinstance(law, Bingham)"),
-        by=TEST_COMPONENTS_REFUSALS + "test_round_trip[ppca-2-replace]",
+        by=TEST_COMPONENTS_FILES + "test_round_trip[ppca-2-replace]",
     ),
     "a cache that keeps releases": mutant(
         (

@@ -6,7 +6,7 @@ from tests.mutation.form import mutant
 
 CHECK = "release/check.py"
 
-TEST_COMPONENTS_REFUSALS = "tests/mechanisms/test_components_refusals.py::"
+TEST_COMPONENTS_FILES = "tests/release/test_components_files.py::"
 TEST_FILE_SIZES = "tests/release/test_file_sizes.py::"
 TEST_FORGED = "tests/release/test_forged.py::"
 FORGED = TEST_FORGED + "test_a_forged_file_is_refused"
@@ -32,7 +32,7 @@ PLANTED = {
     ),
     "a file's concentration not checked": mutant(
         (CHECK, "return sum(exponents) <= charge.epsilon", "return True"),
-        by=TEST_COMPONENTS_REFUSALS + "test_a_forged_file_is_refused[more concentrated]",
+        by=TEST_COMPONENTS_FILES + "test_a_forged_file_is_refused[more concentrated]",
     ),
     "a file with any number of columns": mutant(
         (
@@ -136,7 +136,7 @@ PLANTED = {
         by=FORGED + "[less noise than the charge buys]",
     ),
     "a chain of one direction": mutant(
-        (CHECK, " and question.count > 1", ""), by=TEST_COMPONENTS_REFUSALS + "test_a_chain_of_one_direction_is_none"
+        (CHECK, " and question.count > 1", ""), by=TEST_COMPONENTS_FILES + "test_a_chain_of_one_direction_is_none"
     ),
     "a file of more rows than sums can hold": mutant(
         (CHECK, " or (transcript.neighbors == REPLACE and transcript.n > MAX_ROWS)", ""), by=FORGED + "[another n]"

@@ -44,7 +44,7 @@ PLANTED = {
     "a file of another radius": mutant(
         (RETRACE, "COORDINATES = 1e-6", "COORDINATES = 1e-2"),
         by=(
-            "tests/mechanisms/test_screened_refusals.py::test_what_only_the_mechanism_knows_is_a_verdict[all_of_another_radius]",
+            "tests/release/test_screened_files.py::test_what_only_the_mechanism_knows_is_a_verdict[all_of_another_radius]",
             RETRACED + "test_rows_that_were_clipped_elsewhere[gaussian]",
         ),
     ),

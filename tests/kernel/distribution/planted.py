@@ -126,7 +126,7 @@ PLANTED = {
     ),
     "a file's chain of any length": mutant(
         ("kernel/noise/drawn.py", "not 1 <= self.sweeps <= MOST_SWEEPS", "False"),
-        by="tests/mechanisms/test_components_refusals.py::test_a_forged_file_is_refused[sweeps beyond all]",
+        by="tests/release/test_components_files.py::test_a_forged_file_is_refused[sweeps beyond all]",
     ),
     "float noise": mutant(
         (

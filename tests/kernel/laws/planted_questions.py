@@ -152,7 +152,7 @@ PLANTED = {
     ),
     "a file's directions not orthogonal": mutant(
         (DIRECTIONS, "return not self.orthogonal or bool(", "return True or bool("),
-        by="tests/mechanisms/test_components_refusals.py::test_a_forged_file_is_refused[not orthogonal]",
+        by="tests/release/test_components_files.py::test_a_forged_file_is_refused[not orthogonal]",
     ),
     "a matrix of all columns for few components": mutant(
         (DIRECTIONS, "np.abs(rows @ rows.T - np.eye(self.count)).max()", "np.abs(rows.T @ rows @ rows.T - rows.T).max()"),
@@ -327,7 +327,7 @@ PLANTED = {
     ),
     "coefficients of more rows than there are": mutant(
         (SOLUTION, " and self.rows == public.known_n", ""),
-        by="tests/mechanisms/test_output_perturbation_refusals.py::TestBeforeCharging::test_another_number_of_rows[6000]",
+        by="tests/mechanisms/test_output_perturbation.py::TestBeforeCharging::test_another_number_of_rows[6000]",
     ),
     "coefficients of rows in an annulus": mutant(
         (SOLUTION, "= (Grid,)  # rows of norm 1", "= OfMoment.shapes  # rows of norm 1"),
