@@ -88,7 +88,7 @@ def of(*layers: str) -> list[Path]:
 
 
 def name(path: Path) -> str:
-    return str(path.relative_to(PACKAGE if path.is_relative_to(PACKAGE) else TESTS.parent))
+    return path.relative_to(PACKAGE if path.is_relative_to(PACKAGE) else TESTS.parent).as_posix()
 
 
 def assert_none(rule: Callable[[Path], Iterable[str]], paths: Iterable[Path]) -> None:
@@ -336,6 +336,31 @@ def test_a_rendering_does_not_know_the_command_line() -> None:
         return sorted({"click", "sys", "dpcov.cli"} & imports(path) - ({"sys"} if path.name == "text.py" else set()))
 
     assert_none(known, of("report"))
+
+
+OPENERS = {"open", "fdopen", "mkstemp", "NamedTemporaryFile", "write_text", "write_bytes", "touch", "tofile", "savetxt"}
+LIBRARIES = {"savefig", "write_table", "write_csv", "writer"}  # they write to what they are given: a buffer, here
+
+
+def calls(tree: ast.AST) -> set[str]:
+    functions = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return {f.attr if isinstance(f, ast.Attribute) else f.id for f in functions if isinstance(f, ast.Attribute | ast.Name)}
+
+
+def test_files_are_written_in_one_place() -> None:
+    """In `write_whole`; a command only tries whether a folder can be written to, with a file as new and as private."""
+    found = {name(path): calls(parsed(path)) & OPENERS for path in FILES}
+    opened = {path: openers for path, openers in found.items() if openers}
+    assert opened == {"paths.py": {"mkstemp", "fdopen"}, "cli/files.py": {"NamedTemporaryFile"}}
+
+
+def test_libraries_write_to_memory() -> None:
+    def elsewhere(path: Path) -> Iterator[str]:
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.FunctionDef) and calls(node) & LIBRARIES and not calls(node) & {"BytesIO", "StringIO"}:
+                yield f"{node.name} writes to something else than memory"
+
+    assert_none(elsewhere, FILES)
 
 
 def test_what_the_renovation_took_away_stays_away() -> None:
