@@ -17,58 +17,25 @@ from tests.cli.shell import assert_refused, call
 
 ROOT = Path(__file__).parents[2]
 
+NOT_SERVED = "release rows.csv --epsilon 1 --row-norm 1 --mechanism gaussian -o out.json"
 SAID = {
-    "No such option '--shema'. Did you mean '--schema'? Hint: dpcov release --help.": [
-        "release",
-        "rows.csv",
-        "--shema",
-        "a.toml",
-    ],
-    "--row-norm must be": ["release", "rows.csv", "--rho", "1", "--row-norm", "-1", "-o", "out.json"],
-    "--epsilon must be greater than 0, got '0'": ["release", "rows.csv", "--epsilon", "0", "--row-norm", "1", "-o", "out.json"],
-    "--pca must be an integer from 1 to 2": [
-        "release",
-        "rows.csv",
-        "--rho",
-        "1",
-        "--row-norm",
-        "1",
-        "--pca",
-        "9",
-        "-o",
-        "o.json",
-    ],
-    "must be --rho or --epsilon with --delta, got --epsilon 1.": [
-        *("release", "rows.csv", "--epsilon", "1", "--row-norm", "1", "--mechanism", "gaussian", "-o", "out.json"),
-    ],
-    "Hint: --mechanism auto": [
-        *("release", "rows.csv", "--epsilon", "1", "--row-norm", "1", "--mechanism", "gaussian", "-o", "out.json"),
-    ],
-    "--option rounds must be": [
-        *("release", "rows.csv", "--rho", "1", "--mechanism", "coinpress", "--option", "upper=1", "--option", "rounds=0"),
-        *("-o", "out.json"),
-    ],
-    "--runs must be an integer of at least 2": ["compare", "rows.csv", "--rho", "1", "--row-norm", "1", "--runs", "1"],
-    "--n must be an integer": ["plan", "covariance", "--n", "0", "--d", "3", "--rho", "1"],
-    "-k must be an integer from 1 to 3, or a part": ["pca", "covariance.json", "-k", "9"],
-    "--target must be given, got none. Hint: name a feature to predict, such as 'a'.": ["ridge", "covariance.json"],
-    "got a mean. Hint: make one with `dpcov release`.": ["correlation", "mean.json"],
-    "Hint: make one with `dpcov release`, with or without --pca.": ["pca", "mean.json"],
-    "Did you mean 'release'?": ["relaese", "rows.csv"],
-    "Did you mean 'init'?": ["schema", "innit", "rows.csv"],
-    "Did you mean '--row-norm'?": ["release", "rows.csv", "--rho", "1", "--row-nrom", "1"],
-    "did you mean 'gaussian'?": [
-        "release",
-        "rows.csv",
-        "--rho",
-        "1",
-        "--row-norm",
-        "1",
-        "--mechanism",
-        "gausian",
-        "-o",
-        "o.json",
-    ],
+    "No such option '--shema'. Did you mean '--schema'? Hint: dpcov release --help.": "release rows.csv --shema a.toml",
+    "--row-norm must be": "release rows.csv --rho 1 --row-norm -1 -o out.json",
+    "--epsilon must be greater than 0, got '0'": "release rows.csv --epsilon 0 --row-norm 1 -o out.json",
+    "--pca must be an integer from 1 to 2": "release rows.csv --rho 1 --row-norm 1 --pca 9 -o o.json",
+    "must be --rho or --epsilon with --delta, got --epsilon 1.": NOT_SERVED,
+    "Hint: --mechanism auto": NOT_SERVED,
+    "--option rounds must be": "release rows.csv --rho 1 --mechanism coinpress --option upper=1 --option rounds=0 -o out.json",
+    "--runs must be an integer of at least 2": "compare rows.csv --rho 1 --row-norm 1 --runs 1",
+    "--n must be an integer": "plan covariance --n 0 --d 3 --rho 1",
+    "-k must be an integer from 1 to 3, or a part": "pca covariance.json -k 9",
+    "--target must be given, got none. Hint: name a feature to predict, such as 'a'.": "ridge covariance.json",
+    "got a mean. Hint: make one with `dpcov release`.": "correlation mean.json",
+    "Hint: make one with `dpcov release`, with or without --pca.": "pca mean.json",
+    "Did you mean 'release'?": "relaese rows.csv",
+    "Did you mean 'init'?": "schema innit rows.csv",
+    "Did you mean '--row-norm'?": "release rows.csv --rho 1 --row-nrom 1",
+    "did you mean 'gaussian'?": "release rows.csv --rho 1 --row-norm 1 --mechanism gausian -o o.json",
 }
 PYTHON = ("PureDP", "ZCDP", "ApproxDP", "row_norm", "dpcov.", "=True", "='", "None")
 
@@ -85,7 +52,7 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_files")
 @pytest.mark.parametrize("words", SAID)
 def test_errors_are_in_the_words_of_the_shell(words: str) -> None:
-    refused = call(*SAID[words])
+    refused = call(*SAID[words].split())
     assert_refused(refused, 2)
     assert words in refused.err
     assert not [word for word in PYTHON if word in refused.err.replace("dpcov: ", "")], refused.err

@@ -432,6 +432,14 @@ def verdict(text: str) -> tuple[str, str]:
         return f"{use}: {type(error).__name__}", f"{str(error)[:100]} ({where})"
 
 
+def is_retraced(release: dpcov.Release) -> bool:
+    """Whether the mechanism that a file names would have asked what it holds."""
+    try:
+        return release.retrace().agrees
+    except ReleaseError:  # no mechanism has this name
+        return False
+
+
 @contextmanager
 def suppress_declared(use: str) -> Iterator[None]:
     """Allow the errors that a user is told of; what was loaded can be saved and loaded again, without any."""

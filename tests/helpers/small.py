@@ -5,10 +5,11 @@ Nothing here knows what a mechanism asks: the registry says which there are and 
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +33,7 @@ from dpcov.release.record import Transcript
 
 Record = dict[str, Any]
 Asked = dict[str, Any]
+Value = TypeVar("Value")
 
 BUDGETS: dict[type, Budget] = {PureDP: PureDP(2), ZCDP: ZCDP("1/2"), ApproxDP: ApproxDP(2, "1/1000000")}
 PURE, RHO = BUDGETS[PureDP], BUDGETS[ZCDP]
@@ -131,20 +133,42 @@ def requests() -> Iterator[tuple[str, str, Budget, Asked]]:
         yield name, target, budget, asked
 
 
+class Lazy(Mapping[str, Value]):
+    """What is made when it is first taken, and kept; its names are there before, so that tests are collected in no time."""
+
+    def __init__(self, names: Iterable[str], make: Callable[[str], Value]) -> None:
+        self._names, self._make = dict.fromkeys(names), cache(make)
+
+    def __getitem__(self, name: str) -> Value:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._make(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
 @cache
-def releases() -> dict[str, dpcov.Release]:
+def releases() -> Lazy[dpcov.Release]:
     """Return all of them, by name."""
-    found: dict[str, dpcov.Release] = {}
-    for name, target, budget, given in requests():
+    known = {name: (target, budget, given) for name, target, budget, given in requests()}
+
+    def made(name: str) -> dpcov.Release:
+        target, budget, given = known[name]
         asked = {"data": ROWS, "seed": 4102} | given
-        found[name] = getattr(dpcov, target)(asked.pop("data"), budget, **asked)
-    return found
+        release: dpcov.Release = getattr(dpcov, target)(asked.pop("data"), budget, **asked)
+        return release
+
+    return Lazy(known, made)
 
 
 @cache
-def texts() -> dict[str, str]:
+def texts() -> Lazy[str]:
     """Return their files."""
-    return {name: text_of(release) for name, release in releases().items()}
+    return Lazy(releases(), lambda name: text_of(releases()[name]))
 
 
 def record_of(release: dpcov.Release) -> Record:
@@ -157,6 +181,18 @@ def sealed(record: Record) -> str:
     """Write a record with a checksum that fits, as a forger would."""
     body = {key: value for key, value in record.items() if key != "checksum"}
     return json.dumps(body | {"checksum": _checksum(body)})
+
+
+def assert_same(back: dpcov.Release, release: dpcov.Release) -> None:
+    """Insist that all fields of two releases are equal, and their answers bit for bit."""
+    for field in dataclasses.fields(dpcov.Release):
+        if field.name != "answers":
+            assert getattr(back, field.name) == getattr(release, field.name), field.name
+    for one, other in zip(back.answers, release.answers, strict=True):
+        assert (one.question, one.unit_bits) == (other.question, other.unit_bits)
+        assert (one.laws, one.charges) == (other.laws, other.charges)
+        assert one.integers.dtype == other.integers.dtype
+        assert one.integers.tobytes() == other.integers.tobytes()
 
 
 def charged(curator: Curator) -> list[Budget]:

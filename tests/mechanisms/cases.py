@@ -356,7 +356,7 @@ CASES: dict[tuple[str, str], Case] = {
             *(("alpha must be positive and finite, got", {"alpha": bad}) for bad in NO_PENALTY),
             *(("target must be a position from 0 to 2, got", {"target": bad}) for bad in NO_TARGETS),
         ],
-        tiny=None,  # what is too small depends on n, for which rows are read: `test_output_perturbation_refusals`
+        tiny=None,  # what is too small depends on n, for which rows are read: `test_output_perturbation`
         rows=THREE_COLUMNS,
         wild=[{"alpha": 1e-5}, {"alpha": 0.1}, {"alpha": 1e8}],
         budgets=BUDGETS,

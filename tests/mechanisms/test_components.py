@@ -1,11 +1,13 @@
 """Mechanisms for components on scripted moments: what they ask and pay, and that noise off gives the subspace back.
 
 Then `release.pca(k)` on every mechanism for covariances: eigenvectors, their order and signs, units.
+Last: what is refused before anything is read, and data that are no obstacle.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -16,14 +18,16 @@ from numpy.typing import NDArray
 
 import dpcov
 from dpcov import Categorical, Numeric, PrincipalComponents, Release, Schema
-from dpcov.errors import ParameterError, ReleaseError
+from dpcov.errors import BudgetError, ParameterError, ReleaseError
 from dpcov.kernel.account import Account
+from dpcov.kernel.bits import SeededBits
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, compose
 from dpcov.kernel.curator import Curator
 from dpcov.kernel.noise.drawn import Bingham, MatrixBingham, Uniform
 from dpcov.kernel.noise.sampler import Sampler
 from dpcov.kernel.public import Public
 from dpcov.kernel.questions.along import Explained
+from dpcov.kernel.questions.directions import Subspace
 from dpcov.kernel.questions.measure import Question
 from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.rows.grid import Grid
@@ -32,7 +36,8 @@ from dpcov.mechanisms import MECHANISMS
 from dpcov.mechanisms.running import released
 from dpcov.mechanisms.shared.components import EXPLAINED
 from dpcov.mechanisms.shared.shares import STEPS, count_share
-from dpcov.verify.testing import Noiseless, NoSource, ScriptedSums, encoding_of
+from dpcov.verify.testing import Noiseless, NoSource, ScriptedSums, encoding_of, opened
+from tests.helpers.small import untouched
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -405,3 +410,135 @@ class TestNothingFound:
         for name in ("components", "explained"):
             with pytest.raises(ReleaseError, match=r"release must be made by dpcov\.pca, got another kind\. Hint: "):
                 getattr(covariance("gaussian"), name)
+
+
+EVERY: dict[str, list[Budget]] = SERVED | {"random": [PURE, RHO, APPROX]}
+"""All mechanisms for components but the automatic ones, and the notions that they serve."""
+CHAIN = {"approximate": True, "sweeps": 8}
+
+
+def options_of(name: str) -> dict[str, Any]:
+    return CHAIN if name == "ppca" else {}
+
+
+def ask(name: str, budget: Budget, neighbors: str = "replace", *, d: int = 4, center: bool = False, **options: Any) -> str:
+    """Run a mechanism on a source that fails the test when it is read; it must refuse, and nothing may be charged."""
+    curator = opened(NoSource(10, d), Grid(1.0, center=center), budget, neighbors, SeededBits(0))
+    with pytest.raises((ParameterError, BudgetError)) as caught:
+        released(MECHANISMS["pca"][name], curator, options.pop("spend", budget), **options)
+    assert re.fullmatch(r"(?s).+ must .+, got .+\. Hint: .+\.", str(caught.value)), str(caught.value)
+    assert untouched(curator)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
+@pytest.mark.parametrize("name", EVERY)
+class TestBeforeReading:
+    def test_one_column(self, name: str, neighbors: str) -> None:
+        for k in (0, 1):
+            assert "at least two columns for components" in ask(name, EVERY[name][0], neighbors, d=1, k=k, **options_of(name))
+
+    def test_overspending(self, name: str, neighbors: str) -> None:
+        for budget in EVERY[name]:
+            curator = opened(NoSource(10, 4), Grid(1.0), budget, neighbors, SeededBits(0))
+            double: Budget = (
+                ZCDP(1) if isinstance(budget, ZCDP) else PureDP(2) if isinstance(budget, PureDP) else ApproxDP(2, "2e-6")
+            )
+            with pytest.raises(BudgetError, match="charges must fit into the budget"):  # by a rehearsal: nothing is read
+                released(MECHANISMS["pca"][name], curator, double, k=1, **options_of(name))
+            assert untouched(curator)
+
+
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
+class TestOptions:
+    @pytest.mark.parametrize("sweeps", [0, -1, 10**7 + 1, True, 2.0, "9", None, math.nan], ids=repr)
+    @pytest.mark.parametrize("k", [1, 2])
+    def test_sweeps(self, neighbors: str, sweeps: Any, k: int) -> None:
+        assert ask("ppca", PURE, neighbors, k=k, approximate=True, sweeps=sweeps).startswith("sweeps must be an integer from 1")
+
+    @pytest.mark.parametrize("approximate", [None, 1, 0, "yes", [True]], ids=repr)
+    def test_approximate_is_true_or_false(self, neighbors: str, approximate: Any) -> None:
+        for k in (1, 2):
+            assert ask("ppca", PURE, neighbors, k=k, approximate=approximate).startswith("approximate must be True or False")
+
+    def test_a_chain_needs_consent(self, neighbors: str) -> None:
+        for options in ({}, {"approximate": False}):
+            message = ask("ppca", PURE, neighbors, k=2, **options)
+            assert message.startswith("approximate must be True for mechanism 'ppca' with k > 1, got False")
+        release = dpcov.pca(ROWS, PURE, 1, row_norm=1, mechanism="ppca", neighbors=neighbors, seed=0)
+        assert release.options["approximate"] is False
+
+    @pytest.mark.parametrize("name", ["ppca", "eigenvectors", "random", "mod-sulq"])
+    def test_centred_rows(self, neighbors: str, name: str) -> None:
+        message = ask(name, APPROX, neighbors, center=True, k=2, **options_of(name))
+        assert message.startswith(f"center must be False for mechanism {name!r}, got True")
+
+    @pytest.mark.parametrize("name", ["wishart", "gaussian"])
+    def test_centred_rows_have_as_many_components_as_columns_less_one(self, neighbors: str, name: str) -> None:
+        assert "from 1 to 3" in ask(name, EVERY[name][0], neighbors, center=True, k=4)
+        release = dpcov.pca(ROWS, EVERY[name][0], 3, row_norm=1, mechanism=name, neighbors=neighbors, center=True, seed=0)
+        assert release.components.shape == (3, 4)
+
+    @pytest.mark.parametrize("name", ["wishart", "gaussian"])
+    @pytest.mark.parametrize("clip", ["public", 0.0, -1.0, 2.0, math.nan, True, None], ids=repr)
+    def test_clip(self, neighbors: str, name: str, clip: Any) -> None:
+        ask(name, EVERY[name][0], neighbors, k=1, clip=clip)
+
+
+class TestPrimitive:
+    """`Curator.subspace` refuses before reading, too."""
+
+    @pytest.mark.parametrize(
+        "bad",
+        [
+            {"k": 1},
+            {"k": 0},
+            {"k": 4},
+            {"k": True},
+            {"k": 2.0},
+            {"k": np.int64(2)},
+            {"sweeps": -1},
+            {"sweeps": 10**7 + 1},
+            {"sweeps": True},
+            {"sweeps": 2.0},
+            {"budget": APPROX},
+            {"budget": 1},
+            {"at_most": 0.5},
+            {"at_most": Fraction(0)},
+            {"at_most": Fraction(-1)},
+            {"sweeps": 0, "k": 4},
+            {"sweeps": 0, "k": 0},
+        ],
+        ids=str,
+    )
+    def test_parameters(self, bad: dict[str, Any]) -> None:
+        curator = opened(NoSource(10, 4), Grid(1.0), PURE, "replace", SeededBits(0))
+        given: dict[str, Any] = {"k": 2, "budget": PURE, "sweeps": 3} | bad
+        with pytest.raises(ParameterError, match=r"(?s).+ must .+, got .+\. Hint: .+\."):
+            curator.subspace(Subspace(curator.public.second_moment(), given.pop("k")), given.pop("budget"), **given)
+        assert untouched(curator)
+
+    def test_one_direction_without_sweeps(self) -> None:
+        release = dpcov.pca(ROWS, PURE, 1, row_norm=1, mechanism="random", seed=0)
+        assert release.components.shape == (1, 4)
+
+
+@pytest.mark.parametrize(("n", "epsilon"), [(100, "1e9"), (2**14, "1e4"), (10**5, "10")], ids=str)
+def test_rank_one_data_at_a_large_epsilon_end_in_a_release(n: int, epsilon: str) -> None:
+    """A draw that never ended would show the data: n·ε of some million is in reach of ordinary tables."""
+    rows = np.zeros((n, 6))
+    rows[:, 0] = 1.0
+    for neighbors in NEIGHBORS:
+        release = dpcov.pca(
+            rows, PureDP(epsilon), 3, row_norm=1, mechanism="ppca", neighbors=neighbors, seed=1, approximate=True, sweeps=4
+        )
+        assert np.linalg.norm(release.components[:, 0]) > 0.99
+
+
+@pytest.mark.parametrize(("d", "k"), [(3, 2), (4, 3), (5, 4), (8, 6), (8, 7)])
+def test_any_k_below_d(d: int, k: int) -> None:
+    """The chain, too, has up to d − 1 columns."""
+    rows = np.random.default_rng((1, d)).normal(size=(50, d)) / d
+    release = dpcov.pca(rows, PURE, k, row_norm=1, mechanism="ppca", approximate=True, sweeps=3, seed=d)
+    assert release.components.shape == (k, d)
+    assert dpcov.convergence(release, chains=1, sweeps=3).shape == (1, 3)

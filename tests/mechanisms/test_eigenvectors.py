@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 import dpcov
 from dpcov import Release
-from dpcov.errors import BudgetError
+from dpcov.errors import BudgetError, ParameterError, ReleaseError
+from dpcov.kernel.bits import SeededBits
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, compose
 from dpcov.kernel.noise.drawn import Bingham
 from dpcov.kernel.questions.directions import Directions, directions_of
@@ -251,3 +252,46 @@ def test_beta_is_stored_as_a_float() -> None:
         release = run("eigenvectors", PureDP(1), truth(2), beta=beta)
         assert type(release.options["beta"]) is float
         assert release.options["beta"] == 0.25
+
+
+BOTH = ["eigenvectors", "kapralov-talwar"]
+ROWS = np.random.default_rng(1201).uniform(-0.5, 0.5, size=(30, 3))
+
+
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
+class TestBeforeReading:
+    def test_an_option_of_the_other(self, neighbors: str) -> None:
+        for name, option in (("kapralov-talwar", "beta"), ("kapralov-talwar", "values"), ("eigenvectors", "numerics")):
+            with pytest.raises(ParameterError, match="options of"):
+                example(name, PureDP(1), neighbors=neighbors, **{option: 1})
+
+
+def example(name: str = "eigenvectors", budget: Budget = PureDP(1), **changes: Any) -> dpcov.Release:  # noqa: B008
+    return dpcov.covariance(ROWS, budget, row_norm=1, mechanism=name, **({"seed": 1202} | changes))
+
+
+def drawn(release: dpcov.Release) -> Any:
+    return directions_of(release.take(Directions))
+
+
+class TestHints:
+    @pytest.mark.parametrize("name", BOTH)
+    def test_directions_have_no_expected_error(self, name: str) -> None:
+        with pytest.raises(ReleaseError, match=r"must hold noise of a known size, got none\. Hint: .*dpcov\.bounds"):
+            _ = example(name).expected_error
+
+    @pytest.mark.parametrize("mechanism", ["auto", "gaussian"])
+    def test_additive_releases_have_no_directions(self, mechanism: str) -> None:
+        with pytest.raises(ReleaseError, match=r"must hold an answer about directions, got none\. Hint: .+\."):
+            _ = drawn(dpcov.covariance(ROWS, ZCDP(1), row_norm=1, seed=1204, mechanism=mechanism))
+
+    def test_a_law_of_directions_adds_nothing(self) -> None:
+        law, values = example().answers[0].laws
+        assert not law.is_at_least(values)
+        assert law.is_at_least(law)
+        assert law.settle(np.arange(3)).tolist() == [0, 1, 2]
+        with pytest.raises(ParameterError, match="concentrations must be positive"):
+            Bingham((("1", Fraction(0)),))
+        for call in (law.spread, lambda: law.draw([3], SeededBits(0))):
+            with pytest.raises(NotImplementedError):
+                call()

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,13 +17,21 @@ from sklearn.linear_model import Ridge
 
 import dpcov
 from dpcov import Categorical, Numeric, Schema
+from dpcov.errors import BudgetError, EngineError, ParameterError, ReleaseError
+from dpcov.kernel.bits import SeededBits
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.kernel.noise.laws import DiscreteGaussian, DiscreteLaplace
+from dpcov.kernel.questions.solution import Solution
+from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
 from dpcov.mechanisms.running import released
+from dpcov.release.file import parse
 from dpcov.release.record import Release
-from dpcov.verify.testing import scripted
+from dpcov.sources.array import ArraySource
+from dpcov.verify.testing import NoSource, opened, scripted
 from tests.helpers.quiet import Floats, QuietSampler, quiet_curator, skewed
+from tests.helpers.small import charged, record_of, sealed, untouched
+from tests.helpers.untouchable import Untouchable
 
 RUN = MECHANISMS["ridge"]["output-perturbation"]
 BUDGETS: list[Budget] = [PureDP("0.7"), ZCDP("0.3"), ApproxDP("0.7", "1e-6"), ApproxDP("0.7", "1e-40")]
@@ -158,3 +171,233 @@ class TestSchemas:
         assert isinstance(law, DiscreteLaplace)
         expected = math.sqrt(3) * math.sqrt(1 + 1 / 8) / 100
         assert float(law.scale) * 2.0 ** -release.answers[0].unit_bits == pytest.approx(expected, rel=2e-3)
+
+
+NOTIONS: list[Budget] = [PureDP(1), ZCDP("0.5"), ApproxDP(1, "1e-6")]
+SECRET = 424242.5  # stands for the data: no message may show it
+ROWS = np.random.default_rng(9200).normal(size=(3000, 3)) / 3
+
+
+def ask(
+    budget: Budget = PureDP(1),  # noqa: B008
+    neighbors: str = "replace",
+    *,
+    n: int = 10,
+    d: int = 3,
+    center: bool = False,
+    **changes: Any,
+) -> str:
+    """Run the mechanism on a source that fails the test when it is read; it must refuse, and nothing may be charged."""
+    curator = opened(NoSource(n, d), Grid(1.0, center=center), budget, neighbors, SeededBits(0))
+    with pytest.raises(ParameterError) as caught:
+        released(MECHANISMS["ridge"]["output-perturbation"], curator, budget, **({"target": 0, "alpha": 0.1} | changes))
+    assert re.fullmatch(r"(?s).+ must .+, got .+\. Hint: .+\.", str(caught.value)), str(caught.value)
+    assert untouched(curator)
+    return str(caught.value)
+
+
+class TestBeforeReading:
+    def test_rows_that_it_does_not_serve(self) -> None:
+        assert ask(center=True).startswith("center must be False for mechanism 'output-perturbation', got True")
+        assert ask(neighbors="add-remove").startswith("neighbors must be 'replace' for mechanism 'output-perturbation'")
+        assert ask(d=1).startswith("data must have at least two columns")
+        assert ask(n=0).startswith("data must have 1 to 2**30 rows, got 0")
+        assert ask(n=2**30 + 1).startswith("data must have 1 to 2**30 rows, got 1073741825")
+
+    @pytest.mark.parametrize(
+        ("name", "changes"),
+        [
+            ("row_norm or schema", {"row_norm": None}),
+            ("row_norm or schema", {"schema": SCHEMA}),
+            ("row_norm", {"row_norm": -1}),
+            ("row_norm", {"row_norm": math.nan}),
+            ("schema", {"row_norm": None, "schema": {"age": (0, 1)}}),
+            ("mechanism", {"mechanism": "gaussian"}),
+            ("mechanism", {"mechanism": ["output-perturbation"]}),
+            ("seed", {"seed": -1}),
+            ("seed", {"seed": "0"}),
+        ],
+        ids=str,
+    )
+    def test_parameters(self, name: str, changes: dict[str, Any]) -> None:
+        with pytest.raises(ParameterError, match=rf"^{name} must be .+, got .+\. Hint: "):
+            dpcov.ridge(Untouchable(), PureDP(1), 0, **({"alpha": 0.1, "row_norm": 1} | changes))
+
+
+class TestBeforeCharging:
+    @pytest.mark.parametrize("alpha", [1e-10, 1e-300, 1e10, 1e300])
+    def test_penalties_out_of_range(self, alpha: float) -> None:
+        """n of a stream is known when it was read; where float64 errs too much, or noise is nothing but float64's error."""
+        for budget in NOTIONS:
+            curator = opened(ArraySource(ROWS), Grid(1.0), budget, "replace", SeededBits(0))
+            with pytest.raises(ParameterError, match=r"alpha must be .+, got .+\. Hint: "):
+                released(MECHANISMS["ridge"]["output-perturbation"], curator, budget, target=0, alpha=alpha)
+            assert untouched(curator)
+
+    @pytest.mark.parametrize(
+        "budget", [PureDP("1e-30"), PureDP("1e-320"), ZCDP("1e-60"), ZCDP("1e-250"), ApproxDP("1e-30", "1e-60")], ids=repr
+    )
+    def test_budgets_too_small_for_their_noise(self, budget: Budget) -> None:
+        curator = opened(ArraySource(ROWS), Grid(1.0), budget, "replace", SeededBits(0))
+        with pytest.raises(ParameterError, match=r" must .+, got .+\. Hint: "):
+            released(MECHANISMS["ridge"]["output-perturbation"], curator, budget, target=0, alpha=0.1)
+        assert untouched(curator)
+
+    def test_a_blas_that_fails(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It cannot, for these matrices; if it did, nothing would be spent, and no row told."""
+
+        def failing(matrix: Any) -> Any:
+            raise np.linalg.LinAlgError(f"not positive definite: {matrix}")
+
+        monkeypatch.setattr(np.linalg, "cholesky", failing)
+        curator = opened(ArraySource(ROWS), Grid(1.0), PureDP(1), "replace", SeededBits(0))
+        with pytest.raises(
+            EngineError, match=r"^a positive definite matrix must have a Cholesky factor, and had none\. Hint: "
+        ):
+            released(MECHANISMS["ridge"]["output-perturbation"], curator, PureDP(1), target=0, alpha=0.1)
+        assert untouched(curator)
+
+    def test_a_file_is_read_for_its_rows(self, tmp_path: Path) -> None:
+        """n of a CSV file is known after a reading: the same release as from the array, but for what text loses."""
+        path = tmp_path / "rows.csv"
+        pd.DataFrame(ROWS, columns=["x0", "x1", "x2"]).to_csv(path, index=False)
+        found = [dpcov.ridge(data, PureDP(1), "x1", alpha=0.1, row_norm=1, seed=0) for data in (path, ROWS)]
+        assert found[0].n == 3000
+        assert np.array_equal(found[0].ridge().coefficients, found[1].ridge().coefficients)
+
+    def test_overspending(self) -> None:
+        curator = opened(ArraySource(ROWS), Grid(1.0), PureDP(1), "replace", SeededBits(0))
+        with pytest.raises(BudgetError, match="charges must fit into the budget"):
+            released(MECHANISMS["ridge"]["output-perturbation"], curator, PureDP(2), target=0, alpha=0.1)
+        assert untouched(curator)
+
+    @pytest.mark.parametrize("rows", [1, 2999, 3001, 6000, 2**30])
+    def test_another_number_of_rows(self, rows: int) -> None:
+        """More rows than there are would mean less noise: n is compared with the source's own before anything is charged."""
+        for source in (ArraySource(ROWS), NoSource(3000, 3)):
+            curator = opened(source, Grid(1.0), ZCDP(1), "replace", SeededBits(0))
+            asked = Solution(curator.public.second_moment(), rows, 0, Fraction(1, 10))
+            with pytest.raises(
+                ParameterError, match=r"question must be about this curator's rows, got something else\. Hint: "
+            ):
+                curator.noisy(asked, ZCDP(1), noise="gaussian")
+            assert untouched(curator)
+        own = opened(ArraySource(ROWS), Grid(1.0), ZCDP(1), "replace", SeededBits(0))
+        own.noisy(Solution(own.public.second_moment(), 3000, 0, Fraction(1, 10)), ZCDP(1), noise="gaussian")
+        assert len(charged(own)) == 1
+
+    def test_add_remove_has_no_public_rows(self) -> None:
+        curator = opened(NoSource(3000, 3), Grid(1.0), ZCDP(1), "add-remove", SeededBits(0))
+        question = Solution(curator.public.second_moment(), 3000, 0, Fraction(1))
+        with pytest.raises(ParameterError, match="question must be about this curator's rows"):
+            curator.noisy(question, ZCDP(1), noise="gaussian")
+        with pytest.raises(ParameterError, match="neighbors must be 'replace' for coefficients"):
+            question.sensitivity_squared("add-remove")
+        assert untouched(curator)
+
+    @pytest.mark.parametrize("noise", ["wishart", "frobenius", "gaussian", "float"])
+    def test_noise_that_does_not_serve_it(self, noise: str) -> None:
+        curator = opened(NoSource(10, 3), Grid(1.0), PureDP(1), "replace", SeededBits(0))
+        with pytest.raises(ParameterError, match="noise must"):
+            curator.noisy(Solution(curator.public.second_moment(), 10, 0, Fraction(1)), PureDP(1), noise=noise)
+        assert untouched(curator)
+
+
+class TestTargets:
+    @pytest.mark.parametrize("target", ["x9", "X0", "", -1, 3, True, None, 1.0, ["x0"], ("x0",), 10**30], ids=repr)
+    def test_of_arrays(self, target: Any) -> None:
+        with pytest.raises(ParameterError, match=r"target must .+, got .+\. Hint: "):
+            dpcov.ridge(ROWS, PureDP(1), target, alpha=0.1, row_norm=1)
+
+    @pytest.mark.parametrize("target", ["sex", "sex=F", "sex=M", 1, 2], ids=repr)
+    def test_levels(self, target: Any) -> None:
+        """A level counts 0 or 1, and its own column's others would be its features."""
+        with pytest.raises(ParameterError, match=r"target must be (one feature|a column of numbers), got .+\. Hint: "):
+            dpcov.ridge(people(3), PureDP(1), target, alpha=0.1, schema=SCHEMA)
+
+    def test_names_and_positions(self) -> None:
+        given: list[tuple[Any, int]] = [("x1", 1), (np.int64(2), 2), ("x0", 0)]
+        for target, other in given:
+            one, two = (dpcov.ridge(ROWS, PureDP(1), t, alpha=0.1, row_norm=1, seed=9201) for t in (target, other))
+            assert one.options["target"] == two.options["target"] == other
+            assert one.answers[0].integers.tobytes() == two.answers[0].integers.tobytes()
+        chosen = dpcov.ridge(ROWS, PureDP(1), "x0", alpha=0.1, row_norm=1, columns=["x2", "x0"], seed=9201)
+        assert (chosen.feature_names, chosen.options["target"]) == (("x2", "x0"), 1)
+        assert chosen.ridge().feature_names == ("x2",)
+
+    def test_empty_data(self) -> None:
+        with pytest.raises(ParameterError, match=r"data must have 1 to 2\*\*30 rows, got 0\. Hint: "):
+            dpcov.ridge(ROWS[:0], PureDP(1), 0, alpha=0.1, row_norm=1)
+        with pytest.raises(ParameterError, match=r"data must have at least two columns, .+, got 1\. Hint: "):
+            dpcov.ridge(ROWS[:, :1], PureDP(1), 0, alpha=0.1, row_norm=1)
+
+
+@cache
+def example(notion: int = 0) -> dpcov.Release:
+    """3000 rows of norm 1, α = 1: finer steps than the coarsest, so that other sizes have others."""
+    return dpcov.ridge(ROWS, NOTIONS[notion], "x1", alpha=1.0, row_norm=1, seed=9203)
+
+
+class TestOtherUses:
+    @pytest.mark.parametrize(
+        "given",
+        [
+            {"target": "x0"},
+            {"target": 2},
+            {"alpha": 0.5},
+            {"alpha": 0},
+            {"features": ["x0"]},
+            {"target": "x0", "features": ["x1", "x2"]},
+        ],
+        ids=str,
+    )
+    def test_another_model(self, given: dict[str, Any]) -> None:
+        with pytest.raises(ReleaseError, match=r"release must hold the model you ask for, got only that of 'x1' .+ Hint: "):
+            example().ridge(**given)
+
+    @pytest.mark.parametrize("alpha", [None, "none", -1.0, float("nan")])
+    def test_no_penalty_at_all(self, alpha: Any) -> None:
+        with pytest.raises(ParameterError, match=r"alpha must be .+, got .+\. Hint: "):
+            example().ridge(alpha=alpha)
+
+    def test_an_array_for_alpha(self) -> None:
+        with pytest.raises((ParameterError, ReleaseError), match=r" must .+, got .+\. Hint: "):
+            example().ridge(alpha=np.array([0.5, 1.0]))  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("given", [{}, {"target": "x1"}, {"target": 1, "alpha": 1.0}, {"features": [0, 2]}], ids=str)
+    def test_the_model_itself(self, given: dict[str, Any]) -> None:
+        found = example().ridge(**given)
+        assert (found.target, found.feature_names, found.alpha, found.intercept) == ("x1", ("x0", "x2"), 1.0, 0.0)
+        assert np.isfinite(found.predict(ROWS[:5, [0, 2]])).all()
+
+    @pytest.mark.parametrize("name", ["covariance", "second_moment", "mean", "components", "explained", "encoded_covariance"])
+    def test_what_it_does_not_hold(self, name: str) -> None:
+        for release in (example(), parse(sealed(record_of(example())))):
+            with pytest.raises(ReleaseError, match=r"release must .+, got .+\. Hint: .+\."):
+                getattr(release, name)
+
+    def test_what_cannot_be_made_of_it(self) -> None:
+        calls: list[Callable[[], Any]] = [
+            lambda: example().pca(),
+            lambda: example().pca(1),
+            lambda: dpcov.convergence(example()),
+            lambda: example().confidence,
+            lambda: example().expected_error,
+        ]
+        for call in calls:
+            with pytest.raises(ReleaseError, match=r"release must .+, got .+\. Hint: .+\."):
+                call()
+
+    def test_the_record_says_what_it_is(self) -> None:
+        assert repr(example()).startswith("<Release of a ridge: PureDP(epsilon=1), replace, output-perturbation, n=3000, d=3")
+        assert "1-DP for replacing any one of the 3000 rows" in example().statement()
+        assert (example().kind, example().requested) == ("ridge", "output-perturbation")
+
+
+def test_messages_do_not_quote_the_data() -> None:
+    rows = np.full((5, 3), SECRET)
+    for bad in ({"alpha": 0}, {"target": "x9"}, {"alpha": 1e300}, {"row_norm": None}):
+        given: dict[str, Any] = {"target": 0, "alpha": 0.1, "row_norm": 1} | bad
+        with pytest.raises(ParameterError) as caught:
+            dpcov.ridge(rows, PureDP(1), given.pop("target"), **given)
+        assert "424242" not in str(caught.value)

@@ -10,13 +10,15 @@ import ast
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tests.mutation import selection
-from tests.mutation.mutants import MUTANTS, Edit, Mutant
+from tests.mutation.form import Edit, Mutant, mutant
+from tests.mutation.mutants import MUTANTS, modules, together
 from tests.mutation.planting import ROOT, against, copy, edited, verdict
 
 
@@ -26,25 +28,65 @@ def test_planted_bug_is_caught(name: str) -> None:
     assert problem is None, problem
 
 
-@pytest.mark.parametrize("name", MUTANTS)
-def test_planted_bug_can_be_planted(name: str) -> None:
-    """All of them, whichever are run: its line is there, once, and its tests are."""
-    for edit in MUTANTS[name].edits:
-        text = (ROOT / "src" / "dpcov" / edit.file).read_text(encoding="utf-8")
-        assert edited(text, edit) != text
-    for test in MUTANTS[name].caught_by:
+def test_every_planted_bug_can_be_planted() -> None:
+    """All of them, whichever are run: each line is there, once, and each test is."""
+    cannot = [f"{name}: {why}" for name, bug in MUTANTS.items() for why in missing(bug)]
+    assert not cannot, "\n".join(cannot)
+
+
+def missing(bug: Mutant) -> Iterator[str]:
+    """Yield what there is not: a line to edit, or a test to catch it."""
+    for edit in bug.edits:
+        text = source(edit.file)
+        try:
+            if edited(text, edit) == text:
+                yield f"{edit.file} is left as it was by {edit.old!r}"
+        except AssertionError as error:
+            yield str(error)
+    for test in bug.caught_by:
         file, *names = test.partition("[")[0].split("::")
-        assert tuple(names) in defined(file), test
+        if tuple(names) not in defined(file):
+            yield f"there is no {test}"
+
+
+def test_what_cannot_be_planted_is_named() -> None:
+    """The control, for each of the three."""
+    sound, text = MUTANTS["scale halved"], source("kernel/calibrate.py")
+    assert [*missing(sound)] == []
+    gone, twice, same = mutant(("kernel/calibrate.py", "no such line", "x"), by=SOUND), "import", text.splitlines()[0]
+    assert "0 times, not once: 'no such line'" in next(missing(gone))
+    assert "times, not once: 'import'" in next(missing(mutant(("kernel/calibrate.py", twice, "x"), by=SOUND)))
+    assert "is left as it was" in next(missing(mutant(("kernel/calibrate.py", same, same), by=SOUND)))
+    for test in ("tests/kernel/laws/test_grid.py::test_of_nothing", "tests/test_nowhere.py::test_of_nothing"):
+        assert [*missing(Mutant(sound.edits, (test,)))] == [f"there is no {test}"]
+
+
+@cache
+def source(file: str) -> str:
+    """Return the text of a file of the package; none where there is no such file."""
+    path = ROOT / "src" / "dpcov" / file
+    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 @cache
 def defined(file: str) -> set[tuple[str, ...]]:
-    """Return the names of the tests of a file, in their classes."""
+    """Return the names of the tests of a file, in their classes; none where there is no such file."""
     found: set[tuple[str, ...]] = set()
-    for node in ast.parse((ROOT / file).read_text(encoding="utf-8")).body:
+    for node in ast.parse((ROOT / file).read_text(encoding="utf-8") if (ROOT / file).exists() else "").body:
         found.add((name := getattr(node, "name", ""),))
         found |= {(name, getattr(inner, "name", "")) for inner in (node.body if isinstance(node, ast.ClassDef) else ())}
     return found
+
+
+class TestTogether:
+    def test_every_file_is_found(self) -> None:
+        assert {"tests.kernel.planted", "tests.kernel.laws.planted_rows", "tests.uses.planted"} <= {*modules()}
+
+    def test_two_bugs_of_one_name_are_refused(self) -> None:
+        one, other = mutant(("f.py", "a", "b"), by="t"), mutant(("g.py", "a", "b"), by="t")
+        assert together([("a", {"one": one}), ("b", {"other": other})]) == {"one": one, "other": other}
+        with pytest.raises(AssertionError, match=r"bugs of b have names that are taken: \['one'\]"):
+            together([("a", {"one": one}), ("b", {"one": other})])
 
 
 class TestEdits:

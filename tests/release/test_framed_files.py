@@ -24,7 +24,7 @@ from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.mechanisms import MECHANISMS
 from dpcov.release.file import parse, text_of
 from dpcov.schema import Categorical, Numeric, Schema
-from tests.helpers.forged import verdict
+from tests.helpers.forged import is_retraced, verdict
 from tests.helpers.small import Record, sealed
 
 MEANS = MECHANISMS["mean"]
@@ -276,13 +276,6 @@ def test_a_forged_file_is_refused(case: str, kinds: tuple[str, ...], forge: Call
 
 
 SAME_QUESTIONS = ("another postprocess", "bounds for a mean", "an option dropped")  # which had its default
-
-
-def is_retraced(release: dpcov.Release) -> bool:
-    try:
-        return release.retrace().agrees
-    except ReleaseError:  # no such mechanism
-        return False
 
 
 @pytest.mark.parametrize(("case", "kinds", "forge"), HIDDEN, ids=[case for case, _, _ in HIDDEN])

@@ -21,7 +21,7 @@ from dpcov.mechanisms.covariance.gaussian import GAUSSIAN
 from dpcov.mechanisms.running import released
 from dpcov.release.file import FORMAT_VERSION, parse, text_of
 from dpcov.verify.testing import SeededBits, scripted
-from tests.helpers.small import Record, record_of, sealed
+from tests.helpers.small import Record, assert_same, record_of, sealed
 
 ROWS = np.array([[0.5, -0.25, 0.1], [0.3, 0.9, -0.7]])
 Level = tuple[str | int, ...]
@@ -80,14 +80,7 @@ class TestRoundTrip:
         release = example(columns, neighbors=neighbors, **changes)
         release.save(tmp_path / "release.json")
         back = dpcov.load(tmp_path / "release.json")
-        for field in dataclasses.fields(dpcov.Release):
-            if field.name != "answers":
-                assert getattr(back, field.name) == getattr(release, field.name)
-        for answer, expected in zip(back.answers, release.answers, strict=True):
-            assert answer.question == expected.question
-            assert (answer.laws, answer.charges) == (expected.laws, expected.charges)
-            assert answer.integers.dtype == expected.integers.dtype
-            assert answer.integers.tobytes() == expected.integers.tobytes()
+        assert_same(back, release)
         assert back.second_moment.tobytes() == release.second_moment.tobytes()
         assert back.privacy == dpcov.ZCDP(Fraction(1, 10))
 

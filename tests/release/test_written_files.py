@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import stat
 from pathlib import Path
@@ -10,11 +9,7 @@ from typing import Any
 
 import pytest
 
-import dpcov
 from dpcov.paths import write_whole
-
-PACKAGE = Path(dpcov.__file__).parent
-FILES = sorted(PACKAGE.rglob("*.py"))
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links and permissions as POSIX has them")
 
@@ -117,23 +112,3 @@ class TestPermissions:
         monkeypatch.setattr(os, "fsync", lambda number: seen.append(stat.S_IMODE(os.fstat(number).st_mode)))
         write_whole(tmp_path / "release.json", "content")
         assert seen == [0o600]
-
-
-OPENERS = {"open", "fdopen", "mkstemp", "NamedTemporaryFile", "write_text", "write_bytes", "touch", "tofile", "savetxt"}
-LIBRARIES = {"savefig", "write_table", "write_csv", "writer"}  # they write to what they are given: a buffer, here
-
-
-def calls(tree: ast.AST) -> set[str]:
-    functions = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
-    return {f.attr if isinstance(f, ast.Attribute) else f.id for f in functions if isinstance(f, ast.Attribute | ast.Name)}
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_files_are_written_in_one_place(path: Path) -> None:
-    """In `write_whole`; a command only tries whether a folder can be written to, with a file as new and as private."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    allowed = {"paths.py": {"mkstemp", "fdopen"}, "cli/files.py": {"NamedTemporaryFile"}}
-    assert calls(tree) & OPENERS == allowed.get(path.relative_to(PACKAGE).as_posix(), set())
-    for function in ast.walk(tree):
-        if isinstance(function, ast.FunctionDef) and calls(function) & LIBRARIES:
-            assert calls(function) & {"BytesIO", "StringIO"}, f"{function.name} writes to something else than memory"

@@ -19,7 +19,7 @@ TWICE = (
     "rescaled",
     "coinpress",
     "standardized",
-)  # what they ask depends on answers: tests/mechanisms/test_clipping_refusals.py, test_coinpress_refusals.py
+)  # what they ask depends on answers: tests/mechanisms/test_clipping.py, test_coinpress.py
 GAUSSIAN = ("gaussian", "projection")
 CASES: list[dict[str, Any]] = [{"mechanism": name} for name in dpcov.MECHANISMS["covariance"] if name not in TWICE]
 CASES += [{"mechanism": "eigenvectors", "values": "spectrum"}, {"mechanism": "eigenvectors", "rank": 1}]

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from dpcov.errors import BudgetError, EngineError, ParameterError
 from dpcov.kernel.bits import SeededBits
@@ -34,21 +33,9 @@ from dpcov.mechanisms.running import released
 from dpcov.mechanisms.shared.moment import from_noisy_moment
 from dpcov.sources.array import ArraySource
 from dpcov.verify.testing import Noiseless, opened, scripted
+from tests.helpers.moments import GRID, Floats, Integers, moment, total
 from tests.helpers.rows import neighbours, tables
 from tests.helpers.watched import Watched, watched
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-GRID = Grid(1.0)
-
-
-def moment(d: int) -> SecondMoment:
-    return SecondMoment(GRID, d)
-
-
-def total(rows: Floats) -> Integers:
-    statistic = moment(rows.shape[1])
-    return statistic.entries(statistic.of(rows))
 
 
 def basis(d: int, seed: int) -> Floats:

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from dpcov.errors import BudgetError, EngineError, ParameterError
 from dpcov.kernel.budget import ZCDP, Budget, PureDP
@@ -18,27 +17,14 @@ from dpcov.kernel.public import Public
 from dpcov.kernel.questions.along import Diagonal, Explained
 from dpcov.kernel.questions.basis import GivenBasis
 from dpcov.kernel.questions.directions import DIRECTION_BITS, Subspace, directions_of
-from dpcov.kernel.questions.moments import NEIGHBORS, SecondMoment
+from dpcov.kernel.questions.moments import NEIGHBORS
 from dpcov.kernel.questions.spectral import to_floats
 from dpcov.kernel.rows.encoding import Encoding
-from dpcov.kernel.rows.grid import Grid
 from dpcov.sources.array import ArraySource
 from dpcov.verify.testing import NoSource
+from tests.helpers.moments import GRID, Floats, Integers, moment, total
 from tests.helpers.rows import neighbours, tables
 from tests.helpers.watched import Watched, watched
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-GRID = Grid(1.0)
-
-
-def moment(d: int) -> SecondMoment:
-    return SecondMoment(GRID, d)
-
-
-def total(rows: Floats) -> Integers:
-    statistic = moment(rows.shape[1])
-    return statistic.entries(statistic.of(rows))
 
 
 def basis(d: int, k: int, seed: int) -> Floats:

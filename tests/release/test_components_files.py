@@ -1,13 +1,10 @@
-"""What mechanisms for components refuse before reading, data that are no obstacle, and what a file of components holds."""
+"""What a file of components holds, and what it may not."""
 
 from __future__ import annotations
 
 import copy
-import dataclasses
 import json
-import math
 import pickle
-import re
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
@@ -19,21 +16,15 @@ import pytest
 
 import dpcov
 from dpcov import ZCDP, ApproxDP, PureDP
-from dpcov.errors import BudgetError, ParameterError, ReleaseError
-from dpcov.kernel.bits import SeededBits
+from dpcov.errors import ReleaseError
 from dpcov.kernel.budget import Budget
-from dpcov.kernel.questions.directions import Subspace
-from dpcov.kernel.rows.grid import Grid
-from dpcov.mechanisms import MECHANISMS
-from dpcov.mechanisms.running import released
-from dpcov.release.file import parse
-from dpcov.verify.testing import NoSource, opened
-from tests.helpers.forged import verdict
-from tests.helpers.small import Record, record_of, sealed, untouched
+from dpcov.release.file import parse, text_of
+from tests.helpers.forged import is_retraced, verdict
+from tests.helpers.small import Record, assert_same, record_of, sealed
+from tests.mechanisms.test_components import options_of
 
 NEIGHBORS = ["replace", "add-remove"]
 PURE, RHO, APPROX = PureDP(1), ZCDP("0.5"), ApproxDP(1, "1e-6")
-CHAIN = {"approximate": True, "sweeps": 8}
 SERVED: dict[str, list[Budget]] = {
     "ppca": [PURE, RHO, APPROX],
     "eigenvectors": [PURE, RHO, APPROX],
@@ -45,133 +36,6 @@ SERVED: dict[str, list[Budget]] = {
 """All mechanisms for components but the automatic ones, and the notions that they serve."""
 DRAWN = ["ppca", "eigenvectors", "random"]
 ROWS = np.random.default_rng((1, 5400)).normal(size=(60, 4)) / 3
-
-
-def options_of(name: str) -> dict[str, Any]:
-    return CHAIN if name == "ppca" else {}
-
-
-def ask(name: str, budget: Budget, neighbors: str = "replace", *, d: int = 4, center: bool = False, **options: Any) -> str:
-    """Run a mechanism on a source that fails the test when it is read; it must refuse, and nothing may be charged."""
-    curator = opened(NoSource(10, d), Grid(1.0, center=center), budget, neighbors, SeededBits(0))
-    with pytest.raises((ParameterError, BudgetError)) as caught:
-        released(MECHANISMS["pca"][name], curator, options.pop("spend", budget), **options)
-    assert re.fullmatch(r"(?s).+ must .+, got .+\. Hint: .+\.", str(caught.value)), str(caught.value)
-    assert untouched(curator)
-    return str(caught.value)
-
-
-@pytest.mark.parametrize("neighbors", NEIGHBORS)
-@pytest.mark.parametrize("name", SERVED)
-class TestBeforeReading:
-    def test_one_column(self, name: str, neighbors: str) -> None:
-        for k in (0, 1):
-            assert "at least two columns for components" in ask(name, SERVED[name][0], neighbors, d=1, k=k, **options_of(name))
-
-    def test_overspending(self, name: str, neighbors: str) -> None:
-        for budget in SERVED[name]:
-            curator = opened(NoSource(10, 4), Grid(1.0), budget, neighbors, SeededBits(0))
-            double: Budget = (
-                ZCDP(1) if isinstance(budget, ZCDP) else PureDP(2) if isinstance(budget, PureDP) else ApproxDP(2, "2e-6")
-            )
-            with pytest.raises(BudgetError, match="charges must fit into the budget"):  # by a rehearsal: nothing is read
-                released(MECHANISMS["pca"][name], curator, double, k=1, **options_of(name))
-            assert untouched(curator)
-
-
-@pytest.mark.parametrize("neighbors", NEIGHBORS)
-class TestOptions:
-    @pytest.mark.parametrize("sweeps", [0, -1, 10**7 + 1, True, 2.0, "9", None, math.nan], ids=repr)
-    @pytest.mark.parametrize("k", [1, 2])
-    def test_sweeps(self, neighbors: str, sweeps: Any, k: int) -> None:
-        assert ask("ppca", PURE, neighbors, k=k, approximate=True, sweeps=sweeps).startswith("sweeps must be an integer from 1")
-
-    @pytest.mark.parametrize("approximate", [None, 1, 0, "yes", [True]], ids=repr)
-    def test_approximate_is_true_or_false(self, neighbors: str, approximate: Any) -> None:
-        for k in (1, 2):
-            assert ask("ppca", PURE, neighbors, k=k, approximate=approximate).startswith("approximate must be True or False")
-
-    def test_a_chain_needs_consent(self, neighbors: str) -> None:
-        for options in ({}, {"approximate": False}):
-            message = ask("ppca", PURE, neighbors, k=2, **options)
-            assert message.startswith("approximate must be True for mechanism 'ppca' with k > 1, got False")
-        release = dpcov.pca(ROWS, PURE, 1, row_norm=1, mechanism="ppca", neighbors=neighbors, seed=0)
-        assert release.options["approximate"] is False
-
-    @pytest.mark.parametrize("name", ["ppca", "eigenvectors", "random", "mod-sulq"])
-    def test_centred_rows(self, neighbors: str, name: str) -> None:
-        message = ask(name, APPROX, neighbors, center=True, k=2, **options_of(name))
-        assert message.startswith(f"center must be False for mechanism {name!r}, got True")
-
-    @pytest.mark.parametrize("name", ["wishart", "gaussian"])
-    def test_centred_rows_have_as_many_components_as_columns_less_one(self, neighbors: str, name: str) -> None:
-        assert "from 1 to 3" in ask(name, SERVED[name][0], neighbors, center=True, k=4)
-        release = dpcov.pca(ROWS, SERVED[name][0], 3, row_norm=1, mechanism=name, neighbors=neighbors, center=True, seed=0)
-        assert release.components.shape == (3, 4)
-
-    @pytest.mark.parametrize("name", ["wishart", "gaussian"])
-    @pytest.mark.parametrize("clip", ["public", 0.0, -1.0, 2.0, math.nan, True, None], ids=repr)
-    def test_clip(self, neighbors: str, name: str, clip: Any) -> None:
-        ask(name, SERVED[name][0], neighbors, k=1, clip=clip)
-
-
-class TestPrimitive:
-    """`Curator.subspace` refuses before reading, too."""
-
-    @pytest.mark.parametrize(
-        "bad",
-        [
-            {"k": 1},
-            {"k": 0},
-            {"k": 4},
-            {"k": True},
-            {"k": 2.0},
-            {"k": np.int64(2)},
-            {"sweeps": -1},
-            {"sweeps": 10**7 + 1},
-            {"sweeps": True},
-            {"sweeps": 2.0},
-            {"budget": APPROX},
-            {"budget": 1},
-            {"at_most": 0.5},
-            {"at_most": Fraction(0)},
-            {"at_most": Fraction(-1)},
-            {"sweeps": 0, "k": 4},
-            {"sweeps": 0, "k": 0},
-        ],
-        ids=str,
-    )
-    def test_parameters(self, bad: dict[str, Any]) -> None:
-        curator = opened(NoSource(10, 4), Grid(1.0), PURE, "replace", SeededBits(0))
-        given: dict[str, Any] = {"k": 2, "budget": PURE, "sweeps": 3} | bad
-        with pytest.raises(ParameterError, match=r"(?s).+ must .+, got .+\. Hint: .+\."):
-            curator.subspace(Subspace(curator.public.second_moment(), given.pop("k")), given.pop("budget"), **given)
-        assert untouched(curator)
-
-    def test_one_direction_without_sweeps(self) -> None:
-        release = dpcov.pca(ROWS, PURE, 1, row_norm=1, mechanism="random", seed=0)
-        assert release.components.shape == (1, 4)
-
-
-@pytest.mark.parametrize(("n", "epsilon"), [(100, "1e9"), (2**14, "1e4"), (10**5, "10")], ids=str)
-def test_rank_one_data_at_a_large_epsilon_end_in_a_release(n: int, epsilon: str) -> None:
-    """A draw that never ended would show the data: n·ε of some million is in reach of ordinary tables."""
-    rows = np.zeros((n, 6))
-    rows[:, 0] = 1.0
-    for neighbors in NEIGHBORS:
-        release = dpcov.pca(
-            rows, PureDP(epsilon), 3, row_norm=1, mechanism="ppca", neighbors=neighbors, seed=1, approximate=True, sweeps=4
-        )
-        assert np.linalg.norm(release.components[:, 0]) > 0.99
-
-
-@pytest.mark.parametrize(("d", "k"), [(3, 2), (4, 3), (5, 4), (8, 6), (8, 7)])
-def test_any_k_below_d(d: int, k: int) -> None:
-    """The chain, too, has up to d − 1 columns."""
-    rows = np.random.default_rng((1, d)).normal(size=(50, d)) / d
-    release = dpcov.pca(rows, PURE, k, row_norm=1, mechanism="ppca", approximate=True, sweeps=3, seed=d)
-    assert release.components.shape == (k, d)
-    assert dpcov.convergence(release, chains=1, sweeps=3).shape == (1, 3)
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
@@ -188,13 +52,7 @@ def test_round_trip(tmp_path: Path, name: str, k: int, neighbors: str) -> None:
             )
             release.save(tmp_path / "release.json")
             for back in (dpcov.load(tmp_path / "release.json"), pickle.loads(pickle.dumps(release)), copy.deepcopy(release)):
-                for field in dataclasses.fields(dpcov.Release):
-                    if field.name != "answers":
-                        assert getattr(back, field.name) == getattr(release, field.name)
-                assert [answer.question for answer in back.answers] == [answer.question for answer in release.answers]
-                assert [answer.laws for answer in back.answers] == [answer.laws for answer in release.answers]
-                assert [answer.charges for answer in back.answers] == [answer.charges for answer in release.answers]
-                assert [a.integers.tobytes() for a in back.answers] == [a.integers.tobytes() for a in release.answers]
+                assert_same(back, release)
                 assert back.components.tobytes() == release.components.tobytes()
                 assert back.explained.tobytes() == release.explained.tobytes()
                 assert back.statement() == release.statement()
@@ -374,19 +232,24 @@ def test_what_only_the_mechanism_knows_is_a_verdict(case: str) -> None:
             assert case == "another postprocess" or not is_retraced(parse(sealed(record))), name
 
 
-def is_retraced(release: dpcov.Release) -> bool:
-    try:
-        return release.retrace().agrees
-    except ReleaseError:  # no mechanism has this name
-        return False
-
-
 def test_a_promise_follows_the_law_and_not_the_name() -> None:
     """A file of `ppca` that says "uniform" promises ε without the limit, and a uniform subspace has that; and the reverse."""
     for name, approximate in (("ppca", False), ("random", True)):
         record = json.loads(text(name, "replace"))
         another_drawn_law(record)
         assert ("private at stationarity only" in parse(sealed(record)).statement()) == approximate
+
+
+def test_mod_sulq_has_the_noise_of_its_paper() -> None:
+    """A file with the noise of gaussian, or of another promise, that bears its name is as private; it did not ask so."""
+    made = record_of(dpcov.pca(ROWS, ApproxDP(1, "1e-6"), 2, row_norm=1, mechanism="gaussian", seed=3))
+    made["mechanism"] = {"name": "mod-sulq", "options": {"k": 2}}
+    made["postprocess"] = "clip"
+    assert verdict(sealed(made)) == ("loaded", "")
+    assert not is_retraced(parse(sealed(made)))
+    honest = dpcov.pca(ROWS, ApproxDP(1, "1e-6"), 2, row_norm=1, mechanism="mod-sulq", seed=3)
+    assert parse(text_of(honest)).mechanism == "mod-sulq"
+    assert is_retraced(parse(text_of(honest)))
 
 
 def test_a_chain_of_one_direction_is_none() -> None:
@@ -403,31 +266,3 @@ def test_releases_of_components_have_no_covariance() -> None:
         for estimate in ("covariance", "second_moment"):
             with pytest.raises(ReleaseError, match=r"release must .+, got .+\. Hint: .+\."):
                 getattr(release, estimate)
-
-
-class TestConvergence:
-    def test_of_other_releases(self) -> None:
-        others = [parse(sealed(json.loads(text(name, "replace")))) for name in SERVED if name != "ppca"]
-        others += [parse(sealed(json.loads(text("ppca", "replace", 1)))), dpcov.covariance(ROWS, PURE, row_norm=1, seed=0)]
-        for release in others:
-            with pytest.raises(ReleaseError, match=r"release must be drawn by a Markov chain, got one that was not\. Hint: "):
-                dpcov.convergence(release)
-
-    @pytest.mark.parametrize("bad", [0, -1, True, 2.0, "3", None, 10**7 + 1], ids=repr)
-    def test_parameters(self, bad: Any) -> None:
-        release = parse(sealed(json.loads(text("ppca", "replace"))))
-        with pytest.raises(ParameterError, match=r"chains must be an integer from 1 to 10\*\*7, got .*\. Hint: "):
-            dpcov.convergence(release, chains=bad)
-        if bad is not None:
-            with pytest.raises(ParameterError, match=r"sweeps must be an integer from 1 to 10\*\*7, got .*\. Hint: "):
-                dpcov.convergence(release, sweeps=bad)
-
-    def test_it_repeats_and_its_chains_differ(self) -> None:
-        """F_k(1) = 1; as long as the chain of the release; nothing but the release is needed."""
-        release = parse(sealed(json.loads(text("ppca", "add-remove"))))
-        found = dpcov.convergence(release, chains=3, seed=4)
-        assert found.shape == (3, 8)
-        assert np.allclose(found[:, 0], 1.0, rtol=0, atol=1e-12)
-        assert np.all((found >= 0) & (found <= 1 + 1e-12))
-        assert len({row.tobytes() for row in found}) == 3
-        assert np.array_equal(dpcov.convergence(release, chains=1, sweeps=5, seed=5)[0], found[1, :5])

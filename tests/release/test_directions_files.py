@@ -1,48 +1,24 @@
-"""What the mechanisms that draw directions refuse before reading, and what a file with directions must hold."""
+"""What a file with directions must hold: of eigenvectors and kapralov-talwar."""
 
 from __future__ import annotations
 
-import dataclasses
 import pickle
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import dpcov
-from dpcov.errors import ParameterError, ReleaseError
-from dpcov.kernel.bits import SeededBits
-from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
-from dpcov.kernel.noise.drawn import Bingham
-from dpcov.kernel.questions.directions import Directions, directions_of
+from dpcov.errors import ReleaseError
+from dpcov.kernel.budget import ZCDP, ApproxDP, PureDP
 from dpcov.release.file import parse
 from tests.helpers.forged import verdict
-from tests.helpers.small import Record, record_of, sealed
+from tests.helpers.small import Record, assert_same, record_of, sealed
+from tests.mechanisms.test_eigenvectors import BOTH, ROWS, drawn, example
 
 NEIGHBORS = ["replace", "add-remove"]
-BOTH = ["eigenvectors", "kapralov-talwar"]
-ROWS = np.random.default_rng(1201).uniform(-0.5, 0.5, size=(30, 3))
-
-
-@pytest.mark.parametrize("neighbors", NEIGHBORS)
-class TestBeforeReading:
-    def test_an_option_of_the_other(self, neighbors: str) -> None:
-        for name, option in (("kapralov-talwar", "beta"), ("kapralov-talwar", "values"), ("eigenvectors", "numerics")):
-            with pytest.raises(ParameterError, match="options of"):
-                example(name, PureDP(1), neighbors=neighbors, **{option: 1})
-
-
-def example(name: str = "eigenvectors", budget: Budget = PureDP(1), **changes: Any) -> dpcov.Release:  # noqa: B008
-    return dpcov.covariance(ROWS, budget, row_norm=1, mechanism=name, **({"seed": 1202} | changes))
-
-
-def drawn(release: dpcov.Release) -> Any:
-    return directions_of(release.take(Directions))
-
-
 EXAMPLES: dict[str, dict[str, Any]] = {
     "default": {},
     "spectrum": {"values": "spectrum", "allocation": "uniform"},
@@ -62,12 +38,7 @@ class TestRoundTrip:
         release = example(**EXAMPLES[case], neighbors=neighbors, center=center)
         release.save(tmp_path / "release.json")
         for back in (dpcov.load(tmp_path / "release.json"), pickle.loads(pickle.dumps(release))):
-            for field in dataclasses.fields(dpcov.Release):
-                if field.name != "answers":
-                    assert getattr(back, field.name) == getattr(release, field.name)
-            for answer, expected in zip(back.answers, release.answers, strict=True):
-                assert (answer.question, answer.laws, answer.charges) == (expected.question, expected.laws, expected.charges)
-                assert answer.integers.tobytes() == expected.integers.tobytes()
+            assert_same(back, release)
             assert drawn(back).tobytes() == drawn(release).tobytes()
             assert back.second_moment.tobytes() == release.second_moment.tobytes()
         assert "directions are drawn in float64" in release.statement()
@@ -350,26 +321,3 @@ def test_what_only_the_mechanism_knows_is_a_verdict(edit: Callable[[Record], Non
     edit(record)
     assert verdict(sealed(record)) == ("loaded", "")
     assert edit is another_postprocess or not parse(sealed(record)).retrace().agrees
-
-
-class TestHints:
-    @pytest.mark.parametrize("name", BOTH)
-    def test_directions_have_no_expected_error(self, name: str) -> None:
-        with pytest.raises(ReleaseError, match=r"must hold noise of a known size, got none\. Hint: .*dpcov\.bounds"):
-            _ = example(name).expected_error
-
-    @pytest.mark.parametrize("mechanism", ["auto", "gaussian"])
-    def test_additive_releases_have_no_directions(self, mechanism: str) -> None:
-        with pytest.raises(ReleaseError, match=r"must hold an answer about directions, got none\. Hint: .+\."):
-            _ = drawn(dpcov.covariance(ROWS, ZCDP(1), row_norm=1, seed=1204, mechanism=mechanism))
-
-    def test_a_law_of_directions_adds_nothing(self) -> None:
-        law, values = example().answers[0].laws
-        assert not law.is_at_least(values)
-        assert law.is_at_least(law)
-        assert law.settle(np.arange(3)).tolist() == [0, 1, 2]
-        with pytest.raises(ParameterError, match="concentrations must be positive"):
-            Bingham((("1", Fraction(0)),))
-        for call in (law.spread, lambda: law.draw([3], SeededBits(0))):
-            with pytest.raises(NotImplementedError):
-                call()

@@ -1,0 +1,123 @@
+"""Planted bugs in what runs, rehearses and names mechanisms."""
+
+from __future__ import annotations
+
+from tests.mutation.form import mutant
+
+MECHANISMS = "mechanisms/__init__.py"
+BASE = "mechanisms/base.py"
+REHEARSING = "mechanisms/rehearsing.py"
+RUNNING = "mechanisms/running.py"
+
+TEST_HOSTILE_MECHANISMS = "tests/audit/test_hostile_mechanisms.py::"
+TEST_RECORDS = "tests/mechanisms/test_records.py::"
+TEST_STRANGERS = "tests/release/test_strangers.py::"
+TEST_REHEARSAL = "tests/api/test_rehearsal.py::"
+KEPT = TEST_HOSTILE_MECHANISMS + "TestWhatIsKept::"
+
+PLANTED = {
+    "a stranger under the name of another": mutant(
+        (MECHANISMS, "    if known is not None and known is not mechanism:\n", "    if False:\n"),
+        by="tests/mechanisms/test_own_mechanism.py::TestRefusals::test_the_name_of_a_built_in_everywhere",
+    ),
+    "a stranger under a name of the library": mutant(
+        (MECHANISMS, "if known is not None and known is not mechanism:", "if False:"),
+        by=TEST_STRANGERS + "TestWithTheMechanism::test_a_stranger_may_not_take_a_name_of_the_library",
+    ),
+    "centred rows drawn from": mutant(
+        (BASE, 'if center and self.centring != "homogeneous":', "if False:"),
+        by="tests/mechanisms/test_components.py::TestOptions::test_centred_rows",
+    ),
+    "a file with options that no regression has": mutant(
+        (BASE, "if missing or not set(options) <= set(self.options):", "if missing:"),
+        by="tests/release/test_output_perturbation_files.py::test_what_only_the_mechanism_knows_is_a_verdict[rank=1]",
+    ),
+    "an option by position": mutant(
+        (BASE, " and set(kinds[2:]) <= {inspect.Parameter.KEYWORD_ONLY}", ""),
+        by=TEST_RECORDS + "test_a_fault_is_refused_when_the_record_is_made[ask any_options]",
+    ),
+    "an estimate without an option of what asks": mutant(
+        (BASE, "right = _are_two(kinds) and whole and needed", "right = _are_two(kinds) and needed"),
+        by=TEST_RECORDS + "test_a_fault_is_refused_when_the_record_is_made[estimate without_options]",
+    ),
+    "facts that least shares are told by, shared with the run": mutant(
+        (REHEARSING, "mechanism.least(public.apart(), copied(budget),", "mechanism.least(public, budget,"),
+        by=TEST_HOSTILE_MECHANISMS + "TestEncodings::test_nor_is_what_its_least_shares_are_told_by",
+    ),
+    "the end of a rehearsal, taken for an error": mutant(
+        (REHEARSING, "class _AllSpent(BaseException):", "class _AllSpent(Exception):"),
+        by=TEST_REHEARSAL + "test_a_mechanism_that_catches_errors_is_rehearsed_as_it_runs",
+    ),
+    "a sum of charges that must be a budget": mutant(
+        (REHEARSING, "min(_left(self.budget, self.charged)) <= 0", "remaining(self.budget, self.charged) is None"),
+        by=TEST_REHEARSAL + "test_charges_of_more_digits_together_than_a_budget_has_are_served",
+    ),
+    "lists that a rehearsal leaves empty": mutant(
+        (REHEARSING, "copied(budget), **_own(options))  #", "copied(budget), **options)  #"),
+        (REHEARSING, "whole=curator.budget, options=_own(options))", "whole=curator.budget, options=options)"),
+        by=TEST_REHEARSAL + "TestListsAmongOptions::test_what_a_rehearsal_takes_out_of_them_is_there_in_the_run",
+    ),
+    "lists that one rehearsal leaves empty for the next": mutant(
+        (REHEARSING, "copied(budget), **_own(options))  #", "copied(budget), **options)  #"),
+        by=TEST_REHEARSAL + "TestListsAmongOptions::test_also_after_the_reading_that_tells_how_many_rows_there_are",
+    ),
+    "lists that the run has written into, rehearsed with": mutant(
+        (REHEARSING, "whole=curator.budget, options=_own(options))", "whole=curator.budget, options=options)"),
+        by=TEST_REHEARSAL + "TestListsAmongOptions::test_also_after_the_reading_that_tells_how_many_rows_there_are",
+    ),
+    "a number of rows, known late, that nothing is rehearsed with": mutant(
+        (REHEARSING, "            self._checks.pop()(self.public)", "            pass"),
+        by=TEST_REHEARSAL + "test_a_number_of_rows_that_a_file_tells_late_is_rehearsed_with",
+    ),
+    "seed not stamped": mutant(
+        (RUNNING, "seeded=curator.seeded", "seeded=False"),
+        by="tests/audit/test_numbers.py::test_two_releases_differ_and_only_seeded_ones_repeat",
+    ),
+    "noise beyond what float64 can subtract": mutant(
+        (RUNNING, "door = rehearsed(mechanism, curator, budget, asked) if rehearse else curator", "door = curator"),
+        by="tests/kernel/calibration/test_float_steps.py::TestNoiseThatIsSubtracted::test_small_budgets_are_refused_before_anything_is_read",
+    ),
+    "exact sums that outlive a run that failed": mutant(
+        (RUNNING, "        curator.forget()", "        pass"),
+        by="tests/kernel/test_let_go.py::test_whoever_keeps_the_curator_keeps_no_sums[interrupted]",
+    ),
+    "facts that a name is resolved by, shared with the run": mutant(
+        (RUNNING, "named.resolve(public.apart(), copied(budget),", "named.resolve(public, budget,"),
+        by=TEST_HOSTILE_MECHANISMS + "TestEncodings::test_nor_is_what_a_name_is_resolved_by",
+    ),
+    "a mechanism that holds its caller's budget": mutant(
+        (RUNNING, "mechanism.ask(Face(door), copied(budget), **asked)", "mechanism.ask(Face(door), budget, **asked)"),
+        by=KEPT + "test_nor_does_that_of_the_caller",
+    ),
+    "notes that lead to the rows": mutant(
+        (RUNNING, "notes=_noted(notes)", "notes=notes or {}"),
+        by=(
+            TEST_HOSTILE_MECHANISMS + "test_notes_are_what_a_file_can_hold[an object]",
+            TEST_HOSTILE_MECHANISMS + "test_notes_are_what_a_file_can_hold[long]",
+        ),
+    ),
+    "other options for what asks than for what retraces": mutant(
+        (RUNNING, "        asked = _plain(asked)\n", "        _plain(asked)\n"),
+        by=TEST_STRANGERS + "TestOptionsArePlain::test_in_every_place[{'weights': (1, 2)}-(0.5, [1, 2])]",
+    ),
+    "a run that is not rehearsed": mutant(
+        (RUNNING, "door = rehearsed(mechanism, curator, budget, asked) if rehearse else curator", "door = curator"),
+        by=TEST_REHEARSAL + "test_a_mechanism_that_asks_for_too_much_spends_nothing",
+    ),
+    "options as a mechanism leaves them": mutant(
+        (RUNNING, "options=kept,", "options=_plain(asked),"),
+        by=TEST_REHEARSAL + "TestListsAmongOptions::test_what_a_rehearsal_takes_out_of_them_is_there_in_the_run",
+    ),
+    "a rehearsal in as many columns as a file says": mutant(
+        (RUNNING, "None, options, rehearse=False)", "None, options)"),
+        by="tests/verify/test_retrace.py::test_a_small_file_of_many_columns_takes_no_matrices",
+    ),
+    "options that no file can hold, found out too late": mutant(
+        (RUNNING, "        asked = _plain(asked)\n", "        pass\n"),
+        (RUNNING, "kept, kept_as_asked = _plain(asked), _plain(requested)", "kept, kept_as_asked = asked, requested"),
+        by=TEST_HOSTILE_MECHANISMS + "test_options_are_what_a_file_can_hold[an object]",
+    ),
+    "a stranger's release that is not looked at": mutant(
+        (RUNNING, "        check_made(release)\n", "        pass\n"), by=KEPT + "test_a_release_that_no_file_would_hold"
+    ),
+}

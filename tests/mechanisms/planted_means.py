@@ -1,0 +1,86 @@
+"""Planted bugs in means and in answers in local coordinates."""
+
+from __future__ import annotations
+
+from tests.mutation.form import mutant
+
+KARWA_VADHAN = "mechanisms/mean/karwa_vadhan.py"
+SYMQ = "mechanisms/mean/symq.py"
+LOCAL = "mechanisms/shared/local.py"
+MEANS = "mechanisms/shared/means.py"
+
+TEST_COINPRESS_CONFIDENCE = "tests/mechanisms/test_coinpress_confidence.py::"
+TEST_COINPRESS_PROVED = "tests/mechanisms/test_coinpress_proved.py::"
+TEST_MEANS = "tests/mechanisms/test_means.py::"
+TEST_ARCHITECTURE = "tests/test_architecture.py::"
+CONFIDENCE = TEST_COINPRESS_CONFIDENCE + "TestWhatIsCalledProvedHolds::"
+PRIVATE = TEST_ARCHITECTURE + "test_a_mechanism_reaches_into_nothing_private"
+
+EXACT_N = 'curator._pass_on.__closure__[0].cell_contents["n"].__closure__[0].cell_contents._sums.n'
+
+PLANTED = {
+    "Karwa and Vadhan's box around the origin": mutant(
+        (KARWA_VADHAN, "Box(as_tuple(middles), as_tuple(halves))", "Box(as_tuple(point), as_tuple(halves))"),
+        by=TEST_MEANS + "TestKarwaVadhan::test_the_second_box_is_around_the_fullest_bin",
+    ),
+    "Karwa and Vadhan's values not clipped": mutant(
+        (KARWA_VADHAN, "Box(as_tuple(middles), as_tuple(halves))", "Box(as_tuple(middles), as_tuple(1e6 * halves))"),
+        by=(
+            TEST_MEANS + "TestKarwaVadhan::test_the_second_box_is_around_the_fullest_bin",
+            TEST_MEANS + "TestKarwaVadhan::test_it_really_clips",
+        ),
+    ),
+    "Karwa and Vadhan's emptiest bin": mutant(
+        (KARWA_VADHAN, "np.argmax(counts, axis=1)", "np.argmin(counts, axis=1)"),
+        by=TEST_MEANS + "TestKarwaVadhan::test_bins_and_boxes_follow_origin_and_variances",
+    ),
+    "both quantiles on one side": mutant(
+        (SYMQ, "for rows in (lower, curator.n - lower):", "for rows in (lower, lower):"),
+        by=TEST_MEANS + "TestBaselines::test_symq",
+    ),
+    "the rank of symq from the exact n": mutant(
+        (SYMQ, "min(round(level * curator.n), curator.n)", f"min(round(level * {EXACT_N}), curator.n)"),
+        by=(
+            PRIVATE + "[mechanisms/mean/symq.py]",
+            "tests/audit/test_few_rows.py::test_few_rows_ask_and_release_nothing_else[mean symq 0-ZCDP(rho=8)-add-remove]",
+        ),
+    ),
+    "a mechanism that looks at frames": mutant(
+        (
+            SYMQ,
+            "min(round(level * curator.n), curator.n)",
+            "min(round(level * curator.n), curator.n) if ValueError().with_traceback(None).tb_frame else 0",
+        ),
+        by=PRIVATE + "[mechanisms/mean/symq.py]",
+    ),
+    "a file's shapes not checked": mutant(
+        (LOCAL, "or not isinstance(grid, shapes or (Ball, Box, Ellipsoid))", ""),
+        by="tests/release/test_framed_files.py::test_what_only_the_mechanism_knows_is_a_verdict[a ball for a moment]",
+    ),
+    "errors of means in the units of their frame": mutant(
+        (
+            LOCAL,
+            "answer.deviation / transcript.n * _units(frame)",
+            "answer.deviation / transcript.n * np.ones(len(frame.centre))",
+        ),
+        by="tests/uses/test_description.py::test_means_by_themselves_have_errors[replace-clipped]",
+    ),
+    "a proof with a noisy n": mutant(
+        (MEANS, "public.neighbors != REPLACE or isinstance(budget, PureDP)", "isinstance(budget, PureDP)"),
+        by=(
+            TEST_COINPRESS_PROVED + "test_only_a_public_n_and_gaussian_noise",
+            CONFIDENCE + "test_nothing_is_called_proved_where_nothing_is",
+        ),
+    ),
+    "a proof with Laplace noise": mutant(
+        (MEANS, "public.neighbors != REPLACE or isinstance(budget, PureDP)", "public.neighbors != REPLACE"),
+        by=(
+            TEST_COINPRESS_PROVED + "test_only_a_public_n_and_gaussian_noise",
+            CONFIDENCE + "test_nothing_is_called_proved_where_nothing_is",
+        ),
+    ),
+    "a mean's count charged before its rows are held": mutant(
+        (MEANS, "    curator.prefetch(total, derive=False)", "    pass"),
+        by="tests/mechanisms/test_means.py::TestStreams::test_one_reading_is_enough[clipped-add-remove]",
+    ),
+}

@@ -1,0 +1,93 @@
+"""Planted bugs in reading rows."""
+
+from __future__ import annotations
+
+from tests.mutation.form import mutant
+
+ARROW = "sources/arrow.py"
+PAIRED = "sources/paired.py"
+
+TEST_BY_COLUMN = "tests/sources/test_by_column.py::"
+TEST_PAIRED = "tests/sources/test_paired.py::"
+TEST_PROMISES = "tests/sources/test_promises.py::"
+
+PLANTED = {
+    "missing numbers count as zero": mutant(
+        (ARROW, "description, offset, scale, description.midpoint)", "description, offset, scale, 0.0)"),
+        by="tests/sources/test_noise_off.py::TestPandas::test_mean_and_covariance",
+    ),
+    "a second reading of nothing": mutant(
+        (ARROW, "if self._n not in (None, counted):", "if False:"),
+        by="tests/sources/test_tables.py::test_a_stream_answers_one_question",
+    ),
+    "flags of what is missing": mutant(
+        (
+            ARROW,
+            "return np.isfinite(cells.values(column)).astype(np.intp)",
+            "return np.isnan(cells.values(column)).astype(np.intp)",
+        ),
+        by=TEST_BY_COLUMN + "test_flags_say_whether_a_cell_is_there[parquet]",
+    ),
+    "missing numbers at the midpoint": mutant(
+        (ARROW, "description, offset, scale, np.nan)", "description, offset, scale, description.midpoint)"),
+        by=(
+            TEST_BY_COLUMN + "TestEveryContainer::test_has_the_same_rows[parquet]",
+            TEST_BY_COLUMN + "TestEveryContainer::test_has_the_same_rows[csv]",
+        ),
+    ),
+    "unknown levels before the first": mutant(
+        (
+            ARROW,
+            "                np.copyto(row, np.nan, where=row < 0)\n",
+            "                np.copyto(row, 0.0, where=row < 0)\n",
+        ),
+        by=TEST_BY_COLUMN + "TestEveryContainer::test_has_the_same_integers[pandas objects]",
+    ),
+    "all cells kept": mutant(
+        (
+            ARROW,
+            "kept = kept if sum(one.size for one in kept) <= KEPT_CELLS else None",
+            "kept = kept if sum(one.size for one in kept) else None",
+        ),
+        by=TEST_BY_COLUMN + "TestKeptCells::test_they_are_bounded[300]",
+    ),
+    "kept cells that are overwritten": mutant(
+        (ARROW, "if space.size < width * len(part) or kept is not None:", "if space.size < width * len(part):"),
+        by=TEST_BY_COLUMN + "TestEveryContainer::test_in_blocks_of_any_size_kept_or_not[8388608-arrow table]",
+    ),
+    "a blank cell deletes its row": mutant(
+        ("sources/files.py", "ignore_empty_lines=len(columns) == 0 or len(self.names) > 1,", "ignore_empty_lines=True,"),
+        by=TEST_PROMISES + "test_a_cell_cannot_delete_its_row",
+    ),
+    "flags counted as columns of a table": mutant(
+        ("sources/fitting.py", "sum(name not in used for name in table.names)", "len(table.names) - len(used)"),
+        by="tests/sources/test_fitting.py::test_columns_that_are_not_used_are_counted",
+    ),
+    "rows of a comparison that are overwritten": mutant(
+        ("sources/kept.py", "if scratch or self.by_column else rows", "if scratch else rows"),
+        by=TEST_BY_COLUMN + "TestKeptSource::test_it_has_the_sums_of_its_source[100]",
+    ),
+    "a row that waits for no partner": mutant(
+        (PAIRED, "self._waiting.append(rows[end:].copy())", "pass"),
+        by=TEST_PAIRED + "TestSums::test_arrays_in_blocks_of_any_size[3-41]",
+    ),
+    "a waiting row that is overwritten": mutant(
+        (PAIRED, "self._waiting.append(rows[end:].copy())", "self._waiting.append(rows[end:])"),
+        by=TEST_PAIRED + "TestSums::test_every_container[arrow-3-41]",
+    ),
+    "pairs of twice the covariance": mutant(
+        (PAIRED, "HALF = 1 / math.sqrt(2)", "HALF = 1.0"), by=TEST_PAIRED + "TestSums::test_arrays_in_blocks_of_any_size[2-40]"
+    ),
+    "pairs where rows are added": mutant(
+        (PAIRED, "        if neighbors != REPLACE:\n", "        if False:\n"),
+        by=TEST_PAIRED + "TestRefusals::test_before_anything_is_read",
+    ),
+    "pairs of a stream": mutant(
+        (PAIRED, "        if not source.ordered:\n", "        if False:\n"),
+        by=TEST_PAIRED + "TestRefusals::test_streams_and_queries",
+    ),
+    "exceptions keep the cells": mutant(
+        ("sources/tables.py", "        error.__context__ = None\n", "        pass\n"),
+        by=TEST_PROMISES + "test_a_broken_line_is_quoted_nowhere",
+    ),
+}

@@ -1,0 +1,131 @@
+"""Planted bugs in what else is computed from a release."""
+
+from __future__ import annotations
+
+from tests.mutation.form import mutant
+
+COEFFICIENT_INTERVALS = "uses/coefficient_intervals.py"
+DESCRIPTION = "uses/description.py"
+INTERVALS = "uses/intervals.py"
+PCA = "uses/pca.py"
+STANDING_OUT = "uses/standing_out.py"
+TAILS = "uses/tails.py"
+
+TEST_COMPONENTS = "tests/mechanisms/test_components.py::"
+TEST_OWN_MECHANISM = "tests/mechanisms/test_own_mechanism.py::"
+TEST_DESCRIPTION = "tests/uses/test_description.py::"
+TEST_INTERVALS = "tests/uses/test_intervals.py::"
+TEST_STANDING_OUT = "tests/uses/test_standing_out.py::"
+DERIVATIVES = TEST_INTERVALS + "test_errors_are_those_of_derivatives"
+CLEAR = TEST_STANDING_OUT + "TestOfCovariances::"
+
+PLANTED = {
+    "errors that do not know of clipping": mutant(
+        ("uses/clipping.py", "return min(1.0, release.estimate.longer / release.n)", "return 0.0"),
+        by=TEST_DESCRIPTION + "test_a_radius_that_few_rows_cannot_find_makes_nothing_clear",
+    ),
+    "coefficients with the noise of the target alone": mutant(
+        (COEFFICIENT_INTERVALS, "u = np.append(corrected, -1.0)", "u = np.append(0 * corrected, -1.0)"),
+        by=DERIVATIVES + "[gaussian-False-replace]",
+    ),
+    "coefficients that keep their bias": mutant(
+        (COEFFICIENT_INTERVALS, "corrected = weights - lifted @ (seeming @ weights)", "corrected = weights"),
+        by=DERIVATIVES + "[gaussian-False-replace]",
+    ),
+    "F_k of k columns at once": mutant(
+        ("uses/convergence.py", " / (t + 1) / math.sqrt(k)", " / (t + 1)"),
+        by="tests/kernel/distribution/test_subspace.py::TestConvergence::test_it_falls_from_one",
+    ),
+    "levels that noise alone makes vary": mutant(
+        ("uses/correlation.py", "variances[block] = np.maximum(variances[block], known)", "pass"),
+        by="tests/uses/test_correlation.py::test_shares_sharpen_correlations",
+    ),
+    "an infinite error where it is not known": mutant(
+        (DESCRIPTION, "math.nan if release.covariance.any() else math.inf", "math.inf"),
+        by=TEST_OWN_MECHANISM + "TestSilent::test_standard_errors_are_not_known[uncentred]",
+    ),
+    "noise that is called clear": mutant(
+        (DESCRIPTION, "CLEAR = 3.0", "CLEAR = 1.0"),
+        by=TEST_DESCRIPTION + "test_independent_columns_are_seldom_called_correlated[wishart-budget1]",
+    ),
+    "a level's deviation that is its share": mutant(
+        (DESCRIPTION, "raw[levels], noise[levels] = p * (1 - p),", "raw[levels], noise[levels] = p,"),
+        by=TEST_DESCRIPTION + "test_levels_have_shares_and_the_deviation_of_their_shares[shrink]",
+    ),
+    "means that are clear of 0 and not of their bounds": mutant(
+        (DESCRIPTION, "return np.minimum(means - low, high - means)", "return np.abs(means)"),
+        by=TEST_DESCRIPTION + "test_a_mean_is_clear_where_it_is_inside_the_bounds",
+    ),
+    "a variance for the standard error of drawn directions": mutant(
+        (DESCRIPTION, "np.sqrt(release.noise_level.entry_variances())", "release.noise_level.entry_variances()"),
+        by=TEST_DESCRIPTION + "test_errors_are_as_large_as_they_say[eigenvectors-True-replace]",
+    ),
+    "entries without the noise of the mean": mutant(
+        (INTERVALS, "*_by_mean(raw, raw.mean[:, None], raw.mean[None, :]))", ")"), by=DERIVATIVES + "[gaussian-True-replace]"
+    ),
+    "a diagonal with the noise of the others": mutant(
+        (
+            INTERVALS,
+            "raw.combined((raw.diagonal, on), *_by_mean(raw, 2 * raw.mean",
+            "raw.combined((raw.off, on), *_by_mean(raw, 2 * raw.mean",
+        ),
+        by=DERIVATIVES + "[gaussian-False-replace]",
+    ),
+    "eigenvalues that keep what noise adds": mutant(
+        (INTERVALS, "values - np.where(apart, shift, 0.0)", "values"),
+        by=TEST_INTERVALS + "test_eigenvalues_are_corrected_by_derivatives[False]",
+    ),
+    "components of either sign": mutant(
+        (PCA, "components * np.where(largest < 0, -1.0, 1.0)", "components * 1.0"),
+        by=(TEST_COMPONENTS + "TestMechanisms::test_noise_off_gives_the_truth", TEST_COMPONENTS + "TestOfCovariances"),
+    ),
+    "rows that come back without units": mutant(
+        (PCA, "@ self.components * self.scales + self.offsets", "@ self.components + self.offsets"),
+        by=(
+            TEST_COMPONENTS + "TestUnits::test_encoded_in_transform_and_out_in_its_inverse",
+            "tests/estimators/test_pca.py::test_schema_with_categories",
+        ),
+    ),
+    "a noisy count that is taken for the rows": mutant(
+        ("uses/raw.py", "count, peaked = _count(release)", "count, peaked = 0.0, 0.0"),
+        by=DERIVATIVES + "[gaussian-False-add-remove]",
+    ),
+    "components stand out of noise that is not told": mutant(
+        (STANDING_OUT, "(found.covariance is None or found.covariance.any())", "False"),
+        by=TEST_OWN_MECHANISM + "TestSilent::test_so_must_a_number_of_components[uncentred]",
+    ),
+    "every eigenvalue of a centred release stands out": mutant(
+        (
+            STANDING_OUT,
+            "return _in_matrix(components, raw.covariance, noise, raw.mean, math.sqrt(raw.along))",
+            "return _in_matrix(components, raw.covariance, noise.scaled(0.0 if release.center else 1.0))",
+        ),
+        by=(
+            CLEAR + "test_what_is_strong_does[0.0-wishart-pure-True]",
+            CLEAR + "test_what_is_strong_does[0.1-gaussian-rho-True]",
+        ),
+    ),
+    "values asked apart without their noise": mutant(
+        (STANDING_OUT, "np.fill_diagonal(variances, deviation**2)", "np.fill_diagonal(variances, 0.0)"),
+        by=(
+            CLEAR + "test_noise_alone_does_not_stand_out[separate-pure-False]",
+            CLEAR + "test_noise_alone_does_not_stand_out[eigenvectors-rho-True]",
+        ),
+    ),
+    "an edge that forgets the noise of the mean": mutant(
+        (STANDING_OUT, "limit *= (beyond + 1 / beyond) / 2", "limit *= 1.0"),
+        by=TEST_STANDING_OUT + "test_the_noise_of_a_long_mean_moves_the_edge",
+    ),
+    "synthetic shares that projection moves": mutant(
+        ("uses/synthetic.py", "SHIFTS = 20", "SHIFTS = 0"),
+        by="tests/uses/test_synthetic.py::test_impossible_conditional_means_do_not_move_shares",
+    ),
+    "Laplace noise with normal tails": mutant(
+        (TAILS, "        return 1.0, 1.0\n", "        return 0.0, 0.0\n"),
+        by=TEST_INTERVALS + "test_the_laws_have_these_tails[laplace]",
+    ),
+    "Wishart noise with tails of half the freedom": mutant(
+        (TAILS, "return 2 / (width + 1), 1 / (width + 1)", "return 4 / (width + 1), 2 / (width + 1)"),
+        by=TEST_INTERVALS + "test_kurtosis_is_that_of_the_noise[7]",
+    ),
+}
