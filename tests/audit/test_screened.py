@@ -108,6 +108,7 @@ def proved_epsilon(monkeypatch: pytest.MonkeyPatch, noise: Fraction) -> float:
     return float(np.log(low / high))
 
 
+@pytest.mark.audit
 def test_blocks_of_many_releases(monkeypatch: pytest.MonkeyPatch) -> None:
     assert proved_epsilon(monkeypatch, Fraction(1)) <= 1
     assert Block.name == "block"

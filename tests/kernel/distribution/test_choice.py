@@ -97,7 +97,14 @@ def test_choices_have_their_law(options: Options) -> None:
     assert not np.isin(indices, np.flatnonzero(options.scores == NEVER)).any()  # exp(−2³¹)
 
 
-@pytest.mark.parametrize("name", [name for name, options in CHOICES.items() if len(options.scores) < 20])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.audit] if name == "huge gaps" else [])  # which takes longest
+        for name, options in CHOICES.items()
+        if len(options.scores) < 20
+    ],
+)
 def test_choices_without_a_seed_have_their_law_at_a_second_look_too(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Size 1e-6. Two or three proposals at a time: most choices need several looks, which the system's bits seldom do.
 
