@@ -450,8 +450,8 @@ REVIEW_MUTANTS |= {
         ("tests/test_rehearsal.py::TestListsAmongOptions::test_what_a_rehearsal_takes_out_of_them_is_there_in_the_run",),
     ),
     "flags counted as columns of a table": (
-        [("sources/fitting.py", "sum(name not in used for name in table.names)", "len(table.names) - len(used)")],
-        ("tests/sources/test_fitting.py::test_columns_that_are_not_used_are_counted",),
+        [("sources/fitting.py", "tuple(name for name in table.names if name not in used)", "tuple(table.names[len(used) :])")],
+        ("tests/sources/test_fitting.py::test_columns_that_are_not_used_are_named",),
     ),
     "a rehearsal in as many columns as a file says": (
         [("mechanisms/running.py", "None, options, rehearse=False)", "None, options)")],
