@@ -75,7 +75,8 @@ def _advice(found: Comparison, best: dict[Budget, Cell], settings: Sequence[str]
             hopeless.append(budget_text(budget))
     sentences = []
     if not best:
-        sentences.append("None of these mechanisms serves these budgets: dpcov mechanisms lists what each serves.")
+        rows = " for centred rows" * found.center
+        sentences.append(f"None of these mechanisms serves these budgets{rows}: dpcov mechanisms lists what each serves.")
     if hopeless:
         advice = "spend more, use fewer columns or more rows"
         sentences.append(f"At {_listed(hopeless)} nothing clearly beats the zero matrix, which costs nothing: {advice}.")
