@@ -26,13 +26,14 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import ParameterError, SchemaError, check_real, did_you_mean, first_repeated, shown
+from dpcov.errors import ParameterError, SchemaError, check_real, did_you_mean, first_repeated, printable, shown
 
 Floats = NDArray[np.float64]
 Level = str | int | float | bool
 
 LARGEST = 1e130  # of bounds: with any weights, the square of what one encoded unit stands for is then finite
 SMALLEST = 1e-130  # of ranges: that square is then not 0
+MOST_NAMES = 3  # of columns, in a repr
 LEVEL_TYPES: dict[str, tuple[type, ...]] = {"text": (str,), "boolean": (bool,), "number": (int, float)}
 
 
@@ -205,6 +206,11 @@ class Schema:
             raise SchemaError(
                 f"feature names must differ, got {first_repeated(self.feature_names)} twice. Hint: rename one column."
             )
+
+    def __repr__(self) -> str:
+        names = ", ".join(printable(name, 20) for name in list(self.columns)[:MOST_NAMES])
+        more = ", ..." * (len(self.columns) > MOST_NAMES)
+        return f"<Schema of {len(self.columns)} columns, {len(self.feature_names)} features: {names}{more}>"
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Schema:
