@@ -394,11 +394,7 @@ def _ridge_mechanism(mechanism: str | Named | None) -> str | Named:
 
 FUNCTIONS: dict[str, Callable[..., Release]] = {"covariance": covariance, "mean": mean, "pca": pca, "ridge": ridge}
 OWN_OPTIONS = {
-    target: tuple(
-        name
-        for name in inspect.signature(function).parameters
-        if any(name in named.options for named in MECHANISMS[target].values())
-    )
-    for target, function in FUNCTIONS.items()
+    target: [p for p in inspect.signature(FUNCTIONS[target]).parameters if any(p in one.options for one in known.values())]
+    for target, known in MECHANISMS.items()
 }
 """What a function takes by a name of its own and a mechanism as an option."""
