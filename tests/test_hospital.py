@@ -6,6 +6,8 @@ Seeds are literal. Each statistical test says how often it would reject correct 
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +22,7 @@ from examples.hospital import look
 from examples.hospital import table as generator
 from examples.hospital.table import COLUMNS, IDENTIFIERS, LEVELS, PANELS, QUANTITIES, ROWS, Moments, draw, hospital, truth
 
+ROOT = Path(__file__).parents[1]
 SCHEMA = dpcov.Schema.read(look.SCHEMA)
 RARELY = 1e-6  # how often a statistical test rejects correct code, at most
 NORMAL = ["systolic", "diastolic", "temperature", "sodium", "potassium", "haemoglobin", "albumin", "height"]
@@ -192,3 +195,18 @@ def test_look_prints_a_page(mechanism: str, capsys: pytest.CaptureFixture[str]) 
     assert lines[0].startswith(f"300 stays, 68 features, PureDP(epsilon=1), {mechanism};")
     for name, column in SCHEMA.used.items():
         assert any(line.startswith(f"{name} ") for line in lines) == isinstance(column, dpcov.Numeric), name
+
+
+@pytest.mark.parametrize("way", [["examples/hospital/look.py"], ["-m", "examples.hospital.look"]])
+def test_it_runs_as_a_script_and_as_a_module(way: list[str]) -> None:
+    """From the root of the repository, as its first lines say; what it prints is looked at above."""
+    done = subprocess.run([sys.executable, *way, "--help"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "python examples/hospital/look.py --mechanism wishart" in done.stdout
+
+
+def test_the_table_is_written_by_a_script(tmp_path: Path) -> None:
+    words = ["examples/hospital/table.py", str(tmp_path / "stays.csv"), "--rows", "20"]
+    done = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert csv.read_csv(tmp_path / "stays.csv").num_rows == 20

@@ -1,7 +1,7 @@
 """Release the made-up hospital stays once, at ε = 1, and look at the figures beside the truth.
 
-python -m examples.hospital.look
-python -m examples.hospital.look --mechanism wishart
+python examples/hospital/look.py
+python examples/hospital/look.py --mechanism wishart
 
 The truth is of all cells, whether they go missing or not (`table.truth`). After ± stands the standard error that the noise of
 the release gives a figure. Which 8000 patients were drawn adds a sampling error: 0.011 deviations to a mean, about 0.011 to a
@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +24,11 @@ from numpy.typing import NDArray
 
 import dpcov
 from dpcov.uses.description import Reading
-from examples.hospital.table import ROWS, Moments, hospital, truth
+
+if TYPE_CHECKING or __package__:
+    from examples.hospital.table import ROWS, Moments, hospital, truth
+else:  # run as a script: Python looks in the folder of this file
+    from table import ROWS, Moments, hospital, truth
 
 Floats = NDArray[np.float64]
 

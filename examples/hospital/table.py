@@ -1,7 +1,7 @@
 """Make up a table of hospital stays: 8000 rows, 31 columns, one stay of each patient, so that a row is a person.
 
-python -m examples.hospital.table stays.parquet
-python -m examples.hospital.table stays.csv
+python examples/hospital/table.py stays.parquet
+python examples/hospital/table.py stays.csv
 
 No real person is in it, and the law of the rows is known, so that the truth can stand beside what a private release says:
 

@@ -393,5 +393,8 @@ def _ridge_mechanism(mechanism: str | Named | None) -> str | Named:
 
 
 FUNCTIONS: dict[str, Callable[..., Release]] = {"covariance": covariance, "mean": mean, "pca": pca, "ridge": ridge}
-OWN_OPTIONS = {"covariance": (), "mean": ("origin",), "pca": ("k",), "ridge": ("target", "alpha")}
+OWN_OPTIONS = {
+    target: [p for p in inspect.signature(FUNCTIONS[target]).parameters if any(p in one.options for one in known.values())]
+    for target, known in MECHANISMS.items()
+}
 """What a function takes by a name of its own and a mechanism as an option."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn
 
+from dpcov.errors import printable
 from dpcov.kernel.answer import Spend
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.questions.calibrated import LAWS, noise_for
@@ -191,8 +192,8 @@ class Rehearsal(Result):
         }
 
     def __repr__(self) -> str:
-        asked = ", ".join(f"{spend.asked} for {spend.budget!r}" for spend in self.spent) or "nothing"
-        return f"Rehearsal({self.target} by {self.planned.how()}: {asked})"
+        asked = f"{len(self.spent)} question{'s' * (len(self.spent) != 1)} for {self.privacy!r}"
+        return f"<Rehearsal of a {self.target}: {printable(self.mechanism, 30)}, {asked}>"
 
 
 def rehearsal_of(planned: Release, n: int | None) -> Rehearsal:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcov.errors import ParameterError, shown
+from dpcov.errors import ParameterError, printable, shown
 from dpcov.kernel.account import Account
 from dpcov.kernel.bits import Bits, SeededBits, SystemBits
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
@@ -67,6 +67,11 @@ class Request:
     options: dict[str, Any]
     postprocess: str | None = None
     seed: int | None = None
+
+    def __repr__(self) -> str:
+        bound = f"row_norm={self.row_norm:g}" if self.schema is None else f"schema of {len(self.schema.columns)} columns"
+        about = "centred" if self.constant or self.midpoints else "about 0"
+        return f"<Request for a {self.named.target} by {printable(self.named.name, 30)}: {bound}, {self.neighbors}, {about}>"
 
     def source(
         self,

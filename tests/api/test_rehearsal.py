@@ -263,7 +263,7 @@ class TestRehearsal:
         assert found.expected_error_times_n == pytest.approx(run.expected_error * 60, rel=1e-15)
         assert (found.n, found.d, found.center, found.matrix_bytes) == (60, 4, False, 8 * 16)
         assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["asked"][0]["asked"] == "second moment"
-        assert repr(found) == "Rehearsal(covariance by gaussian, postprocess shrink: second moment for ZCDP(rho=0.5))"
+        assert repr(found) == "<Rehearsal of a covariance: gaussian, 1 question for ZCDP(rho=0.5)>"
 
     def test_a_private_n_is_not_told(self) -> None:
         found = dpcov.rehearse("covariance", ROWS, ZCDP("0.5"), row_norm=2, mechanism="gaussian", neighbors="add-remove")

@@ -208,6 +208,7 @@ def test_mechanisms_lists_what_each_serves() -> None:
     }
     assert listed["coinpress"]["notions"] == ["zCDP", "approx"]
     assert means["coinpress"]["options"].items() >= {"covariance": None, "rounds": "auto", "constants": "practical"}.items()
+    assert not any("origin" in mean["options"] for mean in means.values())  # it has a flag: --option refuses it
     table = call("mechanisms")
     assert all(name in table.out for name in (*listed, *means, *components))
     assert all(f"dpcov {command} --mechanism" in table.out for command in ("release", "mean", "release --pca K"))

@@ -78,14 +78,25 @@ def test_approximate_budgets_and_options_of_mechanisms() -> None:
 
 def test_a_hopeless_budget_is_called_so() -> None:
     noisy = ["--mechanism", "kapralov-talwar", "--mechanism", "gaussian", "--runs", "3"]
-    made = call("compare", "people.csv", "--epsilon", "1e-4", *SCHEMED, *noisy)
+    made = call("compare", "people.csv", "--epsilon", "1e-4", *SCHEMED, "--no-center", *noisy)
     assert "nothing clearly beats the zero matrix" in made.out
     assert "dpcov release" not in made.out
     unserved = call("compare", "people.csv", "--rho", "1", *SCHEMED, "--mechanism", "laplace", "--runs", "2")
     assert unserved.code == 0
     assert "-" in unserved.out
     assert "Smallest" not in unserved.out
-    assert "None of these mechanisms serves" in unserved.out
+    assert "None of these mechanisms serves these budgets for centred rows" in unserved.out
+
+
+@pytest.mark.parametrize("words", [[], ["--center"], ["--no-center"]])
+def test_rows_are_centred_as_those_of_a_release_are(words: list[str]) -> None:
+    """With a schema by default: what is advised is the release that was tried."""
+    made = call("compare", "people.csv", "--rho", "1", *SCHEMED, *FEW, *words)
+    assert (made.code, made.err) == (0, "")
+    centred = words != ["--no-center"]
+    assert f"schema people.toml {'--center' if centred else '--no-center'} " in made.out
+    released = call("release", "people.csv", "--rho", "1", *SCHEMED, *words, "--json", "-o", "release.json")
+    assert json.loads(released.out)["center"] is centred
 
 
 REFUSED: dict[str, tuple[list[str], int]] = {

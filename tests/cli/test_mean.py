@@ -55,15 +55,16 @@ def contents() -> dict[str, bytes]:
 @pytest.mark.parametrize("file", ["m.csv", "m.parquet"])
 def test_the_new_user_s_command(file: str, tmp_path: Path) -> None:
     before = contents()
-    made = run("mean", file, *SPEND, *WHERE, cwd=tmp_path)
+    made = run("mean", file, *SPEND, *WHERE, "-o", "mean.json", cwd=tmp_path)
     assert (made.code, made.err) == (0, "")
     assert all(words in made.out for words in ("0.5-zCDP", "replacing any one of the 4000 rows"))
     lines = made.out.splitlines()
     shown = {line.split()[1]: float(line.split()[3]) for line in lines if line.startswith(("│", "|"))}
     assert list(shown) == NAMES
     assert near(list(shown.values()))
-    assert lines[-1] == "Not saved: use --output FILE to keep what you paid for."
-    assert contents() == before
+    assert lines[-2:] == ["Written to mean.json. Next:", "  dpcov show mean.json"]
+    assert {name: content for name, content in contents().items() if name != "mean.json"} == before
+    assert near(dpcov.load("mean.json").mean)
 
 
 @pytest.mark.parametrize("words", [[], ["--variance", "1,4,9"], ["--origin", "9,19,-31", "--option", "covariance=[1,4,9]"]])
@@ -93,11 +94,10 @@ def test_files_of_both_kinds_and_the_library_agree() -> None:
 
 
 @pytest.mark.parametrize("words", [["--variance", "1,4,9"], []], ids=["known", "unknown"])
-@pytest.mark.parametrize("output", [[], ["-o", "mean.json"]])
-def test_json_is_one_object_with_the_facts(words: list[str], output: list[str]) -> None:
-    made = call("mean", "m.parquet", *SPEND, *WHERE, *words, "--seed", "5", "--json", "--quiet", *output)
+def test_json_is_one_object_with_the_facts(words: list[str]) -> None:
+    made = call("mean", "m.parquet", *SPEND, *WHERE, *words, "--seed", "5", "--json", "--quiet", "-o", "mean.json")
     facts = json.loads(made.out)
-    assert facts["file"] == (output[1] if output else None)
+    assert facts["file"] == "mean.json"
     assert (facts["kind"], facts["d"], facts["seeded"]) == ("mean", 3, True)
     assert facts["feature_names"] == NAMES
     assert facts["privacy"] == {"notion": "zCDP", "rho": "1/2"}
@@ -109,15 +109,14 @@ def test_json_is_one_object_with_the_facts(words: list[str], output: list[str]) 
         assert (confidence["proved"], confidence["beta"]) == (False, 0.1)
         assert confidence["centre"] == facts["mean"]
         assert 0 < confidence["radius"] < 0.1
-    if output:
-        shown = json.loads(call("show", "mean.json", "--json").out)
-        assert {name: shown[name] for name in facts} == facts
-        assert [entry["asked"] for entry in shown["spent"]] == [spend.asked for spend in dpcov.load("mean.json").spent]
+    shown = json.loads(call("show", "mean.json", "--json").out)
+    assert {name: shown[name] for name in facts} == facts
+    assert [entry["asked"] for entry in shown["spent"]] == [spend.asked for spend in dpcov.load("mean.json").spent]
 
 
 def test_proved_constants_are_called_so() -> None:
     words = [*PROVED, "--option", "beta=0.05"]
-    facts = json.loads(call("mean", "m.csv", *SPEND, *WHERE, *words, "--json").out)
+    facts = json.loads(call("mean", "m.csv", *SPEND, *WHERE, *words, "--json", "-o", "mean.json").out)
     assert facts["confidence"]["proved"] is True
     assert facts["confidence"]["beta"] == facts["options"]["beta"] == 0.05
 
@@ -164,7 +163,7 @@ def test_settings_reach_the_library() -> None:
 
 
 def test_json_tells_the_whole_region() -> None:
-    facts = json.loads(call("mean", "m.csv", *SPEND, *WHERE, "--variance", "4", "--seed", "1", "--json").out)
+    facts = json.loads(call("mean", "m.csv", *SPEND, *WHERE, "--variance", "4", "--seed", "1", "--json", "-o", "mean.json").out)
     assert np.allclose(facts["confidence"]["whitener"], np.eye(3) / 2)
 
 
@@ -196,7 +195,6 @@ REFUSED: dict[str, tuple[list[str], int]] = {
     "no budget": (["m.csv", *WHERE], 2),
     "no public knowledge": (["m.csv", *SPEND], 2),
     "both kinds of it": (["m.csv", *SPEND, *WHERE, "--schema", "m.toml"], 2),
-    "quiet and nowhere to write": (["m.csv", *SPEND, *WHERE, "--quiet"], 2),
     "radius of nothing": (["m.csv", *SPEND, "--radius", "0"], 2),
     "radius that is no number": (["m.csv", *SPEND, "--radius", "far"], 2),
     "origin of another length": (["m.csv", *SPEND, *WHERE, "--origin", "1,2"], 2),
@@ -234,8 +232,19 @@ def test_bad_input_is_refused_before_a_row_is_read(case: str, monkeypatch: pytes
     for table in ("ParquetTable", "CsvTable"):
         monkeypatch.setattr(f"dpcov.sources.files.{table}.batches", no_rows)
     arguments, code = REFUSED[case]
+    output = [] if "-o" in arguments else ["-o", "mean.json"]
     before = contents()
-    assert_refused(call("mean", *arguments), code)
+    assert_refused(call("mean", *arguments, *output), code)
+    assert contents() == before
+
+
+@pytest.mark.parametrize("words", [[], ["--quiet"], ["--json"]])
+@pytest.mark.parametrize("command", [["mean", "m.csv", *WHERE], ["release", "m.csv", "--row-norm", "100"]])
+def test_nothing_is_spent_on_what_would_not_be_kept(command: list[str], words: list[str]) -> None:
+    before = contents()
+    refused = call(*command, *SPEND, *words)
+    assert_refused(refused, 2)
+    assert "give --output FILE: what is paid for must be kept; or --dry-run, which spends nothing" in refused.err
     assert contents() == before
 
 
@@ -244,4 +253,4 @@ def test_one_row_is_refused(ending: str) -> None:
     frame = pd.DataFrame({"a": [float(NUMBER)], "b": [1.0]})
     frame.to_csv("one.csv", index=False)
     frame.to_parquet("one.parquet")
-    assert_refused(call("mean", f"one.{ending}", *SPEND, *WHERE), 2)
+    assert_refused(call("mean", f"one.{ending}", *SPEND, *WHERE, "-o", "mean.json"), 2)

@@ -46,7 +46,7 @@ def test_a_draft_can_be_completed_and_used() -> None:
     complete = complete.replace('"name" = { levels = [] }', '"name" = { ignore = true }').replace("[]", '["clerk"]')
     Path("draft.toml").write_text(complete, encoding="utf-8")
     checked = json.loads(call("schema", "check", "draft.toml", "people.parquet", "--json").out)
-    assert (checked["d"], checked["unused_columns"]) == (2, 1)
+    assert (checked["d"], checked["unused_columns"]) == (2, ["name"])
     assert_refused(call("schema", "init", "people.parquet", "-o", "draft.toml"), 2)
     assert Path("draft.toml").read_text(encoding="utf-8") == complete
     assert call("schema", "init", "people.parquet", "-o", "draft.toml", "--force").code == 0
@@ -95,8 +95,26 @@ def test_check_describes_each_column(data: list[str]) -> None:
     assert (checked.code, checked.err) == (0, "")
     for words in ("0 to 100", "3 levels", "80.0%", "20.0%", "ignored", "d = 4 features"):
         assert words in checked.out
-    assert ("does not use: 1." in checked.out) == bool(data)
+    assert ("does not use: name (ignored)." in checked.out) == bool(data)
     facts = json.loads(call("schema", "check", "full.toml", *data, "--json").out)
     assert facts["d"] == 4
     assert facts["columns"]["age"] == {"kind": "numeric", "range": "0 to 100", "share": 0.8, "features": 1}
-    assert facts["unused_columns"] == (1 if data else None)
+    assert facts["unused_columns"] == (["name"] if data else None)
+
+
+def test_check_names_the_columns_that_are_not_used() -> None:
+    """A column that the schema forgot is named, and told from one that it ignores; of very many, the first."""
+    table = pa.table({name: [1.0] for name in ("age", "id", "forgotten", *(f"x{i}" for i in range(30)))})
+    pq.write_table(table, "wide.parquet")
+    Path("wide.toml").write_text("[columns]\nage = { lower = 0, upper = 1 }\nid = { ignore = true }\n", encoding="utf-8")
+    checked = call("schema", "check", "wide.toml", "wide.parquet")
+    assert "does not use: id (ignored), forgotten (not mentioned), x0 (not mentioned), " in checked.out
+    assert "x17 (not mentioned), ... and 12 more (--json has all)." in checked.out
+    assert "x18" not in checked.out
+    assert (
+        json.loads(call("schema", "check", "wide.toml", "wide.parquet", "--json").out)["unused_columns"]
+        == table.column_names[1:]
+    )
+    pq.write_table(table.select(["age"]), "narrow.parquet")
+    Path("narrow.toml").write_text("[columns]\nage = { lower = 0, upper = 1 }\n", encoding="utf-8")
+    assert "Every column of the table is used." in call("schema", "check", "narrow.toml", "narrow.parquet").out

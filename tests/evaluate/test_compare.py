@@ -113,12 +113,27 @@ class TestErrors:
     def test_with_a_schema_they_are_in_encoded_units(self) -> None:
         schema = dpcov.Schema({"a": dpcov.Numeric(-2, 2), "b": dpcov.Numeric(0, 1000, weight=0.5)})
         data = pa.table({"a": rows()[:, 0], "b": 500 + 100 * rows()[:, 1]})
-        cell = dpcov.compare(data, RHO, "gaussian", schema=schema, runs=2).best(RHO)
+        cell = dpcov.compare(data, RHO, "gaussian", schema=schema, runs=2, center=False).best(RHO)
         plain = np.column_stack([np.asarray(data["a"]), np.asarray(data["b"])])
         settings: dict[str, Any] = {"mechanism": "gaussian", "schema": schema, "center": False}
         releases = [dpcov.covariance(data, RHO, seed=seed, **settings) for seed in (0, 1)]
         errors = [by_hand(release, plain.T @ plain / 400, schema.scales(False)) for release in releases]
         assert cell.error == pytest.approx(np.mean(errors), abs=5 * ROUNDING)
+
+    @pytest.mark.parametrize(
+        ("mechanisms", "centred"),
+        [("gaussian", True), ("rescaled", False), ("coinpress", False), (["rescaled", "gaussian"], True), (None, True)],
+    )
+    def test_rows_are_centred_by_default_where_covariance_centres_them(self, mechanisms: Any, centred: bool) -> None:
+        """With a schema, unless no mechanism that is compared does; with row_norm never."""
+        schema = dpcov.Schema({"a": dpcov.Numeric(-2, 2), "b": dpcov.Numeric(-2, 2)})
+        data = pa.table({"a": rows()[:, 0], "b": rows()[:, 1]})
+        found = dpcov.compare(data, RHO, mechanisms, schema=schema, runs=2)
+        assert found.center is centred
+        assert found == dpcov.compare(data, RHO, mechanisms, schema=schema, runs=2, center=centred)
+        if isinstance(mechanisms, str):
+            assert dpcov.covariance(data, RHO, mechanism=mechanisms, schema=schema).center is centred
+        assert not dpcov.compare(rows(), RHO, "gaussian", row_norm=3, runs=2).center
 
     def test_all_mechanisms_by_default_and_empty_cells_where_one_does_not_serve(self) -> None:
         budgets: list[Budget] = [PURE, RHO, dpcov.PureDP("1e-300")]

@@ -197,7 +197,7 @@ def assert_same(back: dpcov.Release, release: dpcov.Release) -> None:
 
 def charged(curator: Curator) -> list[Budget]:
     """Return all that was charged, for answers and for none."""
-    return curator._account._charged
+    return curator._account.charged
 
 
 def untouched(curator: Curator) -> bool:

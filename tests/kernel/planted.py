@@ -22,6 +22,7 @@ TEST_SPECTRAL = "tests/kernel/laws/test_spectral.py::"
 TEST_LAWS_SUBSPACE = "tests/kernel/laws/test_subspace.py::"
 TEST_CURATOR = "tests/kernel/test_curator.py::"
 TEST_LET_GO = "tests/kernel/test_let_go.py::"
+TEST_LATE_ROWS = "tests/kernel/test_late_rows.py::"
 TEST_EIGENVECTORS = "tests/mechanisms/test_eigenvectors.py::"
 TEST_FILE_SIZES = "tests/release/test_file_sizes.py::"
 KEPT = TEST_HOSTILE_MECHANISMS + "TestWhatIsKept::"
@@ -34,6 +35,25 @@ RELATION = "bingham_concentration(budget, self.public.neighbors), MAX"
 SIZED = "return question.among(self.public.most_rows)"
 
 PLANTED = {
+    "a number of rows, known late, that nothing is rehearsed with": mutant(
+        (CURATOR, "self._looks.pop()(self.public)", "self._looks.pop()"),
+        by="tests/api/test_rehearsal.py::test_a_number_of_rows_that_a_file_tells_late_is_rehearsed_with",
+    ),
+    "a number of rows that an answer tells, and nothing is rehearsed with": mutant(
+        (
+            CURATOR,
+            "exact = self._sums.read(question)\n        try:\n            self._look_again()",
+            "exact = self._sums.read(question)\n        try:\n            pass",
+        ),
+        by=TEST_LATE_ROWS + "test_the_first_answer_may_be_what_tells_n",
+    ),
+    "a number of rows that is looked at when something is charged": mutant(
+        (CURATOR, "self.public.knows_n and not self._account.charged:", "self.public.knows_n:"),
+        by=TEST_LATE_ROWS + "test_after_a_charge_nothing_is_looked_at",
+    ),
+    "an exact sum in the traceback of a refusal": mutant(
+        (CURATOR, "            del exact  #", "            pass  #"), by=TEST_LATE_ROWS + "test_a_refusal_keeps_no_exact_sum"
+    ),
     "overspending allowed": mutant(
         (ACCOUNT, "if not pays_for(self._budget, charges):", "if False:"),
         by=TEST_CURATOR + "TestRefusedBeforeReading::test_more_than_is_left",
@@ -103,8 +123,8 @@ PLANTED = {
     "charge before the read": mutant(
         (
             CURATOR,
-            "        exact = self._sums.read(question)\n        self._account.charge(budget)\n",
-            "        self._account.charge(budget)\n        exact = self._sums.read(question)\n",
+            "        exact = self._read(question)\n        self._account.charge(budget)\n",
+            "        self._account.charge(budget)\n        exact = self._read(question)\n",
         ),
         by=TEST_CURATOR + "TestOrder::test_a_failed_read_costs_nothing",
     ),
@@ -115,8 +135,8 @@ PLANTED = {
     "true n under add-remove": mutant(
         (
             CURATOR,
-            "        if self.public.neighbors == REPLACE:\n            return self._sums.n\n",
-            "        return self._sums.n\n",
+            "        if self.public.neighbors == REPLACE:\n            rows = self._sums.n\n",
+            "        if True:\n            rows = self._sums.n\n",
         ),
         by=TEST_NUMBERS + "test_the_number_of_rows_is_private_under_add_remove",
     ),
@@ -278,8 +298,8 @@ PLANTED = {
     "the exact n of a table": mutant(
         (
             CURATOR,
-            "if self.public.neighbors == REPLACE:\n            return self._sums.n",
-            "if True:\n            return self._sums.n",
+            "if self.public.neighbors == REPLACE:\n            rows = self._sums.n",
+            "if True:\n            rows = self._sums.n",
         ),
         by=(
             "tests/audit/test_standardized.py::TestReplay::test_nor_of_few_rows[PureDP(epsilon=400)-add-remove]",

@@ -200,7 +200,7 @@ class TestSilent:
 
     def test_the_command_line_says_so(self, release: dpcov.Release, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         write(console(), release, everything=True)
-        write_made(console(), release, None)
+        write_made(console(), release, "own.json")
         write(console(), release.ridge("x0", alpha=0.01).reading(), asked=0.01)
         release.plot(tmp_path / "r.png")
         said = " ".join(capsys.readouterr().out.split())

@@ -62,7 +62,7 @@ def edited(text: str, edit: Edit) -> str:
 def pattern(line: str) -> re.Pattern[str]:
     """Match a piece of source however a formatter breaks it: any white space, a comma or none before a bracket closes."""
     words = re.findall(r"\w+|[^\w\s]", re.sub(r",\s*(?=[)\]}])", "", line))
-    parts = [re.escape(words[0])]
+    parts = [r"(?<!\w)" * bool(re.match(r"\w", words[0])) + re.escape(words[0])]  # not the end of a longer name
     for before, word in pairwise(words):
         apart = r"\s+" if before[-1].isalnum() and word[0].isalnum() else r",?\s*" if word in ")]}" else r"\s*"
         parts.append(apart + re.escape(word))

@@ -98,7 +98,7 @@ class TestEdits:
         assert edited("x = g(a, b)\n", Edit("f.py", "g(\n    a,\n    b,\n)", "a")) == "x = a\n"
         assert edited("    if  a is not b :\n", Edit("f.py", "if a is not b:", "if True:")) == "    if True:\n"
 
-    @pytest.mark.parametrize("old", ["a + b", "isnot", "a"])
+    @pytest.mark.parametrize("old", ["a + b", "isnot", "a", "s  not b"])
     def test_a_line_that_is_not_there_once_is_no_place(self, old: str) -> None:
         with pytest.raises(AssertionError, match="not once"):
             edited("a is not b\na - b\n", Edit("f.py", old, "c"))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from fractions import Fraction
 from functools import cache
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,8 @@ from dpcov.errors import ParameterError, ReleaseError
 from dpcov.kernel.answer import Spend
 from dpcov.report import HOMES, html, record, write
 from dpcov.report.models import figure
-from dpcov.report.text import budget_words, console, spends_table
+from dpcov.report.text import budget_words, console, speaking_python, spends_table
+from dpcov.request import Request, request
 from dpcov.results import Drawable, Result
 from dpcov.uses.convergence import Chains, convergence
 
@@ -86,9 +89,76 @@ NAMES = [
 ]  # fmt: skip
 
 
+def covariance_request(schema: dpcov.Schema | None) -> Request:
+    said: dict[str, Any] = {"bound": None if schema else 2.0, "schema": schema, "center": None, "options": {}}
+    return request("covariance", dpcov.PureDP(1), mechanism="auto", **said)
+
+
 def test_all_are_here() -> None:
     assert set(results()) == set(NAMES)
     assert {type(result).__name__ for result in results().values()} == set(HOMES) - {"Demo"}  # see tests/cli/test_demo.py
+
+
+FLAGS = re.compile(r"(?<![-─━\w])--[a-z]+|\bdpcov [a-z]+")
+
+
+def shell_only() -> dict[str, Any]:
+    """Return results that say what to do: what they are not centred, not clear, or not served for."""
+    rows = np.random.default_rng(813).uniform(-0.5, 0.5, (400, 3)) * [1, 0.5, 0.2]
+    clear = dpcov.covariance(rows, dpcov.ZCDP(5), row_norm=1, mechanism="gaussian", seed=1)
+    noisy = dpcov.covariance(rows, dpcov.PureDP("0.01"), row_norm=1, mechanism="wishart", seed=1)
+    return {
+        "cosines": clear.describe().correlation,
+        "components about 0": clear.pca(2),
+        "least squares about 0": clear.ridge("x0", alpha=0),
+        "a model of noise": noisy.ridge("x0"),
+        "a model of some noise": clear.ridge("x1", alpha=1e-5),
+        "a region": dpcov.covariance(rows, dpcov.ZCDP(5), mechanism="coinpress", upper=1, seed=1),
+        "a rehearsal of components": dpcov.rehearse("pca", rows, dpcov.ZCDP(1), k=1, row_norm=1),
+        "budgets that are not served": dpcov.compare(rows, dpcov.ZCDP(1), "laplace", row_norm=1, runs=2),
+        "a plan of all": dpcov.plan("covariance", dpcov.ZCDP(1), n=100, d=3),
+    }
+
+
+def test_what_to_do_is_said_in_the_reader_s_words(capsys: pytest.CaptureFixture[str]) -> None:
+    """A command names flags and commands where a notebook names arguments and functions, and says the same otherwise."""
+    for name, result in shell_only().items():
+        write(console(), result)
+        printed, shown = capsys.readouterr().out, unescape(re.sub("<[^>]*>", "", result._repr_html_()))
+        assert FLAGS.findall(printed), name
+        assert FLAGS.findall(shown) == [], name
+        assert "=True" in shown or "dpcov." in shown or "()" in shown or "release." in shown, name
+
+
+WIDE = dpcov.Schema({f"a column of a long name, {i}\n": dpcov.Numeric(0, 1) for i in range(300)})
+
+
+@pytest.mark.parametrize(
+    ("thing", "words"),
+    [
+        (WIDE, "<Schema of 300 columns, 300 features: a column of a lon..., "),
+        (SCHEMA, "<Schema of 3 columns, 4 features: a<b>, b, c>"),
+        (covariance_request(WIDE), "<Request for a covariance by auto: schema of 300 columns, replace, centred>"),
+        (covariance_request(None), "<Request for a covariance by auto: row_norm=2, replace, about 0>"),
+        (dpcov.MECHANISMS["covariance"]["gaussian"], "<Mechanism gaussian for a covariance: ZCDP, ApproxDP>"),
+        (dpcov.MECHANISMS["pca"]["auto"], "<Alias auto for a pca: PureDP, ZCDP, ApproxDP>"),
+        (
+            dpcov.covariance(np.zeros((9, 50)), dpcov.ZCDP(1), row_norm=1, mechanism="gaussian", seed=0).estimate,
+            "<Estimate: covariance, radius, raw, noise, ",
+        ),
+        (
+            dpcov.plan(
+                "covariance", dpcov.ApproxDP(1, 1e-6), n=9, d=3, mechanism=["gaussian", "wishart", "laplace", "frobenius"]
+            ),
+            "<Plan of a covariance with ApproxDP(epsilon=1, delta=1e-06), n=9, d=3: frobenius ",
+        ),
+    ],
+)
+def test_what_is_no_result_has_a_short_repr_too(thing: object, words: str) -> None:
+    said = repr(thing)
+    assert said.startswith(words)
+    assert len(said.splitlines()) == 1
+    assert len(said) <= 130
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -96,7 +166,7 @@ class TestEveryResult:
     def test_its_repr_is_one_short_line(self, name: str) -> None:
         said = repr(results()[name])
         assert len(said.splitlines()) == 1
-        assert len(said) <= (400 if name in ("score", "rows needed", "rehearsal") else 120)
+        assert len(said) <= 120
         assert "array(" not in said
 
     def test_a_notebook_shows_what_the_command_prints(self, name: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,11 +174,15 @@ class TestEveryResult:
         page = result._repr_html_()
         assert page.startswith("<pre")
         assert "a<b>" not in page  # names are escaped
-        write(console(), result)
+        with speaking_python():
+            write(console(), result)
         words = capsys.readouterr().out.split()
         assert words
-        assert words[-1].replace("'", "&#x27;").replace("<", "&lt;") in page
+        assert [word for word in words if escape(word) not in page] == []
         assert page == html(result)
+
+    def test_a_notebook_names_no_flag_and_no_command(self, name: str) -> None:
+        assert FLAGS.findall(unescape(results()[name]._repr_html_())) == []
 
     def test_it_is_a_table(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         frame = results()[name].to_frame()

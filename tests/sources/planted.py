@@ -60,8 +60,8 @@ PLANTED = {
         by=TEST_PROMISES + "test_a_cell_cannot_delete_its_row",
     ),
     "flags counted as columns of a table": mutant(
-        ("sources/fitting.py", "sum(name not in used for name in table.names)", "len(table.names) - len(used)"),
-        by="tests/sources/test_fitting.py::test_columns_that_are_not_used_are_counted",
+        ("sources/fitting.py", "tuple(name for name in table.names if name not in used)", "tuple(table.names[len(used) :])"),
+        by="tests/sources/test_fitting.py::test_columns_that_are_not_used_are_named",
     ),
     "rows of a comparison that are overwritten": mutant(
         ("sources/kept.py", "if scratch or self.by_column else rows", "if scratch else rows"),

@@ -1,4 +1,4 @@
-"""Whether a table has the columns of a schema, and how many others."""
+"""Whether a table has the columns of a schema, and which others."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import dpcov
 from dpcov.sources.fitting import Fit, fitted
 
 
-def test_columns_that_are_not_used_are_counted() -> None:
+def test_columns_that_are_not_used_are_named() -> None:
     """A flagged column has a second feature, which is none of the table's."""
     table = pa.table({"age": [1.0, None], "size": [1.0, 2.0], "name": ["a", "b"]})
     age, flagged = dpcov.Numeric(0, 5, nullable=True), dpcov.Numeric(0, 5, nullable=True, missing="flag")
-    assert fitted(dpcov.Schema({"age": age, "size": age}), table) == Fit(1, declared=True)
-    assert fitted(dpcov.Schema({"age": flagged, "size": flagged}), table) == Fit(1, declared=True)
-    assert fitted(dpcov.Schema({"size": flagged, "age": dpcov.Ignored()}), table) == Fit(2, declared=True)
+    assert fitted(dpcov.Schema({"age": age, "size": age}), table) == Fit(("name",), declared=True)
+    assert fitted(dpcov.Schema({"age": flagged, "size": flagged}), table) == Fit(("name",), declared=True)
+    assert fitted(dpcov.Schema({"size": flagged, "age": dpcov.Ignored()}), table) == Fit(("age", "name"), declared=True)

@@ -32,7 +32,7 @@ KEPT = "it was drawn or written before"
 @click.option(
     "--schema", type=click.Path(), metavar="FILE", help="Public bounds and levels of the columns: see `dpcov schema init`."
 )
-@click.option("--center", is_flag=True, help="Compare centred covariances.")
+@click.option("--center/--no-center", default=None, help="Compare centred covariances; the default with --schema.")
 @click.option(
     "--mechanism",
     "mechanisms",
@@ -56,7 +56,7 @@ def compare(
     rho: str | None,
     row_norm: float | None,
     schema: str | None,
-    center: bool,
+    center: bool | None,
     mechanisms: tuple[str, ...],
     columns: str | None,
     neighbors: str,
@@ -100,6 +100,7 @@ def compare(
         print_json(record(found))
         return
     public = ["--row-norm", f"{row_norm:g}"] if schema is None else ["--schema", schema]
-    flags = ["--center"] * center + (["--neighbors", neighbors] if neighbors != "replace" else [])
+    about = ["--center"] if found.center else ["--no-center"] * (schema is not None)
+    flags = about + (["--neighbors", neighbors] if neighbors != "replace" else [])
     write(console(), found, settings=[*public, *flags, *([] if columns is None else ["--columns", columns])])
     tell_written(picture, written)

@@ -15,11 +15,23 @@ if TYPE_CHECKING:
     from dpcov.release.record import Release
 
 
-def checked_output(output: str, force: bool, inputs: tuple[str, ...]) -> Path:
-    """Return where a release can be written, or refuse it before anything is spent."""
+def checked_output(output: str | None, force: bool, inputs: tuple[str, ...], *, dry_run: bool) -> Path | None:
+    """Return where a release can be written, or refuse it before anything is spent; nowhere for a dry run only."""
     from dpcov.cli.files import checked_target
 
+    if output is None:
+        if not dry_run:
+            raise click.UsageError("give --output FILE: what is paid for must be kept; or --dry-run, which spends nothing")
+        return None
     return checked_target(output, force=force, kept="an existing release was paid for", inputs=inputs)
+
+
+def keep(made: Release, output: str | None, target: Path | None, *, force: bool, quiet: bool, as_json: bool) -> None:
+    """Write what was made, then say what it is."""
+    assert output is not None  # else nothing was spent: `checked_output`
+    assert target is not None
+    save(made, target, force)
+    tell_made(made, output, quiet=quiet, as_json=as_json)
 
 
 def save(made: Release, target: Path, force: bool) -> None:
@@ -50,7 +62,7 @@ def tell_dry_run(target: str, data: str, budget: Budget, *, as_json: bool, **set
         write(console(), found, data=data)
 
 
-def tell_made(made: Release, output: str | None, *, quiet: bool, as_json: bool) -> None:
+def tell_made(made: Release, output: str, *, quiet: bool, as_json: bool) -> None:
     """Say what was made, to people or machines."""
     from dpcov.report.releases import facts, write_made
     from dpcov.report.text import console

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from dpcov.cli.made import checked_output, save, tell_dry_run, tell_made
+from dpcov.cli.made import checked_output, keep, tell_dry_run
 from dpcov.cli.options import (
     budget_options,
     complete_mean,
@@ -18,7 +18,7 @@ from dpcov.cli.options import (
 
 EXAMPLE = """\b
 Example:
-  dpcov mean measurements.csv --rho 0.5 --radius 1000
+  dpcov mean measurements.csv --rho 0.5 --radius 1000 --dry-run
   dpcov mean measurements.csv --rho 0.5 --radius 1000 --variance 4 -o mean.json
   dpcov mean adult.csv --epsilon 1 --schema adult.toml --columns age,hours-per-week -o mean.json"""
 
@@ -69,10 +69,8 @@ def mean(
 
     if (radius is None) == (schema is None):
         raise click.UsageError("give either --radius or --schema, not both")
-    if quiet and not as_json and output is None and not dry_run:
-        raise click.UsageError("give --output FILE with --quiet: otherwise nobody would see the mean that was paid for")
     inputs = (data,) if schema is None else (data, schema)
-    target = None if output is None else checked_output(output, force, inputs)
+    target = checked_output(output, force, inputs, dry_run=dry_run)
     options: dict[str, Any] = read_options(option)
     if (variance is not None and "covariance" in options) or "origin" in options:
         raise click.UsageError("give variances with --variance and the origin with --origin, not with --option")
@@ -87,6 +85,4 @@ def mean(
         return
     with progress_bar(quiet or as_json) as progress:
         made = release_mean(data, progress=progress, **settings, **options)
-    if target is not None:
-        save(made, target, force)
-    tell_made(made, output, quiet=quiet, as_json=as_json)
+    keep(made, output, target, force=force, quiet=quiet, as_json=as_json)

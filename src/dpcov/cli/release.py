@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpcov.cli.made import checked_output, save, tell_dry_run, tell_made
+from dpcov.cli.made import checked_output, keep, tell_dry_run
 from dpcov.cli.options import (
     POSTPROCESS,
     budget_options,
@@ -79,19 +79,15 @@ def release(
     if (row_norm is None) == (schema is None) and not bounded:
         other = "; or, for this mechanism, --option upper=NUMBER" * takes_bounds
         raise click.UsageError(f"give either --row-norm or --schema, not both{other}")
-    if output is None and not dry_run:
-        raise click.UsageError("give --output FILE, or --dry-run")
     inputs = (data,) if schema is None else (data, schema)
-    target = None if output is None else checked_output(output, force, inputs)
+    target = checked_output(output, force, inputs, dry_run=dry_run)
     settings |= _target_settings(pca, settings["mechanism"], settings.pop("postprocess"), settings["center"], options)
     settings |= {"row_norm": row_norm, "schema": read_schema(schema), "columns": read_columns(columns)}
     if dry_run:
         tell_dry_run("covariance" if pca is None else "pca", data, seed=seed, as_json=as_json, **settings, **options)
         return
-    assert target is not None
     made = _made(data, quiet, seed=seed, **settings, **options)
-    save(made, target, force)
-    tell_made(made, output, quiet=quiet, as_json=as_json)
+    keep(made, output, target, force=force, quiet=quiet, as_json=as_json)
 
 
 def _target_settings(

@@ -7,7 +7,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeGuard, cast
+from typing import Any, NamedTuple, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from dpcov.mechanisms.base import Described, Named
 from dpcov.mechanisms.option_text import read_mechanism
 from dpcov.mechanisms.running import released
 from dpcov.release.record import Release
-from dpcov.request import Request, check_budget, check_seed, checked_norm, checked_request
+from dpcov.request import Request, check_budget, check_seed, checked_center, checked_norm, checked_request
 from dpcov.schema import Schema
 from dpcov.sources.base import Source
 from dpcov.sources.kept import KeptSource
@@ -46,7 +46,7 @@ def compare(
     row_norm: float | None = None,
     schema: Schema | None = None,
     neighbors: str = REPLACE,
-    center: bool = False,
+    center: bool | None = None,
     columns: Sequence[str | int] | None = None,
     runs: int = 20,
     seed: int = 0,
@@ -65,8 +65,11 @@ def compare(
     mechanisms : str, Mechanism or list of them, optional
         Names in ``dpcov.MECHANISMS["covariance"]``, all by default; with options as in "separate:constants=paper,clip=private".
         Or mechanisms themselves, of others, too; or pairs of either with a dictionary of options.
-    row_norm, schema, neighbors, center, columns
+    row_norm, schema, neighbors, columns
         As in `covariance`.
+    center : bool, optional
+        True: centred covariances are compared. By default as in `covariance`: with a schema, unless none of the mechanisms
+        has a centred form; not with row_norm.
     runs : int
         Releases for each mechanism and budget, at least 2.
     seed : int
@@ -95,15 +98,17 @@ def compare(
     'wishart'
     """
     wanted = _checked_budgets(budgets)
-    entries = _checked_entries(mechanisms, row_norm, schema, neighbors, center)
-    norm = checked_norm(row_norm, schema, neighbors, center)
+    chosen = _checked_mechanisms(mechanisms, schema, center)
+    centred = any(checked_center(center, schema, one.named) for one in chosen)  # the truth is one for all of them
+    entries = _entries(chosen, row_norm, schema, neighbors, centred if center is None else center)
+    norm = checked_norm(row_norm, schema, neighbors, centred)
     if isinstance(runs, bool) or not isinstance(runs, int) or runs < 2:
         raise ParameterError(f"runs must be an integer of at least 2, got {shown(runs)}. Hint: one run has no standard error.")
     check_seed(seed)
     report = progress or _silent
-    source = open_source(data, columns, schema, center, lambda _: report(None))
+    source = open_source(data, columns, schema, centred, lambda _: report(None))
     served = {(entry, budget) for entry in entries for budget in entry.served(source, wanted)}
-    bench = _Bench(KeptSource(source), norm, center, range(seed, seed + runs))
+    bench = _Bench(KeptSource(source), norm, centred, range(seed, seed + runs))
     ticks = itertools.count(1)
     report(0.0)
     cells = [
@@ -114,7 +119,7 @@ def compare(
         for budget in wanted
     ]
     n, d = bench.source.n, bench.source.d
-    return Comparison(n, d, center, neighbors, runs, bench.error(np.zeros((d, d))), tuple(cells))
+    return Comparison(n, d, centred, neighbors, runs, bench.error(np.zeros((d, d))), tuple(cells))
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,11 +205,17 @@ def _checked_budgets(budgets: object) -> tuple[Budget, ...]:
     return tuple(dict.fromkeys(several))
 
 
-def _checked_entries(
-    mechanisms: object, row_norm: float | None, schema: Schema | None, neighbors: str, center: bool
-) -> list[_Entry]:
-    """Return the mechanisms with their options, or refuse unknown ones."""
-    table = schema is not None and center
+class _Chosen(NamedTuple):
+    """A mechanism that is to be compared, what to call it, and its options."""
+
+    label: str
+    named: Named
+    options: dict[str, Any]
+
+
+def _checked_mechanisms(mechanisms: object, schema: Schema | None, center: bool | None) -> list[_Chosen]:
+    """Return the mechanisms, or refuse unknown ones and unknown options."""
+    table = schema is not None and center is not False
     every = [name for name, named in MECHANISMS["covariance"].items() if named.bound != "schema" or table]
     given = every if mechanisms is None else mechanisms
     several = [given] if isinstance(given, str | Described) or _is_pair(given) else given
@@ -212,12 +223,21 @@ def _checked_entries(
         raise ParameterError(
             f"mechanisms must be a list of names, got {shown(mechanisms)}. Hint: `dpcov mechanisms` lists them."
         )
-    entries: dict[str, _Entry] = {}
+    chosen: dict[str, _Chosen] = {}
     for one in several:
         label, name, options = _read(one)
-        if label in entries:
+        if label in chosen:
             raise ParameterError(f"mechanisms must differ, got {label!r} twice. Hint: remove or rename one of them.")
-        named = checked_mechanism("covariance", name, options)
+        chosen[label] = _Chosen(label, checked_mechanism("covariance", name, options), options)
+    return list(chosen.values())
+
+
+def _entries(
+    chosen: Sequence[_Chosen], row_norm: float | None, schema: Schema | None, neighbors: str, center: bool
+) -> list[_Entry]:
+    """Return what to ask for each, or refuse what does not describe an encoding."""
+    entries = []
+    for label, named, options in chosen:
         if options.get("centring", "none") != "none" and not center:
             raise ParameterError(
                 "centring must be left out of a comparison, got one. Hint: set center=True to compare centred covariances."
@@ -225,8 +245,8 @@ def _checked_entries(
         request = checked_request(named, row_norm, schema, neighbors, center, options)
         needed = {n: value for n, value in options.items() if named.options[n] is inspect.Parameter.empty}
         usual = request if needed == options else checked_request(named, row_norm, schema, neighbors, center, needed)
-        entries[label] = _Entry(label, request, usual)
-    return list(entries.values())
+        entries.append(_Entry(label, request, usual))
+    return entries
 
 
 def _is_pair(one: object) -> TypeGuard[tuple[str | Named, Mapping[str, Any]]]:

@@ -24,6 +24,7 @@ from dpcov.results import Result
 from dpcov.schema import Schema
 
 MOST_ROWS = 2**62
+MOST_NAMED = 3  # mechanisms, in a repr
 
 
 @dataclass(frozen=True)
@@ -83,8 +84,9 @@ class Plan(Result):
         return self.predictions[0]
 
     def __repr__(self) -> str:
-        errors = {name: "?" if error is None else f"{error:.3g}" for name, error in self.to_dict().items()}
-        listed = ", ".join(f"{name} {error}" for name, error in errors.items())
+        errors = ["?" if one.expected_error is None else f"{one.expected_error:.3g}" for one in self.predictions]
+        named = [f"{one.mechanism} {error}" for one, error in zip(self.predictions, errors, strict=True)]
+        listed = ", ".join(named[:MOST_NAMED]) + ", ..." * (len(named) > MOST_NAMED)
         return f"<Plan of a {self.target} with {self.budget!r}, n={self.n}, d={self.d}: {listed}>"
 
     def to_dict(self) -> dict[str, float | None]:
@@ -223,6 +225,9 @@ class RowsNeeded(Result):
     needed_by_any: int | None
     needed_by_any_from_correlation: float | None
     needed_by_mod_sulq: int | None
+
+    def __repr__(self) -> str:
+        return f"<RowsNeeded for a component of {self.d} features at epsilon={self.epsilon:g}: {self.enough} are enough>"
 
     def to_dict(self) -> dict[str, float | None]:
         """Return the numbers by name."""

@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
 
-from dpcov.errors import ParameterError, ReleaseError, check_choice, did_you_mean
+from dpcov.errors import ParameterError, ReleaseError, check_choice, did_you_mean, printable
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.kernel.questions.measure import Measure, Question
 from dpcov.kernel.questions.moments import NEIGHBORS
@@ -50,7 +50,7 @@ Rule = tuple[str, str, bool, object, str]
 """What is looked at, what it must be, whether it is, what it is, and a hint."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Described:
     """What is known of a mechanism, or of a name for several, before it is run.
 
@@ -155,6 +155,10 @@ class Described:
         """What it does, in a line."""
         return (inspect.getdoc(self.described_by) or "").partition("\n")[0]
 
+    def __repr__(self) -> str:
+        notions = ", ".join(notion.__name__ for notion in self.serves)
+        return f"<{type(self).__name__} {printable(self.name, 30)} for a {self.target}: {notions}>"
+
     def __reduce__(self) -> tuple[Callable[..., Described], tuple[Any, ...]]:
         if _beside(self.described_by, self.target, self.name) is self:  # a copy would not be the mechanism that is known
             return _beside, (self.described_by, self.target, self.name)
@@ -212,7 +216,7 @@ class Least(NamedTuple):
     at_least: Fraction | None = None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Mechanism(Described):
     """What a mechanism is: one record of plain data. A record of your own goes wherever a name does.
 
@@ -265,7 +269,7 @@ class Mechanism(Described):
         return self.ask
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Alias(Described):
     """A name that stands for one of several mechanisms, by public facts alone.
 

@@ -7,7 +7,7 @@ not have is None. `Release` brings the user's units; `dpcov.uses` computes with 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -89,6 +89,10 @@ class Estimate:
     expected_error: float | None = None
     region: Callable[[], ConfidenceBall | ConfidenceEllipsoids] | None = None
     units: PrivateUnits | None = None
+
+    def __repr__(self) -> str:
+        held = [field.name for field in fields(self) if field.default is None and getattr(self, field.name) is not None]
+        return f"<Estimate: {', '.join(held)}>"
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,9 @@ from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, decimal_text
 from dpcov.kernel.noise.drawn import Bingham, MatrixBingham
 from dpcov.kernel.noise.laws import NoiseLaw, RoundedLaw
 
+ROUNDING = "rare errors in rounding the noise"
+"""What the δ of noise that is drawn in floats stands for, in the words of someone who meets it for the first time."""
+
 
 def promise(privacy: Budget, laws: Sequence[NoiseLaw]) -> str:
     """Name the notion and its amounts, and what the numbers take from it."""
@@ -35,8 +38,8 @@ def _rounded(privacy: PureDP, tail: Fraction) -> str:
     bits = math.log2(tail.denominator) - math.log2(tail.numerator)
     digits = math.floor(bits - (epsilon + math.log1p(math.exp(-epsilon))) / math.log(2) - 1e-9)  # rounded: δ is no larger
     if digits > 0:
-        return f"({text}, delta)-DP with delta = 2**-{digits}"
-    return f"within a probability of 2**-{math.floor(bits - 1e-9)} of a release that is {text}-DP"
+        return f"({text}, delta)-DP with delta = 2**-{digits} ({ROUNDING})"
+    return f"within a probability of 2**-{math.floor(bits - 1e-9)} ({ROUNDING}) of a release that is {text}-DP"
 
 
 def statement(promised: str, neighbors: str, rows: str, seeded: bool, public: str) -> str:

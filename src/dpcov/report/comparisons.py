@@ -13,6 +13,7 @@ from dpcov.evaluate.comparison import CAUTION, ZERO, Cell, Comparison, budget_te
 from dpcov.kernel.budget import Budget, decimal_text
 from dpcov.linalg import monotone
 from dpcov.report.pictures import new_figure
+from dpcov.report.text import by
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -75,18 +76,26 @@ def _advice(found: Comparison, best: dict[Budget, Cell], settings: Sequence[str]
             hopeless.append(budget_text(budget))
     sentences = []
     if not best:
-        sentences.append("None of these mechanisms serves these budgets: dpcov mechanisms lists what each serves.")
+        rows, listed = " for centred rows" * found.center, by("dpcov mechanisms", "dpcov.MECHANISMS")
+        sentences.append(f"None of these mechanisms serves these budgets{rows}: {listed} lists what each serves.")
     if hopeless:
         advice = "spend more, use fewer columns or more rows"
         sentences.append(f"At {_listed(hopeless)} nothing clearly beats the zero matrix, which costs nothing: {advice}.")
     if last is not None:
         sentences.append("Smallest error: " + "; ".join(f"{name} at {_listed(where)}" for name, where in useful.items()) + ".")
-        sentences.append(f"Then, on the rows to be protected:\n  {_command(last, settings)}")
+        same = by("", ", with the same bounds and options")
+        sentences.append(f"Then, on the rows to be protected{same}:\n  {by(_command(last, settings), _call(last))}")
     return sentences
 
 
 def _listed(texts: list[str]) -> str:
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+
+
+def _call(cell: Cell) -> str:
+    """Return the release that this cell tried, in Python; who compared has the rest of its arguments at hand."""
+    name = cell.mechanism.partition(":")[0]
+    return f"dpcov.covariance(data, dpcov.{cell.budget!r}, mechanism={name!r}, ...)"
 
 
 def _command(cell: Cell, settings: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.report.pictures import COLOURS, DROWNED, PALE, new_figure
-from dpcov.report.text import NOISE, SILENT, features_table, new_table, print_promise, printable, shortened
+from dpcov.report.text import NOISE, SILENT, by, features_table, new_table, print_promise, printable, shortened
 from dpcov.uses.held import is_centered
 
 if TYPE_CHECKING:
@@ -121,7 +121,10 @@ def notes(found: PrincipalComponents) -> list[str]:
         which = f"PC{clear + 1}" + (f" to PC{found.k}" if clear + 1 < found.k else "")
         said.append(f"Nothing stands out along {which}: what was answered cannot be told from noise.")
     if not is_centered(release):
-        said.append("Rows were not centred: the first component may point at their mean. --center at the release centres them.")
+        center = by("--center", "center=True")
+        said.append(
+            f"Rows were not centred: the first component may point at their mean. {center} at the release centres them."
+        )
     return said
 
 

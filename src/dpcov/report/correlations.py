@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcov.report.descriptions import cell_lines, head_line, what_correlates
 from dpcov.report.pictures import heat_map, new_figure
-from dpcov.report.text import MORE, SILENT, finite, new_table, print_promise, printable, reading_cells, shortened
+from dpcov.report.text import MORE, SILENT, by, finite, new_table, print_promise, printable, reading_cells, shortened
 from dpcov.uses.held import is_centered
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ def write(out: Console, found: Correlation, top: int = MOST_PAIRS) -> None:
         said.append("There is only one column, so there are no pairs.")
     said += cell_lines(release, release.describe())
     if not centered:
-        said.append("Rows were not centred: these are cosines about 0. --center at the release gives correlations.")
+        center = by("--center", "center=True")
+        said.append(f"Rows were not centred: these are cosines about 0. {center} at the release gives correlations.")
     out.print("\n".join(said), soft_wrap=True)
 
 

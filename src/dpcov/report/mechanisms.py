@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from dpcov.api import OWN_OPTIONS
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.mechanisms import MECHANISMS
 from dpcov.mechanisms.base import Named
@@ -19,8 +20,6 @@ COMMANDS = {
     "pca": "dpcov release --pca K --mechanism",
     "ridge": "dpcov.ridge(..., mechanism=...), in Python only",
 }
-NEEDED = ("k", "target", "alpha")
-"""What mechanisms must be told: no options, as the command or the function has words for them."""
 
 
 def write(out: Console) -> None:
@@ -48,8 +47,9 @@ def record() -> dict[str, Any]:
 
 
 def own_options(named: Named) -> dict[str, Any]:
-    """Return what --option may set, with the defaults; None: it must be given."""
-    given = {name: default for name, default in named.options.items() if name not in NEEDED}
+    """Return what --option may set, with the defaults; None: it must be given. Functions and flags have words for others."""
+    said = OWN_OPTIONS[named.target]
+    given = {name: default for name, default in named.options.items() if name not in said}
     return {name: None if default is inspect.Parameter.empty else default for name, default in given.items()}
 
 

@@ -11,6 +11,7 @@ from dpcov.report.pictures import COLOURS, DROWNED, PALE, bare, error_bars, new_
 from dpcov.report.text import (
     NOISE,
     SILENT,
+    by,
     finite,
     interval_record,
     new_table,
@@ -138,7 +139,9 @@ def _caption(found: ModelReading, listed: NDArray[np.intp]) -> str | None:
         return None
     drowned = 0 if found.clear is None else min(hidden, int((~found.clear).sum()))
     parts = [f"{hidden - drowned} more feature{'s' * (hidden - drowned > 1)}"] * (hidden > drowned)
-    parts += [f"{drowned} that may be noise (--all lists {'them' if drowned > 1 else 'it'})"] * bool(drowned)
+    parts += [f"{drowned} that may be noise ({by('--all', 'to_frame()')} lists {'them' if drowned > 1 else 'it'})"] * bool(
+        drowned
+    )
     return f"... and {' and '.join(parts)}"
 
 
@@ -164,32 +167,33 @@ def notes(found: ModelReading) -> list[str]:
     """Say what the numbers are worth, and what they are not."""
     release, model = found.release, found.model
     if found.nothing:
-        return [f"Nothing can be seen: {drowned_line(found)}. --json has the coefficients all the same."]
+        return [f"Nothing can be seen: {drowned_line(found)}. {by('--json', 'to_frame()')} has the coefficients all the same."]
     said = []
     if not found.readable:
         together = ": only together they tell" * (len(found.effects) > 1)
-        said.append(f"No single coefficient is clear of noise, so none is listed (--all lists them){together}.")
+        everything = by("--all", "to_frame()")
+        said.append(f"No single coefficient is clear of noise, so none is listed ({everything} lists them){together}.")
     if holds_covariance(release) and np.isnan(model.explained):
         said.append(f"Explained: {SILENT}.")
     elif holds_covariance(release) and not found.knows_target:
         said.append(f"Explained: not known, as noise drowns the variance of {printable(model.target)} itself.")
     elif holds_covariance(release):
         what = "variance" if is_centered(release) else "second moment"
-        said.append(
-            f"Explained: roughly {100 * model.explained:.0f} % of the {what}, by the release alone; `dpcov predict --score` "
-            "measures it on new rows."
-        )
+        score = by("`dpcov predict --score`", "model.score(rows)")
+        share = f"roughly {100 * model.explained:.0f} % of the {what}"
+        said.append(f"Explained: {share}, by the release alone; {score} measures it on new rows.")
     if found.bound is not None and found.bound <= found.size:
         said.append(_bound_line(found))
     said += _interval_lines(found)
     if model.alpha == 0:
+        auto = by("--alpha auto", "alpha='auto'")
         said.append(
             "alpha 0: the noisy matrix is trusted as if it were exact; where it is singular, the smallest coefficients are "
-            "taken. --alpha auto adapts to the noise."
+            f"taken. {auto} adapts to the noise."
         )
     if holds_covariance(release) and not release.center:
         lost = "knows no mean: predictions are right up to a constant" if is_centered(release) else "is not centred"
-        said.append(f"No intercept: the release {lost}. --center at the release gives one.")
+        said.append(f"No intercept: the release {lost}. {by('--center', 'center=True')} at the release gives one.")
     return said
 
 
@@ -204,7 +208,8 @@ def _interval_lines(found: ModelReading) -> list[str]:
     if found.intervals is None:
         return [f"No intervals: {found.silent}."]
     if found.useful is None or not found.readable:
-        return ["Intervals: too wide to help; --json has them. Fewer --features or a larger --alpha narrow them."]
+        where, features, alpha = by("--json", "model.interval()"), by("--features", "features"), by("--alpha", "alpha")
+        return [f"Intervals: too wide to help; {where} has them. Fewer {features} or a larger {alpha} narrow them."]
     if found.release.estimate.coefficients is not None:
         return [
             "Intervals: each on its own, for the privacy noise only, around the coefficients that the exact matrix would give."
@@ -216,9 +221,10 @@ def _interval_lines(found: ModelReading) -> list[str]:
     towards = (
         "" if found.model.alpha == 0 else " These are penalised coefficients, drawn towards 0: not those of least squares."
     )
+    denoised = by("`dpcov predict` uses denoised ones (--json)", "predictions use denoised ones (model.coefficients)")
     return [
         f"Intervals: {penalised} on the exact matrix, for the privacy noise only; {each}.{towards}",
-        "Coefficients are those of the raw noisy matrix, whose errors are known; `dpcov predict` uses denoised ones (--json).",
+        f"Coefficients are those of the raw noisy matrix, whose errors are known; {denoised}.",
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpcov.report.text import budget_words, new_table
+from dpcov.report.text import budget_words, by, new_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,7 +28,8 @@ def write(out: Console, found: Plan) -> None:
     out.print(table)
     said = ["r.m.s. Frobenius error of the raw second moment, for rows of norm 1; no second moment is larger than 1."]
     if not found.center:
-        said.append("auto usually clips first, which is not shown here: dpcov compare measures it on data like yours.")
+        compare = by("dpcov compare", "dpcov.compare")
+        said.append(f"auto usually clips first, which is not shown here: {compare} measures it on data like yours.")
     out.print("\n".join(said), soft_wrap=True)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpcov.report.release_lines import error_line
-from dpcov.report.text import counted, printable, spends_table
+from dpcov.report.text import by, counted, printable, spends_table
 from dpcov.uses.held import holds_covariance
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ def _lines(found: Rehearsal) -> list[str]:
         said.append(error)
     if not found.by_column and found.raw.estimate.k is not None:
         prices = "Later questions and prices may depend on the number of rows and on earlier answers. "
-        rest = "How good components are depends on the gaps of the spectrum: see dpcov plan pca."
+        plan = by("dpcov plan pca", "dpcov.plan_pca")
+        rest = f"How good components are depends on the gaps of the spectrum: see {plan}."
         said.append(prices * found.depends_on_answers + rest)
     if found.has_radius and not found.by_column and holds_covariance(found.raw):
         said.append(

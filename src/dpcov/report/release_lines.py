@@ -11,7 +11,7 @@ from dpcov.kernel.questions.choices import Bias, Quantile, Radius
 from dpcov.kernel.questions.moments import Count
 from dpcov.release.estimate import ConfidenceBall, NoisyDirections
 from dpcov.release.record import Release
-from dpcov.report.text import finite
+from dpcov.report.text import by, finite
 from dpcov.uses.clipping import clipped_share
 from dpcov.uses.held import holds_covariance
 
@@ -29,7 +29,11 @@ def confidence_line(release: Release) -> str | None:
     if found is None:
         return None
     ball = "radius" in found
-    what = f"a ball of {found['radius']:.3g} deviations around the mean" if ball else "two ellipsoids (see --json)"
+    what = (
+        f"a ball of {found['radius']:.3g} deviations around the mean"
+        if ball
+        else f"two ellipsoids (see {by('--json', 'release.confidence')})"
+    )
     honest = "proved, for Gaussian rows" if found["proved"] else "not proved: practical constants"
     return f"Confidence: {what}, which may fail with probability {found['beta']:g} ({honest})."
 

@@ -57,7 +57,7 @@ def write(out: Console, release: Release, everything: bool = False) -> None:
         out.print(spectrum_line(release, None if everything else MOST_EIGENVALUES), soft_wrap=True)
 
 
-def write_made(out: Console, release: Release, file: str | None) -> None:
+def write_made(out: Console, release: Release, file: str) -> None:
     """Print what a new release promises, what came out, and what to do next."""
     out.print(f"Privacy: {release.statement()}", soft_wrap=True)
     out.print(f"Mechanism: {release.how()}.")
@@ -69,10 +69,7 @@ def write_made(out: Console, release: Release, file: str | None) -> None:
     descriptions.write(out, release.describe(), limit=MOST_AT_FIRST)
     if release.describe().nothing:
         out.print(MORE, soft_wrap=True)
-    if file is None:
-        out.print("Not saved: use --output FILE to keep what you paid for.")
-    else:
-        out.print("\n  ".join([f"Written to {shlex.quote(file)}. Next:", *_next(release, shlex.quote(file))]), soft_wrap=True)
+    out.print("\n  ".join([f"Written to {shlex.quote(file)}. Next:", *_next(release, shlex.quote(file))]), soft_wrap=True)
 
 
 def _next(release: Release, file: str) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcov.mechanisms.pca.mod_sulq import MOD_SULQ
 from dpcov.mechanisms.pca.ppca import PPCA
+from dpcov.report.text import by
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,11 +50,12 @@ def _lines(found: RowsNeeded) -> Iterator[tuple[int | None, str, str]]:
     sure = f"with probability {100 * (1 - found.beta):g} %"
     wanted = f"correlation {found.correlation:g}"
     yield found.enough, "7, tight", f"Enough for one direction drawn by the exponential mechanism to reach {wanted} {sure}."
+    release = by(f"dpcov release --pca 1 --mechanism {PPCA.name}", f"dpcov.pca(..., 1, mechanism={PPCA.name!r})")
     yield (
         found.enough_for_release,
         "7, tight",
-        f"The same for dpcov release --pca 1 --mechanism {PPCA.name}, which keeps {100 * (1 - found.direction_share):.3g} % "
-        "of epsilon to tell what the direction explains.",
+        f"The same for {release}, which keeps {100 * (1 - found.direction_share):.3g} % of epsilon to tell "
+        "what the direction explains.",
     )
     yield found.enough_as_printed, "7, printed", "The same with the constants printed in the paper."
     if found.needed_by_any is not None:

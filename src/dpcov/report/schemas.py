@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from dpcov.sources.fitting import Fit
 
+MOST_UNUSED = 20  # columns that are named one by one
 UNTYPED = "every column is there. A CSV file declares no types: cells that are no number, or no level, will count as missing."
 
 
@@ -29,13 +30,23 @@ def write(out: Console, schema: Schema, file: str, data: str | None = None, fit:
     if data is not None and fit is not None:
         how = "every column is there, with a fitting type." if fit.declared else UNTYPED
         out.print(f"{printable(data)} fits: {how}", soft_wrap=True)
-        out.print(f"Columns of the table that the schema does not use: {fit.unused}.")
+        out.print(_unused_line(schema, fit), soft_wrap=True)
 
 
 def record(schema: Schema, fit: Fit | None = None) -> dict[str, Any]:
     """Return a schema for machines."""
-    unused = None if fit is None else fit.unused
+    unused = None if fit is None else list(fit.unused)
     return {"d": len(schema.feature_names), "columns": described(schema), "unused_columns": unused}
+
+
+def _unused_line(schema: Schema, fit: Fit) -> str:
+    """Name the columns of a table that are not read: a schema that forgot one is found here or nowhere."""
+    if not fit.unused:
+        return "Every column of the table is used."
+    named = [f"{printable(name)} ({'ignored' if name in schema.columns else 'not mentioned'})" for name in fit.unused]
+    hidden = len(named) - MOST_UNUSED
+    more = f", ... and {hidden} more (--json has all)" * (hidden > 0)
+    return f"Columns of the table that the schema does not use: {', '.join(named[:MOST_UNUSED])}{more}."
 
 
 def described(schema: Schema) -> dict[str, dict[str, Any]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fractions import Fraction
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -41,14 +43,33 @@ def console() -> Console:
     return Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else WIDTH)
 
 
+_in_python: ContextVar[bool] = ContextVar("in_python", default=False)
+
+
+def by(command: str, python: str) -> str:
+    """Return how to do something in the words of whoever reads: commands and flags on a terminal, Python in a notebook."""
+    return python if _in_python.get() else command
+
+
+@contextmanager
+def speaking_python() -> Iterator[None]:
+    """Let results name functions and arguments in place of commands and flags."""
+    before = _in_python.set(True)
+    try:
+        yield
+    finally:
+        _in_python.reset(before)
+
+
 def page(write: Callable[[Console], None]) -> str:
-    """Return as HTML what is printed on a console of moderate width; names are escaped."""
+    """Return as HTML what is printed on a console of moderate width, in Python's words; names are escaped."""
     import io
 
     from rich.console import Console
 
     out = Console(highlight=False, markup=False, emoji=False, width=WIDTH, file=io.StringIO(), record=True)
-    write(out)
+    with speaking_python():
+        write(out)
     style = "white-space:pre-wrap;line-height:normal;font-family:Menlo,Consolas,monospace"
     return out.export_html(inline_styles=True, code_format=f'<pre style="{style}">{{code}}</pre>')
 

@@ -20,19 +20,23 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import ParameterError, SchemaError, check_real, did_you_mean, first_repeated, shown
+from dpcov.errors import ParameterError, SchemaError, check_real, did_you_mean, first_repeated, printable, shown
 
 Floats = NDArray[np.float64]
 Level = str | int | float | bool
 
 LARGEST = 1e130  # of bounds: with any weights, the square of what one encoded unit stands for is then finite
 SMALLEST = 1e-130  # of ranges: that square is then not 0
+MOST_NAMES = 3  # of columns, in a repr
+PLAIN = {int, float, str, bool, tuple, type(None)}  # nothing of such a type can be set: tuples are of others of them
 LEVEL_TYPES: dict[str, tuple[type, ...]] = {"text": (str,), "boolean": (bool,), "number": (int, float)}
 
 
@@ -206,6 +210,11 @@ class Schema:
                 f"feature names must differ, got {first_repeated(self.feature_names)} twice. Hint: rename one column."
             )
 
+    def __repr__(self) -> str:
+        names = ", ".join(printable(name, 20) for name in list(self.columns)[:MOST_NAMES])
+        more = ", ..." * (len(self.columns) > MOST_NAMES)
+        return f"<Schema of {len(self.columns)} columns, {len(self.feature_names)} features: {names}{more}>"
+
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Schema:
         """Read a TOML file such as `dpcov schema init` drafts."""
@@ -291,8 +300,25 @@ class Schema:
     def __hash__(self) -> int:
         return hash(tuple(self.columns))
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Schema:
+        """Return an equal schema, of which nothing is shared that could be set; it was checked when it was made."""
+        made = object.__new__(Schema)
+        columns = {deepcopy(name, memo): _twin(column) for name, column in self.columns.items()}
+        object.__setattr__(made, "columns", MappingProxyType(columns))
+        return made
+
     def __reduce__(self) -> tuple[type[Schema], tuple[dict[str, Column]]]:
         return Schema, (dict(self.columns),)  # a read-only mapping can be neither copied nor pickled
+
+
+def _twin(column: Column) -> Column:
+    """Return an equal column: a deep copy, made at once where all that is in it is plain, as there can be thousands."""
+    parts = [*vars(column).values(), *getattr(column, "levels", ())]
+    if type(column) not in (Numeric, Categorical, Ignored) or not {type(part) for part in parts} <= PLAIN:
+        return deepcopy(column)
+    twin = object.__new__(type(column))
+    vars(twin).update(vars(column))
+    return twin
 
 
 def observed_name(column: str) -> str:

@@ -14,9 +14,9 @@ from dpcov.sources.opening import open_source, open_table
 
 @dataclass(frozen=True)
 class Fit:
-    """That a table has the columns of a schema: how many others it has, and whether its types are declared at all."""
+    """That a table has the columns of a schema: the names of its others, and whether its types are declared at all."""
 
-    unused: int
+    unused: tuple[str, ...]
     declared: bool
 
 
@@ -43,4 +43,4 @@ def fitted(schema: Schema, data: Any) -> Fit:
     open_source(data, schema=schema)
     table = open_table(data, names_matter=False)
     used = schema.used  # flags, too, which stand in no table
-    return Fit(sum(name not in used for name in table.names), not table.parsed)
+    return Fit(tuple(name for name in table.names if name not in used), not table.parsed)

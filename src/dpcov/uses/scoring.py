@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import ParameterError, SchemaError
+from dpcov.errors import ParameterError, SchemaError, printable
 from dpcov.results import Result
 from dpcov.schema import Categorical
 
@@ -46,6 +46,9 @@ class Score(Result):
     def r2(self) -> float:
         """1 − error/variance: 1 is perfect, 0 as good as the mean of these rows; NaN where they do not vary."""
         return 1 - self.error / self.variance if self.variance > 0 else float("nan")
+
+    def __repr__(self) -> str:
+        return f"<Score of {printable(self.target)} on {self.rows} rows: r2={self.r2:.3g}, error={self.error:.3g}>"
 
 
 def score(release: Release, target: str, predictions: Floats, data: Any) -> Score:
