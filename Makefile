@@ -7,6 +7,8 @@ READY := $(VENV)/.ready
 # A process for each core, each with one thread: what is left of a slow file is taken over by who is idle.
 WORKERS := -n auto --dist worksteal
 ONE_THREAD := OPENBLAS_NUM_THREADS=1
+# Tests start hundreds of processes: each would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check docs audit bench clean

@@ -26,12 +26,13 @@ def files(root: Path) -> set[str]:
 
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
+ONE_BUG = os.environ.get("HYPOTHESIS_PROFILE") == "planted"  # a few tests against a copy that has a bug: tests/mutation
 settings.register_profile(
     "planted",  # an example that fails is enough, the smallest one is not asked for
     parent=settings.get_profile("repeatable"),
     phases=[phase for phase in Phase if phase not in (Phase.shrink, Phase.explain)],
 )
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+settings.load_profile("planted" if ONE_BUG else "repeatable")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -41,7 +42,7 @@ def _one_thread() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="session", autouse=not ONE_BUG)
 def _the_repository_is_left_as_it_was() -> Iterator[None]:
     before = files(ROOT)
     yield
@@ -51,13 +52,15 @@ def _the_repository_is_left_as_it_was() -> Iterator[None]:
 
 def pytest_collection_finish() -> None:
     """Keep what was collected out of every collection of garbage: there are more of these objects than of all others."""
-    gc.collect()
-    gc.freeze()
+    if not ONE_BUG:
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_unconfigure() -> None:
     """Let go of it at the end, where libraries look for what was never freed."""
-    gc.unfreeze()
+    if not ONE_BUG:
+        gc.unfreeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

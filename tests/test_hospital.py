@@ -135,7 +135,7 @@ def figures(found: Moments, common: NDArray[np.bool_], steady: NDArray[np.bool_]
     return [found.mean, found.deviation[steady], pairs]
 
 
-@pytest.mark.parametrize("observed", [False, True])
+@pytest.mark.parametrize("observed", [pytest.param(False, marks=pytest.mark.audit), True])
 def test_moments_of_a_table_are_the_true_ones(observed: bool) -> None:
     """Means, deviations and correlations lie within 10 deviations of what 40 other tables have.
 

@@ -227,6 +227,7 @@ def test_black_box(d: int, copies: int, epsilon: int | str, monkeypatch: pytest.
     assert proved(d, copies, epsilon) > 1.05 * float(epsilon)
 
 
+@pytest.mark.audit
 def test_black_box_of_whole_releases() -> None:
     """Size 1e-6. Nothing captured: 1000 releases of each neighbour, scored by the direction in the record."""
     rows = np.tile(np.eye(2)[0], (4, 1))

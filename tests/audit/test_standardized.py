@@ -300,6 +300,7 @@ def proved_epsilon(monkeypatch: pytest.MonkeyPatch, noise: Fraction) -> float:
     return float(np.log(low / high))
 
 
+@pytest.mark.audit
 def test_moments_of_many_releases(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 0.5 < proved_epsilon(monkeypatch, Fraction(1)) <= 1
     assert proved_epsilon(monkeypatch, Fraction(1, 2)) > 1

@@ -20,7 +20,7 @@ from tests.cli.shell import PROGRAM, assert_told, call, run
 pytestmark = pytest.mark.usefixtures("known_rows")
 
 
-@pytest.mark.parametrize("file", ["people.csv", "people.parquet"])
+@pytest.mark.parametrize("file", ["people.csv", pytest.param("people.parquet", marks=pytest.mark.audit)])
 def test_the_new_user_s_commands(file: str, tmp_path: Path) -> None:
     made = run("release", file, "--pca", "2", "--epsilon", "1", "--row-norm", "1", "-o", "pca.json", cwd=tmp_path)
     assert (made.code, made.err) == (0, "")
@@ -129,7 +129,7 @@ def test_a_dry_run_lists_the_questions_and_touches_nothing(
 
 
 @pytest.mark.parametrize("center", [[], ["--center"]])
-@pytest.mark.parametrize("file", ["people.csv", "people.parquet"])
+@pytest.mark.parametrize("file", ["people.csv", pytest.param("people.parquet", marks=pytest.mark.audit)])
 def test_a_dry_run_of_auto_names_what_it_would_run(file: str, center: list[str]) -> None:
     words = ("release", file, "--pca", "2", *SPEND, *center, "--dry-run")
     facts = json.loads(call(*words, "--json").out)

@@ -67,7 +67,7 @@ class TestCovariance:
         private, plain = covariance_errors(shape, n)
         assert private <= most * plain
 
-    @pytest.mark.parametrize("shape", ["isotropic", "skewed"])
+    @pytest.mark.parametrize("shape", [pytest.param("isotropic", marks=pytest.mark.audit), "skewed"])
     def test_more_rounds_do_no_harm(self, shape: str) -> None:
         """The authors' program errs from three rounds on: from 0.07 to 0.5 and 2.4. Here all are within 1.3 of the best."""
         errors = [covariance_errors(shape, 3000, seeds=range(30), rounds=rounds)[0] for rounds in (2, 3, 5, 10)]
@@ -144,7 +144,7 @@ class TestMean:
         private, plain = mean_errors(n, seeds=range(seeds), covariance=1.0)
         assert private <= most * plain
 
-    @pytest.mark.parametrize("covariance", [1.0, None], ids=["known", "unknown"])
+    @pytest.mark.parametrize("covariance", [pytest.param(1.0, marks=pytest.mark.audit), None], ids=["known", "unknown"])
     def test_it_is_flat_in_the_radius(self, covariance: float | None) -> None:
         """Over three orders of magnitude and more: 10 % is 6 standard errors of a difference."""
         errors = [mean_errors(1000, radius=radius, covariance=covariance)[0] for radius in (10.0, 1e3, 1e4, 1e5)]

@@ -75,7 +75,7 @@ def test_balls_hold_the_mean(root: Floats, covariance: Any, rho: str, postproces
 
 
 @pytest.mark.parametrize("centring", ["none", "pairs"])
-@pytest.mark.parametrize("rounds", [3, "auto"])
+@pytest.mark.parametrize("rounds", [3, pytest.param("auto", marks=pytest.mark.audit)])
 def test_ellipsoids_hold_the_covariance(rounds: Any, centring: str) -> None:
     """Rotated, with a condition of 100, between bounds that are a thousand apart."""
     rows = [normal(s, n=2 * N) + (MEAN if centring == "pairs" else 0) for s in range(SETS)]

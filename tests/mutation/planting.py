@@ -21,9 +21,8 @@ import pytest
 from tests.mutation.mutants import MUTANTS, Edit
 
 ROOT = Path(__file__).parents[2]
-OPTIONS = ["-q", "-rf", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "-x"]
-# The libraries were imported before pytest could rewrite the assertions of its plug-ins: of no interest.
-OPTIONS += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+OPTIONS = ["-q", "-rf", "--no-header", "--tb=no", "-x", "-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin"]
+OPTIONS += ["--assert=plain"]  # that it fails is asked, not why
 
 if sys.platform == "linux":
     PROCESSES = multiprocessing.get_context("forkserver")
@@ -102,6 +101,7 @@ def _run(folder: Path, test: str, code: Path, said: Path) -> None:
     for name in [name for name in os.environ if name.startswith("PYTEST_")]:  # options, and who the workers are
         del os.environ[name]
     os.environ |= {"PYTHONPATH": f"{folder}{os.pathsep}{ROOT}", "COVERAGE_PROCESS_START": "", "HYPOTHESIS_PROFILE": "planted"}
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # no workers, no coverage
     sys.path[:] = [str(ROOT), str(folder), *(entry for entry in sys.path if entry not in ("", str(ROOT)))]
     if "dpcov" in sys.modules:
         raise RuntimeError("the package was imported before the copy could be")

@@ -23,7 +23,7 @@ from tests.helpers import forged
 from tests.helpers.small import sealed
 
 SOME = 7  # one in so many starting files: odd, so that both relations are among them
-FILES = 1000
+FILES = 500
 MORE = range(FILES, 20_000)
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="timers and limits as POSIX has them")

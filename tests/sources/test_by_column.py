@@ -26,6 +26,7 @@ from dpcov.kernel.sums import ExactSums
 from dpcov.schema import Numeric, Schema
 from dpcov.sources import arrow as arrow_module
 from dpcov.sources import base, files, tables
+from dpcov.sources.array import ArraySource
 from dpcov.sources.arrow import ArrowSource
 from dpcov.sources.files import CsvTable
 from dpcov.sources.kept import KeptSource
@@ -219,6 +220,12 @@ class Held(Blocks):
         """How many there are, memory that is used again counted once."""
         alive = {id(memory): memory.size for memory in (one() for one in self.seen) if memory is not None}
         return sum(alive.values())
+
+
+def test_rows_kept_without_a_schema_have_no_cells() -> None:
+    source = KeptSource(ArraySource(np.zeros((3, 2))))
+    with pytest.raises(ParameterError, match=r"data must be a table with a schema that can be read twice"):
+        source.total(questions()[0])
 
 
 class TestKeptCells:

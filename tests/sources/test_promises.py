@@ -141,3 +141,12 @@ def test_estimates_in_extreme_units_are_silent(row_norm: float) -> None:
         with np.errstate(all="raise"):
             release = dpcov.covariance(np.ones((3, 2)), dpcov.ZCDP("1e-12"), row_norm=row_norm, **options)
             assert release.second_moment.shape == (2, 2)
+
+
+@pytest.mark.parametrize("data", [[[1.0, 2.0]], np.ma.masked_array([[1.0, 2.0]], mask=[[True, False]])], ids=["list", "mask"])
+def test_what_is_no_plain_array_is_refused(data: Any) -> None:
+    """A mask would be lost without a word, and masked numbers are whatever stood there."""
+    with pytest.raises(
+        ParameterError, match=r"two-dimensional numeric numpy array with a row per person, got (list|MaskedArray)"
+    ):
+        ArraySource(data)

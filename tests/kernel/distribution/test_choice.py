@@ -97,7 +97,14 @@ def test_choices_have_their_law(options: Options) -> None:
     assert not np.isin(indices, np.flatnonzero(options.scores == NEVER)).any()  # exp(−2³¹)
 
 
-@pytest.mark.parametrize("name", [name for name, options in CHOICES.items() if len(options.scores) < 20])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.audit] if name == "huge gaps" else [])  # which takes longest
+        for name, options in CHOICES.items()
+        if len(options.scores) < 20
+    ],
+)
 def test_choices_without_a_seed_have_their_law_at_a_second_look_too(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Size 1e-6. Two or three proposals at a time: most choices need several looks, which the system's bits seldom do.
 
@@ -117,6 +124,12 @@ def test_choices_without_a_seed_have_their_law_at_a_second_look_too(name: str, m
 def test_a_wrong_rate_would_be_caught(options: Options) -> None:
     for factor in options.wrongs:
         assert miss(options.law(), options.law(factor), options.draws) < 1e-6
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("options", CHOICES.values(), ids=list(CHOICES))
+def test_choices_at_a_wrong_rate_are_caught(options: Options) -> None:
+    for factor in options.wrongs:
         assert options.law().p_value(options.choices(402, factor)) < SIZE
 
 
@@ -293,6 +306,11 @@ SEEN = {"threshold": (1, 0), "queries": (0, 1), "both": (1, 1), "mostly none": (
 """Which scales are changed, together: one that hardly matters to an outcome cannot be seen in it."""
 
 
+def rescaled(name: str, factor: Fraction) -> SparseVector:
+    (threshold, query), law = SEEN[name], SEARCHES[name].law
+    return SparseVector(law.threshold * factor**threshold, law.query * factor**query)
+
+
 @pytest.mark.parametrize("name", SEARCHES)
 def test_searches_have_their_law(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Size 1e-6, all outcomes, the last of them that no query was above. Catches a scale 5 % off (next test)."""
@@ -304,13 +322,18 @@ def test_searches_have_their_law(name: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("name", SEARCHES)
-def test_a_wrong_scale_would_be_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    search, (threshold, query) = SEARCHES[name], SEEN[name]
+def test_a_wrong_scale_would_be_caught(name: str) -> None:
+    search = SEARCHES[name]
     for factor in (Fraction(105, 100), Fraction(95, 100)):
-        wrong = SparseVector(search.law.threshold * factor**threshold, search.law.query * factor**query)
-        assert miss(search.cells(), search.cells(wrong), search.searches) < 1e-6
+        assert miss(search.cells(), search.cells(rescaled(name, factor)), search.searches) < 1e-6
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("name", SEARCHES)
+def test_searches_at_a_wrong_scale_are_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    search = SEARCHES[name]
     monkeypatch.setattr(choice, "discrete_laplace", Pool(422))
-    assert search.cells().p_value(search.indices(wrong)) < SIZE
+    assert search.cells().p_value(search.indices(rescaled(name, Fraction(95, 100)))) < SIZE
 
 
 def test_a_search_uses_the_noise_as_it_is_drawn() -> None:

@@ -90,6 +90,11 @@ def test_choices_have_their_law(groups: Groups) -> None:
 def test_a_wrong_rate_would_be_caught(groups: Groups) -> None:
     for factor in (1 - groups.mistake, 1 + groups.mistake):
         assert miss(groups.law(), groups.law(factor), groups.draws) < 1e-6
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("groups", GROUPS.values(), ids=list(GROUPS))
+def test_choices_at_a_wrong_rate_are_caught(groups: Groups) -> None:
     assert groups.law().p_value(groups.choices(1002, 1 - groups.mistake)) < SIZE
 
 

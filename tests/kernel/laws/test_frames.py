@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcov.errors import ParameterError
+from dpcov.kernel.rows import frames
 from dpcov.kernel.rows.frames import Ball, Box, Ellipsoid, Frame
 from dpcov.kernel.rows.grid import SHRINK
 from tests.helpers.rows import Floats, fuzz, squared_norms, tables
@@ -213,6 +214,11 @@ class TestEllipsoid:
         assert again == asked
         rows = np.random.default_rng(3).normal(size=(50, 2))
         assert np.array_equal(again.encode(rows), asked.encode(rows))
+
+    def test_one_rounding_is_not_enough_for_that(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(frames, "ROUNDINGS", 1)
+        asked = Ellipsoid((0.0, 0.0), np.array([[2 - 2**-29, 1 / 3], [0.1, 0.7]]))
+        assert Ellipsoid(asked.centre, np.array(asked.whitener)) != asked
 
 
 class TestFrame:
