@@ -12,7 +12,6 @@ import pytest
 
 import dpcov
 from dpcov.errors import DpcovError, did_you_mean
-from dpcov.kernel.budget import Budget
 
 HALF = dpcov.ZCDP("0.5")
 SCHEMA = dpcov.Schema({"a": dpcov.Numeric(0, 1), "b": dpcov.Numeric(0, 1), "c": dpcov.Numeric(0, 1)})
@@ -204,22 +203,3 @@ class TestDidYouMean:
         with pytest.raises(DpcovError) as found:
             dpcov.covariance(path, HALF, row_norm=1, columns=["secret"])
         assert "secret1" not in str(found.value)
-
-
-@pytest.mark.parametrize("budget", [dpcov.PureDP(1), HALF, dpcov.ApproxDP(1, "1e-6")], ids=repr)
-def test_every_function_and_its_rehearsal_ask_the_same(budget: Budget) -> None:
-    """Up to the first branch on an answer: additive noise and one regression have none."""
-    rows = np.random.default_rng(5).uniform(-0.5, 0.5, (500, 3))
-    noise = "wishart" if isinstance(budget, dpcov.PureDP) else "gaussian"
-    calls: list[tuple[str, Callable[..., dpcov.Release], dict[str, Any]]] = [
-        ("covariance", dpcov.covariance, {"row_norm": 1, "mechanism": noise}),
-        ("mean", dpcov.mean, {"radius": 1, "mechanism": "clipped"}),
-        ("pca", dpcov.pca, {"row_norm": 1, "k": 2, "mechanism": noise}),
-        ("ridge", dpcov.ridge, {"row_norm": 1, "target": "x0", "alpha": 1}),
-    ]
-    for target, function, said in calls:
-        run, found = function(rows, budget, seed=1, **said), dpcov.rehearse(target, rows, budget, seed=1, **said)
-        assert found.spent == run.spent
-        assert (found.mechanism, found.requested, found.target, found.n) == (run.mechanism, run.requested, target, run.n)
-        assert found.planned.postprocess == run.postprocess
-        assert not found.depends_on_answers

@@ -438,16 +438,6 @@ class TestBeforeReading:
         for k in (0, 1):
             assert "at least two columns for components" in ask(name, EVERY[name][0], neighbors, d=1, k=k, **options_of(name))
 
-    def test_overspending(self, name: str, neighbors: str) -> None:
-        for budget in EVERY[name]:
-            curator = opened(NoSource(10, 4), Grid(1.0), budget, neighbors, SeededBits(0))
-            double: Budget = (
-                ZCDP(1) if isinstance(budget, ZCDP) else PureDP(2) if isinstance(budget, PureDP) else ApproxDP(2, "2e-6")
-            )
-            with pytest.raises(BudgetError, match="charges must fit into the budget"):  # by a rehearsal: nothing is read
-                released(MECHANISMS["pca"][name], curator, double, k=1, **options_of(name))
-            assert untouched(curator)
-
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 class TestOptions:

@@ -1,8 +1,8 @@
 """What every mechanism must pass, over the table of `cases`: a new one is a row there.
 
 Elsewhere, over one small release of each: what comes back from files, pickles and copies, and what hostile ones end in
-(`tests/release/test_hostile.py`, `test_forged.py`); what replay finds (`tests/audit/test_few_rows.py`); what a rehearsal and
-`retrace` say (`tests/verify/test_retrace.py`).
+(`tests/release/test_hostile.py`, `test_forged.py`); what replay finds (`tests/audit/test_few_rows.py`); what `retrace` says
+(`tests/verify/test_retrace.py`).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import dpcov
-from dpcov.errors import BudgetError, ParameterError
+from dpcov.errors import BudgetError, DpcovError, ParameterError
 from dpcov.kernel.bits import SeededBits
-from dpcov.kernel.budget import Budget, pays_for
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, pays_for
 from dpcov.kernel.curator import Curator
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.mechanisms import MECHANISMS
@@ -26,8 +26,8 @@ from dpcov.release.record import Release
 from dpcov.sources.array import ArraySource
 from dpcov.sources.base import Source
 from dpcov.verify.testing import NoSource, opened
-from tests.helpers.small import charged, record_of, sealed, untouched
-from tests.mechanisms.cases import BUDGETS, CASES, LONG_ROWS, OF_TABLES, THREE, Floats, named, served
+from tests.helpers.small import record_of, sealed, untouched
+from tests.mechanisms.cases import APPROX, BUDGETS, CASES, LONG_ROWS, OF_TABLES, PURE, RHO, THREE, Floats, named, served
 
 COLUMNS = {"covariance": 3, "mean": 3, "pca": 4, "ridge": 3}
 ROW_NORM = {"covariance": 2.0, "mean": 20.0, "pca": 1.0, "ridge": 1.0}
@@ -77,7 +77,9 @@ class TestBeforeReading:
     def test_notions_that_are_not_served(self, key: Key, neighbors: str) -> None:
         for budget in BUDGETS:
             if not isinstance(budget, named(key).serves):
-                assert refusal(key, budget, neighbors, {}).startswith(f"budget of mechanism {key[1]!r} must be ")
+                notions = " or ".join(notion.__name__ for notion in named(key).serves)
+                message = refusal(key, budget, neighbors, {})
+                assert message.startswith(f"budget of mechanism {key[1]!r} must be {notions}, got {budget!r}. Hint: ")
 
     def test_unknown_options(self, key: Key, neighbors: str) -> None:
         for option in ("depth", "Clip", "t"):
@@ -90,8 +92,8 @@ class TestBeforeReading:
                 release(key, THREE, bad, neighbors, {})
 
 
-def release(key: Key, rows: Floats, budget: Any, neighbors: str, options: dict[str, Any]) -> Release:
-    """Make a release of an array as users do."""
+def said(key: Key, neighbors: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Return what users say beside data and budget."""
     target, mechanism = key
     given: dict[str, Any] = {"mechanism": mechanism, "seed": 71, **CASES[key].needed, **options}
     if target == "mean":
@@ -100,19 +102,79 @@ def release(key: Key, rows: Floats, budget: Any, neighbors: str, options: dict[s
         given["row_norm"] = 1.0
     if target != "ridge":
         given["neighbors"] = neighbors
-    made: Release = getattr(dpcov, target)(rows, budget, **given)
+    return given
+
+
+def release(key: Key, rows: Floats, budget: Any, neighbors: str, options: dict[str, Any]) -> Release:
+    """Make a release of an array as users do."""
+    made: Release = getattr(dpcov, key[0])(rows, budget, **said(key, neighbors, options))
     return made
 
 
 @pytest.mark.parametrize(("key", "neighbors"), WAYS)
 def test_more_than_the_curator_has_is_refused(key: Key, neighbors: str) -> None:
-    """And no more was charged than it had."""
-    rows = np.full((5000, COLUMNS[key[0]]), 0.3)
+    """By a rehearsal: before anything is read or charged."""
     for budget in served(key, BUDGETS):
-        asked = curator(key, budget.share("0.5"), neighbors, {}, ArraySource(rows))
-        with pytest.raises(BudgetError, match="charges must fit into the budget"):
+        asked = curator(key, budget.share("0.37"), neighbors, {})  # no first questions cost just that
+        with pytest.raises(BudgetError, match=r"charges must fit into the budget .* Hint: "):
             released(named(key), asked, budget, **CASES[key].needed)
-        assert not charged(asked) or pays_for(asked.budget, charged(asked))
+        assert untouched(asked)
+
+
+SMALL = (-37, -28, -19, -13, *np.arange(-10.5, -4, 0.5), -3, -2, -1)
+"""Of ten, for budgets: where mechanisms begin to serve them, in small steps."""
+
+
+@pytest.mark.parametrize(("key", "neighbors"), WAYS)
+def test_a_budget_is_refused_whole_or_served_whole(key: Key, neighbors: str) -> None:
+    """From budgets that are too small for everything to some that are not: never after a charge, not even for n."""
+    rows = np.random.default_rng(77).uniform(-0.3, 0.3, (60, COLUMNS[key[0]]))
+    for place, options in enumerate(CASES[key].small):
+        for exponent in SMALL[:: 4 if place else 1]:
+            amount = float(10.0**exponent)
+            for budget in served(key, (PureDP(amount), ZCDP(amount**2), ApproxDP(amount, 1e-12))):
+                asked = curator(key, budget, neighbors, options, ArraySource(rows))
+                try:
+                    found = released(named(key), asked, budget, **(CASES[key].needed | options))
+                except DpcovError:
+                    assert untouched(asked), (budget, options)
+                else:
+                    assert finite(found), (budget, options)
+
+
+def finite(found: Release) -> bool:
+    """Whether the estimate of its kind is made of numbers."""
+    if found.kind == "ridge":
+        return bool(np.isfinite(found.ridge().coefficients).all())
+    name = {"covariance": "covariance", "mean": "mean", "pca": "explained"}[found.kind]
+    return bool(np.isfinite(getattr(found, name)).all())
+
+
+BRANCHES = {
+    *(("covariance", name) for name in ("auto", "adaptive", "rescaled", "coinpress")),
+    *(("mean", name) for name in ("auto", "coinpress", "karwa-vadhan", "symq")),
+    *(("pca", name) for name in ("auto", "screened")),
+}
+"""What these ask depends on answers, as does what is asked about rows that are clipped at a private radius."""
+
+
+@pytest.mark.parametrize(("key", "neighbors"), WAYS)
+def test_a_rehearsal_asks_what_the_run_asks(key: Key, neighbors: str) -> None:
+    """With the same noise at the same price, up to the first branch on an answer; and it says whether there is one."""
+    rows = np.random.default_rng(5).uniform(-0.5, 0.5, (500, COLUMNS[key[0]]))
+    for options in [{}, *(options for options, _ in CASES[key].runs)]:
+        if options.get("centring") == "pairs" and neighbors == "add-remove":
+            continue
+        given = said(key, neighbors, options) | ({"radius": 5.0} if options.get("centring") == "mean" else {})
+        for budget in served(key, (PURE, RHO, APPROX)):
+            run, found = getattr(dpcov, key[0])(rows, budget, **given), dpcov.rehearse(key[0], rows, budget, **given)
+            assert (found.mechanism, found.requested, found.target) == (run.mechanism, key[1], key[0])
+            assert found.n == (run.n if neighbors == "replace" else None)
+            assert found.planned.postprocess == run.postprocess
+            assert pays_for(budget, [spend.budget for spend in found.spent])
+            assert found.depends_on_answers == (key in BRANCHES or options.get("clip") == "private")
+            assert found.spent[:1] == run.spent[:1]
+            assert found.depends_on_answers or found.spent == run.spent, (budget, options)
 
 
 def any_data(key: Key, neighbors: str, one_in: int) -> None:
