@@ -37,7 +37,7 @@ docs: $(READY) ## Make the pages that are made from the code: reference, mechani
 	$(RUN) docs/generate.py
 
 audit: $(READY) ## Slower evidence: more trials, and branch coverage of the kernel
-	$(RUN) -m pytest -m audit -s --override-ini 'addopts=-ra --strict-markers'
+	$(ONE_THREAD) $(RUN) -m pytest -m audit -raP $(WORKERS) --override-ini 'addopts=--strict-markers'
 	$(ONE_THREAD) $(RUN) -m pytest -q $(WORKERS) --ignore tests/mutation --cov --cov-report=term
 
 bench: $(READY) ## Speed against X.T @ X plus eigh, and accuracy tables (DATA=folder for adult, airfoil, MNIST)
