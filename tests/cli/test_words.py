@@ -56,6 +56,30 @@ SAID = {
     "Hint: make one with `dpcov release`, with or without --pca.": ["pca", "mean.json"],
     "Did you mean 'release'?": ["relaese", "rows.csv"],
     "Did you mean 'init'?": ["schema", "innit", "rows.csv"],
+    "Did you mean '--epsilon'?": ["release", "rows.csv", "--eps", "1", "--row-norm", "1", "-o", "out.json"],
+    "give public bounds: --schema FILE, as `dpcov schema init` drafts it, or --row-norm NUMBER. Hint:": [
+        *("release", "rows.csv", "--rho", "1", "-o", "out.json"),
+    ],
+    "or --row-norm NUMBER; or, for this mechanism, --option upper=NUMBER.": [
+        *("release", "rows.csv", "--rho", "1", "--mechanism", "coinpress", "-o", "out.json"),
+    ],
+    "give public bounds once, either --row-norm or --schema, got both": [
+        *("release", "rows.csv", "--rho", "1", "--row-norm", "1", "--schema", "a.toml", "-o", "out.json"),
+    ],
+    "as `dpcov schema init` drafts it, or --radius NUMBER.": ["mean", "rows.csv", "--rho", "1", "-o", "out.json"],
+    "either --radius or --schema, got both": ["mean", "rows.csv", "--rho", "1", "--radius", "1", "--schema", "a.toml"],
+    "drafts it, or --row-norm NUMBER.": ["compare", "rows.csv", "--rho", "1"],
+    "give a privacy budget: --epsilon 1 for example": ["release", "rows.csv", "--row-norm", "1", "-o", "out.json"],
+    "give one budget, either --rho or --epsilon, got both": [
+        *("release", "rows.csv", "--rho", "1", "--epsilon", "1", "--row-norm", "1", "-o", "out.json"),
+    ],
+    "give --epsilon together with --delta, got --delta alone": [
+        *("release", "rows.csv", "--delta", "1e-6", "--row-norm", "1", "-o", "out.json"),
+    ],
+    "give privacy budgets, with commas between them": ["compare", "rows.csv", "--row-norm", "1"],
+    "got 'abc'. Hint: pass a number such as 0.1, or a fraction such as '1/3'.": [
+        *("release", "rows.csv", "--epsilon", "abc", "--row-norm", "1", "-o", "out.json"),
+    ],
     "Did you mean '--row-norm'?": ["release", "rows.csv", "--rho", "1", "--row-nrom", "1"],
     "did you mean 'gaussian'?": [
         "release",
