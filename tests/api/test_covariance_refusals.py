@@ -243,3 +243,10 @@ def test_the_width_of_text_is_not_told() -> None:
     with pytest.raises(ParameterError) as raised:
         dpcov.covariance(np.array([["a" * 37]]), dpcov.ZCDP(1), row_norm=1)
     assert "37" not in str(raised.value)
+
+
+@pytest.mark.parametrize(("wrong", "right"), [("mechansim", "mechanism"), ("neighbours", "neighbors"), ("clp", "clip")])
+def test_a_misspelt_argument_is_named(wrong: str, right: str) -> None:
+    """What no argument is called may be an option of the mechanism: both are offered."""
+    with pytest.raises(ParameterError, match=f"got {wrong!r}. Hint: did you mean {right!r}?"):
+        ask(**{wrong: "x"})

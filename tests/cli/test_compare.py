@@ -94,6 +94,7 @@ def test_rows_are_centred_as_those_of_a_release_are(words: list[str]) -> None:
     made = call("compare", "people.csv", "--rho", "1", *SCHEMED, *FEW, *words)
     assert (made.code, made.err) == (0, "")
     centred = words != ["--no-center"]
+    assert ("- does not serve the budget, or centred rows." in made.out) is centred
     assert f"schema people.toml {'--center' if centred else '--no-center'} " in made.out
     released = call("release", "people.csv", "--rho", "1", *SCHEMED, *words, "--json", "-o", "release.json")
     assert json.loads(released.out)["center"] is centred

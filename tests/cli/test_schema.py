@@ -118,3 +118,8 @@ def test_check_names_the_columns_that_are_not_used() -> None:
     pq.write_table(table.select(["age"]), "narrow.parquet")
     Path("narrow.toml").write_text("[columns]\nage = { lower = 0, upper = 1 }\n", encoding="utf-8")
     assert "Every column of the table is used." in call("schema", "check", "narrow.toml", "narrow.parquet").out
+
+
+def test_wide_bounds_are_written_out() -> None:
+    Path("wide.toml").write_text("[columns]\nage = { lower = -0.5, upper = 1500000 }\n", encoding="utf-8")
+    assert "-0.5 to 1500000" in call("schema", "check", "wide.toml").out

@@ -36,6 +36,19 @@ SAID = {
     "Did you mean 'init'?": "schema innit rows.csv",
     "Did you mean '--row-norm'?": "release rows.csv --rho 1 --row-nrom 1",
     "did you mean 'gaussian'?": "release rows.csv --rho 1 --row-norm 1 --mechanism gausian -o o.json",
+    "Did you mean '--epsilon'?": "release rows.csv --eps 1 --row-norm 1 -o out.json",
+    "give public bounds: --schema FILE, as `dpcov schema init` drafts it, or --row-norm NUMBER. Hint:": (
+        "release rows.csv --rho 1 -o out.json"
+    ),
+    "or --row-norm NUMBER; or, for this mechanism, --option upper=NUMBER.": (
+        "release rows.csv --rho 1 --mechanism coinpress -o out.json"
+    ),
+    "give public bounds once, either --row-norm or --schema, got both": (
+        "release rows.csv --rho 1 --row-norm 1 --schema a.toml -o out.json"
+    ),
+    "as `dpcov schema init` drafts it, or --radius NUMBER.": "mean rows.csv --rho 1 -o out.json",
+    "either --radius or --schema, got both": "mean rows.csv --rho 1 --radius 1 --schema a.toml",
+    "drafts it, or --row-norm NUMBER.": "compare rows.csv --rho 1",
 }
 PYTHON = ("PureDP", "ZCDP", "ApproxDP", "row_norm", "dpcov.", "=True", "='", "None")
 

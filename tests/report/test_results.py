@@ -19,7 +19,7 @@ import dpcov
 from dpcov.errors import ParameterError, ReleaseError
 from dpcov.kernel.answer import Spend
 from dpcov.report import HOMES, html, record, write
-from dpcov.report.models import figure
+from dpcov.report.models import figure, three_digits
 from dpcov.report.text import budget_words, console, speaking_python, spends_table
 from dpcov.request import Request, request
 from dpcov.results import Drawable, Result
@@ -92,6 +92,14 @@ NAMES = [
 def covariance_request(schema: dpcov.Schema | None) -> Request:
     said: dict[str, Any] = {"bound": None if schema else 2.0, "schema": schema, "center": None, "options": {}}
     return request("covariance", dpcov.PureDP(1), mechanism="auto", **said)
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(64991.0, "+65000"), (-0.71749, "-0.717"), (1234567.0, "+1230000"), (0.0, "+0"), (1e-7, "+1e-07"), (6.5e12, "+6.5e+12")],
+)
+def test_a_large_effect_has_no_exponent(number: float, said: str) -> None:
+    assert three_digits(number) == said
 
 
 def test_all_are_here() -> None:

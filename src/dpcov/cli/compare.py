@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from dpcov.cli.options import (
+    check_bounds,
     complete_mechanism,
     json_option,
     neighbors_option,
@@ -25,10 +26,10 @@ KEPT = "it was drawn or written before"
 
 @click.command(epilog=EXAMPLE, short_help="Measure the errors of all mechanisms on PUBLIC or made-up rows, to choose one.")
 @click.argument("data", type=click.Path())
-@click.option("--epsilon", metavar="A,B,C", help="Budgets of pure DP, or of approximate DP with --delta.")
-@click.option("--delta", metavar="NUMBER", help="With --epsilon: budget of approximate DP.")
-@click.option("--rho", metavar="A,B,C", help="Budgets of zCDP.")
-@click.option("--row-norm", type=float, metavar="NUMBER", help="A public bound on the Euclidean norm of rows; or:")
+@click.option("--epsilon", metavar="A,B,C", help="Privacy budgets (pure DP): less is more private, and noisier.")
+@click.option("--delta", metavar="NUMBER", help="With --epsilon: a tiny probability, well below 1/n (approximate DP).")
+@click.option("--rho", metavar="A,B,C", help="Privacy budgets of zero-concentrated DP (zCDP).")
+@click.option("--row-norm", type=float, metavar="NUMBER", help="A public bound on the length (Euclidean norm) of rows; or:")
 @click.option(
     "--schema", type=click.Path(), metavar="FILE", help="Public bounds and levels of the columns: see `dpcov schema init`."
 )
@@ -79,8 +80,7 @@ def compare(
     from dpcov.report.pictures import picture_format
     from dpcov.report.text import console
 
-    if (row_norm is None) == (schema is None):
-        raise click.UsageError("give either --row-norm or --schema, not both")
+    check_bounds(row_norm, schema, "--row-norm")
     budgets, inputs = read_budgets(epsilon, delta, rho), (data,) if schema is None else (data, schema)
     picture, written = (
         None if file is None else checked_target(file, force=force, kept=KEPT, inputs=inputs) for file in (output, table)

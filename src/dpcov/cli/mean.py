@@ -9,6 +9,7 @@ import click
 from dpcov.cli.made import checked_output, keep, tell_dry_run
 from dpcov.cli.options import (
     budget_options,
+    check_bounds,
     complete_mean,
     making_options,
     read_columns,
@@ -67,8 +68,7 @@ def mean(
     from dpcov.mechanisms import checked_mechanism
     from dpcov.mechanisms.option_text import read_options
 
-    if (radius is None) == (schema is None):
-        raise click.UsageError("give either --radius or --schema, not both")
+    check_bounds(radius, schema, "--radius")
     inputs = (data,) if schema is None else (data, schema)
     target = checked_output(output, force, inputs, dry_run=dry_run)
     options: dict[str, Any] = read_options(option)

@@ -44,9 +44,9 @@ def budget_options(command: Command) -> Command:
         command(budget=read_budget(epsilon, delta, rho), **others)
 
     for option in (
-        click.option("--rho", metavar="NUMBER", help="Budget of zero-concentrated DP (zCDP), in place of --epsilon."),
-        click.option("--delta", metavar="NUMBER", help="With --epsilon: budget of approximate DP."),
-        click.option("--epsilon", metavar="NUMBER", help="Budget of pure DP; with --delta, of approximate DP."),
+        click.option("--rho", metavar="NUMBER", help="Privacy budget of zero-concentrated DP (zCDP), in place of --epsilon."),
+        click.option("--delta", metavar="NUMBER", help="With --epsilon: a tiny probability, well below 1/n (approximate DP)."),
+        click.option("--epsilon", metavar="NUMBER", help="Privacy budget (pure DP): less is more private, and noisier."),
     ):
         with_budget = option(with_budget)
     return with_budget
@@ -77,7 +77,19 @@ def read_budget(epsilon: str | None, delta: str | None, rho: str | None) -> Budg
         return ZCDP(rho)
     if epsilon is not None and rho is None:
         return PureDP(epsilon) if delta is None else ApproxDP(epsilon, delta)
-    raise click.UsageError("give --rho, or --epsilon with or without --delta")
+    if rho is not None:
+        raise click.UsageError("give one budget, either --rho or --epsilon, got both")
+    if delta is not None:
+        raise click.UsageError("give --epsilon together with --delta, got --delta alone")
+    raise click.UsageError("give a privacy budget: --epsilon 1 for example, --epsilon 1 --delta 1e-6, or --rho 0.1")
+
+
+def check_bounds(bound: float | None, schema: str | None, flag: str, other: str = "") -> None:
+    """Refuse both kinds of public bounds, or neither."""
+    if bound is not None and schema is not None:
+        raise click.UsageError(f"give public bounds once, either {flag} or --schema, got both")
+    if bound is None and schema is None:
+        raise click.UsageError(f"give public bounds: --schema FILE, as `dpcov schema init` drafts it, or {flag} NUMBER{other}")
 
 
 def read_schema(file: str | None) -> Schema | None:
@@ -101,10 +113,10 @@ def read_budgets(epsilon: str | None, delta: str | None, rho: str | None) -> lis
     """Turn lists such as 0.1,1,4 into budgets: those of --epsilon, each with --delta where it is given, then those of --rho."""
     from dpcov import ZCDP
 
-    if (epsilon is None and rho is None) or (epsilon is None and delta is not None):
-        raise click.UsageError(
-            "give --rho, or --epsilon with or without --delta; separate several with commas, such as 0.1,1,4"
-        )
+    if epsilon is None and delta is not None:
+        raise click.UsageError("give --epsilon together with --delta, got --delta without it")
+    if epsilon is None and rho is None:
+        raise click.UsageError("give privacy budgets, with commas between them: --epsilon 0.1,1,4 or --rho 0.1,1 for example")
     budgets = [read_budget(number, delta, None) for number in _numbers(epsilon)]
     return [*budgets, *(ZCDP(number) for number in _numbers(rho))]
 

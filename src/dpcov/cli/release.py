@@ -11,6 +11,7 @@ from dpcov.cli.options import (
     POSTPROCESS,
     budget_options,
     center_option,
+    check_bounds,
     complete_mechanism,
     making_options,
     read_columns,
@@ -31,7 +32,7 @@ Example:
 @click.command(epilog=EXAMPLE, short_help="Release a table's covariance, or its principal components, privately.")
 @click.argument("data", type=click.Path())
 @budget_options
-@click.option("--row-norm", type=float, metavar="NUMBER", help="A public bound on the Euclidean norm of rows; or:")
+@click.option("--row-norm", type=float, metavar="NUMBER", help="A public bound on the length (Euclidean norm) of rows; or:")
 @click.option(
     "--schema", type=click.Path(), metavar="FILE", help="Public bounds and levels of the columns: see `dpcov schema init`."
 )
@@ -76,9 +77,8 @@ def release(
     named = MECHANISMS["covariance"].get(settings["mechanism"])
     takes_bounds = named is not None and named.bound == "covariance"
     bounded = takes_bounds and "upper" in options and row_norm is None and schema is None
-    if (row_norm is None) == (schema is None) and not bounded:
-        other = "; or, for this mechanism, --option upper=NUMBER" * takes_bounds
-        raise click.UsageError(f"give either --row-norm or --schema, not both{other}")
+    if not bounded:
+        check_bounds(row_norm, schema, "--row-norm", "; or, for this mechanism, --option upper=NUMBER" * takes_bounds)
     inputs = (data,) if schema is None else (data, schema)
     target = checked_output(output, force, inputs, dry_run=dry_run)
     settings |= _target_settings(pca, settings["mechanism"], settings.pop("postprocess"), settings["center"], options)

@@ -52,7 +52,8 @@ class DidYouMean(click.Group):
 def nearest_option(error: click.ClickException) -> str:
     """Return the message of an error; for an unknown option it offers the nearest one, not all that are somewhat near."""
     if isinstance(error, click.NoSuchOption) and error.possibilities:
-        near = get_close_matches(error.option_name, error.possibilities, n=1, cutoff=0)
+        begun = [option for option in error.possibilities if option.startswith(error.option_name)]  # --eps is --epsilon
+        near = begun or get_close_matches(error.option_name, error.possibilities, n=1, cutoff=0)
         return f"No such option {error.option_name!r}. Did you mean {near[0]!r}?"
     return error.format_message()
 

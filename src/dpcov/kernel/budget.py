@@ -32,7 +32,7 @@ MAX_BITS = 3000
 FEW = 8
 """So many amounts are added up one by one: to find equal ones among them would take longer."""
 
-HINT = "pass a number such as 0.1, or a Fraction"
+HINT = "pass a number such as 0.1, or a fraction such as '1/3'"
 
 
 def read_exact(name: str, value: object) -> Fraction:

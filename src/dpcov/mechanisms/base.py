@@ -171,7 +171,7 @@ class Described:
         known = sorted(self.options)
         for option in sorted(set(options) - set(known)):
             having = [name for name, other in MECHANISMS[self.target].items() if option in other.options]
-            usual = f"{did_you_mean(option, known)}`dpcov mechanisms` lists them"
+            usual = f"{did_you_mean(option, [*known, *RESERVED])}`dpcov mechanisms` lists them"
             hint = f"{' and '.join(having[:2])} {'have' if len(having) > 1 else 'has'} this option" if having else usual
             raise ParameterError(f"options of {self.name!r} must be among {known}, got {option!r}. Hint: {hint}.")
 

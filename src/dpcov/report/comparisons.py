@@ -52,7 +52,8 @@ def write(out: Console, found: Comparison, settings: Sequence[str] = ()) -> None
     facts = f"n = {found.n}, d = {found.d}, neighbours: {found.neighbors}"
     out.print(f"Frobenius error of the {found.target}, for rows of norm at most 1; {facts}.", soft_wrap=True)
     out.print(table)
-    out.print(f"Mean of {found.runs} runs ± standard error. * the smallest; - does not serve the budget.", soft_wrap=True)
+    empty = "does not serve the budget" + ", or centred rows" * found.center
+    out.print(f"Mean of {found.runs} runs ± standard error. * the smallest; - {empty}.", soft_wrap=True)
     out.print("Differences of less than two standard errors may be chance.", soft_wrap=True)
     for sentence in _advice(found, best, settings):
         out.print(sentence, soft_wrap=True)

@@ -117,7 +117,7 @@ def coefficients_table(found: ModelReading, limit: int | None = MOST_COEFFICIENT
     if interval is not None:
         table.add_column(f"{percent(found.level)} interval", justify="right")
     for j in listed:
-        numbers = [coefficient(found, j), *[f"{found.shown[j] * found.scales[j]:+.3g}"] * compared]
+        numbers = [coefficient(found, j), *[three_digits(found.shown[j] * found.scales[j])] * compared]
         cells = [Text(number if clear[j] else NOISE) for number in numbers]
         if interval is not None:
             cells.append(Text(span(interval.lower[j], interval.upper[j])))
@@ -130,6 +130,11 @@ def coefficient(found: ModelReading, place: int) -> str:
     if found.useful is None:
         return f"{found.shown[place]:.4g}"
     return rounded(float(found.shown[place]), float(found.useful.standard_error[place]))[0]
+
+
+def three_digits(number: float) -> str:
+    """Return a number with its sign; an exponent only where it is very large or very small."""
+    return f"{float(f'{number:.3g}'):+.7g}"
 
 
 def _caption(found: ModelReading, listed: NDArray[np.intp]) -> str | None:

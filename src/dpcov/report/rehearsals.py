@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dpcov.rehearsal import Rehearsal
 
 GIGABYTE = 10**9
+MOST_NAMES = 6  # features that are named
 
 
 def write(out: Console, found: Rehearsal, data: str | None = None) -> None:
@@ -23,11 +24,19 @@ def write(out: Console, found: Rehearsal, data: str | None = None) -> None:
     rows = "n is not known before reading" if planned.neighbors == "replace" else "n is private"
     rows = rows if found.n is None else f"n = {found.n}{' pairs' * planned.encoding.pairs}"
     name = "" if data is None else f"{printable(data)}, "
-    out.print(f"Table: {name}{counted(found.d, 'feature')}, {rows}.", soft_wrap=True)
+    out.print(f"Table: {name}{counted(found.d, 'feature')} ({_names(found)}), {rows}.", soft_wrap=True)
+    if planned.schema is None:
+        out.print("No schema: every column is read as numbers, and a cell that is none counts as missing.", soft_wrap=True)
     out.print(f"Mechanism: {planned.how()}; neighbours: {planned.neighbors}.")
     out.print(spends_table(found.spent, title="would be asked"))
     for line in _lines(found):
         out.print(line, soft_wrap=True)
+
+
+def _names(found: Rehearsal) -> str:
+    """Return the first features: a column that was not meant is seen before it is paid for."""
+    names = found.planned.feature_names
+    return ", ".join(printable(name) for name in names[:MOST_NAMES]) + ", ..." * (len(names) > MOST_NAMES)
 
 
 def _lines(found: Rehearsal) -> list[str]:
