@@ -53,7 +53,9 @@ SAID = {
     "give one budget, either --rho or --epsilon, got both": "release rows.csv --rho 1 --epsilon 1 --row-norm 1 -o out.json",
     "give --epsilon together with --delta, got --delta alone": "release rows.csv --delta 1e-6 --row-norm 1 -o out.json",
     "give privacy budgets, with commas between them": "compare rows.csv --row-norm 1",
-    "got 'abc'. Hint: pass a number such as 0.1, or a fraction such as '1/3'.": "release rows.csv --epsilon abc --row-norm 1 -o out.json",
+    "got 'abc'. Hint: pass a number such as 0.1, or a fraction such as '1/3'.": (
+        "release rows.csv --epsilon abc --row-norm 1 -o out.json"
+    ),
 }
 PYTHON = ("PureDP", "ZCDP", "ApproxDP", "row_norm", "dpcov.", "=True", "='", "None")
 
