@@ -30,7 +30,11 @@ RELEASES = {
     "no sweeps": ([*PCA, "2", *CHAIN[:4], "--option", "sweeps=0"], 2, "sweeps must be"),
     "option of another mechanism": ([*PCA, "2", "--option", "sweeps=9"], 2, "options of 'auto'"),
     "centred directions": ([*PCA, "2", "--center", "--mechanism", "eigenvectors"], 2, "center must be False"),
-    "no public knowledge": (["people.csv", "--epsilon", "1", *OUTPUT, "--pca", "2"], 2, "--row-norm or --schema"),
+    "no public knowledge": (
+        ["people.csv", "--epsilon", "1", *OUTPUT, "--pca", "2"],
+        2,
+        "give public bounds: --schema FILE, as `dpcov schema init` drafts it, or --row-norm NUMBER",
+    ),
     "no budget": (["people.csv", "--row-norm", "1", *OUTPUT, "--pca", "2"], 2, "--epsilon"),
     "no such data": (["nowhere.csv", *SPEND, *OUTPUT, "--pca", "2"], 4, "nowhere.csv"),
     "an earlier release": (["people.csv", *SPEND, "--pca", "2", "-o", "kept.json"], 2, "an existing release was paid for"),
