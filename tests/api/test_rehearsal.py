@@ -19,6 +19,7 @@ from dpcov.kernel.bits import SeededBits
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.kernel.face import Face
 from dpcov.kernel.questions.calibrated import noise_for
+from dpcov.kernel.questions.directions import Directions
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import ALL
@@ -214,6 +215,64 @@ def test_charges_of_more_digits_together_than_a_budget_has_are_served() -> None:
             curator.noisy(curator.second_moment(), part, noise="laplace")
 
     assert len(run(ask).answers) == 5
+
+
+def asks_again(face: Face, budget: Any) -> None:
+    face.noisy(face.second_moment(), budget, noise="laplace")
+    face.noisy(face.second_moment(), budget.share("1/2"), noise="laplace")
+
+
+def never_counts(face: Face, budget: Any) -> None:
+    face.noisy(face.second_moment(), budget, noise="laplace")
+
+
+def leaves_directions_open(face: Face, budget: Any) -> None:
+    face.peel(Directions(face.second_moment(), 1), budget.share("1/2"), noise="laplace")
+
+
+class TestAfterAllIsSpent:
+    """What a stranger's mechanism does when nothing is left, or leaves undone, is refused before anything is spent."""
+
+    @pytest.mark.parametrize(
+        ("ask", "neighbors"),
+        [
+            pytest.param(asks_again, "replace", id="asks again-replace"),
+            pytest.param(asks_again, "add-remove", id="asks again-add-remove"),
+            pytest.param(never_counts, "add-remove", id="never counts-add-remove"),
+            pytest.param(leaves_directions_open, "replace", id="leaves directions open-replace"),
+        ],
+    )
+    def test_what_is_refused_then_is_refused_before(self, ask: Callable[..., None], neighbors: str) -> None:
+        curator = opened(ArraySource(ROWS), Grid(1.0), PureDP(1), neighbors, SeededBits(0))
+        with pytest.raises(DpcovError):
+            released(by_hand(ask), curator, PureDP(1))
+        assert untouched(curator)
+
+    def test_what_zeros_cannot_tell_is_not(self) -> None:
+        """An error of the mechanism's own about answers, all of which are zero in a rehearsal."""
+
+        def ask(face: Face, budget: Any) -> None:
+            answer = face.noisy(face.second_moment(), budget, noise="laplace")
+            if not answer.values.any():
+                raise dpcov.ParameterError("answers must not be zero, got zeros. Hint: none.")
+
+        found = dpcov.covariance(ROWS, PureDP(1), row_norm=1, mechanism=by_hand(ask), seed=1)
+        assert len(found.answers) == 1
+
+
+def test_options_that_are_equal_are_not_the_same() -> None:
+    """True is 1 to a dictionary, and a rehearsal is remembered."""
+
+    def ask(face: Face, budget: Any, *, x: Any = True) -> None:
+        for share in ("1/2", "1/2" if x is True else "3/4"):
+            face.noisy(face.second_moment(), budget.share(share), noise="laplace")
+
+    mine = by_hand(ask)
+    assert len(dpcov.covariance(ROWS, PureDP(1), row_norm=1, mechanism=mine, seed=1).answers) == 2
+    curator = opened(ArraySource(ROWS), Grid(1.0), PureDP(1), "replace", SeededBits(0))
+    with pytest.raises(BudgetError):
+        released(mine, curator, PureDP(1), x=1)
+    assert untouched(curator)
 
 
 class TestListsAmongOptions:

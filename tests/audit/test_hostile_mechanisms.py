@@ -441,3 +441,20 @@ def test_options_are_what_a_file_can_hold(value: Any) -> None:
     with pytest.raises(ParameterError, match="options must be"):
         released(mine, made, dpcov.PureDP(1), own=value)
     assert charged(made) == []
+
+
+@pytest.mark.parametrize("value", [object(), float("nan"), {"a": 1}], ids=["an object", "NaN", "a dictionary"])
+def test_options_of_an_alias_are_what_a_file_can_hold(value: Any) -> None:
+    """Also where what it stands for gets another one of the same name."""
+
+    def ask(curator: Face, budget: Any, *, own: Any = 0) -> None:  # noqa: ARG001
+        curator.noisy(curator.second_moment(), budget, noise="laplace")
+
+    def resolve(public: Any, budget: Any, postprocess: str | None, *, own: Any = 0) -> Any:  # noqa: ARG001
+        return by_hand(ask), postprocess, {"own": 1.0}
+
+    alias = Alias(target="covariance", name="mine", serves=(dpcov.PureDP,), resolve=resolve)
+    made = curator()
+    with pytest.raises(ParameterError, match="options must be"):
+        released(alias, made, dpcov.PureDP(1), own=value)
+    assert charged(made) == []

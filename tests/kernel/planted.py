@@ -36,8 +36,16 @@ SIZED = "return question.among(self.public.most_rows)"
 
 PLANTED = {
     "a number of rows, known late, that nothing is rehearsed with": mutant(
-        (CURATOR, "self._looks.pop()(self.public)", "self._looks.pop()"),
+        (CURATOR, "self._looks[-1](self.public)", "pass"),
         by="tests/api/test_rehearsal.py::test_a_number_of_rows_that_a_file_tells_late_is_rehearsed_with",
+    ),
+    "a rehearsal that asks the curator of the run": mutant(
+        (CURATOR, "        if self._looking:", "        if False:"),
+        by=TEST_LATE_ROWS + "test_a_rehearsal_cannot_ask_the_curator_of_the_run",
+    ),
+    "a refusal that may be caught once": mutant(
+        (CURATOR, "self._looks[-1](self.public)", "self._looks.pop()(self.public); self._looks.append(print)"),
+        by=TEST_LATE_ROWS + "test_who_catches_the_refusal_is_refused_again",
     ),
     "a number of rows that an answer tells, and nothing is rehearsed with": mutant(
         (

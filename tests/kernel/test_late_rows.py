@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import dpcov
 from dpcov.errors import BudgetError, ParameterError
@@ -18,7 +20,7 @@ from dpcov.kernel.budget import Budget, PureDP
 from dpcov.kernel.curator import Curator
 from dpcov.kernel.face import Face
 from dpcov.kernel.public import Public
-from dpcov.kernel.questions.choices import Quantile
+from dpcov.kernel.questions.choices import Quantile, Radius
 from dpcov.kernel.questions.directions import Directions, Subspace
 from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms.running import released
@@ -46,11 +48,25 @@ def radius(curator: Curator) -> Quantile:
     return Quantile(curator.public.norms(4, 4), 10, 1, (1,) * 17)
 
 
+def rising(curator: Curator) -> Radius:
+    return Radius(curator.public.norms(4, 4), 1)
+
+
+def sums_in(trace: TracebackType | None) -> list[NDArray[np.generic]]:
+    """Return the arrays that the frames of a traceback hold."""
+    held = []
+    while trace is not None:
+        held += [value for value in trace.tb_frame.f_locals.values() if isinstance(value, np.ndarray) and value.any()]
+        trace = trace.tb_next
+    return held
+
+
 READING: dict[str, Callable[[Curator], Any]] = {
     "n": lambda c: c.n,
     "prefetch": lambda c: c.prefetch(c.public.second_moment()),
     "noisy": lambda c: c.noisy(c.public.second_moment(), HALF, noise="laplace"),
     "choose": lambda c: c.choose(radius(c), HALF),
+    "first above": lambda c: c.first_above(rising(c), HALF),
     "peel": lambda c: c.peel(Directions(c.public.second_moment(), 1), HALF, noise="laplace"),
     "subspace": lambda c: c.subspace(Subspace(c.public.second_moment(), 2), HALF, sweeps=1),
 }
@@ -104,6 +120,42 @@ def test_after_a_charge_nothing_is_looked_at(path: Path) -> None:
     assert seen == []
 
 
+def test_a_rehearsal_cannot_ask_the_curator_of_the_run(path: Path) -> None:
+    """It would spend between what the run's question was found to afford and its charge, with its exact sum at hand."""
+    faces: list[Face] = []
+
+    def ask(face: Face, budget: Budget) -> None:
+        faces.append(face)
+        one = faces[1] if len(faces) > 2 else face  # the first rehearsal, the run, the rehearsal that knows n
+        one.noisy(one.second_moment(), budget.share("3/4"), noise="laplace")
+
+    curator = curator_of(path)
+    with pytest.raises(ParameterError, match="asked by the run, got one from its rehearsal") as refused:
+        released(by_hand(ask), curator, PureDP(1))
+    assert len(faces) == 3
+    assert untouched(curator)
+    assert sums_in(refused.tb) == []
+
+
+def test_who_catches_the_refusal_is_refused_again(path: Path) -> None:
+    curator, tries = curator_of(path), list[int]()
+
+    def ask(face: Face, budget: Budget) -> None:
+        for place in range(2):
+            try:
+                return greedy(face, budget)
+            except BudgetError:
+                tries.append(place)
+                if place:
+                    raise
+        return None
+
+    with pytest.raises(BudgetError):
+        released(by_hand(ask), curator, PureDP(1))
+    assert tries
+    assert untouched(curator)
+
+
 def test_a_mechanism_has_no_such_door(path: Path) -> None:
     assert not hasattr(Face(curator_of(path)), "when_n_is_known")
 
@@ -129,11 +181,5 @@ def test_a_refusal_keeps_no_exact_sum(path: Path) -> None:
     """Nothing has been charged for it: no frame of the traceback may hold it."""
     with pytest.raises(BudgetError) as refused:
         released(by_hand(greedy), curator_of(path), PureDP(1))
-    trace: TracebackType | None = refused.tb
-    held, names = [], []
-    while trace is not None:
-        names.append(trace.tb_frame.f_code.co_name)
-        held += [value for value in trace.tb_frame.f_locals.values() if isinstance(value, np.ndarray) and value.any()]
-        trace = trace.tb_next
-    assert "_look_again" in names
-    assert held == []
+    assert "_look_again" in [frame.name for frame in traceback.extract_tb(refused.tb)]
+    assert sums_in(refused.tb) == []

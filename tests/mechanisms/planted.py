@@ -16,6 +16,25 @@ TEST_REHEARSAL = "tests/api/test_rehearsal.py::"
 KEPT = TEST_HOSTILE_MECHANISMS + "TestWhatIsKept::"
 
 PLANTED = {
+    "a stranger's rehearsal that ends where all is spent": mutant(
+        (REHEARSING, "if is_own(mechanism) else Still()", "if True else Still()"),
+        by=TEST_REHEARSAL + "TestAfterAllIsSpent::test_what_is_refused_then_is_refused_before[asks again-replace]",
+    ),
+    "a rehearsal that does not end as a run does": mutant(
+        (REHEARSING, "        _ = curator.n  # as after a run\n        curator.close()\n", "        pass\n"),
+        by=(
+            TEST_REHEARSAL + "TestAfterAllIsSpent::test_what_is_refused_then_is_refused_before[never counts-add-remove]",
+            TEST_REHEARSAL + "TestAfterAllIsSpent::test_what_is_refused_then_is_refused_before[leaves directions open-replace]",
+        ),
+    ),
+    "True taken for 1 by a rehearsal": mutant(
+        (REHEARSING, "(name, type(value), value) for name", "(name, object, value) for name"),
+        by=TEST_REHEARSAL + "test_options_that_are_equal_are_not_the_same",
+    ),
+    "a resolved option that hides a requested one": mutant(
+        (RUNNING, "for written in (kept_as_asked, kept):", "for written in ({**kept_as_asked, **kept},):"),
+        by=TEST_HOSTILE_MECHANISMS + "test_options_of_an_alias_are_what_a_file_can_hold[NaN]",
+    ),
     "a stranger under the name of another": mutant(
         (MECHANISMS, "    if known is not None and known is not mechanism:\n", "    if False:\n"),
         by="tests/mechanisms/test_own_mechanism.py::TestRefusals::test_the_name_of_a_built_in_everywhere",
@@ -49,7 +68,11 @@ PLANTED = {
         by=TEST_REHEARSAL + "test_a_mechanism_that_catches_errors_is_rehearsed_as_it_runs",
     ),
     "a sum of charges that must be a budget": mutant(
-        (REHEARSING, "min(_left(account.budget, account.charged)) <= 0", "remaining(account.budget, account.charged) is None"),
+        (
+            REHEARSING,
+            "min(_left(account.budget, account.charged)) <= 0",
+            "remaining(account.budget, account.charged) is None",
+        ),
         by=TEST_REHEARSAL + "test_charges_of_more_digits_together_than_a_budget_has_are_served",
     ),
     "lists that a rehearsal leaves empty": mutant(
@@ -109,7 +132,7 @@ PLANTED = {
         by="tests/verify/test_retrace.py::test_a_small_file_of_many_columns_takes_no_matrices",
     ),
     "options that no file can hold, found out too late": mutant(
-        (RUNNING, "_check_written({**kept_as_asked, **kept})", "pass"),
+        (RUNNING, "_check_written(written)", "pass"),
         by=TEST_HOSTILE_MECHANISMS + "test_options_are_what_a_file_can_hold[an object]",
     ),
     "a stranger's release that is not looked at": mutant(

@@ -76,8 +76,8 @@ class Account:
 
     @property
     def charged(self) -> list[Budget]:
-        """Every charge so far, in order."""
-        return [copied(budget) for budget in self._charged]
+        """Every charge so far, in order; for who keeps the account: a list of one's own, of the same charges."""
+        return list(self._charged)
 
     @property
     def answers(self) -> tuple[Answer, ...]:

@@ -64,6 +64,7 @@ class Curator:
         self._sums, self._account, self._sampler = sums, account, sampler
         self._peels: list[Peel] = []
         self._looks: list[Callable[[Public], None]] = []
+        self._looking = False
 
     @property
     def public(self) -> Public:
@@ -102,7 +103,7 @@ class Curator:
     def when_n_is_known(self, look: Callable[[Public], None]) -> None:
         """Let public facts be looked at once more after the reading that tells n, of a file under replace; it may refuse.
 
-        That is before anything is charged; where n is not told by then, it does not happen.
+        That is before anything is charged, or not at all. Under add-remove the facts are those from before: n is private.
         """
         self._looks.append(look)
 
@@ -270,6 +271,10 @@ class Curator:
 
         What is not proved is refused: another question, or one about other rows than these.
         """
+        if self._looking:  # by a rehearsal: what the run's own question was found to afford, and its sum, are still at hand
+            raise ParameterError(
+                "a question must be asked by the run, got one from its rehearsal. Hint: ask the curator that `ask` is handed."
+            )
         made = self._sized(remade(question)) if type(question) in known else None
         if made is None or not made.fits(self.public):
             raise ParameterError(
@@ -297,7 +302,12 @@ class Curator:
     def _look_again(self) -> None:
         """Show the public facts to who waits for n, once it is known: all that a reading may tell before it is paid for."""
         while self._looks and self.public.knows_n and not self._account.charged:
-            self._looks.pop()(self.public)
+            self._looking = True
+            try:
+                self._looks[-1](self.public)
+            finally:
+                self._looking = False
+            self._looks.pop()  # who catches the refusal and asks again is refused again
 
     def _sized(self, question: Asked) -> Asked:
         """Return numbers from float64 for as many rows as there can be: what they lose depends on it."""

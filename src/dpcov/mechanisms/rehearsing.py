@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import DpcovError, ParameterError
+from dpcov.errors import BudgetError, DpcovError, ParameterError
 from dpcov.kernel.account import Account
 from dpcov.kernel.budget import ApproxDP, Budget, PureDP, copied, totals
 from dpcov.kernel.curator import Curator
@@ -125,7 +125,7 @@ def rehearsed(mechanism: Mechanism, curator: Curator, budget: Budget, options: M
 
 def _check(mechanism: Mechanism, public: Public, *, budget: Budget, whole: Budget, options: Mapping[str, Any]) -> None:
     try:
-        hash(key := tuple(options.items()))
+        hash(key := tuple((name, type(value), value) for name, value in options.items()))  # True is 1, and no number
     except TypeError:  # an array among them
         _rehearse(mechanism, public, budget, whole, options)
     else:
@@ -134,23 +134,32 @@ def _check(mechanism: Mechanism, public: Public, *, budget: Budget, whole: Budge
 
 @lru_cache(maxsize=64)  # it would take a quarter of a small release's time, and says the same of the same public numbers
 def _rehearse_once(
-    mechanism: Mechanism, public: Public, budget: Budget, whole: Budget, options: tuple[tuple[str, Any], ...]
+    mechanism: Mechanism, public: Public, budget: Budget, whole: Budget, options: tuple[tuple[str, type, Any], ...]
 ) -> None:
-    _rehearse(mechanism, public, budget, whole, dict(options))
+    _rehearse(mechanism, public, budget, whole, {name: value for name, _, value in options})
 
 
 def _rehearse(mechanism: Mechanism, public: Public, budget: Budget, whole: Budget, options: Mapping[str, Any]) -> None:
+    from dpcov.mechanisms import is_own
+
     account = Account(whole)
-    curator = Curator(Zeros(with_rows(public)), account, Still(partial(_stop_at_the_end, account)))
+    still = Still(partial(_stop_at_the_end, account)) if is_own(mechanism) else Still()  # a stranger's may ask for more
+    curator = Curator(Zeros(with_rows(public)), account, still)
     try:
         with np.errstate(all="ignore"):
             mechanism.ask(Face(curator), copied(budget), **_own(options))  # a stranger's may do anything to them
     except _AllSpent:
         pass
-    except DpcovError:
+    except BudgetError:
         raise
+    except DpcovError:
+        if not _all_spent(account):
+            raise
     except Exception:
         return
+    else:
+        _ = curator.n  # as after a run
+        curator.close()
     for least in () if mechanism.least is None else mechanism.least(public.apart(), copied(budget), **_own(options)):
         law = calibrated(least.question, least.budget, public.neighbors, least.noise, least.at_least)
         if isinstance(budget, ApproxDP):
@@ -159,8 +168,12 @@ def _rehearse(mechanism: Mechanism, public: Public, budget: Budget, whole: Budge
 
 def _stop_at_the_end(account: Account) -> None:
     """End the rehearsal where all is spent: draws that are paid for can be long."""
-    if min(_left(account.budget, account.charged)) <= 0:
+    if _all_spent(account):
         raise _AllSpent
+
+
+def _all_spent(account: Account) -> bool:
+    return bool(account.charged) and min(_left(account.budget, account.charged)) <= 0
 
 
 def _own(options: Mapping[str, Any]) -> dict[str, Any]:

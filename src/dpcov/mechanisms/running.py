@@ -81,7 +81,8 @@ def _released(
         asked = _plain(kept)  # as `estimate` and `retrace` will have them, in lists of its own
     if rehearse:
         rehearsed(mechanism, curator, budget, asked)
-    _check_written({**kept_as_asked, **kept})  # before anything is spent; what is wrong a mechanism has refused in its words
+    for written in (kept_as_asked, kept):
+        _check_written(written)  # before anything is spent; what is wrong a mechanism has refused in its words
     notes = mechanism.ask(Face(curator), copied(budget), **asked)  # whoever called may have further uses for theirs
     n = curator.n  # of a file that was not asked about it is read, and nothing is read after this
     curator.close()
