@@ -216,6 +216,13 @@ def test_charges_of_more_digits_together_than_a_budget_has_are_served() -> None:
 
     assert len(run(ask).answers) == 5
 
+    def stops(curator: Face, budget: Budget) -> None:
+        ask(curator, budget)
+        raise dpcov.ParameterError("five parts must be enough, got five. Hint: none.")
+
+    with pytest.raises(dpcov.ParameterError, match="five parts must be enough"):
+        run(stops)
+
 
 def asks_again(face: Face, budget: Any) -> None:
     face.noisy(face.second_moment(), budget, noise="laplace")

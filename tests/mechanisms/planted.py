@@ -63,10 +63,6 @@ PLANTED = {
         (REHEARSING, "mechanism.least(public.apart(), copied(budget),", "mechanism.least(public, budget,"),
         by=TEST_HOSTILE_MECHANISMS + "TestEncodings::test_nor_is_what_its_least_shares_are_told_by",
     ),
-    "the end of a rehearsal, taken for an error": mutant(
-        (REHEARSING, "class _AllSpent(BaseException):", "class _AllSpent(Exception):"),
-        by=TEST_REHEARSAL + "test_a_mechanism_that_catches_errors_is_rehearsed_as_it_runs",
-    ),
     "a sum of charges that must be a budget": mutant(
         (
             REHEARSING,

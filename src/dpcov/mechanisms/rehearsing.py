@@ -107,7 +107,7 @@ class Still:
 
 
 class _AllSpent(BaseException):  # no error: a mechanism that catches those must not catch it
-    """The rehearsal has spent all of its budget: nothing that follows can be refused."""
+    """The rehearsal has spent all of its budget: what this library's own mechanisms do then cannot be refused."""
 
 
 def rehearsed(mechanism: Mechanism, curator: Curator, budget: Budget, options: Mapping[str, Any]) -> None:
