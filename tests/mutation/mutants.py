@@ -10,6 +10,7 @@ from tests.mutation.mutants_frames import PLANTED
 from tests.mutation.mutants_review import REVIEW_MUTANTS
 from tests.mutation.mutants_ridge import RIDGE_MUTANTS
 from tests.mutation.mutants_screened import SCREENED_MUTANTS
+from tests.mutation.mutants_slips import SLIPS_MUTANTS
 from tests.mutation.mutants_standardized import STANDARDIZED_MUTANTS
 from tests.mutation.mutants_subspaces import SUBSPACES
 from tests.mutation.mutants_table import TABLE_MUTANTS
@@ -541,4 +542,4 @@ MUTANTS |= {name: mutant(*edits, by=by) for name, (edits, by) in TABLE_MUTANTS.i
 MUTANTS |= {
     name: mutant(*edits, by=by) for name, (edits, by) in (RIDGE_MUTANTS | USES_MUTANTS | FILES_MUTANTS | REVIEW_MUTANTS).items()
 }
-MUTANTS |= {name: mutant(*edits, by=by) for name, (edits, by) in STANDARDIZED_MUTANTS.items()}
+MUTANTS |= {name: mutant(*edits, by=by) for name, (edits, by) in (STANDARDIZED_MUTANTS | SLIPS_MUTANTS).items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpcov.report.text import new_table, printable
-from dpcov.schema import Categorical, Column, Numeric, Schema
+from dpcov.schema import IGNORE, Categorical, Column, Numeric, Schema
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,7 +43,8 @@ def _unused_line(schema: Schema, fit: Fit) -> str:
     """Name the columns of a table that are not read: a schema that forgot one is found here or nowhere."""
     if not fit.unused:
         return "Every column of the table is used."
-    named = [f"{printable(name)} ({'ignored' if name in schema.columns else 'not mentioned'})" for name in fit.unused]
+    on_purpose = set(fit.unused) if schema.others == IGNORE else set(schema.columns)
+    named = [f"{printable(name)} ({'ignored' if name in on_purpose else 'not mentioned'})" for name in fit.unused]
     hidden = len(named) - MOST_UNUSED
     more = f", ... and {hidden} more (--json has all)" * (hidden > 0)
     return f"Columns of the table that the schema does not use: {', '.join(named[:MOST_UNUSED])}{more}."

@@ -22,6 +22,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,7 @@ Level = str | int | float | bool
 LARGEST = 1e130  # of bounds: with any weights, the square of what one encoded unit stands for is then finite
 SMALLEST = 1e-130  # of ranges: that square is then not 0
 MOST_NAMES = 3  # of columns, in a repr
+IGNORE = "ignore"  # what `others` of a schema can be
 LEVEL_TYPES: dict[str, tuple[type, ...]] = {"text": (str,), "boolean": (bool,), "number": (int, float)}
 
 
@@ -171,6 +173,9 @@ class Schema:
     ----------
     columns : mapping from names to Numeric, Categorical or Ignored
         In the order in which features are to stand.
+    others : {"ignore"}, optional
+        "ignore" says that columns of the table without an entry were left out on purpose: `dpcov schema check` then does not
+        ask about them, and a file may leave entries as they were drafted.
 
     Examples
     --------
@@ -180,8 +185,10 @@ class Schema:
     """
 
     columns: Mapping[str, Column]
+    others: str | None = None
 
     def __post_init__(self) -> None:
+        check_others(self.others)
         if not isinstance(self.columns, Mapping):
             raise SchemaError(
                 f"columns must be a mapping, got {shown(self.columns)}. Hint: Schema({{'age': Numeric(0, 120)}})."
@@ -297,13 +304,20 @@ class Schema:
     def __hash__(self) -> int:
         return hash(tuple(self.columns))
 
-    def __reduce__(self) -> tuple[type[Schema], tuple[dict[str, Column]]]:
-        return Schema, (dict(self.columns),)  # a read-only mapping can be neither copied nor pickled
+    def __reduce__(self) -> tuple[type[Schema], tuple[dict[str, Column], str | None]]:
+        return Schema, (dict(self.columns), self.others)  # a read-only mapping can be neither copied nor pickled
 
 
 def observed_name(column: str) -> str:
     """Return what whether a column's cells are there is called."""
     return f"{column} observed"
+
+
+def check_others(others: Any) -> str | None:
+    """Return what a schema says of the columns that it does not name, or refuse it."""
+    if others is not None and (not isinstance(others, str) or others != IGNORE):
+        raise SchemaError(f"others must be 'ignore' or left out, got {shown(others)}. Hint: others = \"ignore\".")
+    return others
 
 
 def _checked_weight(weight: object) -> float:

@@ -6,11 +6,14 @@
     age = { lower = 17, upper = 90 }
     sex = { levels = ["Female", "Male"], weight = 0.5 }
     name = { ignore = true }
+
+With ``others = "ignore"`` above ``[columns]``, entries that are still as `dpcov schema init` drafted them are ignored as well.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -18,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcov.errors import EngineError, ParameterError, SchemaError, shown
-from dpcov.schema import Categorical, Column, Ignored, Numeric, Schema
+from dpcov.schema import IGNORE, Categorical, Column, Ignored, Numeric, Schema, check_others
 
 OPTIONAL = {"weight", "nullable", "missing"}
 NUMERIC, BOOLEAN, TEXT, UNKNOWN = "numeric", "boolean", "text", "unknown"
@@ -32,6 +35,7 @@ HEADER = """\
 # nullable = true where cells may be missing: their share is then released, and numbers are about what was observed;
 # with missing = "flag" as well, a column of its own says whether a cell is there, with its correlations.
 # An optional weight (default 1) gives a column a larger share of the accuracy.
+# others = "ignore"                  # without the first #, entries that are left as drafted are not read
 
 [columns]
 """
@@ -41,6 +45,8 @@ DRAFTS = {
     TEXT: "{ levels = [] }",
     UNKNOWN: "{ }  # lower and upper, or levels, or ignore = true",
 }
+MOST_NAMED = 200
+"""Columns that one message names: a file that somebody forged has as many as it likes."""
 
 
 def read(path: str | os.PathLike[str]) -> Schema:
@@ -78,16 +84,47 @@ def parse(text: str) -> Schema:
         raise SchemaError(
             "schema must be plain TOML, got too many digits or nested brackets. Hint: see `dpcov schema init`."
         ) from None
-    if set(record) != {"columns"} or not isinstance(record["columns"], dict):
+    if not {"columns"} <= set(record) <= {"columns", "others"} or not isinstance(record["columns"], dict):
         raise SchemaError(
-            "schema must have the table [columns] and nothing else, got something else. Hint: see `dpcov schema init`."
+            'schema must have the table [columns] and nothing else but others = "ignore" above it, got something else. '
+            "Hint: see `dpcov schema init`."
         )
-    return from_record(record["columns"])
+    return from_record(record["columns"], check_others(record.get("others")))
 
 
-def from_record(columns: Mapping[str, Any]) -> Schema:
-    """Build a schema from names and their entries."""
-    return Schema({name: _column(name, entry) for name, entry in columns.items()})
+def from_record(columns: Mapping[str, Any], others: str | None = None) -> Schema:
+    """Build a schema from names and their entries; all that are wrong are told in one message."""
+    found: dict[str, Column] = {}
+    wrong: dict[str, SchemaError] = {}
+    for name, entry in columns.items():
+        try:
+            found[name] = Ignored() if others == IGNORE and _is_draft(entry) else _column(name, entry)
+        except SchemaError as error:
+            wrong[name] = error
+    if len(wrong) == 1:
+        raise next(iter(wrong.values()))
+    if wrong:
+        raise SchemaError(_wrong_ones(wrong, [name for name in wrong if _is_draft(columns[name])]))
+    return Schema(found, others=others)
+
+
+def _wrong_ones(wrong: Mapping[str, SchemaError], drafts: list[str]) -> str:
+    """Return what is wrong with several columns: the names of those that are still a draft, and what is wrong with others."""
+    open_ones = [f"no bounds or levels for {', '.join(map(repr, drafts[:MOST_NAMED]))}"] if drafts else []
+    others = [str(error).partition(" Hint:")[0].rstrip(".") for name, error in wrong.items() if name not in drafts]
+    hidden = max(len(drafts) - MOST_NAMED, 0) + max(len(others) - MOST_NAMED, 0)
+    more = [f"and {hidden} more"] if hidden else []
+    hint = 'complete them; { ignore = true } leaves one out, others = "ignore" above [columns] all that are left as drafted'
+    return f"columns must be complete, got {'; '.join([*open_ones, *others[:MOST_NAMED], *more])}. Hint: {hint}."
+
+
+def _is_draft(entry: object) -> bool:
+    """Whether an entry is what a draft has: nothing, no levels, or bounds that are not there yet."""
+    if not isinstance(entry, dict):
+        return False
+    levels, bounds = entry.get("levels"), [entry.get("lower"), entry.get("upper")]
+    no_bounds = set(entry) == {"lower", "upper"} and all(isinstance(one, float) and math.isnan(one) for one in bounds)
+    return not entry or no_bounds or (set(entry) == {"levels"} and levels == [])
 
 
 def to_record(schema: Schema) -> dict[str, dict[str, Any]]:

@@ -187,13 +187,14 @@ class ArrowSource:
     def _check_columns(self) -> None:
         """Refuse missing and ambiguous columns. Messages name what was asked for: a file's own names may be a person's row."""
         counts = Counter(self._table.names)
-        for name in self._columns:
-            count = counts[name]
-            if count != 1:
-                hint = "upper and lower case matter; the first line of a CSV file must hold the names"
-                found = f"{count} columns of that name" if count else "no column of that name"
-                asked = "for each name" if self._names_from_table else repr(name)
-                raise SchemaError(f"data must have one column {asked}, got {found}. Hint: {hint}.")
+        missing = [name for name in dict.fromkeys(self._columns) if not counts[name]]
+        repeated = [name for name in self._columns if counts[name] > 1]
+        if missing or repeated:
+            hint = "upper and lower case matter; the first line of a CSV file must hold the names"
+            found = f"no column of {'that name' if len(missing) == 1 else 'these names'}"
+            found = found if missing else f"{counts[repeated[0]]} columns of that name"
+            asked = "for each name" if self._names_from_table else ", ".join(map(repr, missing or repeated[:1]))
+            raise SchemaError(f"data must have one column {asked}, got {found}. Hint: {hint}.")
         if len(set(self._columns)) < len(self._columns):
             raise SchemaError("columns must differ, got the same column twice. Hint: remove one of them.")
 
