@@ -31,6 +31,8 @@ def covariance(
     columns: Sequence[str | int] | None = None,
     seed: int | None = None,
     progress: Callable[[float | None], None] | None = None,
+    allow_weak: bool = False,
+    expected_n: int | None = None,
     **options: Any,
 ) -> Release:
     """Release the second moment (1/n) Σ x xᵀ of the rows, or mean and covariance, once, under differential privacy.
@@ -66,6 +68,12 @@ def covariance(
         For tests and papers only: the release is then stamped as not private.
     progress : callable, optional
         Called now and then while rows are read, with the fraction read so far or None.
+    allow_weak : bool
+        True goes on with a budget that is otherwise refused, because it hides hardly anything: epsilon above 20 (of zCDP: at
+        delta = 1e-6), delta of 1/n or more. A seeded release is not private at all, and is not refused for its budget.
+    expected_n : int, optional
+        With neighbors="add-remove", where n is private: a public guess of the number of rows, for which delta must be small
+        enough. By default delta may be at most 1e-6.
     **options
         Of the mechanism: docs/mechanisms/README.md lists them. A radius ``clip`` is in the units of row_norm; with a schema in
         those of the encoded rows, at most 1.
@@ -109,6 +117,8 @@ def covariance(
         center=center,
         postprocess=postprocess,
         seed=seed,
+        allow_weak=allow_weak,
+        expected_n=expected_n,
         options=options,
     )
     return asked.run(asked.source(data, columns, progress), budget)
@@ -127,6 +137,8 @@ def mean(
     columns: Sequence[str | int] | None = None,
     seed: int | None = None,
     progress: Callable[[float | None], None] | None = None,
+    allow_weak: bool = False,
+    expected_n: int | None = None,
     **options: Any,
 ) -> Release:
     """Release the mean of the rows, once, under differential privacy.
@@ -148,7 +160,7 @@ def mean(
         A name in ``dpcov.MECHANISMS["mean"]``, or a mechanism of your own.
     postprocess : {"project", "none"}, optional
         By default an estimate outside the public ball is moved to its surface.
-    neighbors, columns, seed, progress
+    neighbors, columns, seed, progress, allow_weak, expected_n
         As in `covariance`.
     **options
         Of the mechanism: docs/mechanisms/README.md lists them. ``covariance=`` is a public variance, a list of them or a
@@ -187,6 +199,8 @@ def mean(
         neighbors=neighbors,
         postprocess=postprocess,
         seed=seed,
+        allow_weak=allow_weak,
+        expected_n=expected_n,
         options={**options, "origin": origin},
     )
     return asked.run(asked.source(data, columns, progress), budget)
@@ -205,6 +219,8 @@ def pca(
     columns: Sequence[str | int] | None = None,
     seed: int | None = None,
     progress: Callable[[float | None], None] | None = None,
+    allow_weak: bool = False,
+    expected_n: int | None = None,
     **options: Any,
 ) -> Release:
     """Release k principal components of the rows, once, under differential privacy.
@@ -230,6 +246,8 @@ def pca(
         As in `covariance`.
     progress : callable, optional
         Called now and then while rows are read, or a long draw is made, with the fraction done or None.
+    allow_weak, expected_n
+        As in `covariance`.
     **options
         Of the mechanism: docs/mechanisms/README.md lists them.
 
@@ -266,6 +284,8 @@ def pca(
         neighbors=neighbors,
         center=center,
         seed=seed,
+        allow_weak=allow_weak,
+        expected_n=expected_n,
         options={**options, "k": k},
     )
     return asked.run(asked.source(data, columns, progress), budget, progress=progress)
@@ -283,6 +303,7 @@ def ridge(
     columns: Sequence[str | int] | None = None,
     seed: int | None = None,
     progress: Callable[[float | None], None] | None = None,
+    allow_weak: bool = False,
 ) -> Release:
     """Release one ridge regression, of a target on all other columns, under differential privacy.
 
@@ -299,7 +320,7 @@ def ridge(
         The name, or the position among the columns used, of what is predicted: a column of numbers.
     alpha : float
         The penalty: (1/n)·Σ(y − w·x)² + alpha·‖w‖² is least, in the units of the rows (with a schema: encoded).
-    row_norm, schema, columns, seed, progress
+    row_norm, schema, columns, seed, progress, allow_weak
         As in `covariance`; row_norm bounds whole rows, the target among them. Neighbours differ in one replaced row.
     mechanism : str or Mechanism, optional
         A name in ``dpcov.MECHANISMS["ridge"]``; there is one.
@@ -335,6 +356,7 @@ def ridge(
         bound=row_norm,
         schema=schema,
         seed=seed,
+        allow_weak=allow_weak,
         options={"target": target, "alpha": alpha},
     )
     return asked.run(asked.source(data, columns, progress), budget)
@@ -380,7 +402,8 @@ def rehearse(target: str, data: object, budget: Budget, /, **arguments: Any) -> 
     bound.apply_defaults()
     given = dict(bound.arguments)
     options = given.pop("options", {}) | {name: given.pop(name) for name in OWN_OPTIONS[target]}
-    kept = {name: given[name] for name in ("schema", "neighbors", "center", "postprocess", "seed") if name in given}
+    said = ("schema", "neighbors", "center", "postprocess", "seed", "allow_weak", "expected_n")
+    kept = {name: given[name] for name in said if name in given}
     norm = given["radius" if target == "mean" else "row_norm"]
     mechanism = _ridge_mechanism(given["mechanism"]) if target == "ridge" else given["mechanism"]
     asked = request(target, budget, mechanism=mechanism, bound=norm, options=options, **kept)

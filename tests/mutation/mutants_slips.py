@@ -4,8 +4,9 @@ from __future__ import annotations
 
 Edits = list[tuple[str, str, str]]
 
-SCHEMA_FILE, ARROW = "schema/file.py", "sources/arrow.py"
+SCHEMA_FILE, ARROW, REQUEST, SUMS = "schema/file.py", "sources/arrow.py", "request.py", "kernel/sums.py"
 WRITTEN, CHECKED = "tests/schema/test_schema_file.py::", "tests/cli/test_schema.py::"
+WEAK = "tests/test_weak.py::"
 
 SLIPS_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "a column that lacks one bound is left out": (
@@ -19,5 +20,29 @@ SLIPS_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "only the first missing column is told": (
         [(ARROW, "map(repr, missing or repeated[:1])", "map(repr, (missing or repeated)[:1])")],
         (CHECKED + "test_all_missing_columns_are_told_at_once",),
+    ),
+    "any epsilon is served": (
+        [(REQUEST, "    if amount > most:\n", "    if amount > 1000 * most:\n")],
+        (WEAK + "test_an_epsilon_above_twenty_is_refused_by_everyone",),
+    ),
+    "a delta of one in n is served": (
+        [(REQUEST, "if budget.delta * n >= 1:", "if budget.delta * n > 1:")],
+        (WEAK + "TestReplace::test_delta_must_be_below_one_in_n", WEAK + "TestAddRemove::test_or_one_in_a_public_guess"),
+    ),
+    "delta is not compared with the rows of a file": (
+        [(SUMS, "            self._check_n(n)\n", "            pass\n")],
+        (WEAK + "TestReplace::test_a_file_is_read_first_and_nothing_is_spent",),
+    ),
+    "a private number of rows is compared with delta": (
+        [(SUMS, "if self._neighbors == REPLACE and n is not None and self._check_n", "if n is not None and self._check_n")],
+        (WEAK + "TestAddRemove::test_the_number_of_rows_decides_nothing",),
+    ),
+    "a delta that nobody compares under add-remove": (
+        [(REQUEST, "elif budget.delta > USUAL_DELTA:", "elif budget.delta > 1:")],
+        (WEAK + "TestAddRemove::test_a_millionth_is_the_limit",),
+    ),
+    "the word to go on is not needed": (
+        [(REQUEST, "strong = not allow_weak and seed is None", "strong = False")],
+        (WEAK + "test_an_epsilon_above_twenty_is_refused_by_everyone", WEAK + "TestCommands::test_a_dry_run_refuses_as_well"),
     ),
 }

@@ -61,6 +61,18 @@ def making_options(command: Command) -> Command:
         click.option("--dry-run", is_flag=True, help="Check everything and list the questions; spend and write nothing."),
         click.option("--force", is_flag=True, help="Overwrite an existing output."),
         click.option("--seed", type=int, metavar="NUMBER", help="For tests and papers only: the release is then NOT private."),
+        click.option(
+            "--yes-weak",
+            "allow_weak",
+            is_flag=True,
+            help="Go on with a budget that hides hardly anything: --epsilon above 20, --delta of 1/n or more.",
+        ),
+        click.option(
+            "--expected-n",
+            type=int,
+            metavar="NUMBER",
+            help="With add-remove: a public guess of the number of rows, to compare --delta with; else it may be at most 1e-6.",
+        ),
         neighbors_option,
         click.option("--columns", metavar="A,B,C", help="Use these columns only, in this order."),
         click.option("--option", multiple=True, metavar="NAME=VALUE", help="An option of the mechanism; can be repeated."),

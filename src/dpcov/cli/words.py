@@ -25,6 +25,8 @@ PHRASES = {
     ", a part between 0 and 1, or None,": ", or a part between 0 and 1,",
     "None takes what": "without it you get what",
     "got None": "got none",
+    "allow_weak=True": "--yes-weak",
+    "expected_n=NUMBER": "--expected-n NUMBER",
     "center=True": "--center",
     "center=False": "--no-center",
     "columns=['age']": "--columns age",

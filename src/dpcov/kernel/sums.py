@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
@@ -57,9 +58,14 @@ class Sums(Protocol):
 
 
 class ExactSums:
-    """A source, the public encoding of its rows, and exact sums that never leave."""
+    """A source, the public encoding of its rows, and exact sums that never leave.
 
-    def __init__(self, source: Source, encoding: Encoding, neighbors: str) -> None:
+    ``check_n`` may refuse a public number of rows: under replace, once it is known, and before anything is charged.
+    """
+
+    def __init__(
+        self, source: Source, encoding: Encoding, neighbors: str, check_n: Callable[[int], None] | None = None
+    ) -> None:
         check_neighbors(neighbors)
         check_exact_blas()
         if encoding.feature_names != source.feature_names:  # the sensitivities of counts depend on how many there are
@@ -67,7 +73,7 @@ class ExactSums:
                 "encoding must have the columns of the source, got other columns. Hint: take source.feature_names."
             )
         self._open: Source | None = source
-        self._neighbors = neighbors
+        self._neighbors, self._check_n = neighbors, check_n
         self._public = Public(encoding, neighbors, None, source.rereadable)
         self._kept: dict[Question, Integers] = {}
 
@@ -142,6 +148,8 @@ class ExactSums:
         n = self._source.known_n
         if self._neighbors == REPLACE and n is not None and not 1 <= n <= MAX_ROWS:
             raise ParameterError(f"data must have 1 to 2**30 rows, got {n}. Hint: an empty table has no second moment.")
+        if self._neighbors == REPLACE and n is not None and self._check_n is not None:
+            self._check_n(n)
 
     def _read_small(self, moment: SecondMoment) -> Integers:
         """Read a second moment whose sums have not wrapped: what is derived from it would not be private otherwise."""
