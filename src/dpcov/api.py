@@ -69,11 +69,9 @@ def covariance(
     progress : callable, optional
         Called now and then while rows are read, with the fraction read so far or None.
     allow_weak : bool
-        True goes on with a budget that is otherwise refused, because it hides hardly anything: epsilon above 20 (of zCDP: at
-        delta = 1e-6), delta of 1/n or more. A seeded release is not private at all, and is not refused for its budget.
+        True goes on with a budget that is otherwise refused, because it hides hardly anything: docs/guarantee.md#weak-budgets.
     expected_n : int, optional
-        With neighbors="add-remove", where n is private: a public guess of the number of rows, for which delta must be small
-        enough. By default delta may be at most 1e-6.
+        With neighbors="add-remove": a public guess of n, below one in which delta must be. By default it may be at most 1e-6.
     **options
         Of the mechanism: docs/mechanisms/README.md lists them. A radius ``clip`` is in the units of row_norm; with a schema in
         those of the encoded rows, at most 1.
@@ -145,10 +143,8 @@ def mean(
 
     Parameters
     ----------
-    data : array, frame, path or anything with ``__arrow_c_stream__``
+    data, budget
         As in `covariance`.
-    budget : PureDP, ZCDP or ApproxDP
-        What may be spent.
     radius : float
         The mean lies within this Euclidean distance of ``origin``: a public bound, chosen **without looking at the data**.
         It may be far too large: its price is logarithmic. Exactly one of radius and schema is required.
@@ -173,10 +169,8 @@ def mean(
 
     Raises
     ------
-    ParameterError, SchemaError
-        Before anything is spent; but for an empty stream, before any row is read.
-    EngineError
-        A file or stream cannot be read to its end. A first reading that fails costs nothing.
+    ParameterError, SchemaError, EngineError
+        As in `covariance`. A first reading that fails costs nothing.
 
     Privacy
     -------
@@ -230,10 +224,8 @@ def pca(
 
     Parameters
     ----------
-    data : array, frame, path or anything with ``__arrow_c_stream__``
+    data, budget
         As in `covariance`.
-    budget : PureDP, ZCDP or ApproxDP
-        What may be spent.
     k : int
         How many components, fewer than there are columns.
     row_norm, schema
@@ -242,12 +234,10 @@ def pca(
         A name in ``dpcov.MECHANISMS["pca"]``, or a mechanism of your own; "auto" has a proof for every k.
     center : bool
         True: components of the centred rows; served by "auto", "wishart" and "gaussian". Else of the rows as they are, about 0.
-    neighbors, columns, seed
+    neighbors, columns, seed, allow_weak, expected_n
         As in `covariance`.
     progress : callable, optional
         Called now and then while rows are read, or a long draw is made, with the fraction done or None.
-    allow_weak, expected_n
-        As in `covariance`.
     **options
         Of the mechanism: docs/mechanisms/README.md lists them.
 
@@ -258,10 +248,8 @@ def pca(
 
     Raises
     ------
-    ParameterError, SchemaError
-        Before anything is spent; but for an empty stream, before any row is read.
-    EngineError
-        A file or stream cannot be read to its end. A first reading that fails costs nothing.
+    ParameterError, SchemaError, EngineError
+        As in `covariance`. A first reading that fails costs nothing.
 
     Privacy
     -------
@@ -312,10 +300,8 @@ def ridge(
 
     Parameters
     ----------
-    data : array, frame, path or anything with ``__arrow_c_stream__``
+    data, budget
         As in `covariance`.
-    budget : PureDP, ZCDP or ApproxDP
-        What may be spent.
     target : str or int
         The name, or the position among the columns used, of what is predicted: a column of numbers.
     alpha : float
@@ -332,10 +318,8 @@ def ridge(
 
     Raises
     ------
-    ParameterError, SchemaError
-        Before anything is spent.
-    EngineError
-        A file or stream cannot be read to its end; nothing is spent.
+    ParameterError, SchemaError, EngineError
+        As in `covariance`.
 
     Privacy
     -------
@@ -369,10 +353,8 @@ def rehearse(target: str, data: object, budget: Budget, /, **arguments: Any) -> 
     ----------
     target : {"covariance", "mean", "pca", "ridge"}
         The function that would be called.
-    data : array, frame, path or anything with ``__arrow_c_stream__``
-        As in `covariance`. Only its names and types are looked at, and the number of rows where that is public and known.
-    budget : PureDP, ZCDP or ApproxDP
-        What would be spent.
+    data, budget
+        As in `covariance`. Of the data only names and types are looked at, and the number of rows where it is public and known.
     **arguments
         All that the function takes: ``row_norm=``, ``schema=``, ``mechanism=``, ``k=``, ...
 
@@ -380,11 +362,7 @@ def rehearse(target: str, data: object, budget: Budget, /, **arguments: Any) -> 
     -------
     Rehearsal
         ``spent``, ``expected_error`` or ``unknown_because``, whether it ``depends_on_answers``; ``to_dict()`` has all of it.
-
-    Raises
-    ------
-    ParameterError, SchemaError
-        What the function itself would refuse, in the same words.
+        What the function itself would refuse is refused, in the same words.
 
     Examples
     --------
@@ -402,11 +380,10 @@ def rehearse(target: str, data: object, budget: Budget, /, **arguments: Any) -> 
     bound.apply_defaults()
     given = dict(bound.arguments)
     options = given.pop("options", {}) | {name: given.pop(name) for name in OWN_OPTIONS[target]}
-    said = ("schema", "neighbors", "center", "postprocess", "seed", "allow_weak", "expected_n")
-    kept = {name: given[name] for name in said if name in given}
-    norm = given["radius" if target == "mean" else "row_norm"]
-    mechanism = _ridge_mechanism(given["mechanism"]) if target == "ridge" else given["mechanism"]
-    asked = request(target, budget, mechanism=mechanism, bound=norm, options=options, **kept)
+    kept = {name: value for name, value in given.items() if name in inspect.signature(request).parameters}
+    kept |= {"bound": given["radius" if target == "mean" else "row_norm"], "options": options}
+    kept["mechanism"] = _ridge_mechanism(given["mechanism"]) if target == "ridge" else given["mechanism"]
+    asked = request(target, **kept)
     return asked.rehearse(asked.source(data, given["columns"]), budget)
 
 
@@ -417,11 +394,7 @@ def _ridge_mechanism(mechanism: str | Named | None) -> str | Named:
 
 FUNCTIONS: dict[str, Callable[..., Release]] = {"covariance": covariance, "mean": mean, "pca": pca, "ridge": ridge}
 OWN_OPTIONS = {
-    target: tuple(
-        name
-        for name in inspect.signature(function).parameters
-        if any(name in named.options for named in MECHANISMS[target].values())
-    )
-    for target, function in FUNCTIONS.items()
+    target: [p for p in inspect.signature(FUNCTIONS[target]).parameters if any(p in one.options for one in known.values())]
+    for target, known in MECHANISMS.items()
 }
 """What a function takes by a name of its own and a mechanism as an option."""

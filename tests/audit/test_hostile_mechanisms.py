@@ -408,8 +408,9 @@ def test_columns_are_those_of_the_source() -> None:
         (float("inf"), "inf"),
         ([[[1]]], "a value of type list"),
         (10**30, str(10**30)),
+        (Fraction(10**400, 3), f"{Fraction(10**400, 3)!r:.57}..."),
     ],
-    ids=["an object", "infinite", "deep", "long"],
+    ids=["an object", "infinite", "deep", "long", "beyond floats"],
 )
 def test_notes_are_what_a_file_can_hold(note: Any, kept: str) -> None:
     """A curator in a note would lead from the release to the rows; the release, which is paid for, keeps its type as text."""

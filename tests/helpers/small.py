@@ -161,7 +161,7 @@ def sealed(record: Record) -> str:
 
 def charged(curator: Curator) -> list[Budget]:
     """Return all that was charged, for answers and for none."""
-    return curator._account._charged
+    return curator._account.charged
 
 
 def untouched(curator: Curator) -> bool:

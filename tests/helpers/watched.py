@@ -58,17 +58,15 @@ class WatchedSums:
 
 
 class WatchedAccount(Account):
-    """An account that notes and shows its charges."""
+    """An account that notes its charges."""
 
     def __init__(self, budget: Budget, done: list[str]) -> None:
         super().__init__(budget)
-        self.charged: list[Budget] = []
         self._done = done
 
     def charge(self, *budgets: Budget) -> None:
         self._done.append("charge")
         super().charge(*budgets)
-        self.charged.extend(budgets)
 
     def record(self, answer: Answer) -> Answer:
         self._done.append("record")

@@ -115,7 +115,7 @@ def unread(budget: Budget = TWO, neighbors: str = "replace", grid: Grid | None =
 
 
 def charged(curator: Curator) -> list[Budget]:
-    return curator._account._charged
+    return curator._account.charged
 
 
 def kept(curator: Curator) -> dict[Question, Any]:

@@ -112,8 +112,8 @@ MUTANTS = {
     "charge before the read": mutant(
         (
             "kernel/curator.py",
-            "        exact = self._sums.read(question)\n        self._account.charge(budget)\n",
-            "        self._account.charge(budget)\n        exact = self._sums.read(question)\n",
+            "        exact = self._read(question)\n        self._account.charge(budget)\n",
+            "        self._account.charge(budget)\n        exact = self._read(question)\n",
         ),
         by="tests/kernel/test_curator.py::TestOrder::test_a_failed_read_costs_nothing",
     ),
@@ -160,8 +160,8 @@ MUTANTS = {
     "true n under add-remove": mutant(
         (
             "kernel/curator.py",
-            "        if self.public.neighbors == REPLACE:\n            return self._sums.n\n",
-            "        return self._sums.n\n",
+            "        if self.public.neighbors == REPLACE:\n            rows = self._sums.n\n",
+            "        if True:\n            rows = self._sums.n\n",
         ),
         by=("tests/audit/test_numbers.py::test_the_number_of_rows_is_private_under_add_remove",),
     ),

@@ -12,6 +12,7 @@ STEPS, AMOUNTS = "tests/kernel/calibration/test_float_steps.py::", "tests/kernel
 LET_GO, CHOICE = "tests/kernel/test_let_go.py::", "tests/kernel/distribution/test_choice.py::"
 CURATED, SAMPLER, SPECTRAL = "kernel/curator.py", "kernel/noise/sampler.py", "kernel/questions/spectral.py"
 RUNNING = "mechanisms/running.py"
+LATE = "tests/kernel/test_late_rows.py::"
 EXACT_N = 'curator._pass_on.__closure__[0].cell_contents["n"].__closure__[0].cell_contents._sums.n'
 SIZED = "return question.among(self.public.most_rows)"
 HOSTILE, CHECK, FILE = "tests/audit/test_hostile_mechanisms.py::", "release/check.py", "release/file.py"
@@ -229,8 +230,8 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         [
             (
                 "mechanisms/running.py",
-                "door = rehearsed(mechanism, curator, budget, asked) if rehearse else curator",
-                "door = curator",
+                "if rehearse:",
+                "if False:",
             )
         ],
         (STEPS + "TestNoiseThatIsSubtracted::test_small_budgets_are_refused_before_anything_is_read",),
@@ -377,7 +378,7 @@ REVIEW_MUTANTS |= {
         (HOSTILE + "TestEncodings::test_nor_is_what_a_name_is_resolved_by",),
     ),
     "a mechanism that holds its caller's budget": (
-        [(RUNNING, "mechanism.ask(Face(door), copied(budget), **asked)", "mechanism.ask(Face(door), budget, **asked)")],
+        [(RUNNING, "mechanism.ask(Face(curator), copied(budget), **asked)", "mechanism.ask(Face(curator), budget, **asked)")],
         (HOSTILE + "TestWhatIsKept::test_nor_does_that_of_the_caller",),
     ),
     "notes that lead to the rows": (
@@ -400,8 +401,8 @@ REVIEW_MUTANTS |= {
         [
             (
                 "mechanisms/running.py",
-                "door = rehearsed(mechanism, curator, budget, asked) if rehearse else curator",
-                "door = curator",
+                "if rehearse:",
+                "if False:",
             )
         ],
         ("tests/test_rehearsal.py::test_a_mechanism_that_asks_for_too_much_spends_nothing",),
@@ -414,8 +415,8 @@ REVIEW_MUTANTS |= {
         [
             (
                 "mechanisms/rehearsing.py",
-                "min(_left(self.budget, self.charged)) <= 0",
-                "remaining(self.budget, self.charged) is None",
+                "min(_left(account.budget, account.charged)) <= 0",
+                "remaining(account.budget, account.charged) is None",
             )
         ],
         ("tests/test_rehearsal.py::test_charges_of_more_digits_together_than_a_budget_has_are_served",),
@@ -462,8 +463,36 @@ REVIEW_MUTANTS |= {
         ("tests/verify/test_retrace.py::test_a_budget_that_the_mechanism_would_have_refused",),
     ),
     "a number of rows, known late, that nothing is rehearsed with": (
-        [("mechanisms/rehearsing.py", "            self._checks.pop()(self.public)", "            pass")],
+        [(CURATED, "self._looks.pop()(self.public)", "self._looks.pop()")],
         ("tests/test_rehearsal.py::test_a_number_of_rows_that_a_file_tells_late_is_rehearsed_with",),
+    ),
+    "a number of rows that an answer tells, and nothing is rehearsed with": (
+        [
+            (
+                CURATED,
+                "exact = self._sums.read(question)\n        try:\n            self._look_again()",
+                "exact = self._sums.read(question)\n        try:\n            pass",
+            )
+        ],
+        (LATE + "test_the_first_answer_may_be_what_tells_n",),
+    ),
+    "a number of rows that is looked at when something is charged": (
+        [(CURATED, "self.public.knows_n and not self._account.charged:", "self.public.knows_n:")],
+        (LATE + "test_after_a_charge_nothing_is_looked_at",),
+    ),
+    "an exact sum in the traceback of a refusal": (
+        [(CURATED, "            del exact  #", "            pass  #")],
+        (LATE + "test_a_refusal_keeps_no_exact_sum",),
+    ),
+    "columns that a copied schema shares": (
+        [
+            (
+                "schema/__init__.py",
+                "_twin(column) for name, column in self.columns.items()",
+                "column for name, column in self.columns.items()",
+            )
+        ],
+        (HOSTILE + "TestEncodings::test_nor_its_schema",),
     ),
     "what may be asked last that is not declared": (
         [("mechanisms/covariance/adaptive.py", "    least=least,\n", "")],
@@ -481,8 +510,7 @@ REVIEW_MUTANTS |= {
     ),
     "options that no file can hold, found out too late": (
         [
-            (RUNNING, "        asked = _plain(asked)\n", "        pass\n"),
-            (RUNNING, "kept, kept_as_asked = _plain(asked), _plain(requested)", "kept, kept_as_asked = asked, requested"),
+            (RUNNING, "_check_written({**kept_as_asked, **kept})", "pass"),
         ],
         (HOSTILE + "test_options_are_what_a_file_can_hold[an object]",),
     ),

@@ -37,8 +37,8 @@ STANDARDIZED_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         [
             (
                 "kernel/curator.py",
-                "if self.public.neighbors == REPLACE:\n            return self._sums.n",
-                "if True:\n            return self._sums.n",
+                "if self.public.neighbors == REPLACE:\n            rows = self._sums.n",
+                "if True:\n            rows = self._sums.n",
             )
         ],
         (f"{FEW}[PureDP(epsilon=400)-add-remove]", UNITS + "test_decisions_follow_the_noisy_number_of_rows"),

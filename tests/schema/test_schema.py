@@ -281,3 +281,29 @@ def test_what_occurs_twice_is_named() -> None:
         Schema({"a": Numeric(0, 1), "b": Numeric(0, 1)}).select(["a", "b", "b"])
     with pytest.raises(ParameterError, match=r"^columns must differ, got 'x1' twice\. Hint: "):
         ArraySource(np.eye(3), columns=[0, 1, "x1"])
+
+
+class TestDeepCopy:
+    def test_it_is_equal_and_shares_no_column(self) -> None:
+        flagged = Numeric(0, 1, nullable=True, missing="flag")
+        schema = Schema({"a": Numeric(0, 1, weight=2), "b": Categorical(["x", "y"]), "c": Ignored(), "d": flagged})
+        copied = copy.deepcopy(schema)
+        assert copied == schema
+        assert (copied.feature_names, repr(copied)) == (schema.feature_names, repr(schema))
+        assert [type(column) for column in copied.columns.values()] == [type(column) for column in schema.columns.values()]
+        assert not any(copied.columns[name] is column for name, column in schema.columns.items())
+        with pytest.raises(TypeError):
+            copied.columns["e"] = Ignored()  # type: ignore[index]
+
+    def test_what_is_not_plain_is_copied_too(self) -> None:
+        """A type of the user's own may hold what can be set."""
+
+        class Own(Numeric):
+            pass
+
+        own = Own(0, 1)
+        object.__setattr__(own, "notes", ["mine"])
+        copied = copy.deepcopy(Schema({"a": own})).columns["a"]
+        assert type(copied) is Own
+        assert vars(copied) == vars(own)
+        assert vars(copied)["notes"] is not vars(own)["notes"]

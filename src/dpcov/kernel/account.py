@@ -75,6 +75,11 @@ class Account:
         return copied(self._budget)
 
     @property
+    def charged(self) -> list[Budget]:
+        """Every charge so far, in order."""
+        return [copied(budget) for budget in self._charged]
+
+    @property
     def answers(self) -> tuple[Answer, ...]:
         """Every answer so far, in order."""
         return tuple(self._answers)

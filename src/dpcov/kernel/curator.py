@@ -10,12 +10,14 @@ Privacy of any use of a curator is adaptive composition of what it charged: docs
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError, shown
 from dpcov.kernel.account import Account, numbers_of
@@ -61,6 +63,7 @@ class Curator:
     def __init__(self, sums: Sums, account: Account, sampler: Sampler) -> None:
         self._sums, self._account, self._sampler = sums, account, sampler
         self._peels: list[Peel] = []
+        self._looks: list[Callable[[Public], None]] = []
 
     @property
     def public(self) -> Public:
@@ -86,13 +89,22 @@ class Curator:
     def n(self) -> int:
         """The number of rows: public under replace; under add-remove as an answer tells it, by a count or a centred corner."""
         if self.public.neighbors == REPLACE:
-            return self._sums.n
+            rows = self._sums.n
+            self._look_again()
+            return rows
         told = n_of(self.answers)
         if told is None:
             raise ParameterError(
                 "n must be asked for under add-remove, got no ask_n(budget) yet. Hint: call ask_n with a part of the budget."
             )
         return told
+
+    def when_n_is_known(self, look: Callable[[Public], None]) -> None:
+        """Let public facts be looked at once more after the reading that tells n, of a file under replace; it may refuse.
+
+        That is before anything is charged; where n is not told by then, it does not happen.
+        """
+        self._looks.append(look)
 
     def ask_n(self, budget: Budget) -> None:
         """Ask once for the private number of rows (add-remove); `n` is then the answer, at least 1."""
@@ -107,6 +119,7 @@ class Curator:
         """
         made = [self._checked(question, SUMMED) for question in questions]
         self._sums.prefetch(*made, derive=derive is not False)
+        self._look_again()
 
     def noisy(self, question: Measure, budget: Budget, *, noise: str, at_least: Fraction | None = None) -> Answer:
         """Answer a question with noise.
@@ -130,7 +143,7 @@ class Curator:
         question, budget = self._checked(question, (*SUMMED, *DERIVED)), copied(budget)
         law = self._calibrated(question, budget, noise, at_least)
         self._afford(law, budget)
-        exact = self._sums.read(question)
+        exact = self._read(question)
         self._account.charge(budget)
         return self._account.record(Answer(question, (law,), (budget,), self._sampler.noisy(question, law, exact)))
 
@@ -144,7 +157,7 @@ class Curator:
         question, budget = self._checked(question, CHOSEN), _pure_or_zcdp("budget", budget)
         law = Exponential(min(exponential_rate(budget), MAX_RATE))
         self._afford(law, budget)
-        counts = self._sums.read(question)
+        counts = self._read(question)
         self._account.charge(budget)
         return self._account.record(_indexed(question, law, budget, self._sampler.choice(question, law, counts)))
 
@@ -165,7 +178,7 @@ class Curator:
         scale = 2 * question.step / sparse_vector_epsilon(budget)  # half of ε for the threshold, half for the queries
         law = SparseVector(max(scale, MIN_SCALE), max(query_noise * scale, MIN_SCALE))
         self._afford(law, budget)
-        counts = self._sums.read(question)
+        counts = self._read(question)
         self._account.charge(budget)
         return self._account.record(_indexed(question, law, budget, self._sampler.search(question, law, counts)))
 
@@ -198,7 +211,7 @@ class Curator:
             law, charges = self._calibrated(question.values, values, noise, None), (directions, values)
             question.values.check_noise(law)
         self._afford(law, *charges)
-        exact = to_floats(self._sums.read(question), question.moment)
+        exact = to_floats(self._read(question), question.moment)
         spectrum = eigenvalues(exact)
         self._account.charge(*charges)
         later = _no_values if question.values is None or law is None else self._sampler.noisy_later(question.values, law)
@@ -229,7 +242,7 @@ class Curator:
         if sweeps:
             law = MatrixBingham(concentration, sweeps)
         self._afford(law, budget)
-        exact = to_floats(self._sums.read(question), question.moment)
+        exact = to_floats(self._read(question), question.moment)
         basis = decomposed(exact) if sweeps else None  # where it fails, nothing must have been charged
         self._account.charge(budget)
         columns = self._sampler.subspace(exact, basis, question.count, law)
@@ -250,6 +263,7 @@ class Curator:
         for peel in self._peels:
             peel.forget()
         self._peels.clear()
+        self._looks.clear()
 
     def _checked(self, question: Asked, known: tuple[type, ...]) -> Asked:
         """Return a question as it is asked: made anew, as whoever asks may still hold and change theirs.
@@ -269,6 +283,21 @@ class Curator:
                 )
             _ = made.basis.columns  # refuses others before the exact sum is read: it would stand in the traceback
         return made
+
+    def _read(self, question: Question) -> NDArray[np.int64]:
+        """Read the exact sum, before its charge."""
+        exact = self._sums.read(question)
+        try:
+            self._look_again()
+        except BaseException:
+            del exact  # it would stand in the traceback of the refusal, and nothing has been charged for it
+            raise
+        return exact
+
+    def _look_again(self) -> None:
+        """Show the public facts to who waits for n, once it is known: all that a reading may tell before it is paid for."""
+        while self._looks and self.public.knows_n and not self._account.charged:
+            self._looks.pop()(self.public)
 
     def _sized(self, question: Asked) -> Asked:
         """Return numbers from float64 for as many rows as there can be: what they lose depends on it."""

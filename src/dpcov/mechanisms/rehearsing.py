@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache, partial
-from typing import Any, cast
+from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,27 +110,8 @@ class _AllSpent(BaseException):  # no error: a mechanism that catches those must
     """The rehearsal has spent all of its budget: nothing that follows can be refused."""
 
 
-class _Counting(Account):
-    """An account that tells when nothing is left."""
-
-    @cached_property
-    def charged(self) -> list[Budget]:
-        """What was charged so far."""
-        return []
-
-    def charge(self, *budgets: Budget) -> None:
-        """Commit what an answer costs."""
-        super().charge(*budgets)
-        self.charged.extend(budgets)
-
-    def stop_at_the_end(self) -> None:
-        """End the rehearsal where all is spent: draws that are paid for can be long."""
-        if self.charged and min(_left(self.budget, self.charged)) <= 0:
-            raise _AllSpent
-
-
-def rehearsed(mechanism: Mechanism, curator: Curator, budget: Budget, options: Mapping[str, Any]) -> Curator:
-    """Refuse what would be refused in the middle of a run, when a part of the budget is gone; return what is to be asked.
+def rehearsed(mechanism: Mechanism, curator: Curator, budget: Budget, options: Mapping[str, Any]) -> None:
+    """Refuse what would be refused in the middle of a run, when a part of the budget is gone.
 
     That is found by a rehearsal, without rows. What depends on answers, and need not be as rehearsed, a mechanism has declared
     at its least share. A number of rows that is public, but not known before a first reading, may change the shares: then there
@@ -138,37 +119,8 @@ def rehearsed(mechanism: Mechanism, curator: Curator, budget: Budget, options: M
     """
     check = partial(_check, mechanism, budget=copied(budget), whole=curator.budget, options=_own(options))
     check(curator.public)
-    return curator if curator.public.knows_n else cast("Curator", CountedLater(curator, check))  # all that a face needs of one
-
-
-class CountedLater:
-    """A curator whose number of rows is known from its first reading on: what was rehearsed for many is then checked again."""
-
-    def __init__(self, curator: Curator, check: Callable[[Public], None]) -> None:
-        self._curator, self._checks = curator, [check]
-        self.ask_n, self.noisy, self.choose = curator.ask_n, curator.noisy, curator.choose
-        self.first_above, self.peel, self.subspace = curator.first_above, curator.peel, curator.subspace
-
-    @property
-    def public(self) -> Public:
-        """What is known of the rows."""
-        return self._curator.public
-
-    @property
-    def n(self) -> int:
-        """The number of rows."""
-        rows = self._curator.n
-        self._check()
-        return rows
-
-    def prefetch(self, *questions: Question, derive: bool = True) -> None:
-        """Read what will be asked."""
-        self._curator.prefetch(*questions, derive=derive)
-        self._check()
-
-    def _check(self) -> None:
-        if self._checks and self.public.knows_n and not self._curator.answers:
-            self._checks.pop()(self.public)
+    if not curator.public.knows_n:
+        curator.when_n_is_known(check)
 
 
 def _check(mechanism: Mechanism, public: Public, *, budget: Budget, whole: Budget, options: Mapping[str, Any]) -> None:
@@ -188,8 +140,8 @@ def _rehearse_once(
 
 
 def _rehearse(mechanism: Mechanism, public: Public, budget: Budget, whole: Budget, options: Mapping[str, Any]) -> None:
-    account = _Counting(whole)
-    curator = Curator(Zeros(with_rows(public)), account, Still(account.stop_at_the_end))
+    account = Account(whole)
+    curator = Curator(Zeros(with_rows(public)), account, Still(partial(_stop_at_the_end, account)))
     try:
         with np.errstate(all="ignore"):
             mechanism.ask(Face(curator), copied(budget), **_own(options))  # a stranger's may do anything to them
@@ -203,6 +155,12 @@ def _rehearse(mechanism: Mechanism, public: Public, budget: Budget, whole: Budge
         law = calibrated(least.question, least.budget, public.neighbors, least.noise, least.at_least)
         if isinstance(budget, ApproxDP):
             check_tail([law], budget)
+
+
+def _stop_at_the_end(account: Account) -> None:
+    """End the rehearsal where all is spent: draws that are paid for can be long."""
+    if min(_left(account.budget, account.charged)) <= 0:
+        raise _AllSpent
 
 
 def _own(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -76,11 +76,13 @@ def _released(
     else:
         mechanism = named
     own = is_own(mechanism)
-    if not own:  # before anything is spent, and as `estimate` and `retrace` will have them; our own refuse in their words
-        asked = _plain(asked)
-    door = rehearsed(mechanism, curator, budget, asked) if rehearse else curator
     kept, kept_as_asked = _plain(asked), _plain(requested)  # now: a mechanism may write into lists that it is given
-    notes = mechanism.ask(Face(door), copied(budget), **asked)  # whoever called may have further uses for theirs
+    if not own:
+        asked = _plain(kept)  # as `estimate` and `retrace` will have them, in lists of its own
+    if rehearse:
+        rehearsed(mechanism, curator, budget, asked)
+    _check_written({**kept_as_asked, **kept})  # before anything is spent; what is wrong a mechanism has refused in its words
+    notes = mechanism.ask(Face(curator), copied(budget), **asked)  # whoever called may have further uses for theirs
     n = curator.n  # of a file that was not asked about it is read, and nothing is read after this
     curator.close()
     release = Release(
@@ -119,16 +121,19 @@ def _with_defaults(named: Described, options: Mapping[str, Any]) -> dict[str, An
     return complete
 
 
-def _plain(options: Mapping[str, Any]) -> dict[str, Option]:
-    """Return options as a file has them, arrays as lists; refuse what it could not hold."""
-    plain = {name: _as_json(value) for name, value in options.items()}
-    for name, value in plain.items():
+def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options as a file has them, arrays as lists; what it could not hold as it is."""
+    return {name: _as_json(value) for name, value in options.items()}
+
+
+def _check_written(options: Mapping[str, Any]) -> None:
+    """Refuse options that no file could hold."""
+    for name, value in options.items():
         if not is_option(value):
             raise ParameterError(
                 f"options must be text, finite numbers, true, false or lists of them, got {name}={shown(value)}. "
                 f"Hint: the release file stores them."
             )
-    return plain
 
 
 def _noted(notes: object) -> dict[str, Option]:
@@ -138,9 +143,13 @@ def _noted(notes: object) -> dict[str, Option]:
     return {name: value if is_option(value) else shown(value) for name, value in plain.items()}
 
 
-def _as_json(value: Any) -> Any:
+def _as_json(value: Any, depth: int = 2) -> Any:
+    """Return numbers and lists, as deep as a file has them, as JSON does; anything else as it is."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, numbers.Real) and not isinstance(value, int | float):
-        return float(value)
-    return [_as_json(one) for one in value] if isinstance(value, list | tuple) else value
+        try:
+            return float(value)
+        except OverflowError:
+            return value
+    return [_as_json(one, depth - 1) for one in value] if isinstance(value, list | tuple) and depth > 0 else value

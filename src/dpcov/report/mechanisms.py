@@ -48,7 +48,8 @@ def record() -> dict[str, Any]:
 
 def own_options(named: Named) -> dict[str, Any]:
     """Return what --option may set, with the defaults; None: it must be given. Functions and flags have words for others."""
-    given = {name: default for name, default in named.options.items() if name not in OWN_OPTIONS[named.target]}
+    said = OWN_OPTIONS[named.target]
+    given = {name: default for name, default in named.options.items() if name not in said}
     return {name: None if default is inspect.Parameter.empty else default for name, default in given.items()}
 
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -36,6 +37,7 @@ LARGEST = 1e130  # of bounds: with any weights, the square of what one encoded u
 SMALLEST = 1e-130  # of ranges: that square is then not 0
 MOST_NAMES = 3  # of columns, in a repr
 IGNORE = "ignore"  # what `others` of a schema can be
+PLAIN = {int, float, str, bool, tuple, type(None)}  # nothing of such a type can be set: tuples are of others of them
 LEVEL_TYPES: dict[str, tuple[type, ...]] = {"text": (str,), "boolean": (bool,), "number": (int, float)}
 
 
@@ -304,8 +306,26 @@ class Schema:
     def __hash__(self) -> int:
         return hash(tuple(self.columns))
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Schema:
+        """Return an equal schema, of which nothing is shared that could be set; it was checked when it was made."""
+        made = object.__new__(Schema)
+        columns = {deepcopy(name, memo): _twin(column) for name, column in self.columns.items()}
+        object.__setattr__(made, "columns", MappingProxyType(columns))
+        object.__setattr__(made, "others", self.others)
+        return made
+
     def __reduce__(self) -> tuple[type[Schema], tuple[dict[str, Column], str | None]]:
         return Schema, (dict(self.columns), self.others)  # a read-only mapping can be neither copied nor pickled
+
+
+def _twin(column: Column) -> Column:
+    """Return an equal column: a deep copy, made at once where all that is in it is plain, as there can be thousands."""
+    parts = [*vars(column).values(), *getattr(column, "levels", ())]
+    if type(column) not in (Numeric, Categorical, Ignored) or not {type(part) for part in parts} <= PLAIN:
+        return deepcopy(column)
+    twin = object.__new__(type(column))
+    vars(twin).update(vars(column))
+    return twin
 
 
 def observed_name(column: str) -> str:
