@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dpcov.release.file import load
     from dpcov.release.record import Release
     from dpcov.schema import Categorical, Ignored, Numeric, Schema
+    from dpcov.sources.csv_text import Csv
     from dpcov.uses.coefficient_intervals import CoefficientIntervals
     from dpcov.uses.convergence import convergence
     from dpcov.uses.description import Correlation, Description
@@ -68,6 +69,7 @@ _HOME = {
     "Numeric": "schema",
     "Categorical": "schema",
     "Ignored": "schema",
+    "Csv": "sources.csv_text",
     "PureDP": "kernel.budget",
     "ZCDP": "kernel.budget",
     "ApproxDP": "kernel.budget",
@@ -98,6 +100,7 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "Numeric",
     "Categorical",
     "Ignored",
+    "Csv",
     "PureDP",
     "ZCDP",
     "ApproxDP",

@@ -6,7 +6,7 @@ Edits = list[tuple[str, str, str]]
 
 SCHEMA_FILE, ARROW, REQUEST, SUMS = "schema/file.py", "sources/arrow.py", "request.py", "kernel/sums.py"
 WRITTEN, CHECKED = "tests/schema/test_schema_file.py::", "tests/cli/test_schema.py::"
-WEAK = "tests/test_weak.py::"
+WEAK, TEXTS = "tests/test_weak.py::", "tests/sources/test_csv_text.py::"
 
 SLIPS_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "a column that lacks one bound is left out": (
@@ -44,5 +44,13 @@ SLIPS_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "the word to go on is not needed": (
         [(REQUEST, "strong = not allow_weak and seed is None", "strong = False")],
         (WEAK + "test_an_epsilon_above_twenty_is_refused_by_everyone", WEAK + "TestCommands::test_a_dry_run_refuses_as_well"),
+    ),
+    "thousands are guessed": (
+        [("sources/cells.py", 'COMMA_NUMBER = NUMBER.replace(r"\\.", ",")', 'COMMA_NUMBER = NUMBER.replace(r"\\.", "[.,]")')],
+        (TEXTS + "test_a_mark_between_thousands_makes_a_missing_cell",),
+    ),
+    "bytes that mean nothing raise": (
+        [("sources/csv_text.py", '(errors="replace")', '(errors="strict")')],
+        (TEXTS + "test_no_bytes_are_refused",),
     ),
 }

@@ -8,6 +8,7 @@ import click
 
 from dpcov.cli.options import (
     complete_mechanism,
+    csv_options,
     json_option,
     neighbors_option,
     read_budgets,
@@ -42,6 +43,7 @@ KEPT = "it was drawn or written before"
     help="A mechanism, as NAME or NAME:OPTION=VALUE,...; can be repeated. By default all of them.",
 )
 @click.option("--columns", metavar="A,B,C", help="Use these columns only, in this order.")
+@csv_options
 @neighbors_option
 @click.option("--runs", type=int, default=20, show_default=True, metavar="NUMBER", help="Releases per mechanism and budget.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="NUMBER", help="Seed of the first run.")
@@ -81,7 +83,7 @@ def compare(
 
     if (row_norm is None) == (schema is None):
         raise click.UsageError("give either --row-norm or --schema, not both")
-    budgets, inputs = read_budgets(epsilon, delta, rho), (data,) if schema is None else (data, schema)
+    budgets, inputs = read_budgets(epsilon, delta, rho), (str(data),) if schema is None else (str(data), schema)
     picture, written = (
         None if file is None else checked_target(file, force=force, kept=KEPT, inputs=inputs) for file in (output, table)
     )

@@ -10,6 +10,7 @@ from dpcov.cli.made import checked_output, keep, tell_dry_run
 from dpcov.cli.options import (
     budget_options,
     complete_mean,
+    csv_options,
     making_options,
     read_columns,
     read_numbers,
@@ -40,6 +41,7 @@ Example:
 @click.option(
     "--postprocess", type=click.Choice(["project", "none"]), help="project (the default) moves the mean into the public ball."
 )
+@csv_options
 @making_options
 def mean(
     data: str,
@@ -69,7 +71,7 @@ def mean(
 
     if (radius is None) == (schema is None):
         raise click.UsageError("give either --radius or --schema, not both")
-    inputs = (data,) if schema is None else (data, schema)
+    inputs = (str(data),) if schema is None else (str(data), schema)
     target = checked_output(output, force, inputs, dry_run=dry_run)
     options: dict[str, Any] = read_options(option)
     if (variance is not None and "covariance" in options) or "origin" in options:

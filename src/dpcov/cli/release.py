@@ -12,6 +12,7 @@ from dpcov.cli.options import (
     budget_options,
     center_option,
     complete_mechanism,
+    csv_options,
     making_options,
     read_columns,
     read_schema,
@@ -46,6 +47,7 @@ Example:
     help="Name of a mechanism.",
 )
 @click.option("--postprocess", type=click.Choice(POSTPROCESS), help="How to denoise; by default the mechanism's own way.")
+@csv_options
 @making_options
 def release(
     data: str,
@@ -79,7 +81,7 @@ def release(
     if (row_norm is None) == (schema is None) and not bounded:
         other = "; or, for this mechanism, --option upper=NUMBER" * takes_bounds
         raise click.UsageError(f"give either --row-norm or --schema, not both{other}")
-    inputs = (data,) if schema is None else (data, schema)
+    inputs = (str(data),) if schema is None else (str(data), schema)
     target = checked_output(output, force, inputs, dry_run=dry_run)
     settings |= _target_settings(pca, settings["mechanism"], settings.pop("postprocess"), settings["center"], options)
     settings |= {"row_norm": row_norm, "schema": read_schema(schema), "columns": read_columns(columns)}

@@ -6,7 +6,7 @@ import shlex
 
 import click
 
-from dpcov.cli.options import json_option
+from dpcov.cli.options import csv_options, json_option
 from dpcov.cli.telling import print_json
 from dpcov.cli.words import DidYouMean
 
@@ -18,6 +18,7 @@ def schema() -> None:
 
 @schema.command(epilog="\b\nExample:\n  dpcov schema init adult.csv -o adult.toml")
 @click.argument("data", type=click.Path())
+@csv_options
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Where to write the draft; stdout by default.")
 @click.option("--force", is_flag=True, help="Overwrite an existing output.")
 def init(data: str, output: str | None, force: bool) -> None:
@@ -30,14 +31,16 @@ def init(data: str, output: str | None, force: bool) -> None:
     from dpcov.sources.fitting import drafted
 
     kept = "it may have been completed"
-    target = None if output is None else checked_target(output, force=force, kept=kept, inputs=(data,))
+    target = None if output is None else checked_target(output, force=force, kept=kept, inputs=(str(data),))
     text = drafted(data)
     if target is None:
         click.echo(text, nl=False)
         return
     write_whole(target, text)
     file = shlex.quote(str(output))
-    click.echo(f"Written to {file}. Complete it with public knowledge, then: dpcov schema check {file} {shlex.quote(data)}")
+    click.echo(
+        f"Written to {file}. Complete it with public knowledge, then: dpcov schema check {file} {shlex.quote(str(data))}"
+    )
 
 
 @schema.command(
@@ -45,6 +48,7 @@ def init(data: str, output: str | None, force: bool) -> None:
 )
 @click.argument("file", metavar="SCHEMA", type=click.Path())
 @click.argument("data", type=click.Path(), required=False)
+@csv_options
 @json_option
 def check(file: str, data: str | None, as_json: bool) -> None:
     """Check the file SCHEMA and, with DATA, that the table has its columns with fitting types; no row is read."""
@@ -58,4 +62,4 @@ def check(file: str, data: str | None, as_json: bool) -> None:
     if as_json:
         print_json({"file": file, **record(checked, fit)})
     else:
-        write(console(), checked, file, data, fit)
+        write(console(), checked, file, None if data is None else str(data), fit)

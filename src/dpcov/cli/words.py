@@ -25,6 +25,8 @@ PHRASES = {
     ", a part between 0 and 1, or None,": ", or a part between 0 and 1,",
     "None takes what": "without it you get what",
     "got None": "got none",
+    "dpcov.Csv(path, separator=';')": "--separator ';'",
+    "dpcov.Csv takes another separator or encoding": "--separator and --encoding say that they are others",
     "allow_weak=True": "--yes-weak",
     "expected_n=NUMBER": "--expected-n NUMBER",
     "center=True": "--center",

@@ -147,18 +147,18 @@ class ArrowSource:
     def _positions(self, column: Any, description: Categorical) -> NDArray[np.intp]:
         """Return which level each cell is, −1 where none; of a flag, whether the cell of its column is there."""
         if not isinstance(description, Observed):
-            return cells.positions(column, description, trimmed=self._table.parsed)
+            return cells.positions(column, description, trimmed=self._table.parsed, decimal=self._table.decimal)
         assert self.schema is not None
         of = self.schema.used[description.of]
         if isinstance(of, Numeric):
-            return np.isfinite(cells.values(column)).astype(np.intp)
-        return (cells.positions(column, of, trimmed=self._table.parsed) >= 0).astype(np.intp)
+            return np.isfinite(cells.values(column, self._table.decimal)).astype(np.intp)
+        return (cells.positions(column, of, trimmed=self._table.parsed, decimal=self._table.decimal) >= 0).astype(np.intp)
 
     def _cells(self, batch: Batch, block: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the rows of a batch by column: encoded numbers, positions of levels, NaN where a cell is missing."""
         for row, (column, description, offset, scale) in zip(block, self._described(batch), strict=True):
             if isinstance(description, Numeric):
-                _encode_numbers(row, cells.values(column), description, offset, scale, np.nan)
+                _encode_numbers(row, cells.values(column, self._table.decimal), description, offset, scale, np.nan)
             else:
                 row[:] = self._positions(column, description)
                 np.copyto(row, np.nan, where=row < 0)
@@ -168,12 +168,14 @@ class ArrowSource:
         """Return the rows of a batch, stored column by column: for a schema with norm at most 1, else in the user's units."""
         if self.schema is None:
             for row, column in zip(block, batch.columns, strict=True):
-                row[:] = cells.values(column)
+                row[:] = cells.values(column, self._table.decimal)
             return block.T
         start = 0
         for column, description, offset, scale in self._described(batch):
             if isinstance(description, Numeric):
-                _encode_numbers(block[start], cells.values(column), description, offset, scale, description.midpoint)
+                _encode_numbers(
+                    block[start], cells.values(column, self._table.decimal), description, offset, scale, description.midpoint
+                )
                 start += 1
             else:
                 positions = self._positions(column, description)
