@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dpcov.errors import BudgetError, DpcovError, EngineError, ParameterError, ReleaseError, SchemaError
     from dpcov.estimators import PrivateCovariance, PrivateMean, PrivatePCA, PrivateRidge
     from dpcov.evaluate import Comparison, compare
+    from dpcov.evaluate.looking import Look, look
     from dpcov.evaluate.plan import Plan, plan, plan_pca
     from dpcov.kernel.budget import ZCDP, ApproxDP, PureDP, compose
     from dpcov.mechanisms import MECHANISMS
@@ -47,6 +48,8 @@ _HOME = {
     "plan_pca": "evaluate.plan",
     "compare": "evaluate",
     "Comparison": "evaluate",
+    "look": "evaluate.looking",
+    "Look": "evaluate.looking",
     "load": "release.file",
     "MECHANISMS": "mechanisms",
     "Mechanism": "mechanisms.base",
@@ -96,6 +99,8 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "plan_pca",
     "compare",
     "Comparison",
+    "look",
+    "Look",
     "Schema",
     "Numeric",
     "Categorical",

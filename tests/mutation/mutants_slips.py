@@ -53,4 +53,12 @@ SLIPS_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         [("sources/csv_text.py", '(errors="replace")', '(errors="strict")')],
         (TEXTS + "test_no_bytes_are_refused",),
     ),
+    "cells outside the bounds are not counted as clipped": (
+        [("evaluate/looking.py", "(values < described.lower) | (values > described.upper)", "(values < described.lower)")],
+        ("tests/evaluate/test_looking.py::test_counts_are_those_of_the_cells",),
+    ),
+    "what is exact is not called so": (
+        [("evaluate/looking.py", '{"private": False, "warning": WARNING, ', "{")],
+        ("tests/evaluate/test_looking.py::TestCommand::test_machines_are_told_as_well",),
+    ),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpcov.evaluate.looking import WARNING, Look
 from dpcov.report.text import new_table, printable
 from dpcov.schema import IGNORE, Categorical, Column, Numeric, Schema
 
@@ -31,6 +32,18 @@ def write(out: Console, schema: Schema, file: str, data: str | None = None, fit:
         how = "every column is there, with a fitting type." if fit.declared else UNTYPED
         out.print(f"{printable(data)} fits: {how}", soft_wrap=True)
         out.print(_unused_line(schema, fit), soft_wrap=True)
+
+
+def write_look(out: Console, found: Look) -> None:
+    """Print exact counts, loudly."""
+    out.print(f"\n{WARNING}", style="bold red", soft_wrap=True)
+    table = new_table(f"cells of {found.rows} rows: NOT PRIVATE")
+    table.add_column("column")
+    for heading in ("missing", "no number or level", "to be clipped"):
+        table.add_column(heading, justify="right")
+    for name, counts in found.columns.items():
+        table.add_row(printable(name), str(counts.missing), str(counts.unmatched), str(counts.clipped))
+    out.print(table)
 
 
 def record(schema: Schema, fit: Fit | None = None) -> dict[str, Any]:
