@@ -61,4 +61,8 @@ SLIPS_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         [("evaluate/looking.py", '{"private": False, "warning": WARNING, ', "{")],
         ("tests/evaluate/test_looking.py::TestCommand::test_machines_are_told_as_well",),
     ),
+    "whole numbers rounded out of their bounds": (
+        [("uses/synthetic.py", "float(math.ceil(column.lower))", "float(math.floor(column.lower))")],
+        ("tests/uses/test_synthetic.py::TestWholeNumbers::test_synthetic_cells_are_whole_and_within_the_bounds",),
+    ),
 }

@@ -72,7 +72,8 @@ def described(schema: Schema) -> dict[str, dict[str, Any]]:
 def _entry(column: Column, total: float) -> dict[str, Any]:
     if isinstance(column, Numeric):
         bounds = f"{column.lower:g} to {column.upper:g}"
-        return {"kind": "numeric", "range": bounds, "share": column.weight**2 / total, "features": 1}
+        kind = "numeric (whole)" if column.integer else "numeric"
+        return {"kind": kind, "range": bounds, "share": column.weight**2 / total, "features": 1}
     if isinstance(column, Categorical):
         levels = len(column.levels)
         return {

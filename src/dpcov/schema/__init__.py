@@ -55,6 +55,8 @@ class Numeric:
         True says that cells may be missing: the share that is there is then released (docs/tables.md).
     missing : {"flag"}, optional
         "flag" adds a column that says which cells are there.
+    integer : bool
+        True says that cells are whole numbers, and makes synthetic ones whole; estimates are not rounded.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class Numeric:
     weight: float = 1.0
     nullable: bool = False
     missing: str | None = None
+    integer: bool = False
 
     def __post_init__(self) -> None:
         hint = "write a public bound; one read from the data would leak"
@@ -78,6 +81,13 @@ class Numeric:
             raise ParameterError(f"lower must be below upper by at least {SMALLEST:g}, got {found}. Hint: are they swapped?")
         object.__setattr__(self, "weight", _checked_weight(self.weight))
         _check_missing(self.nullable, self.missing)
+        if type(self.integer) is not bool:
+            raise ParameterError(f"integer must be True or False, got {shown(self.integer)}. Hint: True for whole numbers.")
+        if self.integer and not math.ceil(self.lower) <= math.floor(self.upper):
+            found = f"{self.lower!r} and {self.upper!r}"
+            raise ParameterError(
+                f"bounds must have a whole number between them with integer=True, got {found}. Hint: widen them."
+            )
 
     @property
     def midpoint(self) -> float:

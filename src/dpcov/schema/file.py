@@ -24,6 +24,7 @@ from dpcov.errors import EngineError, ParameterError, SchemaError, shown
 from dpcov.schema import IGNORE, Categorical, Column, Ignored, Numeric, Schema, check_others
 
 OPTIONAL = {"weight", "nullable", "missing"}
+OF_NUMBERS = OPTIONAL | {"integer"}
 NUMERIC, BOOLEAN, TEXT, UNKNOWN = "numeric", "boolean", "text", "unknown"
 """What the declared type of a column tells a draft."""
 
@@ -34,6 +35,7 @@ HEADER = """\
 #   { ignore = true }                  not read
 # nullable = true where cells may be missing: their share is then released, and numbers are about what was observed;
 # with missing = "flag" as well, a column of its own says whether a cell is there, with its correlations.
+# integer = true beside bounds where cells are whole numbers: synthetic rows then have whole ones, too.
 # An optional weight (default 1) gives a column a larger share of the accuracy.
 # others = "ignore"                  # without the first #, entries that are left as drafted are not read
 
@@ -135,7 +137,8 @@ def to_record(schema: Schema) -> dict[str, dict[str, Any]]:
 def _record(column: Numeric | Categorical) -> dict[str, Any]:
     what = {"lower": column.lower, "upper": column.upper} if isinstance(column, Numeric) else {"levels": list(column.levels)}
     flag = {} if column.missing is None else {"missing": column.missing}
-    return {**what, "weight": column.weight, "nullable": column.nullable, **flag}
+    whole = {"integer": True} if isinstance(column, Numeric) and column.integer else {}
+    return {**what, "weight": column.weight, "nullable": column.nullable, **flag, **whole}
 
 
 def draft(columns: Iterable[tuple[str, str]]) -> str:
@@ -149,7 +152,7 @@ def _column(name: str, entry: object) -> Column:
         raise SchemaError(f"column {name!r} must be a table, got {shown(entry)}. Hint: {hint}.")
     keys = set(entry)
     try:
-        if keys - OPTIONAL == {"lower", "upper"}:
+        if keys - OF_NUMBERS == {"lower", "upper"}:
             return Numeric(**entry)
         if keys - OPTIONAL == {"levels"}:
             return Categorical(**entry)
