@@ -137,6 +137,12 @@ class Request:
     ) -> Source:
         """Open the data; where pairs are wanted, the differences of its rows."""
         opened = open_source(data, columns, self.schema, self.midpoints, progress)
+        if getattr(opened, "guesses_types", False) and self.named.bound == "row_norm":
+            raise ParameterError(
+                "columns must be given for a CSV file without a schema, got none. "
+                "Hint: such a file declares no types, and a column of text would be paid for as missing numbers; "
+                "columns=['age'] says what is a number."
+            )
         return PairedSource(opened, self.neighbors) if self.pairs else opened
 
     def encoding(self, source: Source) -> Encoding:

@@ -29,6 +29,8 @@ SAID = {
     "--pca must be an integer from 1 to 2": [
         "release",
         "rows.csv",
+        "--columns",
+        "a,b,c",
         "--rho",
         "1",
         "--row-norm",
@@ -40,9 +42,11 @@ SAID = {
     ],
     "must be --rho or --epsilon with --delta, got --epsilon 1.": [
         *("release", "rows.csv", "--epsilon", "1", "--row-norm", "1", "--mechanism", "gaussian", "-o", "out.json"),
+        *("--columns", "a,b,c"),
     ],
     "Hint: --mechanism auto": [
         *("release", "rows.csv", "--epsilon", "1", "--row-norm", "1", "--mechanism", "gaussian", "-o", "out.json"),
+        *("--columns", "a,b,c"),
     ],
     "--option rounds must be": [
         *("release", "rows.csv", "--rho", "1", "--mechanism", "coinpress", "--option", "upper=1", "--option", "rounds=0"),
@@ -78,7 +82,7 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     rows = np.random.default_rng(821).uniform(-0.5, 0.5, (200, 3))
     np.savetxt("rows.csv", rows, delimiter=",", header="a,b,c", comments="")
-    dpcov.covariance("rows.csv", dpcov.ZCDP(1), row_norm=1, seed=1).save("covariance.json")
+    dpcov.covariance("rows.csv", dpcov.ZCDP(1), row_norm=1, columns=list("abc"), seed=1).save("covariance.json")
     dpcov.mean("rows.csv", dpcov.ZCDP(1), radius=1, seed=1).save("mean.json")
 
 

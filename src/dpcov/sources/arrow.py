@@ -40,6 +40,9 @@ class ArrowSource:
         Called now and then while rows are read.
     """
 
+    guesses_types: bool
+    """Whether nobody said which columns are numbers: neither a person nor a declared type."""
+
     def __init__(
         self,
         table: Table,
@@ -53,6 +56,7 @@ class ArrowSource:
         self._names_from_table = self.schema is None and columns is None
         if self._names_from_table and isinstance(table, CsvTable):
             table.check_names()
+        self.guesses_types = self._names_from_table and table.parsed
         named = table.names if columns is None else columns
         self._columns = self.schema.table_columns(self.schema.used) if self.schema else list(named)
         self._check_columns()
