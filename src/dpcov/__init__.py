@@ -14,7 +14,7 @@ from dpcov._version import __version__
 
 if TYPE_CHECKING:
     from dpcov.api import covariance, mean, pca, rehearse, ridge
-    from dpcov.errors import BudgetError, DpcovError, EngineError, ParameterError, ReleaseError, SchemaError
+    from dpcov.errors import BudgetError, DpcovError, EngineError, ParameterError, ReleaseError, SchemaError, SpendsAgainWarning
     from dpcov.estimators import PrivateCovariance, PrivateMean, PrivatePCA, PrivateRidge
     from dpcov.evaluate import Comparison, compare
     from dpcov.evaluate.looking import Look, look
@@ -83,6 +83,7 @@ _HOME = {
     "SchemaError": "errors",
     "ReleaseError": "errors",
     "EngineError": "errors",
+    "SpendsAgainWarning": "errors",
 }
 
 __all__ = [  # noqa: RUF022 - in the order people meet them
@@ -132,6 +133,7 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "SchemaError",
     "ReleaseError",
     "EngineError",
+    "SpendsAgainWarning",
     "__version__",
 ]
 

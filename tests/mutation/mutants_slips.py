@@ -65,4 +65,23 @@ SLIPS_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         [("uses/synthetic.py", "float(math.ceil(column.lower))", "float(math.floor(column.lower))")],
         ("tests/uses/test_synthetic.py::TestWholeNumbers::test_synthetic_cells_are_whole_and_within_the_bounds",),
     ),
+    "columns of text are paid for as numbers": (
+        [(REQUEST, 'if getattr(opened, "guesses_types", False) and', "if False and")],
+        ("tests/sources/test_tables.py::TestColumnsOfText::test_they_must_be_named_without_a_schema",),
+    ),
+    "clones spend in silence": (
+        [("estimators/common.py", "_families[made] = _families.setdefault(self, [0])", "_families[made] = [0]")],
+        ("tests/estimators/test_spending.py::test_a_cross_validation_warns",),
+    ),
+    "a warning after the budget is gone": (
+        [
+            ("estimators/common.py", "        self._warn_of_spending()\n        settings", "        settings"),
+            (
+                "estimators/common.py",
+                "        self._keep(self.release_)\n",
+                "        self._warn_of_spending()\n        self._keep(self.release_)\n",
+            ),
+        ],
+        ("tests/estimators/test_spending.py::test_nothing_is_spent_where_warnings_are_errors[PrivateMean]",),
+    ),
 }

@@ -151,6 +151,7 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
             raise ParameterError(
                 "y must have one number for each row of X, got more or fewer. Hint: give one target per person."
             )
+        self._warn_of_spending()
         self.release_ = self._released(_joined(rows, target, longest, largest), budget, penalty)
         last = self.release_.d - 1
         model = self.release_.ridge(last, alpha=penalty)
