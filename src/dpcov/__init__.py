@@ -14,9 +14,10 @@ from dpcov._version import __version__
 
 if TYPE_CHECKING:
     from dpcov.api import covariance, mean, pca, rehearse, ridge
-    from dpcov.errors import BudgetError, DpcovError, EngineError, ParameterError, ReleaseError, SchemaError
+    from dpcov.errors import BudgetError, DpcovError, EngineError, ParameterError, ReleaseError, SchemaError, SpendsAgainWarning
     from dpcov.estimators import PrivateCovariance, PrivateMean, PrivatePCA, PrivateRidge
     from dpcov.evaluate import Comparison, compare
+    from dpcov.evaluate.looking import Look, look
     from dpcov.evaluate.plan import Plan, plan, plan_pca
     from dpcov.kernel.budget import ZCDP, ApproxDP, PureDP, compose
     from dpcov.mechanisms import MECHANISMS
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from dpcov.release.file import load
     from dpcov.release.record import Release
     from dpcov.schema import Categorical, Ignored, Numeric, Schema
+    from dpcov.sources.csv_text import Csv
     from dpcov.uses.coefficient_intervals import CoefficientIntervals
     from dpcov.uses.convergence import convergence
     from dpcov.uses.description import Correlation, Description
@@ -46,6 +48,8 @@ _HOME = {
     "plan_pca": "evaluate.plan",
     "compare": "evaluate",
     "Comparison": "evaluate",
+    "look": "evaluate.looking",
+    "Look": "evaluate.looking",
     "load": "release.file",
     "MECHANISMS": "mechanisms",
     "Mechanism": "mechanisms.base",
@@ -68,6 +72,7 @@ _HOME = {
     "Numeric": "schema",
     "Categorical": "schema",
     "Ignored": "schema",
+    "Csv": "sources.csv_text",
     "PureDP": "kernel.budget",
     "ZCDP": "kernel.budget",
     "ApproxDP": "kernel.budget",
@@ -78,6 +83,7 @@ _HOME = {
     "SchemaError": "errors",
     "ReleaseError": "errors",
     "EngineError": "errors",
+    "SpendsAgainWarning": "errors",
 }
 
 __all__ = [  # noqa: RUF022 - in the order people meet them
@@ -94,10 +100,13 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "plan_pca",
     "compare",
     "Comparison",
+    "look",
+    "Look",
     "Schema",
     "Numeric",
     "Categorical",
     "Ignored",
+    "Csv",
     "PureDP",
     "ZCDP",
     "ApproxDP",
@@ -124,6 +133,7 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "SchemaError",
     "ReleaseError",
     "EngineError",
+    "SpendsAgainWarning",
     "__version__",
 ]
 

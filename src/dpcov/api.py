@@ -31,6 +31,8 @@ def covariance(
     columns: Sequence[str | int] | None = None,
     seed: int | None = None,
     progress: Callable[[float | None], None] | None = None,
+    allow_weak: bool = False,
+    expected_n: int | None = None,
     **options: Any,
 ) -> Release:
     """Release the second moment (1/n) Σ x xᵀ of the rows, or mean and covariance, once, under differential privacy.
@@ -66,6 +68,10 @@ def covariance(
         For tests and papers only: the release is then stamped as not private.
     progress : callable, optional
         Called now and then while rows are read, with the fraction read so far or None.
+    allow_weak : bool
+        True goes on with a budget that is otherwise refused, because it hides hardly anything: docs/guarantee.md#weak-budgets.
+    expected_n : int, optional
+        With neighbors="add-remove": a public guess of n, below one in which delta must be. By default it may be at most 1e-6.
     **options
         Of the mechanism: docs/mechanisms/README.md lists them. A radius ``clip`` is in the units of row_norm; with a schema in
         those of the encoded rows, at most 1.
@@ -109,6 +115,8 @@ def covariance(
         center=center,
         postprocess=postprocess,
         seed=seed,
+        allow_weak=allow_weak,
+        expected_n=expected_n,
         options=options,
     )
     return asked.run(asked.source(data, columns, progress), budget)
@@ -127,16 +135,16 @@ def mean(
     columns: Sequence[str | int] | None = None,
     seed: int | None = None,
     progress: Callable[[float | None], None] | None = None,
+    allow_weak: bool = False,
+    expected_n: int | None = None,
     **options: Any,
 ) -> Release:
     """Release the mean of the rows, once, under differential privacy.
 
     Parameters
     ----------
-    data : array, frame, path or anything with ``__arrow_c_stream__``
+    data, budget
         As in `covariance`.
-    budget : PureDP, ZCDP or ApproxDP
-        What may be spent.
     radius : float
         The mean lies within this Euclidean distance of ``origin``: a public bound, chosen **without looking at the data**.
         It may be far too large: its price is logarithmic. Exactly one of radius and schema is required.
@@ -148,7 +156,7 @@ def mean(
         A name in ``dpcov.MECHANISMS["mean"]``, or a mechanism of your own.
     postprocess : {"project", "none"}, optional
         By default an estimate outside the public ball is moved to its surface.
-    neighbors, columns, seed, progress
+    neighbors, columns, seed, progress, allow_weak, expected_n
         As in `covariance`.
     **options
         Of the mechanism: docs/mechanisms/README.md lists them. ``covariance=`` is a public variance, a list of them or a
@@ -161,10 +169,8 @@ def mean(
 
     Raises
     ------
-    ParameterError, SchemaError
-        Before anything is spent; but for an empty stream, before any row is read.
-    EngineError
-        A file or stream cannot be read to its end. A first reading that fails costs nothing.
+    ParameterError, SchemaError, EngineError
+        As in `covariance`. A first reading that fails costs nothing.
 
     Privacy
     -------
@@ -187,6 +193,8 @@ def mean(
         neighbors=neighbors,
         postprocess=postprocess,
         seed=seed,
+        allow_weak=allow_weak,
+        expected_n=expected_n,
         options={**options, "origin": origin},
     )
     return asked.run(asked.source(data, columns, progress), budget)
@@ -205,6 +213,8 @@ def pca(
     columns: Sequence[str | int] | None = None,
     seed: int | None = None,
     progress: Callable[[float | None], None] | None = None,
+    allow_weak: bool = False,
+    expected_n: int | None = None,
     **options: Any,
 ) -> Release:
     """Release k principal components of the rows, once, under differential privacy.
@@ -214,10 +224,8 @@ def pca(
 
     Parameters
     ----------
-    data : array, frame, path or anything with ``__arrow_c_stream__``
+    data, budget
         As in `covariance`.
-    budget : PureDP, ZCDP or ApproxDP
-        What may be spent.
     k : int
         How many components, fewer than there are columns.
     row_norm, schema
@@ -226,7 +234,7 @@ def pca(
         A name in ``dpcov.MECHANISMS["pca"]``, or a mechanism of your own; "auto" has a proof for every k.
     center : bool
         True: components of the centred rows; served by "auto", "wishart" and "gaussian". Else of the rows as they are, about 0.
-    neighbors, columns, seed
+    neighbors, columns, seed, allow_weak, expected_n
         As in `covariance`.
     progress : callable, optional
         Called now and then while rows are read, or a long draw is made, with the fraction done or None.
@@ -240,10 +248,8 @@ def pca(
 
     Raises
     ------
-    ParameterError, SchemaError
-        Before anything is spent; but for an empty stream, before any row is read.
-    EngineError
-        A file or stream cannot be read to its end. A first reading that fails costs nothing.
+    ParameterError, SchemaError, EngineError
+        As in `covariance`. A first reading that fails costs nothing.
 
     Privacy
     -------
@@ -266,6 +272,8 @@ def pca(
         neighbors=neighbors,
         center=center,
         seed=seed,
+        allow_weak=allow_weak,
+        expected_n=expected_n,
         options={**options, "k": k},
     )
     return asked.run(asked.source(data, columns, progress), budget, progress=progress)
@@ -283,6 +291,7 @@ def ridge(
     columns: Sequence[str | int] | None = None,
     seed: int | None = None,
     progress: Callable[[float | None], None] | None = None,
+    allow_weak: bool = False,
 ) -> Release:
     """Release one ridge regression, of a target on all other columns, under differential privacy.
 
@@ -291,15 +300,13 @@ def ridge(
 
     Parameters
     ----------
-    data : array, frame, path or anything with ``__arrow_c_stream__``
+    data, budget
         As in `covariance`.
-    budget : PureDP, ZCDP or ApproxDP
-        What may be spent.
     target : str or int
         The name, or the position among the columns used, of what is predicted: a column of numbers.
     alpha : float
         The penalty: (1/n)·Σ(y − w·x)² + alpha·‖w‖² is least, in the units of the rows (with a schema: encoded).
-    row_norm, schema, columns, seed, progress
+    row_norm, schema, columns, seed, progress, allow_weak
         As in `covariance`; row_norm bounds whole rows, the target among them. Neighbours differ in one replaced row.
     mechanism : str or Mechanism, optional
         A name in ``dpcov.MECHANISMS["ridge"]``; there is one.
@@ -311,10 +318,8 @@ def ridge(
 
     Raises
     ------
-    ParameterError, SchemaError
-        Before anything is spent.
-    EngineError
-        A file or stream cannot be read to its end; nothing is spent.
+    ParameterError, SchemaError, EngineError
+        As in `covariance`.
 
     Privacy
     -------
@@ -335,6 +340,7 @@ def ridge(
         bound=row_norm,
         schema=schema,
         seed=seed,
+        allow_weak=allow_weak,
         options={"target": target, "alpha": alpha},
     )
     return asked.run(asked.source(data, columns, progress), budget)
@@ -347,10 +353,8 @@ def rehearse(target: str, data: object, budget: Budget, /, **arguments: Any) -> 
     ----------
     target : {"covariance", "mean", "pca", "ridge"}
         The function that would be called.
-    data : array, frame, path or anything with ``__arrow_c_stream__``
-        As in `covariance`. Only its names and types are looked at, and the number of rows where that is public and known.
-    budget : PureDP, ZCDP or ApproxDP
-        What would be spent.
+    data, budget
+        As in `covariance`. Of the data only names and types are looked at, and the number of rows where it is public and known.
     **arguments
         All that the function takes: ``row_norm=``, ``schema=``, ``mechanism=``, ``k=``, ...
 
@@ -358,11 +362,7 @@ def rehearse(target: str, data: object, budget: Budget, /, **arguments: Any) -> 
     -------
     Rehearsal
         ``spent``, ``expected_error`` or ``unknown_because``, whether it ``depends_on_answers``; ``to_dict()`` has all of it.
-
-    Raises
-    ------
-    ParameterError, SchemaError
-        What the function itself would refuse, in the same words.
+        What the function itself would refuse is refused, in the same words.
 
     Examples
     --------
@@ -380,10 +380,10 @@ def rehearse(target: str, data: object, budget: Budget, /, **arguments: Any) -> 
     bound.apply_defaults()
     given = dict(bound.arguments)
     options = given.pop("options", {}) | {name: given.pop(name) for name in OWN_OPTIONS[target]}
-    kept = {name: given[name] for name in ("schema", "neighbors", "center", "postprocess", "seed") if name in given}
-    norm = given["radius" if target == "mean" else "row_norm"]
-    mechanism = _ridge_mechanism(given["mechanism"]) if target == "ridge" else given["mechanism"]
-    asked = request(target, budget, mechanism=mechanism, bound=norm, options=options, **kept)
+    kept = {name: value for name, value in given.items() if name in inspect.signature(request).parameters}
+    kept |= {"bound": given["radius" if target == "mean" else "row_norm"], "options": options}
+    kept["mechanism"] = _ridge_mechanism(given["mechanism"]) if target == "ridge" else given["mechanism"]
+    asked = request(target, **kept)
     return asked.rehearse(asked.source(data, given["columns"]), budget)
 
 

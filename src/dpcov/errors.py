@@ -45,6 +45,10 @@ class EngineError(DpcovError, RuntimeError):
     """A file, a disk or the arithmetic of the machine failed."""
 
 
+class SpendsAgainWarning(UserWarning):
+    """A clone of an estimator is fitted that was fitted before: each of their fits spends its budget anew."""
+
+
 def shown(value: object) -> str:
     """Return what a message may say of a wrong argument: scalars and text, cut short; of anything else its type.
 

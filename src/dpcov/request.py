@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,17 @@ from dpcov.sources.opening import open_source
 from dpcov.sources.paired import PairedSource
 from dpcov.uses.selection import column_of_feature, target_place
 
+MOST_EPSILON = 20
+"""What it bounds is then a factor of half a billion, which is no bound; usual ones are below 10."""
+
+MOST_RHO = 5
+"""Of zCDP: its epsilon is 20.6 at the usual delta."""
+
+USUAL_DELTA = Fraction(1, 10**6)
+"""The largest delta where nobody says how many rows to expect: below one in the number of rows for most tables."""
+
+GO_ON = "allow_weak=True goes on"
+
 BOUNDS = {
     "row_norm": "a public bound on the rows' Euclidean norm",
     "radius": "a public bound on how far the mean lies from the origin",
@@ -50,11 +62,54 @@ def check_seed(seed: int | None) -> None:
         SeededBits(seed)
 
 
+def check_epsilon(budget: Budget) -> None:
+    """Refuse a budget that promises next to nothing."""
+    rule, most, amount = f"at most {MOST_EPSILON}", Fraction(MOST_EPSILON), budget.amounts()[0]
+    if isinstance(budget, ZCDP):
+        rule, most = f"at most {MOST_RHO:g}, about epsilon = {MOST_EPSILON} at delta = 1e-6", Fraction(MOST_RHO)
+    if amount > most:
+        raise ParameterError(
+            f"{budget.names[0]} must be {rule}, got {budget!r}. Hint: with more hardly anything is hidden; {GO_ON}."
+        )
+
+
+def check_delta(budget: Budget, neighbors: str, expected_n: int | None) -> None:
+    """Refuse a delta with which a release may publish a row; under add-remove n itself is neither known here nor asked for."""
+    if expected_n is not None:
+        whole = isinstance(expected_n, numbers.Integral) and not isinstance(expected_n, bool)
+        if not whole or expected_n < 1:
+            raise ParameterError(
+                f"expected_n must be a whole number of at least 1, got {shown(expected_n)}. Hint: a public guess of the rows."
+            )
+        if neighbors == REPLACE:
+            raise ParameterError(
+                "expected_n must be left out with neighbors='replace', got one. Hint: the number of rows is public there."
+            )
+    if not isinstance(budget, ApproxDP) or neighbors == REPLACE:
+        return
+    if expected_n is not None:
+        _check_delta_of(budget, int(expected_n), "expected_n")
+    elif budget.delta > USUAL_DELTA:
+        raise ParameterError(
+            f"delta must be at most 1e-6 where the number of rows is private, got {float(budget.delta):g}. "
+            f"Hint: expected_n=NUMBER, a public guess of the rows, sets another limit; {GO_ON}."
+        )
+
+
+def _check_delta_of(budget: ApproxDP, n: int, name: str) -> None:
+    """Refuse a delta that is not below one in a public number of rows."""
+    if budget.delta * n >= 1:
+        raise ParameterError(
+            f"delta must be below 1/{name} = {1 / n:.3g}, got {float(budget.delta):g}. "
+            f"Hint: with more, a release may publish a person's row and keep its promise; {GO_ON}."
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Request:
     """What a user asked for, checked: a mechanism, how rows are to be encoded, and options that are still in the data's units.
 
-    ``constant``, ``midpoints`` and ``pairs`` are as in `Encoding`.
+    ``constant``, ``midpoints`` and ``pairs`` are as in `Encoding`. Unless ``allow_weak``, delta is compared with a public n.
     """
 
     named: Named
@@ -67,6 +122,7 @@ class Request:
     options: dict[str, Any]
     postprocess: str | None = None
     seed: int | None = None
+    allow_weak: bool = True
 
     def __repr__(self) -> str:
         bound = f"row_norm={self.row_norm:g}" if self.schema is None else f"schema of {len(self.schema.columns)} columns"
@@ -81,6 +137,12 @@ class Request:
     ) -> Source:
         """Open the data; where pairs are wanted, the differences of its rows."""
         opened = open_source(data, columns, self.schema, self.midpoints, progress)
+        if getattr(opened, "guesses_types", False) and self.named.bound == "row_norm":
+            raise ParameterError(
+                "columns must be given for a CSV file without a schema, got none. "
+                "Hint: such a file declares no types, and a column of text would be paid for as missing numbers; "
+                "columns=['age'] says what is a number."
+            )
         return PairedSource(opened, self.neighbors) if self.pairs else opened
 
     def encoding(self, source: Source) -> Encoding:
@@ -101,12 +163,23 @@ class Request:
             settings["target"] = _target_place(source, settings.get("target"))
         return settings
 
+    def _known_n(self, source: Source) -> int | None:
+        """Return the number of rows where it is public and known: under add-remove it is private, also here."""
+        return source.known_n if self.neighbors == REPLACE else None
+
+    def check_n(self, n: int | None, budget: Budget) -> None:
+        """Refuse a delta that is too large for a public number of rows; in pairs there are two people to a row."""
+        if n is not None and not self.allow_weak and isinstance(budget, ApproxDP):
+            _check_delta_of(budget, 2 * n if self.pairs else n, "n")
+
     def run(self, source: Source, budget: Budget, *, progress: Callable[[float | None], None] | None = None) -> Release:
         """Release once."""
         bits: Bits = SystemBits() if self.seed is None else SeededBits(self.seed)
         settings = self.settings(source)
         sums = ExactSums(source, self.encoding(source), self.neighbors)
         curator = Curator(sums, Account(budget), RandomSampler(bits, progress))
+        self.check_n(self._known_n(source), budget)
+        curator.when_n_is_known(lambda public: self.check_n(public.known_n, budget))
         return released(self.named, curator, budget, postprocess=self.postprocess, **settings)
 
     def rehearse(self, source: Source, budget: Budget) -> Rehearsal:
@@ -114,7 +187,8 @@ class Request:
 
         Only names, the schema and n, where that is public and known, are taken from the source.
         """
-        known_n = source.known_n if self.neighbors == REPLACE else None  # under add-remove n is private, also here
+        known_n = self._known_n(source)
+        self.check_n(known_n, budget)
         public = Public(self.encoding(source), self.neighbors, known_n)
         settings = self.settings(source)
         return rehearsal_of(planned(self.named, public, budget, postprocess=self.postprocess, **settings), known_n)
@@ -131,13 +205,16 @@ def request(
     center: bool | None = False,
     postprocess: str | None = None,
     seed: int | None = None,
+    allow_weak: bool = True,
+    expected_n: int | None = None,
     options: Mapping[str, Any],
 ) -> Request:
     """Return what is asked for, or refuse it before any data are opened: in this order, whoever asks.
 
-    The budget; the mechanism, and the names of its options; what describes an encoding; post-processing; the seed. Then the
-    data are opened (`Request.source`), options are brought to encoded units (`Request.settings`), and the mechanism refuses
-    what it does not serve, and values of options, still without reading a row.
+    The budget; the mechanism, and the names of its options; what describes an encoding; post-processing; the seed; whether
+    the budget promises anything, unless ``allow_weak`` or a seed says that it need not. Then the data are opened
+    (`Request.source`), options are brought to encoded units (`Request.settings`), and the mechanism refuses what it does not
+    serve, and values of options, still without reading a row.
     """
     check_budget(budget)
     named = checked_mechanism(target, mechanism, options)
@@ -146,7 +223,13 @@ def request(
     if postprocess is not None:
         named.check_postprocess(postprocess)
     check_seed(seed)
-    return replace(made, postprocess=postprocess, seed=seed)
+    if not isinstance(allow_weak, bool):
+        raise ParameterError(f"allow_weak must be True or False, got {shown(allow_weak)}. Hint: False is the default.")
+    strong = not allow_weak and seed is None  # what is seeded is stamped as not private
+    if strong:
+        check_epsilon(budget)  # type: ignore[arg-type]  # a budget, as checked above
+    check_delta(budget if strong else PureDP(1), neighbors, expected_n)  # type: ignore[arg-type]
+    return replace(made, postprocess=postprocess, seed=seed, allow_weak=not strong)
 
 
 def _target_place(source: Source, target: object) -> int:

@@ -19,4 +19,38 @@ PLANTED = {
         (REQUEST, "    check_budget(budget)\n    named", "    check_seed(seed)\n    check_budget(budget)\n    named"),
         by="tests/api/test_request.py::test_of_several_faults_the_first_in_one_order_is_told[covariance]",
     ),
+    "any epsilon is served": mutant(
+        ("request.py", "    if amount > most:\n", "    if amount > 1000 * most:\n"),
+        by="tests/api/test_weak.py::test_an_epsilon_above_twenty_is_refused_by_everyone",
+    ),
+    "a delta of one in n is served": mutant(
+        ("request.py", "if budget.delta * n >= 1:", "if budget.delta * n > 1:"),
+        by=(
+            "tests/api/test_weak.py::TestReplace::test_delta_must_be_below_one_in_n",
+            "tests/api/test_weak.py::TestAddRemove::test_or_one_in_a_public_guess",
+        ),
+    ),
+    "delta is not compared with the rows of a file": mutant(
+        ("request.py", "        curator.when_n_is_known(lambda public: self.check_n(public.known_n, budget))\n", ""),
+        by="tests/api/test_weak.py::TestReplace::test_a_file_is_read_first_and_nothing_is_spent",
+    ),
+    "a private number of rows is compared with delta": mutant(
+        ("request.py", "source.known_n if self.neighbors == REPLACE else None", "source.known_n"),
+        by="tests/api/test_weak.py::TestAddRemove::test_the_number_of_rows_decides_nothing",
+    ),
+    "a delta that nobody compares under add-remove": mutant(
+        ("request.py", "elif budget.delta > USUAL_DELTA:", "elif budget.delta > 1:"),
+        by="tests/api/test_weak.py::TestAddRemove::test_a_millionth_is_the_limit",
+    ),
+    "the word to go on is not needed": mutant(
+        ("request.py", "strong = not allow_weak and seed is None", "strong = False"),
+        by=(
+            "tests/api/test_weak.py::test_an_epsilon_above_twenty_is_refused_by_everyone",
+            "tests/api/test_weak.py::TestCommands::test_a_dry_run_refuses_as_well",
+        ),
+    ),
+    "columns of text are paid for as numbers": mutant(
+        ("request.py", 'if getattr(opened, "guesses_types", False) and', "if False and"),
+        by="tests/sources/test_tables.py::TestColumnsOfText::test_they_must_be_named_without_a_schema",
+    ),
 }

@@ -20,7 +20,7 @@ RANDOM = np.random.default_rng(5)
 BASIS = np.linalg.qr(RANDOM.normal(size=(6, 6)))[0]
 ROWS = RANDOM.uniform(-1, 1, size=(4000, 6)) * [0.86, 0.42, 0.2, 0.1, 0.05, 0.02] @ BASIS.T
 TRUTH = BASIS[:, 0]
-SPEND = ["--epsilon", "1", "--row-norm", "1"]
+SPEND = ["--epsilon", "1", "--row-norm", "1", "--columns", ",".join(NAMES)]
 CHAIN = ["--mechanism", "ppca", "--option", "approximate=true", "--option", "sweeps=300"]
 MECHANISMS = {name: ["--mechanism", name] for name in dpcov.MECHANISMS["pca"]} | {"ppca": CHAIN}
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("known_rows")
 
 @pytest.mark.parametrize("file", ["people.csv", pytest.param("people.parquet", marks=pytest.mark.audit)])
 def test_the_new_user_s_commands(file: str, tmp_path: Path) -> None:
-    made = run("release", file, "--pca", "2", "--epsilon", "1", "--row-norm", "1", "-o", "pca.json", cwd=tmp_path)
+    made = run("release", file, "--pca", "2", *SPEND, "-o", "pca.json", cwd=tmp_path)
     assert (made.code, made.err) == (0, "")
     release = dpcov.load("pca.json")
     assert (release.kind, release.requested, release.seeded, len(release.components)) == ("pca", "auto", False, 2)

@@ -53,6 +53,31 @@ def test_a_draft_can_be_completed_and_used() -> None:
     assert Path("draft.toml").read_text(encoding="utf-8") == draft
 
 
+def test_a_draft_says_how_to_leave_the_rest_as_it_is() -> None:
+    """The line that is switched off works once it is switched on, and the columns left are named as ignored."""
+    assert call("schema", "init", "people.csv", "-o", "draft.toml").code == 0
+    draft = Path("draft.toml").read_text(encoding="utf-8")
+    complete = draft.replace('"age" = { }', '"age" = { lower = 0, upper = 100 }')
+    Path("draft.toml").write_text(complete, encoding="utf-8")
+    refused = call("schema", "check", "draft.toml")
+    assert_refused(refused, 2)
+    assert "no bounds or levels for 'job', 'name'" in refused.err
+    Path("draft.toml").write_text(complete.replace("# others", "others"), encoding="utf-8")
+    assert dpcov.Schema.read("draft.toml").feature_names == ("age",)
+    assert "does not use: job (ignored), name (ignored)." in call("schema", "check", "draft.toml", "people.csv").out
+    Path("short.toml").write_text('others = "ignore"\n[columns]\nage = { lower = 0, upper = 100 }\n', encoding="utf-8")
+    assert "does not use: job (ignored), name (ignored)." in call("schema", "check", "short.toml", "people.parquet").out
+
+
+def test_all_missing_columns_are_told_at_once() -> None:
+    text = "".join(f"{name} = {{ lower = 0, upper = 100 }}\n" for name in ("age", "Job", "height"))
+    Path("other.toml").write_text(f"[columns]\n{text}", encoding="utf-8")
+    for data in ("people.csv", "people.parquet"):
+        refused = call("schema", "check", "other.toml", data)
+        assert_refused(refused, 2)
+        assert "one column 'Job', 'height', got no column of these names" in refused.err
+
+
 def test_unusual_names_survive_the_draft() -> None:
     names = ["Größe in m", 'say "hi"', "a.b", "line\nbreak", "[columns]", "日本"]
     pq.write_table(pa.table({name: [1.0] for name in names}), "odd.parquet")

@@ -17,12 +17,12 @@ from tests.cli.shell import assert_refused, call
 
 ROOT = Path(__file__).parents[2]
 
-NOT_SERVED = "release rows.csv --epsilon 1 --row-norm 1 --mechanism gaussian -o out.json"
+NOT_SERVED = "release rows.csv --columns a,b,c --epsilon 1 --row-norm 1 --mechanism gaussian -o out.json"
 SAID = {
     "No such option '--shema'. Did you mean '--schema'? Hint: dpcov release --help.": "release rows.csv --shema a.toml",
     "--row-norm must be": "release rows.csv --rho 1 --row-norm -1 -o out.json",
     "--epsilon must be greater than 0, got '0'": "release rows.csv --epsilon 0 --row-norm 1 -o out.json",
-    "--pca must be an integer from 1 to 2": "release rows.csv --rho 1 --row-norm 1 --pca 9 -o o.json",
+    "--pca must be an integer from 1 to 2": "release rows.csv --columns a,b,c --rho 1 --row-norm 1 --pca 9 -o o.json",
     "must be --rho or --epsilon with --delta, got --epsilon 1.": NOT_SERVED,
     "Hint: --mechanism auto": NOT_SERVED,
     "--option rounds must be": "release rows.csv --rho 1 --mechanism coinpress --option upper=1 --option rounds=0 -o out.json",
@@ -65,7 +65,7 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     rows = np.random.default_rng(821).uniform(-0.5, 0.5, (200, 3))
     np.savetxt("rows.csv", rows, delimiter=",", header="a,b,c", comments="")
-    dpcov.covariance("rows.csv", dpcov.ZCDP(1), row_norm=1, seed=1).save("covariance.json")
+    dpcov.covariance("rows.csv", dpcov.ZCDP(1), row_norm=1, columns=list("abc"), seed=1).save("covariance.json")
     dpcov.mean("rows.csv", dpcov.ZCDP(1), radius=1, seed=1).save("mean.json")
 
 

@@ -561,6 +561,7 @@ class TestContributing:
     def test_commands_know_it(self, folder: Path, tmp_path: Path) -> None:
         np.savetxt(tmp_path / "rows.csv", ROWS, delimiter=",", header="a,b,c,d", comments="")
         words = ["-m", "dpcov", "release", "rows.csv", "--rho", "1", "--row-norm", "1", "--mechanism", "two-answers"]
+        words += ["--columns", "a,b,c,d"]
         assert "two-answers" in python(*words, "--dry-run", cwd=tmp_path, path=folder)
         python(*words, "-o", "r.json", cwd=tmp_path, path=folder)
         shown = python("-m", "dpcov", "show", "r.json", cwd=tmp_path, path=folder)

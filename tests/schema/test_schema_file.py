@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
 from pathlib import Path
 from typing import Any
@@ -36,6 +38,9 @@ ENTRIES = {
     "truth as the other bound": "{ lower = 0, upper = true }",
     "a date as a bound": "{ lower = 2020-01-01, upper = 2021-01-01 }",
     "a list as a bound": "{ lower = [0], upper = 1 }",
+    "integer 1": "{ lower = 0, upper = 1, integer = 1 }",
+    "integer levels": "{ levels = [1, 2], integer = true }",
+    "no whole number": "{ lower = 0.1, upper = 0.9, integer = true }",
     "weight 0": "{ lower = 0, upper = 1, weight = 0 }",
     "weight below 0": "{ levels = ['a'], weight = -1 }",
     "weight nan": "{ lower = 0, upper = 1, weight = nan }",
@@ -93,6 +98,72 @@ def test_the_entries_around_a_wrong_one_are_right() -> None:
         "good",
         "größe 1=a",
     )
+
+
+def test_all_wrong_entries_are_told_at_once() -> None:
+    text = (
+        "[columns]\na = { }\ngood = { lower = 0, upper = 1 }\nb = { lower = nan, upper = nan }\nc = { levels = [] }\n"
+        "d = { lower = 2, upper = 1 }\ne = { levels = ['x', 'x'] }\nf = 7\n"
+    )
+    with pytest.raises(SchemaError) as raised:
+        parse(text)
+    message = assert_clear(raised.value)
+    assert "no bounds or levels for 'a', 'b', 'c'; " in message
+    for name in "def":
+        assert f"column '{name}'" in message
+    assert "good" not in message
+    assert message.count("Hint: ") == 1
+
+
+def test_of_very_many_wrong_entries_some_are_told() -> None:
+    for entry, word in (("{ }", "'c199'"), ("{ lower = 2, upper = 1 }", "column 'c199'")):
+        with pytest.raises(SchemaError) as raised:
+            parse("[columns]\n" + "".join(f"c{i} = {entry}\n" for i in range(5000)))
+        message = assert_clear(raised.value)
+        assert word in message
+        assert "'c200'" not in message
+        assert "; and 4800 more. Hint: " in message
+
+
+class TestOthers:
+    DRAFT = "[columns]\na = { }\nb = { lower = nan, upper = nan }\nc = { levels = [] }\nage = { lower = 0, upper = 1 }\n"
+
+    def test_what_is_left_as_drafted_is_ignored(self) -> None:
+        schema = parse('others = "ignore"\n' + self.DRAFT)
+        assert schema.others == "ignore"
+        assert schema.feature_names == ("age",)
+        assert [name for name, column in schema.columns.items() if isinstance(column, Ignored)] == ["a", "b", "c"]
+        with pytest.raises(SchemaError, match="no bounds or levels for 'a', 'b', 'c'"):
+            parse(self.DRAFT)
+
+    @pytest.mark.parametrize(
+        "entry",
+        [
+            "{ lower = 0, upper = nan }",
+            "{ lower = nan, upper = nan, weight = 2 }",
+            "{ levels = [], weight = 2 }",
+            "{ weight = 1 }",
+        ],
+    )
+    def test_what_was_begun_is_not(self, entry: str) -> None:
+        with pytest.raises(SchemaError, match="column 'b'"):
+            parse(f'others = "ignore"\n[columns]\nage = {{ lower = 0, upper = 1 }}\nb = {entry}\n')
+
+    @pytest.mark.parametrize("others", ["'Ignore'", "true", "['ignore']", "''", "'keep'", "nan"])
+    def test_other_words_are_refused(self, others: str) -> None:
+        with pytest.raises(SchemaError, match="others must be 'ignore'") as raised:
+            parse(f"others = {others}\n[columns]\nage = {{ lower = 0, upper = 1 }}\n")
+        assert_clear(raised.value)
+
+    def test_python_copies_and_pickles(self) -> None:
+        schema = Schema({"age": Numeric(0, 1)}, others="ignore")
+        assert copy.deepcopy(schema).others == pickle.loads(pickle.dumps(schema)).others == "ignore"
+        assert schema == Schema({"age": Numeric(0, 1)})
+        bad: Any
+        for bad in ("all", 1, True, [], b"ignore"):
+            with pytest.raises(SchemaError) as raised:
+                Schema({"age": Numeric(0, 1)}, others=bad)
+            assert_clear(raised.value)
 
 
 FILES = {

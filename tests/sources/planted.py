@@ -90,4 +90,16 @@ PLANTED = {
         ("sources/tables.py", "        error.__context__ = None\n", "        pass\n"),
         by=TEST_PROMISES + "test_a_broken_line_is_quoted_nowhere",
     ),
+    "only the first missing column is told": mutant(
+        ("sources/arrow.py", "map(repr, missing or repeated[:1])", "map(repr, (missing or repeated)[:1])"),
+        by="tests/cli/test_schema.py::test_all_missing_columns_are_told_at_once",
+    ),
+    "thousands are guessed": mutant(
+        ("sources/cells.py", 'COMMA_NUMBER = NUMBER.replace(r"\\.", ",")', 'COMMA_NUMBER = NUMBER.replace(r"\\.", "[.,]")'),
+        by="tests/sources/test_csv_text.py::test_a_mark_between_thousands_makes_a_missing_cell",
+    ),
+    "bytes that mean nothing raise": mutant(
+        ("sources/csv_text.py", '(errors="replace")', '(errors="strict")'),
+        by="tests/sources/test_csv_text.py::test_no_bytes_are_refused",
+    ),
 }

@@ -56,7 +56,7 @@ def test_a_file_of_unknown_length_is_read_twice(
         return blocks(self, rows, by_column)
 
     monkeypatch.setattr(ArrowSource, "_blocks", counted)
-    dpcov.covariance(tmp_path / "rows.csv", dpcov.ZCDP(1), row_norm=1, **options)
+    dpcov.covariance(tmp_path / "rows.csv", dpcov.ZCDP(1), row_norm=1, columns=list("abc"), **options)
     assert len(readings) == 2
 
 

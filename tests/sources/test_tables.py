@@ -299,3 +299,35 @@ def test_a_file_that_changed_between_two_readings(tmp_path: Path) -> None:
             curator.noisy(curator.public.second_moment(), dpcov.ZCDP(1), noise="gaussian")
         assert_clear(raised.value)
     assert untouched(curator)
+
+
+class TestColumnsOfText:
+    """A CSV file declares no types: which of its columns are numbers is said, and nothing is spent on a guess."""
+
+    LINES = "age,town\n30,SECRET\n40,SECRET\n"
+
+    def test_they_must_be_named_without_a_schema(self, tmp_path: Path) -> None:
+        path = tmp_path / "people.csv"
+        path.write_text(self.LINES, encoding="utf-8")
+        calls: list[Any] = [
+            lambda **said: dpcov.covariance(path, dpcov.PureDP(1), row_norm=1, **said),
+            lambda **said: dpcov.pca(path, dpcov.PureDP(1), 1, row_norm=1, **said),
+            lambda **said: dpcov.ridge(path, dpcov.PureDP(1), "age", alpha=1, row_norm=1, **said),
+            lambda **said: dpcov.rehearse("covariance", path, dpcov.PureDP(1), row_norm=1, **said),
+            lambda **said: dpcov.PrivateCovariance(epsilon=1, row_norm=1, **said).fit(path),
+        ]
+        for ask in calls:
+            with pytest.raises(ParameterError, match=r"^columns must be given for a CSV file without a schema") as raised:
+                ask()
+            assert "SECRET" not in str(raised.value)
+        assert dpcov.covariance(path, dpcov.PureDP(1), row_norm=1, columns=["age"]).feature_names == ("age",)
+        schema = dpcov.Schema({"age": dpcov.Numeric(0, 100)})
+        assert dpcov.covariance(path, dpcov.PureDP(1), schema=schema).feature_names == ("age",)
+
+    def test_a_typed_file_says_it_itself(self, tmp_path: Path) -> None:
+        path = tmp_path / "people.parquet"
+        pq.write_table(pa.table({"age": [30.0, 40.0], "height": [1.5, 1.8]}), path)
+        assert dpcov.covariance(path, dpcov.PureDP(1), row_norm=1).feature_names == ("age", "height")
+        pq.write_table(pa.table({"age": [30.0, 40.0], "town": ["SECRET", "SECRET"]}), path)
+        with pytest.raises(SchemaError, match="column 'town' must be numeric"):
+            dpcov.covariance(path, dpcov.PureDP(1), row_norm=1)

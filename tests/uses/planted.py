@@ -128,4 +128,8 @@ PLANTED = {
         (TAILS, "return 2 / (width + 1), 1 / (width + 1)", "return 4 / (width + 1), 2 / (width + 1)"),
         by=TEST_INTERVALS + "test_kurtosis_is_that_of_the_noise[7]",
     ),
+    "whole numbers rounded out of their bounds": mutant(
+        ("uses/synthetic.py", "float(math.ceil(column.lower))", "float(math.floor(column.lower))"),
+        by="tests/uses/test_synthetic.py::TestWholeNumbers::test_synthetic_cells_are_whole_and_within_the_bounds",
+    ),
 }

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -228,3 +229,35 @@ def test_releases_that_do_not_tell_enough_are_refused() -> None:
     uncentred = dpcov.covariance(mixed_table(50), dpcov.PureDP(1), schema=MIXED, center=False, seed=0)
     with pytest.raises(ReleaseError, match=r"center=True\.$"):
         synthetic(uncentred, 10)
+
+
+class TestWholeNumbers:
+    TABLE = pa.table({"children": [0, 0, 4, 4] * 500, "height": [1.5, 1.6, 1.7, 1.8] * 500})
+    BOUNDS: ClassVar = {"children": Numeric(-0.9, 4.9, integer=True), "height": Numeric(1, 2)}
+
+    def released(self) -> dpcov.Release:
+        return dpcov.covariance(self.TABLE, EXACT, schema=Schema(self.BOUNDS), seed=3)
+
+    def test_synthetic_cells_are_whole_and_within_the_bounds(self) -> None:
+        made = synthetic(self.released(), 2000, seed=1)
+        assert made["children"].type == pa.int64()
+        assert set(made["children"].to_pylist()) == {0, 1, 2, 3, 4}
+        assert made["height"].type == pa.float64()
+        # Rounding moves a mean by less than half a unit; the mean of 2000 numbers of deviation 2 has a deviation of .05.
+        assert abs(np.mean(made["children"].to_pylist()) - 2) < 0.5 + 0.25
+
+    def test_a_file_keeps_it_and_one_without_it_is_as_ever(self, tmp_path: Path) -> None:
+        release = self.released()
+        release.save(tmp_path / "whole.json")
+        again = dpcov.load(tmp_path / "whole.json")
+        assert again.schema == release.schema
+        assert synthetic(again, 50, seed=1).equals(synthetic(release, 50, seed=1))
+        plain = dpcov.covariance(self.TABLE, EXACT, schema=Schema(self.BOUNDS | {"children": Numeric(-0.9, 4.9)}), seed=3)
+        plain.save(tmp_path / "plain.json")
+        assert '"integer"' not in (tmp_path / "plain.json").read_text(encoding="utf-8")
+        assert (plain.covariance == release.covariance).all()  # it says nothing about how rows are encoded
+
+    def test_whole_numbers_that_are_too_long_for_integers(self) -> None:
+        schema = Schema({"far": Numeric(0, 1e100, integer=True), "near": Numeric(0, 1)})
+        release = dpcov.covariance(np.ones((50, 2)), EXACT, schema=schema, seed=1)
+        assert synthetic(release, 5, seed=1)["far"].type == pa.float64()

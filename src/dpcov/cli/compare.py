@@ -9,6 +9,7 @@ import click
 from dpcov.cli.options import (
     check_bounds,
     complete_mechanism,
+    csv_options,
     json_option,
     neighbors_option,
     read_budgets,
@@ -43,6 +44,7 @@ KEPT = "it was drawn or written before"
     help="A mechanism, as NAME or NAME:OPTION=VALUE,...; can be repeated. By default all of them.",
 )
 @click.option("--columns", metavar="A,B,C", help="Use these columns only, in this order.")
+@csv_options
 @neighbors_option
 @click.option("--runs", type=int, default=20, show_default=True, metavar="NUMBER", help="Releases per mechanism and budget.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="NUMBER", help="Seed of the first run.")
@@ -81,7 +83,7 @@ def compare(
     from dpcov.report.text import console
 
     check_bounds(row_norm, schema, "--row-norm")
-    budgets, inputs = read_budgets(epsilon, delta, rho), (data,) if schema is None else (data, schema)
+    budgets, inputs = read_budgets(epsilon, delta, rho), (str(data),) if schema is None else (str(data), schema)
     picture, written = (
         None if file is None else checked_target(file, force=force, kept=KEPT, inputs=inputs) for file in (output, table)
     )

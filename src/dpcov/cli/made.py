@@ -59,7 +59,7 @@ def tell_dry_run(target: str, data: str, budget: Budget, *, as_json: bool, **set
     if as_json:
         print_json(record(found))
     else:
-        write(console(), found, data=data)
+        write(console(), found, data=str(data))
 
 
 def tell_made(made: Release, output: str, *, quiet: bool, as_json: bool) -> None:

@@ -11,6 +11,7 @@ from dpcov.cli.options import (
     budget_options,
     check_bounds,
     complete_mean,
+    csv_options,
     making_options,
     read_columns,
     read_numbers,
@@ -41,6 +42,7 @@ Example:
 @click.option(
     "--postprocess", type=click.Choice(["project", "none"]), help="project (the default) moves the mean into the public ball."
 )
+@csv_options
 @making_options
 def mean(
     data: str,
@@ -69,7 +71,7 @@ def mean(
     from dpcov.mechanisms.option_text import read_options
 
     check_bounds(radius, schema, "--radius")
-    inputs = (data,) if schema is None else (data, schema)
+    inputs = (str(data),) if schema is None else (str(data), schema)
     target = checked_output(output, force, inputs, dry_run=dry_run)
     options: dict[str, Any] = read_options(option)
     if (variance is not None and "covariance" in options) or "origin" in options:

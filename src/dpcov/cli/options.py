@@ -61,12 +61,53 @@ def making_options(command: Command) -> Command:
         click.option("--dry-run", is_flag=True, help="Check everything and list the questions; spend and write nothing."),
         click.option("--force", is_flag=True, help="Overwrite an existing output."),
         click.option("--seed", type=int, metavar="NUMBER", help="For tests and papers only: the release is then NOT private."),
+        click.option(
+            "--yes-weak",
+            "allow_weak",
+            is_flag=True,
+            help="Go on with a budget that hides hardly anything: --epsilon above 20, --delta of 1/n or more.",
+        ),
+        click.option(
+            "--expected-n",
+            type=int,
+            metavar="NUMBER",
+            help="With add-remove: a public guess of the number of rows, to compare --delta with; else it may be at most 1e-6.",
+        ),
         neighbors_option,
         click.option("--columns", metavar="A,B,C", help="Use these columns only, in this order."),
         click.option("--option", multiple=True, metavar="NAME=VALUE", help="An option of the mechanism; can be repeated."),
     ):
         command = option(command)
     return command
+
+
+def csv_options(command: Command) -> Command:
+    """Add how a CSV file is written; `data` is then that file with what was said of it."""
+
+    @functools.wraps(command)
+    def with_format(data: str | None, separator: str | None, decimal: str | None, encoding: str | None, **others: Any) -> None:
+        command(data=_data(data, separator, decimal, encoding), **others)
+
+    for option in (
+        click.option("--encoding", metavar="NAME", help="Of a CSV file: utf-8 (the default), latin-1, cp1252, utf-16, ..."),
+        click.option(
+            "--decimal", type=click.Choice([".", ","]), help="Of a CSV file: what stands before decimals. By default a point."
+        ),
+        click.option("--separator", metavar="SIGN", help="Of a CSV file: , ; | : or tab. By default a comma, of .tsv a tab."),
+    ):
+        with_format = option(with_format)
+    return with_format
+
+
+def _data(data: str | None, separator: str | None, decimal: str | None, encoding: str | None) -> Any:
+    if separator is None and decimal is None and encoding is None:
+        return data
+    if data is None:
+        raise click.UsageError("--separator, --decimal and --encoding are about DATA: give that, too")
+    from dpcov import Csv
+
+    sign = {"tab": "\t", "\\t": "\t", None: None}.get(separator, separator)
+    return Csv(data, separator=sign, decimal=decimal or ".", encoding=encoding or "utf-8")
 
 
 def read_budget(epsilon: str | None, delta: str | None, rho: str | None) -> Budget:

@@ -7,7 +7,7 @@ import shlex
 import click
 
 from dpcov.cli.model_options import model_options
-from dpcov.cli.options import json_option, read_columns
+from dpcov.cli.options import csv_options, json_option, read_columns
 from dpcov.cli.telling import print_json
 
 EXAMPLE = """\b
@@ -21,6 +21,7 @@ Example:
 @click.argument("file", metavar="RELEASE", type=click.Path())
 @click.argument("data", metavar="NEWDATA", type=click.Path())
 @model_options
+@csv_options
 @click.option("--score", is_flag=True, help="Print how good the predictions are; NEWDATA must have the target, too.")
 @click.option("--force", is_flag=True, help="Overwrite an existing output.")
 @click.option("--quiet", is_flag=True, help="Print no progress and no summary.")
@@ -53,7 +54,9 @@ def predict(
 
     if as_json and output is None and not score:
         raise click.UsageError("give --output or --score with --json: otherwise stdout has the predictions")
-    place = None if output is None else checked_table(output, (".csv",), "predictions.csv", force=force, inputs=(file, data))
+    place = (
+        None if output is None else checked_table(output, (".csv",), "predictions.csv", force=force, inputs=(file, str(data)))
+    )
     model = load(file).ridge(target, alpha=alpha, features=read_columns(features, "--features"))
     if not quiet and (found := model.reading()).nothing:
         click.echo(f"dpcov: nothing can be seen: {drowned_line(found)}. The predictions are almost constant.", err=True)
@@ -65,7 +68,7 @@ def predict(
     if as_json:
         facts = {"target": model.target, "alpha": model.alpha, "rows": len(predictions)}
         own = {} if scored is None else {"score": record(scored)}
-        print_json({"file": file, "data": data, "output": output, **facts, **own})
+        print_json({"file": file, "data": str(data), "output": output, **facts, **own})
         return
     if scored is not None:
         write(console(), scored)

@@ -13,6 +13,7 @@ from dpcov.cli.options import (
     center_option,
     check_bounds,
     complete_mechanism,
+    csv_options,
     making_options,
     read_columns,
     read_schema,
@@ -47,6 +48,7 @@ Example:
     help="Name of a mechanism.",
 )
 @click.option("--postprocess", type=click.Choice(POSTPROCESS), help="How to denoise; by default the mechanism's own way.")
+@csv_options
 @making_options
 def release(
     data: str,
@@ -79,7 +81,7 @@ def release(
     bounded = takes_bounds and "upper" in options and row_norm is None and schema is None
     if not bounded:
         check_bounds(row_norm, schema, "--row-norm", "; or, for this mechanism, --option upper=NUMBER" * takes_bounds)
-    inputs = (data,) if schema is None else (data, schema)
+    inputs = (str(data),) if schema is None else (str(data), schema)
     target = checked_output(output, force, inputs, dry_run=dry_run)
     settings |= _target_settings(pca, settings["mechanism"], settings.pop("postprocess"), settings["center"], options)
     settings |= {"row_norm": row_norm, "schema": read_schema(schema), "columns": read_columns(columns)}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +13,19 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from dpcov.errors import ParameterError
+from dpcov.errors import ParameterError, SpendsAgainWarning
 from dpcov.estimators.inputs import check_seed, checked_options, column_names, is_table, read_budget, watched, without_objects
 from dpcov.kernel.budget import Exact
 from dpcov.kernel.questions.moments import REPLACE
 from dpcov.release.record import Release
 from dpcov.schema import Schema
+
+AGAIN = (
+    "a clone of this estimator was fitted before in this process, and each fit spends its budget anew. "
+    "Hint: fit once; release_.ridge(target, alpha=...) and the like try other settings for free."
+)
+_families: WeakKeyDictionary[PrivateEstimator, list[int]] = WeakKeyDictionary()
+"""Of estimators that are clones of one another: how often they were fitted. Nothing of it depends on data."""
 
 
 class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -55,12 +64,28 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         check_seed(self.random_state)
         table = is_table(X)
         data = watched(X) if table else self._checked(X)
+        self._warn_of_spending()
         settings = {self._renamed.get(name, name): getattr(self, name) for name in self._settings}
         self.release_ = release(data, budget, seed=self.random_state, **settings, **options)  # first of all: it was paid for
         self._keep(self.release_)
         if table:
             self._note_columns(column_names(data))
         return self
+
+    def __sklearn_clone__(self) -> Self:
+        """Return an unfitted copy that remembers whose copy it is: searches fit one clone after another."""
+        made: Self = super().__sklearn_clone__()
+        _families[made] = _families.setdefault(self, [0])
+        return made
+
+    def _warn_of_spending(self) -> None:
+        """Warn, before anything is spent, where a clone was fitted already; what is seeded is not private anyway."""
+        family = _families.get(self)
+        if family is None or self.random_state is not None:
+            return
+        if family[0] > 0:
+            warnings.warn(AGAIN, SpendsAgainWarning, stacklevel=3)
+        family[0] += 1
 
     def _keep(self, release: Release) -> None:
         """Compute the attributes that users look at."""

@@ -33,7 +33,7 @@ class PrivateCovariance(PrivateEstimator):
         Pure DP, or with ``delta`` approximate DP. Floats are read by their decimal text.
     rho : number, optional
         zCDP.
-    row_norm, schema, mechanism, postprocess, neighbors, center, columns
+    row_norm, schema, mechanism, postprocess, neighbors, center, columns, allow_weak, expected_n
         As in `dpcov.covariance`.
     options : dict, optional
         Of the mechanism, for example ``{"constants": "paper"}``.
@@ -88,6 +88,8 @@ class PrivateCovariance(PrivateEstimator):
         neighbors: str = REPLACE,
         center: bool | None = None,
         columns: Sequence[str | int] | None = None,
+        allow_weak: bool = False,
+        expected_n: int | None = None,
         options: Mapping[str, Any] | None = None,
         random_state: int | None = None,
     ) -> None:
@@ -101,11 +103,13 @@ class PrivateCovariance(PrivateEstimator):
         self.neighbors = neighbors
         self.center = center
         self.columns = columns
+        self.allow_weak = allow_weak
+        self.expected_n = expected_n
         self.options = options
         self.random_state = random_state
 
     _release = staticmethod(covariance)
-    _settings = ("row_norm", "schema", "mechanism", "postprocess", "neighbors", "center", "columns")
+    _settings = ("row_norm", "schema", "mechanism", "postprocess", "neighbors", "center", "columns", "allow_weak", "expected_n")
 
     def _keep(self, release: Release) -> None:
         self.covariance_ = release.covariance

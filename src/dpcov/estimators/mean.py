@@ -32,7 +32,7 @@ class PrivateMean(PrivateEstimator):
         Pure DP, or with ``delta`` approximate DP. Floats are read by their decimal text.
     rho : number, optional
         zCDP.
-    radius, origin, schema, mechanism, postprocess, neighbors, columns
+    radius, origin, schema, mechanism, postprocess, neighbors, columns, allow_weak, expected_n
         As in `dpcov.mean`.
     options : dict, optional
         Of the mechanism, for example ``{"covariance": 1.0}``.
@@ -78,6 +78,8 @@ class PrivateMean(PrivateEstimator):
         postprocess: str | None = None,
         neighbors: str = REPLACE,
         columns: Sequence[str | int] | None = None,
+        allow_weak: bool = False,
+        expected_n: int | None = None,
         options: Mapping[str, Any] | None = None,
         random_state: int | None = None,
     ) -> None:
@@ -91,6 +93,8 @@ class PrivateMean(PrivateEstimator):
         self.postprocess = postprocess
         self.neighbors = neighbors
         self.columns = columns
+        self.allow_weak = allow_weak
+        self.expected_n = expected_n
         self.options = options
         self.random_state = random_state
 
@@ -98,4 +102,4 @@ class PrivateMean(PrivateEstimator):
         self.mean_ = release.mean
 
     _release = staticmethod(mean)
-    _settings = ("radius", "origin", "schema", "mechanism", "postprocess", "neighbors", "columns")
+    _settings = ("radius", "origin", "schema", "mechanism", "postprocess", "neighbors", "columns", "allow_weak", "expected_n")

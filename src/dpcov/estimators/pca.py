@@ -39,7 +39,7 @@ class PrivatePCA(TransformerMixin, ClassNamePrefixFeaturesOutMixin, PrivateEstim
         Pure DP, or with ``delta`` approximate DP. Floats are read by their decimal text.
     rho : number, optional
         zCDP.
-    row_norm, schema, mechanism, neighbors, center, columns
+    row_norm, schema, mechanism, neighbors, center, columns, allow_weak, expected_n
         As in `dpcov.pca`. Unlike scikit-learn's PCA, rows are not centred by default.
     options : dict, optional
         Of the mechanism, for example ``{"clip": "private"}``.
@@ -97,6 +97,8 @@ class PrivatePCA(TransformerMixin, ClassNamePrefixFeaturesOutMixin, PrivateEstim
         neighbors: str = REPLACE,
         center: bool = False,
         columns: Sequence[str | int] | None = None,
+        allow_weak: bool = False,
+        expected_n: int | None = None,
         options: Mapping[str, Any] | None = None,
         random_state: int | None = None,
     ) -> None:
@@ -110,11 +112,23 @@ class PrivatePCA(TransformerMixin, ClassNamePrefixFeaturesOutMixin, PrivateEstim
         self.neighbors = neighbors
         self.center = center
         self.columns = columns
+        self.allow_weak = allow_weak
+        self.expected_n = expected_n
         self.options = options
         self.random_state = random_state
 
     _release = staticmethod(pca)
-    _settings = ("row_norm", "schema", "mechanism", "neighbors", "center", "columns", "n_components")
+    _settings = (
+        "row_norm",
+        "schema",
+        "mechanism",
+        "neighbors",
+        "center",
+        "columns",
+        "allow_weak",
+        "expected_n",
+        "n_components",
+    )
     _renamed = MappingProxyType({"n_components": "k"})
 
     def _keep(self, release: Release) -> None:

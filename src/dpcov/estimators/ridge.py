@@ -53,6 +53,8 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
         coefficients of this one model (without an intercept, with a number for alpha).
     neighbors : {"replace", "add-remove"}
         As in `dpcov.covariance`.
+    allow_weak, expected_n
+        As in `dpcov.covariance`.
     options : dict, optional
         Of the mechanism.
     random_state : int, optional
@@ -106,6 +108,8 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
         fit_intercept: bool = True,
         mechanism: str = "auto",
         neighbors: str = REPLACE,
+        allow_weak: bool = False,
+        expected_n: int | None = None,
         options: Mapping[str, Any] | None = None,
         random_state: int | None = None,
     ) -> None:
@@ -118,6 +122,8 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
         self.fit_intercept = fit_intercept
         self.mechanism = mechanism
         self.neighbors = neighbors
+        self.allow_weak = allow_weak
+        self.expected_n = expected_n
         self.options = options
         self.random_state = random_state
 
@@ -145,6 +151,7 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
             raise ParameterError(
                 "y must have one number for each row of X, got more or fewer. Hint: give one target per person."
             )
+        self._warn_of_spending()
         self.release_ = self._released(_joined(rows, target, longest, largest), budget, penalty)
         last = self.release_.d - 1
         model = self.release_.ridge(last, alpha=penalty)
@@ -177,7 +184,16 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
                     f"and no options, got something else. Hint: mechanism='auto' allows all of them."
                 )
             last = rows.shape[1] - 1
-            return ridge(rows, budget, last, alpha=alpha, row_norm=bound, mechanism=self.mechanism, seed=self.random_state)
+            return ridge(
+                rows,
+                budget,
+                last,
+                alpha=alpha,
+                row_norm=bound,
+                mechanism=self.mechanism,
+                seed=self.random_state,
+                allow_weak=self.allow_weak,
+            )
         options = checked_options(self.options, covariance)
         if "centring" in options:
             raise ParameterError("options must leave centring to fit_intercept, got 'centring'. Hint: set fit_intercept=True.")
@@ -189,6 +205,8 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
             mechanism=self.mechanism,
             neighbors=self.neighbors,
             seed=self.random_state,
+            allow_weak=self.allow_weak,
+            expected_n=self.expected_n,
             **options,
         )
 

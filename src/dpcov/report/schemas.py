@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpcov.evaluate.looking import WARNING, Look
 from dpcov.report.text import new_table, printable
-from dpcov.schema import Categorical, Column, Numeric, Schema
+from dpcov.schema import IGNORE, Categorical, Column, Numeric, Schema
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,6 +34,18 @@ def write(out: Console, schema: Schema, file: str, data: str | None = None, fit:
         out.print(_unused_line(schema, fit), soft_wrap=True)
 
 
+def write_look(out: Console, found: Look) -> None:
+    """Print exact counts, loudly."""
+    out.print(f"\n{WARNING}", style="bold red", soft_wrap=True)
+    table = new_table(f"cells of {found.rows} rows: NOT PRIVATE")
+    table.add_column("column")
+    for heading in ("missing", "no number or level", "to be clipped"):
+        table.add_column(heading, justify="right")
+    for name, counts in found.columns.items():
+        table.add_row(printable(name), str(counts.missing), str(counts.unmatched), str(counts.clipped))
+    out.print(table)
+
+
 def record(schema: Schema, fit: Fit | None = None) -> dict[str, Any]:
     """Return a schema for machines."""
     unused = None if fit is None else list(fit.unused)
@@ -43,7 +56,8 @@ def _unused_line(schema: Schema, fit: Fit) -> str:
     """Name the columns of a table that are not read: a schema that forgot one is found here or nowhere."""
     if not fit.unused:
         return "Every column of the table is used."
-    named = [f"{printable(name)} ({'ignored' if name in schema.columns else 'not mentioned'})" for name in fit.unused]
+    on_purpose = set(fit.unused) if schema.others == IGNORE else set(schema.columns)
+    named = [f"{printable(name)} ({'ignored' if name in on_purpose else 'not mentioned'})" for name in fit.unused]
     hidden = len(named) - MOST_UNUSED
     more = f", ... and {hidden} more (--json has all)" * (hidden > 0)
     return f"Columns of the table that the schema does not use: {', '.join(named[:MOST_UNUSED])}{more}."
@@ -58,7 +72,8 @@ def described(schema: Schema) -> dict[str, dict[str, Any]]:
 def _entry(column: Column, total: float) -> dict[str, Any]:
     if isinstance(column, Numeric):
         bounds = f"{column.lower:.12g} to {column.upper:.12g}"
-        return {"kind": "numeric", "range": bounds, "share": column.weight**2 / total, "features": 1}
+        kind = "numeric (whole)" if column.integer else "numeric"
+        return {"kind": kind, "range": bounds, "share": column.weight**2 / total, "features": 1}
     if isinstance(column, Categorical):
         levels = len(column.levels)
         return {

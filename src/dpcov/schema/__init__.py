@@ -36,6 +36,7 @@ Level = str | int | float | bool
 LARGEST = 1e130  # of bounds: with any weights, the square of what one encoded unit stands for is then finite
 SMALLEST = 1e-130  # of ranges: that square is then not 0
 MOST_NAMES = 3  # of columns, in a repr
+IGNORE = "ignore"  # what `others` of a schema can be
 PLAIN = {int, float, str, bool, tuple, type(None)}  # nothing of such a type can be set: tuples are of others of them
 LEVEL_TYPES: dict[str, tuple[type, ...]] = {"text": (str,), "boolean": (bool,), "number": (int, float)}
 
@@ -54,6 +55,8 @@ class Numeric:
         True says that cells may be missing: the share that is there is then released (docs/tables.md).
     missing : {"flag"}, optional
         "flag" adds a column that says which cells are there.
+    integer : bool
+        True says that cells are whole numbers, and makes synthetic ones whole; estimates are not rounded.
 
     Examples
     --------
@@ -66,6 +69,7 @@ class Numeric:
     weight: float = 1.0
     nullable: bool = False
     missing: str | None = None
+    integer: bool = False
 
     def __post_init__(self) -> None:
         hint = "write a public bound; one read from the data would leak"
@@ -77,6 +81,13 @@ class Numeric:
             raise ParameterError(f"lower must be below upper by at least {SMALLEST:g}, got {found}. Hint: are they swapped?")
         object.__setattr__(self, "weight", _checked_weight(self.weight))
         _check_missing(self.nullable, self.missing)
+        if type(self.integer) is not bool:
+            raise ParameterError(f"integer must be True or False, got {shown(self.integer)}. Hint: True for whole numbers.")
+        if self.integer and not math.ceil(self.lower) <= math.floor(self.upper):
+            found = f"{self.lower!r} and {self.upper!r}"
+            raise ParameterError(
+                f"bounds must have a whole number between them with integer=True, got {found}. Hint: widen them."
+            )
 
     @property
     def midpoint(self) -> float:
@@ -174,6 +185,9 @@ class Schema:
     ----------
     columns : mapping from names to Numeric, Categorical or Ignored
         In the order in which features are to stand.
+    others : {"ignore"}, optional
+        "ignore" says that columns of the table without an entry were left out on purpose: `dpcov schema check` then does not
+        ask about them, and a file may leave entries as they were drafted.
 
     Examples
     --------
@@ -183,8 +197,10 @@ class Schema:
     """
 
     columns: Mapping[str, Column]
+    others: str | None = None
 
     def __post_init__(self) -> None:
+        check_others(self.others)
         if not isinstance(self.columns, Mapping):
             raise SchemaError(
                 f"columns must be a mapping, got {shown(self.columns)}. Hint: Schema({{'age': Numeric(0, 120)}})."
@@ -305,10 +321,11 @@ class Schema:
         made = object.__new__(Schema)
         columns = {deepcopy(name, memo): _twin(column) for name, column in self.columns.items()}
         object.__setattr__(made, "columns", MappingProxyType(columns))
+        object.__setattr__(made, "others", self.others)
         return made
 
-    def __reduce__(self) -> tuple[type[Schema], tuple[dict[str, Column]]]:
-        return Schema, (dict(self.columns),)  # a read-only mapping can be neither copied nor pickled
+    def __reduce__(self) -> tuple[type[Schema], tuple[dict[str, Column], str | None]]:
+        return Schema, (dict(self.columns), self.others)  # a read-only mapping can be neither copied nor pickled
 
 
 def _twin(column: Column) -> Column:
@@ -324,6 +341,13 @@ def _twin(column: Column) -> Column:
 def observed_name(column: str) -> str:
     """Return what whether a column's cells are there is called."""
     return f"{column} observed"
+
+
+def check_others(others: Any) -> str | None:
+    """Return what a schema says of the columns that it does not name, or refuse it."""
+    if others is not None and (not isinstance(others, str) or others != IGNORE):
+        raise SchemaError(f"others must be 'ignore' or left out, got {shown(others)}. Hint: others = \"ignore\".")
+    return others
 
 
 def _checked_weight(weight: object) -> float:

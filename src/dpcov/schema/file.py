@@ -6,11 +6,14 @@
     age = { lower = 17, upper = 90 }
     sex = { levels = ["Female", "Male"], weight = 0.5 }
     name = { ignore = true }
+
+With ``others = "ignore"`` above ``[columns]``, entries that are still as `dpcov schema init` drafted them are ignored as well.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -18,9 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from dpcov.errors import EngineError, ParameterError, SchemaError, shown
-from dpcov.schema import Categorical, Column, Ignored, Numeric, Schema
+from dpcov.schema import IGNORE, Categorical, Column, Ignored, Numeric, Schema, check_others
 
 OPTIONAL = {"weight", "nullable", "missing"}
+OF_NUMBERS = OPTIONAL | {"integer"}
 NUMERIC, BOOLEAN, TEXT, UNKNOWN = "numeric", "boolean", "text", "unknown"
 """What the declared type of a column tells a draft."""
 
@@ -31,7 +35,9 @@ HEADER = """\
 #   { ignore = true }                  not read
 # nullable = true where cells may be missing: their share is then released, and numbers are about what was observed;
 # with missing = "flag" as well, a column of its own says whether a cell is there, with its correlations.
+# integer = true beside bounds where cells are whole numbers: synthetic rows then have whole ones, too.
 # An optional weight (default 1) gives a column a larger share of the accuracy.
+# others = "ignore"                  # without the first #, entries that are left as drafted are not read
 
 [columns]
 """
@@ -41,6 +47,8 @@ DRAFTS = {
     TEXT: "{ levels = [] }",
     UNKNOWN: "{ }  # lower and upper, or levels, or ignore = true",
 }
+MOST_NAMED = 200
+"""Columns that one message names: a file that somebody forged has as many as it likes."""
 
 
 def read(path: str | os.PathLike[str]) -> Schema:
@@ -78,16 +86,47 @@ def parse(text: str) -> Schema:
         raise SchemaError(
             "schema must be plain TOML, got too many digits or nested brackets. Hint: see `dpcov schema init`."
         ) from None
-    if set(record) != {"columns"} or not isinstance(record["columns"], dict):
+    if not {"columns"} <= set(record) <= {"columns", "others"} or not isinstance(record["columns"], dict):
         raise SchemaError(
-            "schema must have the table [columns] and nothing else, got something else. Hint: see `dpcov schema init`."
+            'schema must have the table [columns] and nothing else but others = "ignore" above it, got something else. '
+            "Hint: see `dpcov schema init`."
         )
-    return from_record(record["columns"])
+    return from_record(record["columns"], check_others(record.get("others")))
 
 
-def from_record(columns: Mapping[str, Any]) -> Schema:
-    """Build a schema from names and their entries."""
-    return Schema({name: _column(name, entry) for name, entry in columns.items()})
+def from_record(columns: Mapping[str, Any], others: str | None = None) -> Schema:
+    """Build a schema from names and their entries; all that are wrong are told in one message."""
+    found: dict[str, Column] = {}
+    wrong: dict[str, SchemaError] = {}
+    for name, entry in columns.items():
+        try:
+            found[name] = Ignored() if others == IGNORE and _is_draft(entry) else _column(name, entry)
+        except SchemaError as error:
+            wrong[name] = error
+    if len(wrong) == 1:
+        raise next(iter(wrong.values()))
+    if wrong:
+        raise SchemaError(_wrong_ones(wrong, [name for name in wrong if _is_draft(columns[name])]))
+    return Schema(found, others=others)
+
+
+def _wrong_ones(wrong: Mapping[str, SchemaError], drafts: list[str]) -> str:
+    """Return what is wrong with several columns: the names of those that are still a draft, and what is wrong with others."""
+    open_ones = [f"no bounds or levels for {', '.join(map(repr, drafts[:MOST_NAMED]))}"] if drafts else []
+    others = [str(error).partition(" Hint:")[0].rstrip(".") for name, error in wrong.items() if name not in drafts]
+    hidden = max(len(drafts) - MOST_NAMED, 0) + max(len(others) - MOST_NAMED, 0)
+    more = [f"and {hidden} more"] if hidden else []
+    hint = 'complete them; { ignore = true } leaves one out, others = "ignore" above [columns] all that are left as drafted'
+    return f"columns must be complete, got {'; '.join([*open_ones, *others[:MOST_NAMED], *more])}. Hint: {hint}."
+
+
+def _is_draft(entry: object) -> bool:
+    """Whether an entry is what a draft has: nothing, no levels, or bounds that are not there yet."""
+    if not isinstance(entry, dict):
+        return False
+    levels, bounds = entry.get("levels"), [entry.get("lower"), entry.get("upper")]
+    no_bounds = set(entry) == {"lower", "upper"} and all(isinstance(one, float) and math.isnan(one) for one in bounds)
+    return not entry or no_bounds or (set(entry) == {"levels"} and levels == [])
 
 
 def to_record(schema: Schema) -> dict[str, dict[str, Any]]:
@@ -98,7 +137,8 @@ def to_record(schema: Schema) -> dict[str, dict[str, Any]]:
 def _record(column: Numeric | Categorical) -> dict[str, Any]:
     what = {"lower": column.lower, "upper": column.upper} if isinstance(column, Numeric) else {"levels": list(column.levels)}
     flag = {} if column.missing is None else {"missing": column.missing}
-    return {**what, "weight": column.weight, "nullable": column.nullable, **flag}
+    whole = {"integer": True} if isinstance(column, Numeric) and column.integer else {}
+    return {**what, "weight": column.weight, "nullable": column.nullable, **flag, **whole}
 
 
 def draft(columns: Iterable[tuple[str, str]]) -> str:
@@ -112,7 +152,7 @@ def _column(name: str, entry: object) -> Column:
         raise SchemaError(f"column {name!r} must be a table, got {shown(entry)}. Hint: {hint}.")
     keys = set(entry)
     try:
-        if keys - OPTIONAL == {"lower", "upper"}:
+        if keys - OF_NUMBERS == {"lower", "upper"}:
             return Numeric(**entry)
         if keys - OPTIONAL == {"levels"}:
             return Categorical(**entry)

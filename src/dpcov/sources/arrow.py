@@ -40,6 +40,9 @@ class ArrowSource:
         Called now and then while rows are read.
     """
 
+    guesses_types: bool
+    """Whether nobody said which columns are numbers: neither a person nor a declared type."""
+
     def __init__(
         self,
         table: Table,
@@ -53,6 +56,7 @@ class ArrowSource:
         self._names_from_table = self.schema is None and columns is None
         if self._names_from_table and isinstance(table, CsvTable):
             table.check_names()
+        self.guesses_types = self._names_from_table and table.parsed
         named = table.names if columns is None else columns
         self._columns = self.schema.table_columns(self.schema.used) if self.schema else list(named)
         self._check_columns()
@@ -147,18 +151,18 @@ class ArrowSource:
     def _positions(self, column: Any, description: Categorical) -> NDArray[np.intp]:
         """Return which level each cell is, −1 where none; of a flag, whether the cell of its column is there."""
         if not isinstance(description, Observed):
-            return cells.positions(column, description, trimmed=self._table.parsed)
+            return cells.positions(column, description, trimmed=self._table.parsed, decimal=self._table.decimal)
         assert self.schema is not None
         of = self.schema.used[description.of]
         if isinstance(of, Numeric):
-            return np.isfinite(cells.values(column)).astype(np.intp)
-        return (cells.positions(column, of, trimmed=self._table.parsed) >= 0).astype(np.intp)
+            return np.isfinite(cells.values(column, self._table.decimal)).astype(np.intp)
+        return (cells.positions(column, of, trimmed=self._table.parsed, decimal=self._table.decimal) >= 0).astype(np.intp)
 
     def _cells(self, batch: Batch, block: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the rows of a batch by column: encoded numbers, positions of levels, NaN where a cell is missing."""
         for row, (column, description, offset, scale) in zip(block, self._described(batch), strict=True):
             if isinstance(description, Numeric):
-                _encode_numbers(row, cells.values(column), description, offset, scale, np.nan)
+                _encode_numbers(row, cells.values(column, self._table.decimal), description, offset, scale, np.nan)
             else:
                 row[:] = self._positions(column, description)
                 np.copyto(row, np.nan, where=row < 0)
@@ -168,12 +172,14 @@ class ArrowSource:
         """Return the rows of a batch, stored column by column: for a schema with norm at most 1, else in the user's units."""
         if self.schema is None:
             for row, column in zip(block, batch.columns, strict=True):
-                row[:] = cells.values(column)
+                row[:] = cells.values(column, self._table.decimal)
             return block.T
         start = 0
         for column, description, offset, scale in self._described(batch):
             if isinstance(description, Numeric):
-                _encode_numbers(block[start], cells.values(column), description, offset, scale, description.midpoint)
+                _encode_numbers(
+                    block[start], cells.values(column, self._table.decimal), description, offset, scale, description.midpoint
+                )
                 start += 1
             else:
                 positions = self._positions(column, description)
@@ -187,13 +193,14 @@ class ArrowSource:
     def _check_columns(self) -> None:
         """Refuse missing and ambiguous columns. Messages name what was asked for: a file's own names may be a person's row."""
         counts = Counter(self._table.names)
-        for name in self._columns:
-            count = counts[name]
-            if count != 1:
-                hint = "upper and lower case matter; the first line of a CSV file must hold the names"
-                found = f"{count} columns of that name" if count else "no column of that name"
-                asked = "for each name" if self._names_from_table else repr(name)
-                raise SchemaError(f"data must have one column {asked}, got {found}. Hint: {hint}.")
+        missing = [name for name in dict.fromkeys(self._columns) if not counts[name]]
+        repeated = [name for name in self._columns if counts[name] > 1]
+        if missing or repeated:
+            hint = "upper and lower case matter; the first line of a CSV file must hold the names"
+            found = f"no column of {'that name' if len(missing) == 1 else 'these names'}"
+            found = found if missing else f"{counts[repeated[0]]} columns of that name"
+            asked = "for each name" if self._names_from_table else ", ".join(map(repr, missing or repeated[:1]))
+            raise SchemaError(f"data must have one column {asked}, got {found}. Hint: {hint}.")
         if len(set(self._columns)) < len(self._columns):
             raise SchemaError("columns must differ, got the same column twice. Hint: remove one of them.")
 

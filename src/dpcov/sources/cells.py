@@ -24,6 +24,9 @@ Type = Any
 NUMBER = rb"^[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t]*$".decode()
 """A decimal number; Arrow parses everything that matches it, and "1e999" as infinite."""
 
+COMMA_NUMBER = NUMBER.replace(r"\.", ",")
+"""The same with a decimal comma."""
+
 BLANKS = " \t"
 
 
@@ -84,15 +87,17 @@ def check_categorical(name: str, kind: Type, column: Categorical, *, parsed: boo
         )
 
 
-def values(cells: Any) -> Floats:
-    """Return numbers, NaN where a cell holds none."""
+def values(cells: Any, decimal: str = ".") -> Floats:
+    """Return numbers, NaN where a cell holds none; text has this sign before its decimals, and no other."""
     if cells.type.equals(pa.float64()):
         return np.asarray(cells.to_numpy(zero_copy_only=False))
     if pa.types.is_dictionary(cells.type):
-        return _looked_up(values(cells.dictionary), cells.indices, np.float64(np.nan))
+        return _looked_up(values(cells.dictionary, decimal), cells.indices, np.float64(np.nan))
     if is_text(cells.type):
         raw = cells.cast(pa.large_binary())
-        numbers = pc.if_else(pc.match_substring_regex(raw, NUMBER), raw, pa.scalar(None, pa.large_binary()))
+        pattern = COMMA_NUMBER if decimal == "," else NUMBER
+        numbers = pc.if_else(pc.match_substring_regex(raw, pattern), raw, pa.scalar(None, pa.large_binary()))
+        numbers = pc.replace_substring(numbers, ",", ".") if decimal == "," else numbers
         cells = pc.ascii_trim(numbers.cast(pa.large_string(), safe=False), BLANKS)
     elif pa.types.is_boolean(cells.type) or pa.types.is_null(cells.type):
         cells = cells.cast(pa.int8())
@@ -100,10 +105,10 @@ def values(cells: Any) -> Floats:
     return np.asarray(floats.to_numpy(zero_copy_only=False))
 
 
-def positions(cells: Any, column: Categorical, *, trimmed: bool) -> Positions:
+def positions(cells: Any, column: Categorical, *, trimmed: bool, decimal: str = ".") -> Positions:
     """Return the position of each cell among the levels, −1 for any other; CSV text is ``trimmed`` of blanks."""
     if column.kind == "number":
-        return _among_numbers(values(cells), np.array(column.levels, dtype=np.float64))
+        return _among_numbers(values(cells, decimal), np.array(column.levels, dtype=np.float64))
     if pa.types.is_dictionary(cells.type):
         return _looked_up(positions(cells.dictionary, column, trimmed=trimmed), cells.indices, np.intp(-1))
     if pa.types.is_boolean(cells.type):

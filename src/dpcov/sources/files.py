@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from dpcov.errors import EngineError, ParameterError
 from dpcov.paths import checked_path
+from dpcov.sources.csv_text import UTF_8, Csv, in_utf_8, is_utf_8
 from dpcov.sources.tables import Batch, Table, raise_alone, reading
 
 PARQUET_ROWS = 2**14  # at most, at a time
@@ -22,13 +23,16 @@ BUFFER = 2**16  # bytes of a column read at a time; else Arrow holds whole row g
 CSV_BLOCK = 2**22  # bytes of text at a time; a single line may not be longer
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-OTHER_SEPARATORS = {",": ";\t|", "\t": ";|"}
-LINES = "check that the file is whole and in UTF-8, and that each line has as many cells as the first"
+OTHER_SEPARATORS = {",": ";\t|", "\t": ";|"}  # of those that a name says; one that a person says is believed
+LINES = (
+    "check that the file is whole and in UTF-8, and that each line has as many cells as the first; "
+    "dpcov.Csv takes another separator or encoding"
+)
 COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
 
 def open_file(path: str | os.PathLike[str]) -> Table:
-    """Open a table by the ending of its name."""
+    """Open a table by the ending of its name, or as it is said to be written."""
     checked = checked_path(path)
     try:
         found = checked.is_file()
@@ -39,10 +43,15 @@ def open_file(path: str | os.PathLike[str]) -> Table:
         raise EngineError(f"data must be a file, got {str(checked)!r} ({what}). Hint: check the path.")
     suffixes = [suffix.lower() for suffix in checked.suffixes]
     plain = suffixes[:-1] if suffixes and suffixes[-1] in COMPRESSED else suffixes
+    how = path if isinstance(path, Csv) else Csv(checked)
     if suffixes and suffixes[-1] in (".parquet", ".pq"):
+        if isinstance(path, Csv):
+            raise ParameterError(f"data must be a CSV file, got {checked.name!r}. Hint: a Parquet file has no separator.")
         return ParquetTable(checked)
-    if plain and plain[-1] in SEPARATORS:
-        return CsvTable(checked, SEPARATORS[plain[-1]], COMPRESSED.get(suffixes[-1]))
+    usual = SEPARATORS.get(plain[-1]) if plain else None
+    if usual is not None or how.separator is not None:
+        compression = COMPRESSED.get(suffixes[-1]) if suffixes else None
+        return CsvTable(checked, how.separator or usual or ",", compression, how.decimal, how.encoding)
     raise ParameterError(
         f"data must end in .parquet, .csv or .tsv (also .gz, .bz2, .zst), got {checked.name!r}. "
         f"Hint: rename or convert the file."
@@ -52,7 +61,7 @@ def open_file(path: str | os.PathLike[str]) -> Table:
 class ParquetTable:
     """A Parquet file, read a few thousand rows at a time."""
 
-    parsed = False
+    parsed, decimal = False, "."
     rereadable = ordered = True
 
     def __init__(self, path: Path) -> None:
@@ -90,25 +99,26 @@ class CsvTable:
     rereadable = ordered = True
     rows = None
 
-    def __init__(self, path: Path, separator: str, compression: str | None) -> None:
+    def __init__(self, path: Path, separator: str, compression: str | None, decimal: str = ".", encoding: str = UTF_8) -> None:
         self._path, self._separator, self._compression = path, separator, compression
+        self.decimal, self._encoding = decimal, encoding
         if path.stat().st_size == 0:
             raise EngineError(
                 f"data must have a first line of column names, got {path.name!r}, which is empty. Hint: check the file."
             )
         with reading(LINES):
             self.names = list(self._reader([])[0].schema.names)
-        if len(self.names) == 1 and any(other in self.names[0] for other in OTHER_SEPARATORS[separator]):
+        if len(self.names) == 1 and any(other in self.names[0] for other in OTHER_SEPARATORS.get(separator, "")):
             kind = "tabs" if separator == "\t" else "commas"
             raise ParameterError(
                 f"data must have {kind} between columns, got {path.name!r} with another separator in its first line. "
-                f"Hint: export the file again; .csv means commas, .tsv means tabs."
+                f"Hint: dpcov.Csv(path, separator=';') says what separates them."
             )
         self.types: list[Any] = [pa.large_binary()] * len(self.names)
 
     def check_names(self) -> None:
         """Refuse a first line that holds numbers or blanks: it would be a person's row, and names are published."""
-        if any(re.fullmatch(r"\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*|\s*", name) for name in self.names):
+        if any(re.fullmatch(r"\s*[-+]?[0-9.,]+([eE][-+]?[0-9]+)?\s*|\s*", name) for name in self.names):
             raise ParameterError(
                 f"data must have a first line of column names, got {self._path.name!r} with numbers or blanks there. "
                 f"Hint: add a line of names; else the release would publish a person's row as names."
@@ -120,6 +130,8 @@ class CsvTable:
 
         raw = pa.OSFile(str(self._path), "rb")
         stream = pa.CompressedInputStream(raw, self._compression) if self._compression else raw
+        if not is_utf_8(self._encoding):
+            stream = pa.PythonFile(in_utf_8(stream, self._encoding), mode="r")
         reader = csv.open_csv(
             stream,
             read_options=csv.ReadOptions(use_threads=False, block_size=CSV_BLOCK),

@@ -38,9 +38,9 @@ def open_source(
     return ArrowSource(table, _names(columns, table.names), schema, center, progress)
 
 
-def open_table(data: Any, *, names_matter: bool = True) -> Any:
-    """Return the table behind a path or a frame, for its names, where they matter, and types."""
-    table = _table(data, None)
+def open_table(data: Any, *, names_matter: bool = True, schema: Schema | None = None) -> Any:
+    """Return the table behind a path or a frame, for its names, where they matter, and types; an array has the schema's."""
+    table = _table(data, schema)
     if names_matter and table.parsed:
         table.check_names()
     return table

@@ -30,6 +30,9 @@ class Table(Protocol):
     parsed: bool
     """Whether cells are text that stands for numbers, as in CSV files."""
 
+    decimal: str
+    """What stands before the decimals of a number that is text."""
+
     @property
     def rereadable(self) -> bool:
         """Whether the rows can be streamed again."""
@@ -63,7 +66,7 @@ class Table(Protocol):
 class StreamTable:
     """Anything with ``__arrow_c_stream__``: polars, pyarrow, duckdb and others."""
 
-    parsed = False
+    parsed, decimal = False, "."
 
     def __init__(self, data: Any) -> None:
         self._data = data
@@ -94,7 +97,7 @@ class StreamTable:
 class PandasTable:
     """A pandas frame, converted slice by slice: the whole conversion would copy it and infer types from values."""
 
-    parsed = False
+    parsed, decimal = False, "."
     rereadable = ordered = True
 
     def __init__(self, data: Any) -> None:
@@ -117,7 +120,7 @@ class PandasTable:
 class ArrayTable:
     """The columns of a numeric array, under given names."""
 
-    parsed = False
+    parsed, decimal = False, "."
     rereadable = ordered = True
 
     def __init__(self, array: NDArray[np.generic], names: Sequence[str]) -> None:

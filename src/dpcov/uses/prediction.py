@@ -78,7 +78,7 @@ class KnownLevels:
     def __init__(self, table: Any, columns: dict[str, Categorical]) -> None:
         self._table, self._levels = table, columns
         self.parsed, self.names, self.types, self.rows = table.parsed, table.names, table.types, table.rows
-        self.rereadable, self.ordered = table.rereadable, table.ordered
+        self.rereadable, self.ordered, self.decimal = table.rereadable, table.ordered, table.decimal
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[tuple[Any, float | None]]:
         """Pass batches on, each of them checked."""
@@ -90,7 +90,7 @@ class KnownLevels:
     def _check(self, name: str, cells: Any, column: Categorical) -> None:
         from dpcov.sources.cells import missing, positions
 
-        unknown = (positions(cells, column, trimmed=self.parsed) < 0) & ~missing(cells)
+        unknown = (positions(cells, column, trimmed=self.parsed, decimal=self.decimal) < 0) & ~missing(cells)
         if unknown.any():
             known = ", ".join(repr(level) for level in column.levels[:5]) + ", ..." * (len(column.levels) > 5)
             raise SchemaError(

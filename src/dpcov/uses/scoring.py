@@ -84,11 +84,12 @@ def true_values(release: Release, target: str, data: Any) -> Floats:
     kind = table.types[table.names.index(name)]
     if not isinstance(column, Categorical):
         cells.check_numeric(name, kind, parsed=table.parsed)
-        return np.concatenate([[], *(cells.values(batch.column(0)) for batch, _ in table.batches([name], ROWS))])
+        numbers = (cells.values(batch.column(0), table.decimal) for batch, _ in table.batches([name], ROWS))
+        return np.concatenate([[], *numbers])
     cells.check_categorical(name, kind, column, parsed=table.parsed)
     level = place - columns.index(name)
     found = []
     for batch, _ in KnownLevels(table, {name: column}).batches([name], ROWS):
-        places = cells.positions(batch.column(0), column, trimmed=table.parsed)
+        places = cells.positions(batch.column(0), column, trimmed=table.parsed, decimal=table.decimal)
         found.append(np.where(places < 0, np.nan, places == level))
     return np.concatenate([[], *found])

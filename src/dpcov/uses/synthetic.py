@@ -42,13 +42,15 @@ SINGULAR = 1e-6  # added to variances of 1: the levels of a column sum to 1, so 
 SHIFTS = 20  # rounds, at most, in which a column's mean is corrected
 NEAR = 1e-4  # of the standard deviation: a mean that needs no further correction
 TINY = 1e-100  # deviations and dispersions that are nothing but rounding
+LARGEST_INTEGER = 2.0**53  # beyond it a float64 is whole anyway
 NORMAL = 1e4  # parameters of a beta law above which it is a normal one, up to a skewness of 2 %
 
 
 def synthetic(release: Release, m: int, *, seed: int | None = None) -> Any:
     """Return m made-up rows with about the mean and the covariance of a release, at no cost in privacy.
 
-    With a schema a table of its used columns: numbers within their bounds, cells that are levels. Else an array of normal rows,
+    With a schema a table of its used columns: numbers within their bounds (whole ones where the schema says ``integer``), and
+    levels. Else an array of normal rows,
     the longer ones cut to row_norm; those of a release without a mean are about 0 and have its second moment.
 
     Parameters
@@ -232,6 +234,12 @@ def _beta(means: Floats, dispersion: float, uniform: Floats) -> Floats:
     return np.clip(cells, 0.0, 1.0)
 
 
+def _whole(values: Floats, column: Numeric) -> NDArray[np.generic]:
+    """Return the nearest whole numbers within the bounds; as integers, unless they are too long for that."""
+    nearest = np.clip(np.rint(values), float(math.ceil(column.lower)), float(math.floor(column.upper)))
+    return nearest.astype(np.int64) if max(abs(column.lower), abs(column.upper)) < LARGEST_INTEGER else nearest
+
+
 def _order(schema: Schema) -> list[str]:
     """Return the columns in the order of drawing: few levels first, numbers last."""
     levels = {name: len(column.levels) for name, column in schema.used.items() if isinstance(column, Categorical)}
@@ -249,7 +257,9 @@ def _table(schema: Schema, blocks: Iterable[Floats]) -> Any:
             column = used[name]
             if isinstance(column, Numeric):
                 values = column.lower + block[:, start] * (column.upper - column.lower)
-                found[name] = pa.array(np.clip(values, column.lower, column.upper))
+                found[name] = pa.array(
+                    _whole(values, column) if column.integer else np.clip(values, column.lower, column.upper)
+                )
             else:
                 chosen = block[:, start : start + len(column.levels)].argmax(axis=1)
                 found[name] = pa.array(column.levels).take(pa.array(chosen))
