@@ -35,6 +35,7 @@ CONFIGURED = [
 
 
 @parametrize_with_checks(CONFIGURED)  # type: ignore[untyped-decorator]  # no types
+@pytest.mark.filterwarnings("ignore::dpcov.errors.SpendsAgainWarning")  # some of them fit two clones
 def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
     check(estimator)
 

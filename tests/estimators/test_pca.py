@@ -54,6 +54,7 @@ CONFIGURED = [
 
 
 @parametrize_with_checks(CONFIGURED)  # type: ignore[untyped-decorator]  # scikit-learn has no types
+@pytest.mark.filterwarnings("ignore::dpcov.errors.SpendsAgainWarning")  # some of them fit two clones
 def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
     """All pass. The one for other array libraries is skipped by scikit-learn unless SCIPY_ARRAY_API is set."""
     check(estimator)

@@ -25,7 +25,7 @@ from dpcov.errors import ParameterError
 from tests.estimators.test_ridge_noise_off import GIVEN, LARGEST, LONGEST, PERTURBED, X, Y, fitted
 
 SECRET = 424242.5  # stands for the data: neither a message nor a pickle may show it
-LEARNT = {"release_", "coef_", "intercept_", "alpha_", "n_features_in_"}
+LEARNT = {"release_", "model_", "coef_", "intercept_", "alpha_", "n_features_in_"}
 
 CONFIGURED = [
     PrivateRidge(alpha=0.1, rho=1, row_norm=10, target_bound=10, mechanism="gaussian"),
@@ -34,6 +34,7 @@ CONFIGURED = [
 
 
 @parametrize_with_checks(CONFIGURED)  # type: ignore[untyped-decorator]  # scikit-learn has no types
+@pytest.mark.filterwarnings("ignore::dpcov.errors.SpendsAgainWarning")  # some of them fit two clones
 def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
     """All pass but one, on purpose: an infinite y is data like any other, and an error would tell that it is there."""
     if check.func.__name__ == "check_supervised_y_no_nan":

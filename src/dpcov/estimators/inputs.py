@@ -14,6 +14,8 @@ import numpy as np
 
 from dpcov.errors import ParameterError, shown
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, Exact, PureDP
+from dpcov.schema import Schema
+from dpcov.sources.array import checked_array
 from dpcov.sources.opening import open_table
 
 NAMED = {"pandas", "polars", "duckdb", "pyarrow"}
@@ -118,3 +120,30 @@ def _number(cell: object) -> float:
         return float(cell)
     except (OverflowError, ValueError, TypeError):  # beyond float64, a decimal's signalling NaN, a time span
         return math.nan
+
+
+def with_target(X: Any, y: Any, name: str, schema: Schema) -> Any:
+    """Return a table, or an array, with the target as its last column; no value is looked at."""
+    import pyarrow as pa
+
+    from dpcov.sources.tables import reading
+
+    if isinstance(X, str | os.PathLike):
+        raise ParameterError("y must be left out where X is a file, got one. Hint: the file holds the target.")
+    rows = without_objects(X) if not is_table(X) else X
+    if not hasattr(rows, "__len__") or not hasattr(y, "__len__") or len(rows) != len(y):
+        raise ParameterError("y must have one cell for each row of X, got more or fewer. Hint: give one target per person.")
+    if not is_table(X):
+        if list(schema.columns)[-1] != name or np.ndim(rows) != 2:
+            raise ParameterError(
+                "target must be the last column of the schema where X is an array, got another. Hint: use a frame."
+            )
+        with np.errstate(all="ignore"):
+            return np.column_stack([checked_array(rows), np.asarray(without_objects(y)).reshape(len(rows))])
+    if name in column_names(X):
+        raise ParameterError(f"X must not have the column {name!r} beside y, got one. Hint: leave y out, or drop that column.")
+    if hasattr(X, "iloc"):
+        return X.assign(**{name: getattr(y, "array", y)})
+    with reading():
+        table = pa.table(X)
+        return table.append_column(name, y if isinstance(y, pa.Array | pa.ChunkedArray) else pa.array(y))

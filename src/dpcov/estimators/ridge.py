@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,24 +14,36 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from dpcov.api import covariance, ridge
 from dpcov.errors import ParameterError, check_choice, check_real, shown
 from dpcov.estimators.common import PrivateEstimator
-from dpcov.estimators.inputs import check_seed, checked_options, is_table, read_budget, without_objects
+from dpcov.estimators.inputs import (
+    check_seed,
+    checked_options,
+    column_names,
+    is_table,
+    read_budget,
+    watched,
+    with_target,
+    without_objects,
+)
 from dpcov.kernel.budget import Budget, Exact
 from dpcov.kernel.questions.moments import REPLACE
 from dpcov.kernel.rows.grid import checked_row_norm
 from dpcov.mechanisms import MECHANISMS
 from dpcov.release.record import Release
+from dpcov.schema import Schema
 from dpcov.sources.array import checked_array
-from dpcov.uses.ridge import AUTO
+from dpcov.uses.ridge import AUTO, RidgeModel
+from dpcov.uses.selection import column_of_feature, target_place
 from dpcov.uses.solving import LARGEST_ALPHA
 
 Floats = NDArray[np.float64]
+HINT = "'auto' adapts it to the noise"
 
 
 class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Ridge regression under differential privacy, in scikit-learn's form.
 
     `fit` makes one release of the mean and covariance of rows and target together and solves for one model. ``release_`` has
-    all the others for free: ``release_.ridge(target)``. For tables with a schema use ``dpcov.covariance(...).ridge(target)``.
+    all the others for free: ``release_.ridge(target)``.
 
     Parameters
     ----------
@@ -46,6 +58,11 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
         A public bound on the Euclidean norm of rows of X, chosen **without looking at the data**.
     target_bound : float
         A public bound on |y|; y is clipped to it. Rows with the target divided by it are clipped together.
+    schema : Schema
+        In place of these two: public bounds and levels of the columns, the target's among them. alpha is then in the units of
+        encoded columns, as in ``release_.ridge``.
+    target : str, optional
+        With a schema: what is predicted, a column of numbers or ``column=level``. By default its last column.
     fit_intercept : bool
         Whether the model has an intercept, which is not penalised.
     mechanism : str
@@ -64,13 +81,16 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
     Attributes
     ----------
     release_ : Release
-        What was learnt and what was promised, of rows in units of ``row_norm`` with the target, in ``target_bound``, last.
+        What was learnt and what was promised, of rows in units of ``row_norm`` with the target, in ``target_bound``, last;
+        with a schema in the columns' own units.
     coef_ : array of shape (d,)
-        The coefficients, in the units of X and y.
+        The coefficients, in the units of X and y; with a schema one for each level, named by ``model_.features``.
     intercept_ : float
         0 without one.
     alpha_ : float
         The penalty that was used, in the units of X and y.
+    model_ : RidgeModel
+        The model, with its intervals and its reading; without a schema in units of the bounds.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : array of str
@@ -79,7 +99,7 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
     Notes
     -----
     Every call of `fit` spends the budget anew. ``score`` looks at its data: of private rows it is not private. Missing,
-    NaN and infinite entries count as 0, of X and of y, when fitting and when predicting.
+    NaN and infinite entries count as 0, of X and of y, when fitting and when predicting; with a schema as docs/tables.md says.
 
     Examples
     --------
@@ -93,8 +113,7 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
     coef_: Floats
     intercept_: float
     alpha_: float
-
-    schema: ClassVar[None] = None  # type: ignore[misc]
+    model_: RidgeModel
 
     def __init__(
         self,
@@ -105,6 +124,8 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
         rho: Exact | None = None,
         row_norm: float | None = None,
         target_bound: float | None = None,
+        schema: Schema | None = None,
+        target: str | None = None,
         fit_intercept: bool = True,
         mechanism: str = "auto",
         neighbors: str = REPLACE,
@@ -119,6 +140,8 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
         self.rho = rho
         self.row_norm = row_norm
         self.target_bound = target_bound
+        self.schema = schema
+        self.target = target
         self.fit_intercept = fit_intercept
         self.mechanism = mechanism
         self.neighbors = neighbors
@@ -133,12 +156,16 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
         Parameters
         ----------
         X : array-like or frame of numbers
-            A row per person.
+            A row per person. With a schema any table, or an array of its columns in order, but for the target, the last.
         y : array-like
-            The target, a number per person.
+            The target, a number per person; with a schema also a level. It may be left out where X is a table that holds it.
         """
         budget = read_budget(self.epsilon, self.delta, self.rho, type(self).__name__, "target_bound=10, row_norm")
         check_seed(self.random_state)
+        if self.schema is not None:
+            return self._fit_table(X, y, budget)
+        if self.target is not None:
+            raise ParameterError(f"target must be left out without a schema, got {shown(self.target)}. Hint: y is the target.")
         longest, largest = self._checked_bounds()
         penalty = self._checked_penalty(longest)
         if y is None:
@@ -154,15 +181,61 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
         self._warn_of_spending()
         self.release_ = self._released(_joined(rows, target, longest, largest), budget, penalty)
         last = self.release_.d - 1
-        model = self.release_.ridge(last, alpha=penalty)
+        self.model_ = model = self.release_.ridge(last, alpha=penalty)
         self.coef_ = model.coefficients * (largest / longest)
         self.intercept_ = model.intercept * largest
         self.alpha_ = model.alpha * longest**2
         return self
 
+    def _fit_table(self, X: Any, y: Any, budget: Budget) -> Self:
+        """Release a table with its schema, the target among its columns."""
+        schema, options = self._checked_schema(), checked_options(self.options, covariance)
+        check_choice("mechanism", self.mechanism, list(MECHANISMS["covariance"]), "'auto' takes any budget")
+        names = schema.feature_names
+        target = names[-1] if self.target is None else self.target
+        place = target_place(names, schema, target)
+        alpha = (
+            AUTO if self.alpha == AUTO else check_real("alpha", self.alpha, "'auto', or 0 or more", 0.0, LARGEST_ALPHA, HINT)
+        )
+        data = watched(X) if y is None else with_target(X, y, column_of_feature(schema, names)[place], schema)
+        if not is_table(data) and not isinstance(data, np.ndarray):
+            raise ParameterError(f"X must be a table or an array, got {type(X).__name__}. Hint: pass a frame.")
+        self._warn_of_spending()
+        self.release_ = covariance(
+            data,
+            budget,
+            schema=schema,
+            mechanism=self.mechanism,
+            neighbors=self.neighbors,
+            seed=self.random_state,
+            allow_weak=self.allow_weak,
+            expected_n=self.expected_n,
+            **options,
+        )
+        self.model_ = self.release_.ridge(place, alpha=alpha)
+        self.coef_, self.intercept_, self.alpha_ = self.model_.coefficients, self.model_.intercept, self.model_.alpha
+        if is_table(X):
+            self._note_columns(column_names(data if y is None else X))
+        else:
+            self.n_features_in_ = np.shape(X)[1]
+        return self
+
+    def _checked_schema(self) -> Schema:
+        """Return the schema, or refuse what does not go with one."""
+        if self.row_norm is not None or self.target_bound is not None or self.fit_intercept is not True:
+            raise ParameterError(
+                "row_norm and target_bound must be left out with a schema, and fit_intercept must be True, got something else. "
+                "Hint: the schema has the bounds."
+            )
+        if not isinstance(self.schema, Schema):
+            raise ParameterError(f"schema must be a Schema, got {shown(self.schema)}. Hint: dpcov.Schema.read('schema.toml').")
+        return self.schema
+
     def predict(self, X: Any) -> Floats:
         """Return a prediction for each row."""
         check_is_fitted(self)
+        if self.schema is not None:
+            return self.model_.predict(X if is_table(X) else without_objects(X))
         array = without_objects(X)
         if is_table(X):
             validate_data(self, X, skip_check_array=True, reset=False)  # columns by the same names, in the same order
