@@ -110,7 +110,7 @@ class TestReplace:
         path = tmp_path / "rows.csv"
         np.savetxt(path, ROWS, delimiter=",", header="a,b,c", comments="")
         with pytest.raises(ParameterError, match=r"delta must be below 1/n = 0\.01, got 0\.01\."):
-            dpcov.covariance(path, dpcov.ApproxDP(1, "0.01"), row_norm=1, mechanism=mechanism)
+            dpcov.covariance(path, dpcov.ApproxDP(1, "0.01"), row_norm=1, columns=list("abc"), mechanism=mechanism)
 
     def test_so_is_a_table_with_a_schema(self, tmp_path: Path, unspent: None) -> None:  # noqa: ARG002
         path = tmp_path / "rows.csv"

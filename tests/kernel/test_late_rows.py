@@ -174,7 +174,9 @@ def test_the_first_answer_may_be_what_tells_n(path: Path) -> None:
     assert untouched(curator)
     with path.open("a", encoding="utf-8") as file:
         file.write("\n" + "\n".join([",".join(map(str, row)) for row in ROWS]))
-    assert len(dpcov.covariance(path, PureDP(1), row_norm=1, mechanism=by_hand(greedy), seed=0).answers) == 2
+    assert (
+        len(dpcov.covariance(path, PureDP(1), row_norm=1, columns=list("abcd"), mechanism=by_hand(greedy), seed=0).answers) == 2
+    )
 
 
 def test_a_refusal_keeps_no_exact_sum(path: Path) -> None:

@@ -23,8 +23,8 @@ PLANTED = {
     "flags of what is missing": mutant(
         (
             ARROW,
-            "return np.isfinite(cells.values(column)).astype(np.intp)",
-            "return np.isnan(cells.values(column)).astype(np.intp)",
+            "return np.isfinite(cells.values(column, self._table.decimal)).astype(np.intp)",
+            "return np.isnan(cells.values(column, self._table.decimal)).astype(np.intp)",
         ),
         by=TEST_BY_COLUMN + "test_flags_say_whether_a_cell_is_there[parquet]",
     ),

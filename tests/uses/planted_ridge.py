@@ -87,8 +87,8 @@ PLANTED = {
     "missing cells that are refused": mutant(
         (
             PREDICTION,
-            "(positions(cells, column, trimmed=self.parsed) < 0) & ~missing(cells)",
-            "positions(cells, column, trimmed=self.parsed) < 0",
+            "(positions(cells, column, trimmed=self.parsed, decimal=self.decimal) < 0) & ~missing(cells)",
+            "positions(cells, column, trimmed=self.parsed, decimal=self.decimal) < 0",
         ),
         by=TEST_RIDGE + "TestNewData::test_missing_cells_count_as_in_the_release",
     ),
