@@ -25,6 +25,7 @@ def write(out: Console, found: Rehearsal, data: str | None = None) -> None:
     name = "" if data is None else f"{printable(data)}, "
     out.print(f"Table: {name}{counted(found.d, 'feature')}, {rows}.", soft_wrap=True)
     out.print(f"Mechanism: {planned.how()}; neighbours: {planned.neighbors}.")
+    out.print(found.risk, soft_wrap=True)
     out.print(spends_table(found.spent, title="would be asked"))
     for line in _lines(found):
         out.print(line, soft_wrap=True)
