@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dpcov.evaluate import Comparison, compare
     from dpcov.evaluate.looking import Look, look
     from dpcov.evaluate.plan import Plan, plan, plan_pca
+    from dpcov.evaluate.table_plan import Outlook, TablePlan, plan_table
     from dpcov.kernel.budget import ZCDP, ApproxDP, PureDP, compose
     from dpcov.mechanisms import MECHANISMS
     from dpcov.mechanisms.base import Mechanism
@@ -46,6 +47,9 @@ _HOME = {
     "plan": "evaluate.plan",
     "Plan": "evaluate.plan",
     "plan_pca": "evaluate.plan",
+    "plan_table": "evaluate.table_plan",
+    "TablePlan": "evaluate.table_plan",
+    "Outlook": "evaluate.table_plan",
     "compare": "evaluate",
     "Comparison": "evaluate",
     "look": "evaluate.looking",
@@ -98,6 +102,9 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "plan",
     "Plan",
     "plan_pca",
+    "plan_table",
+    "TablePlan",
+    "Outlook",
     "compare",
     "Comparison",
     "look",

@@ -21,6 +21,7 @@ from dpcov.mechanisms import mechanism_of
 from dpcov.mechanisms.rehearsing import MANY, remaining
 from dpcov.release.estimate import NoisyDirections
 from dpcov.release.record import Release
+from dpcov.release.statement import risk
 from dpcov.results import Result
 from dpcov.schema import Schema
 
@@ -94,6 +95,12 @@ class Rehearsal(Result):
     def privacy(self) -> Budget:
         """What would be promised."""
         return self.planned.privacy
+
+    @property
+    def risk(self) -> str:
+        """What the release could change for one person, in one sentence."""
+        laws = [law for answer in self.planned.answers for law in answer.laws]
+        return risk(self.privacy, self.planned.neighbors, laws)
 
     @property
     def d(self) -> int:
@@ -175,6 +182,7 @@ class Rehearsal(Result):
         return {
             "kind": self.target,
             "privacy": self.privacy.to_json(),
+            "risk": self.risk,
             "neighbors": self.planned.neighbors,
             "mechanism": self.mechanism,
             "requested": self.requested,

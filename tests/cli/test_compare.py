@@ -45,7 +45,8 @@ def test_the_new_user_s_command(tmp_path: Path) -> None:
     assert names[-1] == "zero"
     assert all(f"epsilon {number}" in made.out for number in ("0.1", "1", "4"))
     assert "Smallest error: " in made.out
-    assert "dpcov release DATA --epsilon 4 --row-norm 1700" in made.out
+    assert "The smallest of these budgets that clearly beats the zero matrix: epsilon " in made.out
+    assert "dpcov release DATA --epsilon 1 --row-norm 1700" in made.out  # 0.1 does not, and 4 is more than is needed
     assert lines[-1] == "Written to compare.png."
 
 
@@ -62,6 +63,7 @@ def test_json_and_csv_hold_what_the_library_finds() -> None:
     assert (found["n"], found["d"], found["zero"], found["target"]) == (2000, 3, expected.zero, "covariance")
     assert [cell["error"] for cell in found["cells"]] == [cell.error for cell in expected.cells]
     assert [cell["budget"] for cell in found["best"]] == [budget.to_json() for budget in budgets]
+    assert found["sufficient"]["budget"] == dpcov.PureDP("0.5").to_json()
     assert "NOT private" in found["caution"]
     with Path("table.csv").open(newline="", encoding="utf-8") as file:
         assert len(list(csv.DictReader(file))) == 6
@@ -72,7 +74,7 @@ def test_approximate_budgets_and_options_of_mechanisms() -> None:
     made = call("compare", "people.csv", *words, "--mechanism", "gaussian:constants=paper,clip=90")
     assert (made.code, made.err) == (0, "")
     assert "delta 1e-06" in made.out
-    command = "dpcov release DATA --epsilon 1 --delta 1e-06 --row-norm 100 --columns age --mechanism gaussian"
+    command = "dpcov release DATA --epsilon 0.5 --delta 1e-06 --row-norm 100 --columns age --mechanism gaussian"
     assert f"{command} --option constants=paper --option clip=90 -o release.json" in made.out
 
 

@@ -276,6 +276,19 @@ class TestResult:
         assert not FOUND.cells[4].clearly_below(1)
         assert (FOUND.budgets, FOUND.target) == ((PURE, RHO), "second moment")
 
+    def test_the_smallest_budget_that_is_worth_spending_is_proposed(self) -> None:
+        """By its epsilon, that of zCDP at delta = 1e-6, whatever the order; not one that does not clearly beat zeros."""
+        small, large = dpcov.PureDP("0.5"), dpcov.ZCDP(4)
+        cells = (
+            Cell("auto", large, "gaussian", 0.01, 0.001), Cell("auto", PURE, "wishart", 0.2, 0.02),
+            Cell("auto", small, "wishart", 0.48, 0.02), Cell("auto", RHO, "gaussian", 0.1, 0.01),
+        )  # fmt: skip
+        found = dataclasses.replace(FOUND, cells=cells)
+        assert found.sufficient == cells[1]
+        assert dataclasses.replace(found, zero=0.6).sufficient == cells[2]
+        assert dataclasses.replace(found, cells=(cells[0], cells[3])).sufficient == cells[3]
+        assert dataclasses.replace(found, zero=0.01).sufficient is None
+
     def test_it_prints_as_a_table_with_a_caution(self) -> None:
         lines = str(FOUND).splitlines()
         assert lines[1].split() == ["epsilon", "1", "rho", "1"]

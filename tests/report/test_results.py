@@ -78,6 +78,7 @@ def results() -> dict[str, Any]:
         "intervals": release.interval(),
         "comparison": dpcov.compare(rows, dpcov.PureDP(1), ["wishart", "laplace"], row_norm=1, runs=2),
         "plan": dpcov.plan("covariance", dpcov.PureDP(1), n=100, d=3),
+        "table plan": dpcov.plan_table(SCHEMA, dpcov.PureDP(1), n=4000, columns=["a<b>", "b"]),
         "rows needed": dpcov.plan_pca(100, 0.1, 0.1),
         "rehearsal": dpcov.rehearse("covariance", rows, dpcov.PureDP(1), row_norm=1),
     }
@@ -85,7 +86,7 @@ def results() -> dict[str, Any]:
 
 NAMES = [
     "release", "components alone", "a regression", "description", "correlation", "components", "chains", "model", "reading",
-    "score", "intervals", "comparison", "plan", "rows needed", "rehearsal",
+    "score", "intervals", "comparison", "plan", "table plan", "rows needed", "rehearsal",
 ]  # fmt: skip
 
 
@@ -124,6 +125,7 @@ def shell_only() -> dict[str, Any]:
         "a region": dpcov.covariance(rows, dpcov.ZCDP(5), mechanism="coinpress", upper=1, seed=1),
         "a rehearsal of components": dpcov.rehearse("pca", rows, dpcov.ZCDP(1), k=1, row_norm=1),
         "budgets that are not served": dpcov.compare(rows, dpcov.ZCDP(1), "laplace", row_norm=1, runs=2),
+        "a table's plan": dpcov.plan_table(SCHEMA, dpcov.PureDP(1), n=100),
         "a plan of all": dpcov.plan("covariance", dpcov.ZCDP(1), n=100, d=3),
     }
 

@@ -11,7 +11,9 @@ from dpcov.cli.telling import print_json
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from dpcov.evaluate.table_plan import TablePlan
     from dpcov.kernel.budget import Budget
+    from dpcov.rehearsal import Rehearsal
     from dpcov.release.record import Release
 
 
@@ -56,10 +58,28 @@ def tell_dry_run(target: str, data: str, budget: Budget, *, as_json: bool, **set
     from dpcov.report.text import console
 
     found = rehearse(target, data, budget, **settings)
+    planned = _planned(found, budget, **settings)
     if as_json:
-        print_json(record(found))
-    else:
-        write(console(), found, data=str(data))
+        print_json({**record(found), **({} if planned is None else {"plan": record(planned)})})
+        return
+    write(console(), found, data=str(data))
+    if planned is not None:
+        write(console(), planned, within=True)
+    elif found.by_column:
+        click.echo("How large errors will be, column by column: `dpcov plan --schema FILE --n ROWS`.")
+
+
+def _planned(found: Rehearsal, budget: Budget, **settings: Any) -> TablePlan | None:
+    """Plan a table that would be measured in private units, where the number of its rows is public and known."""
+    from dpcov.evaluate.table_plan import MOST, plan_table
+
+    if not found.by_column or found.n is None:
+        return None
+    schema = found.planned.schema
+    assert schema is not None
+    others = ("schema", "columns", "row_norm", "center", "seed", "postprocess", "allow_weak", "expected_n")
+    asked = {name: value for name, value in settings.items() if name not in others}
+    return plan_table(schema, budget, n=min(found.n, MOST), **asked)
 
 
 def tell_made(made: Release, output: str, *, quiet: bool, as_json: bool) -> None:

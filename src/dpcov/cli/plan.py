@@ -8,8 +8,10 @@ import click
 
 from dpcov.cli.options import budget_options, json_option, neighbors_option
 from dpcov.cli.plan_pca import plan_pca
+from dpcov.cli.plan_table import EXAMPLE as TABLE_EXAMPLE
+from dpcov.cli.plan_table import plan_table
 from dpcov.cli.telling import print_json
-from dpcov.cli.words import DidYouMean
+from dpcov.cli.words import TableByDefault
 
 if TYPE_CHECKING:
     from dpcov.kernel.budget import Budget
@@ -17,11 +19,15 @@ if TYPE_CHECKING:
 EXAMPLE = "\b\nExample:\n  dpcov plan covariance --n 48842 --d 110 --epsilon 1"
 
 
-@click.group(cls=DidYouMean, epilog=EXAMPLE)
+@click.group(cls=TableByDefault, epilog=f"{TABLE_EXAMPLE}\n  dpcov plan covariance --n 48842 --d 110 --epsilon 1")
 def plan() -> None:
-    """Predict errors, or how many rows are needed, from public numbers, without data."""
+    """Predict errors, or how many rows are needed, from public numbers, without data.
+
+    Options without a command are those of `dpcov plan table`.
+    """
 
 
+plan.add_command(plan_table)
 plan.add_command(plan_pca)
 
 

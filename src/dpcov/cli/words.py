@@ -53,6 +53,17 @@ class DidYouMean(click.Group):
         return super().resolve_command(ctx, args)
 
 
+class TableByDefault(DidYouMean):
+    """A group whose options, where no command comes before them, are those of its command ``table``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the command in front of its options."""
+        own = {name for option in self.get_params(ctx) for name in option.opts}
+        if args and args[0].startswith("-") and args[0] not in own:
+            args = ["table", *args]
+        return super().parse_args(ctx, args)
+
+
 def nearest_option(error: click.ClickException) -> str:
     """Return the message of an error; for an unknown option it offers the nearest one, not all that are somewhat near."""
     if isinstance(error, click.NoSuchOption) and error.possibilities:

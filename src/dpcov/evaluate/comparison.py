@@ -9,11 +9,12 @@ import os
 from dataclasses import dataclass
 
 from dpcov.errors import ParameterError, shown
-from dpcov.kernel.budget import Budget, decimal_text
+from dpcov.kernel.budget import ZCDP, Budget, decimal_text
 from dpcov.paths import checked_path, write_whole
 from dpcov.results import Drawable
 
 ZERO = "zero matrix"
+USUAL_DELTA = 1e-6  # at which zCDP is compared with budgets of other notions, as statements do
 CAUTION = "These are errors against the truth: they are NOT private. Compare on public or made-up rows only."
 
 
@@ -126,6 +127,15 @@ class Comparison(Drawable):
         served = {cell.budget for cell in self.cells if cell.error is not None}
         return {budget: self.best(budget) for budget in self.budgets if budget in served}
 
+    @property
+    def sufficient(self) -> Cell | None:
+        """The best cell at the smallest budget that is worth spending; None where nothing clearly beats the zero matrix.
+
+        Budgets of different notions are compared by their epsilon, zCDP by its epsilon at delta = 1e-6.
+        """
+        worth = [cell for cell in self.best_cells().values() if cell.clearly_below(self.zero)]
+        return min(worth, key=lambda cell: _as_epsilon(cell.budget), default=None)
+
     def __repr__(self) -> str:
         return f"<Comparison of {len(self.ranked())} mechanisms at {len(self.budgets)} budgets: n={self.n}, d={self.d}>"
 
@@ -149,6 +159,10 @@ def budget_text(budget: Budget) -> str:
 def shown_budget(budget: object) -> str:
     """Write what may or may not be a budget, for a message."""
     return repr(budget) if isinstance(budget, Budget) else shown(budget)
+
+
+def _as_epsilon(budget: Budget) -> float:
+    return budget.epsilon(USUAL_DELTA) if isinstance(budget, ZCDP) else float(budget.epsilon)
 
 
 def _amount(budget: Budget, name: str) -> str:

@@ -25,7 +25,7 @@ from dpcov.kernel.questions.measure import Question
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.linalg import project_simplex
 from dpcov.release.estimate import Estimate
-from dpcov.release.statement import promise, statement
+from dpcov.release.statement import promise, risk, statement
 from dpcov.release.uses import Uses
 from dpcov.schema import Categorical, Numeric, Schema, is_broken
 
@@ -343,6 +343,11 @@ class Release(Transcript, Uses):
         public = own if self.schema is None else "bounds, levels, weights"
         rows = f"row of the {self.n} pairs" if self.encoding.pairs else f"of the {self.n} rows"
         return statement(promised, self.neighbors, rows, self.seeded, public)
+
+    def risk(self) -> str:
+        """Say in one sentence what this release can change for one person."""
+        laws = [law for answer in self.answers for law in answer.laws]
+        return risk(self.privacy, self.neighbors, laws, seeded=self.seeded)
 
     def how(self) -> str:
         """Say by which mechanism it was made, and how its estimate was finished."""

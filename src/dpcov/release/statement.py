@@ -14,6 +14,8 @@ from dpcov.kernel.noise.laws import NoiseLaw, RoundedLaw
 ROUNDING = "rare errors in rounding the noise"
 """What the δ of noise that is drawn in floats stands for, in the words of someone who meets it for the first time."""
 
+LARGEST_ODDS = 14  # ε: e^14 is above a million
+
 
 def promise(privacy: Budget, laws: Sequence[NoiseLaw]) -> str:
     """Name the notion and its amounts, and what the numbers take from it."""
@@ -51,6 +53,59 @@ def statement(promised: str, neighbors: str, rows: str, seeded: bool, public: st
     if seeded:
         return f"seeded: not private. With the operating system's randomness it would be {promised} for {change}."
     return f"{promised} for {change}, not against those who time it; column names, {public} and the options are public."
+
+
+def risk(privacy: Budget, neighbors: str, laws: Sequence[NoiseLaw] = (), *, seeded: bool = False) -> str:
+    """Say what a release can change for one person, in one sentence; docs/custodians.md has the proofs.
+
+    An attacker who knows all other rows weighs two guesses at one person's row (add-remove: whether it is there at all).
+    """
+    if seeded:
+        return "For one person: nothing is promised, as whoever knows the seed can take the noise off."
+    guess = "at this person's row" if neighbors == "replace" else "whether this person, with a given row, is in the table"
+    limit = "in the limit of many sweeps, " if any(law.numerics == "markov chain" for law in laws) else ""
+    chance = f"picks the right one with probability at most {_chance(privacy)}; chance has 50 %."
+    if not isinstance(privacy, PureDP):
+        known = f"For one person: {limit}even someone who knows every other row, and has two equally likely guesses {guess}, "
+        if isinstance(privacy, ApproxDP):
+            return known + chance
+        return f"{known}{chance} ({decimal_text(privacy.rho)}-zCDP is ({_round_up(privacy.epsilon(1e-6))}, 1e-06)-DP.)"
+    tails = sum((law.tail for law in laws if isinstance(law, RoundedLaw)), start=Fraction(0))
+    but = f", but for a chance of 2**-{_bits(tails)}" if tails else ""
+    values = "" if neighbors == "replace" else f" (between two guesses at the row itself: {_power(2 * privacy.epsilon)})"
+    return (
+        f"For one person: {limit}even to someone who knows every other row, the release changes the odds between two guesses "
+        f"{guess} by a factor of at most {_power(privacy.epsilon)}{values}{but}. "
+        f"Whoever has two equally likely guesses {chance}"
+    )
+
+
+def _bits(probability: Fraction) -> int:
+    """Return the largest k with probability ≤ 2⁻ᵏ."""
+    return math.floor(math.log2(probability.denominator) - math.log2(probability.numerator) - 1e-9)
+
+
+def _power(epsilon: Fraction) -> str:
+    """Write e^ε with three digits, rounded up; as a power where it is beyond imagination."""
+    if epsilon > LARGEST_ODDS:
+        return f"e^{float(epsilon):.4g}"
+    return f"{Context(prec=3, rounding=ROUND_CEILING).create_decimal_from_float(math.exp(epsilon)):f}"
+
+
+def _chance(privacy: Budget) -> str:
+    """Return how often the better of two guesses is right: (1 + V)/2, V the largest total variation between neighbours.
+
+    V ≤ (e^ε − 1 + 2δ)/(e^ε + 1) for (ε, δ) (Kairouz, Oh and Viswanath 2015); for ρ, the divergence of order 1 is at most ρ, so
+    V ≤ √(ρ/2) (Pinsker) and V ≤ √(1 − e^−ρ) (Bretagnolle and Huber).
+    """
+    if isinstance(privacy, ZCDP):
+        rho = float(privacy.rho)
+        variation = min(math.sqrt(rho / 2), math.sqrt(-math.expm1(-rho)))
+    else:
+        epsilon, delta = float(privacy.epsilon), float(privacy.delta) if isinstance(privacy, ApproxDP) else 0.0
+        variation = min(math.tanh(epsilon / 2) + 2 * delta * math.exp(-epsilon) / (1 + math.exp(-epsilon)), 1.0)
+    percent = math.ceil(500 * (1 + variation)) / 10
+    return f"{percent:.1f} %"
 
 
 def _round_up(epsilon: float) -> str:

@@ -27,6 +27,7 @@ HOMES = {
     "Comparison": "comparisons",
     "Rehearsal": "rehearsals",
     "Plan": "plans",
+    "TablePlan": "table_plans",
     "RowsNeeded": "rows_needed",
     "Demo": "demos",
 }

@@ -66,13 +66,12 @@ def _name(cells: list[Cell]) -> str:
 
 
 def _advice(found: Comparison, best: dict[Budget, Cell], settings: Sequence[str]) -> list[str]:
-    """Say which mechanism has the smallest error where, and how to use it."""
+    """Say which mechanism has the smallest error where, and propose the smallest budget that is worth spending."""
     useful: dict[str, list[str]] = {}
-    hopeless, last = [], None
+    hopeless, smallest = [], found.sufficient
     for budget, cell in best.items():
         if cell.clearly_below(found.zero):
             useful.setdefault(_name([cell]), []).append(budget_text(budget))
-            last = cell
         else:
             hopeless.append(budget_text(budget))
     sentences = []
@@ -82,10 +81,15 @@ def _advice(found: Comparison, best: dict[Budget, Cell], settings: Sequence[str]
     if hopeless:
         advice = "spend more, use fewer columns or more rows"
         sentences.append(f"At {_listed(hopeless)} nothing clearly beats the zero matrix, which costs nothing: {advice}.")
-    if last is not None:
+    if smallest is not None:
         sentences.append("Smallest error: " + "; ".join(f"{name} at {_listed(where)}" for name, where in useful.items()) + ".")
         same = by("", ", with the same bounds and options")
-        sentences.append(f"Then, on the rows to be protected{same}:\n  {by(_command(last, settings), _call(last))}")
+        if len(found.budgets) > 1:
+            worth = "a larger one buys a smaller error, for less privacy"
+            sentences.append(
+                f"The smallest of these budgets that clearly beats the zero matrix: {budget_text(smallest.budget)}; {worth}."
+            )
+        sentences.append(f"Then, on the rows to be protected{same}:\n  {by(_command(smallest, settings), _call(smallest))}")
     return sentences
 
 
@@ -120,6 +124,7 @@ def record(found: Comparison) -> dict[str, Any]:
         "zero": found.zero,
         "cells": [_record(cell) for cell in found.cells],
         "best": [_record(cell) for cell in found.best_cells().values()],
+        "sufficient": None if found.sufficient is None else _record(found.sufficient),
     }
 
 

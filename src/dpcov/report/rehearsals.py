@@ -28,6 +28,7 @@ def write(out: Console, found: Rehearsal, data: str | None = None) -> None:
     if planned.schema is None:
         out.print("No schema: every column is read as numbers, and a cell that is none counts as missing.", soft_wrap=True)
     out.print(f"Mechanism: {planned.how()}; neighbours: {planned.neighbors}.")
+    out.print(found.risk, soft_wrap=True)
     out.print(spends_table(found.spent, title="would be asked"))
     for line in _lines(found):
         out.print(line, soft_wrap=True)

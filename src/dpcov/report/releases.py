@@ -60,6 +60,7 @@ def write(out: Console, release: Release, everything: bool = False) -> None:
 def write_made(out: Console, release: Release, file: str) -> None:
     """Print what a new release promises, what came out, and what to do next."""
     out.print(f"Privacy: {release.statement()}", soft_wrap=True)
+    out.print(release.risk(), soft_wrap=True)
     out.print(f"Mechanism: {release.how()}.")
     for line in (clip_line(release), error_line(release), zero_line(release)):
         if line:
@@ -87,7 +88,7 @@ def record(release: Release) -> dict[str, Any]:
     """Return a release's facts and estimates for machines."""
     spent = [{"asked": s.asked, "noise": s.noise, "budget": s.budget.to_json()} for s in release.spent]
     if (unknown := unknown_line(release)) is not None:
-        header = {**release.header(), "statement": release.statement()}
+        header = {**release.header(), "statement": release.statement(), "risk": release.risk()}
         return {**header, "spent": spent, "estimate": None, "unknown": unknown}
     found = {**facts(release), "spent": spent}
     if holds_covariance(release):
@@ -108,6 +109,7 @@ def promise(release: Release) -> dict[str, Any]:
         "center": release.center,
         "privacy": release.privacy.to_json(),
         "statement": release.statement(),
+        "risk": release.risk(),
     }
 
 

@@ -168,6 +168,7 @@ def print_promise(out: Console, release: Release) -> None:
     """Print what a release is, and what it promises."""
     out.print(_named(release), style="bold", soft_wrap=True)
     out.print(f"Privacy: {release.statement()}", soft_wrap=True)
+    out.print(release.risk(), soft_wrap=True)
 
 
 def _named(release: Release) -> str:
