@@ -26,7 +26,7 @@ COMMANDS = {context.command_path: context for context in contexts()}
 def test_the_commands_are_those_we_know() -> None:
     words = {path.removeprefix("dpcov").strip() for path in COMMANDS}
     assert words == {
-        "", "demo", "schema", "schema init", "schema check", "plan", "plan covariance", "plan pca",
+        "", "demo", "schema", "schema init", "schema check", "plan", "plan table", "plan covariance", "plan pca",
         "compare", "mechanisms", "release", "mean", "show", "pca", "ridge", "predict", "correlation", "interval", "sample",
         "completion",
     }  # fmt: skip

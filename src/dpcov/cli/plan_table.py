@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 EXAMPLE = """\b
 Example:
-  dpcov plan --schema people.toml --n 8000 --epsilon 1
-  dpcov plan --schema people.toml --n 8000 --epsilon 1 --columns age,sex,income --plot plan.png"""
+  dpcov plan table --schema people.toml --n 8000 --epsilon 1
+  dpcov plan table --schema people.toml --n 8000 --epsilon 1 --columns age,sex,income --plot plan.png"""
 
 
 @click.command(name="table", epilog=EXAMPLE, short_help="Predict the errors of each column of a table; the default.")
