@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 import dpcov
-from dpcov.sources.fitting import Fit, fitted
+from dpcov.sources.fitting import Fit, drafted, fitted
 
 
 def test_columns_that_are_not_used_are_named() -> None:
@@ -15,3 +15,14 @@ def test_columns_that_are_not_used_are_named() -> None:
     assert fitted(dpcov.Schema({"age": age, "size": age}), table) == Fit(("name",), declared=True)
     assert fitted(dpcov.Schema({"age": flagged, "size": flagged}), table) == Fit(("name",), declared=True)
     assert fitted(dpcov.Schema({"size": flagged, "age": dpcov.Ignored()}), table) == Fit(("age", "name"), declared=True)
+
+
+def test_a_draft_follows_declared_types() -> None:
+    """Each kind of column gets the entry that a person has to complete, or none where nothing can be known."""
+    table = pa.table({"age": [1.0], "sex": ["a"], "ill": [True], "at": pa.array([0], pa.time32("s"))})
+    assert drafted(table).partition("[columns]\n")[2].splitlines() == [
+        '"age" = { lower = nan, upper = nan }',
+        '"sex" = { levels = [] }',
+        '"ill" = { levels = [false, true] }',
+        '"at" = { }  # lower and upper, or levels, or ignore = true',
+    ]
