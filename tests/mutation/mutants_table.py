@@ -295,8 +295,8 @@ TABLE_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         [
             (
                 ARROW,
-                "return np.isfinite(cells.values(column)).astype(np.intp)",
-                "return np.isnan(cells.values(column)).astype(np.intp)",
+                "return np.isfinite(cells.values(column, self._table.decimal)).astype(np.intp)",
+                "return np.isnan(cells.values(column, self._table.decimal)).astype(np.intp)",
             )
         ],
         (BY_COLUMN + "test_flags_say_whether_a_cell_is_there[parquet]",),

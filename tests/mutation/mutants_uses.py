@@ -81,8 +81,8 @@ USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         [
             (
                 PREDICTION,
-                "(positions(cells, column, trimmed=self.parsed) < 0) & ~missing(cells)",
-                "positions(cells, column, trimmed=self.parsed) < 0",
+                "(positions(cells, column, trimmed=self.parsed, decimal=self.decimal) < 0) & ~missing(cells)",
+                "positions(cells, column, trimmed=self.parsed, decimal=self.decimal) < 0",
             )
         ],
         (LAWS + "TestNewData::test_missing_cells_count_as_in_the_release",),
