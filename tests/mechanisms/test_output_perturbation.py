@@ -261,7 +261,8 @@ class TestBeforeCharging:
         """n of a CSV file is known after a reading: the same release as from the array, but for what text loses."""
         path = tmp_path / "rows.csv"
         pd.DataFrame(ROWS, columns=["x0", "x1", "x2"]).to_csv(path, index=False)
-        found = [dpcov.ridge(data, PureDP(1), "x1", alpha=0.1, row_norm=1, seed=0) for data in (path, ROWS)]
+        names = ["x0", "x1", "x2"]
+        found = [dpcov.ridge(data, PureDP(1), "x1", alpha=0.1, row_norm=1, columns=names, seed=0) for data in (path, ROWS)]
         assert found[0].n == 3000
         assert np.array_equal(found[0].ridge().coefficients, found[1].ridge().coefficients)
 
