@@ -69,7 +69,7 @@ def _intervals(release: Release, level: float) -> Intervals:
     from dpcov.errors import ReleaseError
 
     try:
-        return release.interval(level)
+        return release.interval(level, about="rows")
     except ReleaseError as error:
         hint = "a --mechanism that asks for one noisy matrix, at the release; `dpcov show` tells of regions that others have"
         raise ReleaseError(f"{reason(error)}. Hint: {hint}.") from None

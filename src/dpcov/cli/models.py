@@ -114,7 +114,7 @@ def told(release: Release, model: RidgeModel, level: float) -> ToldModel:
     intervals, bound, silent = None, None, ""
     try:
         bound = model.bound(level)
-        intervals = model.interval(level)
+        intervals = model.interval(level, about="rows")
     except ReleaseError as error:
         silent = reason(error)
     by_name = {name: place for place, name in enumerate(release.feature_names)}

@@ -117,6 +117,9 @@ class PrivateUnits:
         The covariance of features with all of its noise, whose variances are ``noise``.
     deviation, deviation_error, mean_error : arrays
         Of encoded features; what the smaller weights of long rows may have taken is part of the errors.
+    mean_noise, reported_noise : arrays
+        The standard errors that noise alone gives to the mean and to the square of ``deviation``; where two answers about a
+        variance disagree, what separates them.
     variance_noise : array
         The relative standard error that noise alone gives to what correlations are divided by.
     correlation, raw_correlation, correlation_error : arrays
@@ -145,6 +148,8 @@ class PrivateUnits:
     deviation_error: Floats
     variance_noise: Floats
     mean_error: Floats
+    mean_noise: Floats
+    reported_noise: Floats
     correlation: Floats
     raw_correlation: Floats
     correlation_error: Floats

@@ -9,11 +9,16 @@ by its norm (Morozov's discrepancy principle) and half by its product with c (th
 
 and w = 0 where c itself is no larger than its noise. With C₊ = Q diag(q) Qᵀ over features and target, u is a column of
 (C₊ + α)⁻¹, divided by its diagonal entry: all α come from one decomposition, which targets share.
+
+Few features whose covariance is clear of noise need no penalty, which would only bias them. With w₀ the least-squares
+coefficients of the raw moments, A = C_xx raw and K the covariance of the noise in their residual, their risk (ŵ − w)ᵀA(ŵ − w)
+is tr A⁻¹K on average, and Stein's estimate of that of w(α) is ‖w(α) − w₀‖²_A + 2·tr (A + α)⁻¹K − tr A⁻¹K: the smaller one wins.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +26,9 @@ from numpy.typing import NDArray
 from dpcov.release.record import Release
 from dpcov.uses.noise_level import Eigenbasis, NoiseLevel
 from dpcov.uses.regression import Regression
+
+if TYPE_CHECKING:
+    from dpcov.uses.coefficient_intervals import LeastSquares
 
 Floats = NDArray[np.float64]
 
@@ -56,6 +64,27 @@ def automatic_penalty(found: Regression) -> float:
         return found.radius * found.radius  # nothing was found: any penalty gives zeros
     with np.errstate(all="ignore"):  # extreme units and noises overflow harmlessly inside
         return system.largest * _penalty(system, found.noise, found.chosen, found.own)
+
+
+def least_squares_wins(least: LeastSquares, alpha: float, along: Floats) -> bool:
+    """Whether least squares has the smaller estimated risk than coefficients with a penalty, in units of the squared radius."""
+    system = least.covariance[:-1, :-1]
+    values, vectors = np.linalg.eigh(system)
+    noise = np.einsum("ij,ij->j", vectors, least.residual @ vectors)
+    with np.errstate(all="ignore"):
+        own, penalised = float(np.sum(noise / values)), float(np.sum(noise / (values + alpha)))
+        moved = along - least.along
+        return bool(float(moved @ system @ moved) + 2 * penalised >= 2 * own)
+
+
+def explained_by_least_squares(found: Regression, least: LeastSquares) -> float:
+    """Return about which share of the target's variance least squares explains, as `explained_share` does, by raw moments."""
+    whole = float(least.covariance[-1, -1])
+    if not whole > 0:
+        return 0.0
+    with np.errstate(all="ignore"):
+        system, aim = least.covariance[:-1, :-1] / whole, least.covariance[:-1, -1] / whole
+        return _gain(system, aim, least.along, least.residual / whole / whole, 0.0)
 
 
 def explained_share(found: Regression, alpha: float, along: Floats) -> float:

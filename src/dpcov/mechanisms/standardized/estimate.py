@@ -137,9 +137,9 @@ class _Reading:
         squares = products.diagonal()
         noise = variance * (np.outer(squares, squares) + products**2)
         mean_noise = math.sqrt(variance) / self.rows.corner * np.sqrt(np.einsum("ij,ij->i", back, back) + 2 * moved**2)
-        mean, mean_noise = self._means(lift.centre + moved * self.rows.corner, mean_noise)
+        mean, mean_noise, mean_alone = self._means(lift.centre + moved * self.rows.corner, mean_noise)
         exact, found = back @ raw.covariance @ back.T, back @ soft.covariance @ back.T
-        variances, for_deviation, error, of_noise = self._variances(
+        variances, for_deviation, error, of_noise, of_both = self._variances(
             exact.diagonal() * seen, found.diagonal() * seen, np.sqrt(noise.diagonal()) * seen, mean
         )
         with np.errstate(all="ignore"):
@@ -189,6 +189,8 @@ class _Reading:
                 deviation_error=(np.sqrt(for_deviation + error) - widths) * reach,
                 variance_noise=of_noise / variances,
                 mean_error=mean_noise * reach,
+                mean_noise=mean_alone * reach,
+                reported_noise=of_both * reach**2,
                 correlation=correlation,
                 raw_correlation=raw_correlation,
                 correlation_error=of_correlation,
@@ -217,20 +219,25 @@ class _Reading:
         covariance = (lifted[1:, 1:] * square - weight * np.outer(mean, mean)) * (corner / weight)
         return _Centred(mean, covariance, corner / weight)
 
-    def _means(self, mean: Floats, noise: Floats) -> tuple[Floats, Floats]:
-        """Return means inside the bounds, shares that sum to 1 at most; those of columns that were asked apart averaged in."""
-        mean, noise = mean.copy(), noise.copy()
+    def _means(self, mean: Floats, noise: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return means inside the bounds, shares that sum to 1 at most; those of columns that were asked apart averaged in.
+
+        With their standard errors, and with those of noise alone, without what weights may take.
+        """
+        mean, noise, alone = mean.copy(), noise.copy(), noise.copy()
         for feature, column in self.numeric.items():
             if column.constant:
                 mean[feature], noise[feature] = column.mean, 2 * column.half
+                alone[feature] = noise[feature]
             elif column.asked and abs(column.mean - mean[feature]) > APART * math.hypot(column.mean_noise, noise[feature]):
                 mean[feature], noise[feature] = column.mean, column.mean_noise  # long rows have small weights
+                alone[feature] = noise[feature]
             elif column.asked:
                 taken = min(OF_WEIGHTS[0] * math.sqrt(column.variance), column.mean_noise)
                 mean[feature], of_both = _averaged(
                     (float(mean[feature]), float(noise[feature])), (column.mean, column.mean_noise)
                 )
-                noise[feature] = math.hypot(of_both, taken)
+                noise[feature], alone[feature] = math.hypot(of_both, taken), of_both
             mean[feature] = min(max(mean[feature], -1.0), 1.0)
         for (number, count), levels in zip(self.rows.units.columns.levels, self.levels, strict=True):
             own = self.rows.units.columns.own(number)
@@ -244,22 +251,27 @@ class _Reading:
             mean[own] = shares / (total if all_levels or total > 1 else 1.0) if total > 0 else 1 / count
             of_weights = np.minimum(OF_WEIGHTS[1] * np.sqrt(mean[own] * (1 - mean[own])), levels.noise)
             both = np.where(of_count == 1, levels.noise, np.hypot(np.sqrt(1 - of_count) * noise[own], of_weights))
+            counted_alone = np.where(of_count == 1, levels.noise, np.sqrt(1 - of_count) * noise[own])
+            alone[own] = np.where(levels.pooled, levels.noise, counted_alone)
             noise[own] = np.where(levels.pooled, levels.noise, both)
-        return mean, noise
+        return mean, noise, alone
 
-    def _variances(self, raw: Floats, soft: Floats, noise: Floats, mean: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return variances to divide covariances by, those that are reported, their standard errors, and those of noise alone.
+    def _variances(
+        self, raw: Floats, soft: Floats, noise: Floats, mean: Floats
+    ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """Return variances to divide covariances by, those that are reported, and three standard errors.
 
+        Those of the reported ones, of noise alone for the first, and for the reported ones without what weights may take.
         What small weights of long rows take from a variance they take from its covariances, too.
         """
         p = np.clip(mean, LEAST_SHARE, 1 - LEAST_SHARE)
         for_correlation = np.where(self.lift.is_level, p * (1 - p), 0.0)
-        reported, error, of_noise = for_correlation.copy(), noise.copy(), noise.copy()
+        reported, error, of_noise, alone = for_correlation.copy(), noise.copy(), noise.copy(), noise.copy()
         for feature, column in self.numeric.items():
             first, first_noise = column.variance, TAILS * column.noise
             if column.constant:
                 for_correlation[feature] = reported[feature] = first
-                error[feature] = first
+                error[feature] = alone[feature] = first
                 continue
             own, own_noise = float(raw[feature]), float(noise[feature]) + 1e-300
             value = max(own, float(soft[feature]), own_noise)
@@ -267,13 +279,14 @@ class _Reading:
             if abs(first - own) <= AGREE * math.hypot(own_noise, first_noise):
                 average, of_both = _averaged((own, own_noise), (first, first_noise))
                 for_correlation[feature] = reported[feature] = max(average, 0.5 * of_both)
-                of_noise[feature] = of_both
+                of_noise[feature] = alone[feature] = of_both
                 error[feature] = math.hypot(of_both, min(OF_WEIGHTS[2] * average, first_noise))
             elif first > own and first > FAR * column.noise:
                 reported[feature], error[feature] = first, first_noise
+                alone[feature] = math.hypot(first_noise, first - own)
             else:
-                error[feature] = math.hypot(own_noise, first - own)
-        return for_correlation, reported, error, of_noise
+                error[feature] = alone[feature] = math.hypot(own_noise, first - own)
+        return for_correlation, reported, error, of_noise, alone
 
     def _correlations(
         self, soft: Floats, raw: Floats, noise: Floats, scale: Floats, mean: Floats
