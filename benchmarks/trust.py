@@ -213,7 +213,7 @@ def main() -> None:
             records.append({**vars(cell), "kind": kind, "coverage": inside, "width": width, "told": told})
         lines.append(line)
         print(*line, sep=" | ", flush=True)
-    print(table(["law", "n", "d", "budget", *KINDS], lines))
+    table(["law", "n", "d", "budget", *KINDS], lines)
     print("coverage in percent (mean width over 3.92 r.m.s. errors) [percent of intervals that say anything, if not all]")
     for kind, each in verdicts.items():
         if each:
@@ -224,7 +224,7 @@ def main() -> None:
                 f"{kind}: {sum(held)} of {len(each)} cells within {LOWEST:.0f} to {HIGHEST:.0f} %, lowest {lowest:.1f} "
                 f"(wanted: {LEAST:.0f}), width at most {WIDEST} in {sum(wide)}"
             )
-    write("trust", records)
+    write("trust.csv", records)
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ def test_the_model_is_the_library_s(alpha: str) -> None:
     release = made()["centred.json"]
     model = release.ridge("hours", alpha=alpha if alpha == "auto" else float(alpha))
     found = facts(*HOURS, "--alpha", alpha)
-    intervals = model.interval(0.95)
+    intervals = model.interval(0.95, about="rows")
     interval = intervals.coefficients
     assert intervals.intercept is not None
     assert found["coefficients"] == model.coefficients.tolist()
@@ -83,7 +83,7 @@ def test_what_people_read_of_a_model() -> None:
     assert (told.code, told.err) == (0, "")
     model = made()["centred.json"].ridge("hours")
     assert f"Model: hours from 6 features of 3 columns; alpha {model.alpha:.3g}, chosen by auto; intercept" in told.out
-    intervals = model.interval(0.95).coefficients
+    intervals = model.interval(0.95, about="rows").coefficients
     clear = np.abs(intervals.estimate) > 3.6 * intervals.standard_error  # three for one, more for the largest of six
     assert 0 < clear.sum() < 6
     numbers = [rounded(*pair)[0] for pair in zip(intervals.estimate, intervals.standard_error, strict=True)]
@@ -91,7 +91,7 @@ def test_what_people_read_of_a_model() -> None:
     assert f"... and {6 - clear.sum()} that may be noise (--all lists them)" in told.out
     everything = call(*HOURS, "--all").out
     assert everything.count("≈ noise │") == 2 * (6 - clear.sum())  # the coefficient, and over its range
-    own = model.interval(0.95).intercept
+    own = model.interval(0.95, about="rows").intercept
     assert own is not None
     assert f"intercept {rounded(float(own.estimate), float(own.standard_error))[0]} (95 % interval" in told.out
     assert made()["centred.json"].statement() in told.out
@@ -156,7 +156,7 @@ def test_the_level_is_that_of_intervals_and_bound() -> None:
     model = made()["centred.json"].ridge("hours", alpha=0.01)
     assert (
         facts(*HOURS, "--alpha", "0.01", "--level", "0.5")["interval"]["lower"]
-        == model.interval(0.5).coefficients.lower.tolist()
+        == model.interval(0.5, about="rows").coefficients.lower.tolist()
     )
     assert facts(*HOURS, "--alpha", "0.01", "--level", "50%") == facts(*HOURS, "--alpha", "0.01", "--level", "0.5")
     assert "50 % interval" in call(*HOURS, "--alpha", "0.01", "--level", "0.5").out
@@ -212,7 +212,7 @@ def test_one_released_regression_is_told_shown_and_drawn() -> None:
         told = call(*words)
         assert (told.code, told.err) == (0, "")
         assert "Model: hours from 6 features of 3 columns; alpha 0.01; no intercept." in told.out
-        intervals = model.interval(0.95).coefficients
+        intervals = model.interval(0.95, about="rows").coefficients
         clear = np.abs(intervals.estimate) > 3.6 * intervals.standard_error
         assert clear.sum() > 0
         numbers = zip(intervals.estimate[clear], intervals.standard_error[clear], strict=True)

@@ -118,7 +118,7 @@ def test_a_scale_of_nothing() -> None:
     """A matrix of zeros beside what clipping took from it: an interval divided by its norm."""
     tree, moment = start("rescaled", "pure", "overlap")
     moment["integers"] = [0] * len(moment["integers"])
-    widths = parse(forged.sealed(tree)).interval().entries
+    widths = parse(forged.sealed(tree)).interval(about="rows").entries
     assert np.isfinite(widths.upper - widths.lower).all()
 
 

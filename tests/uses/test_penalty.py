@@ -339,7 +339,7 @@ class TestLemma:
         for seed in range(100):
             model = dpcov.ridge(DATA, budget, "x1", alpha=0.01, row_norm=1, seed=seed).ridge()
             held += int(np.linalg.norm(model.coefficients - w) <= model.bound())
-            inside += int(model.interval(0.8).coefficients.contains(w).sum())
+            inside += int(model.interval(0.8, about="rows").coefficients.contains(w).sum())
         assert held >= 76
         assert 354 <= inside <= 441  # of 500 at 80 %: a binomial count leaves this range less often than 1e-6
         assert model.bound(0.5) < model.bound(0.99)

@@ -106,7 +106,7 @@ def test_intervals_hold(budget: Any) -> None:
     covariance, entries, means, values = np.cov(ROWS.T, bias=True), [], [], []
     for seed in range(10):
         release = released(budget, seed)
-        found = release.interval(0.95)
+        found = release.interval(0.95, about="rows")
         entries.append(found.entries.contains(covariance)[np.triu_indices(9)])
         assert found.mean is not None
         means.append(found.mean.contains(ROWS.mean(axis=0)))
@@ -185,7 +185,7 @@ def test_intervals_of_drowned_coefficients_end_where_coefficients_can_be() -> No
     """‖u‖ ≤ √(S_ff/α)/2 for any ridge regression, whatever the noise: no coefficient lies beyond its ‖f‖ times that."""
     alpha = 0.1
     release = released(table=people(1000)[0])
-    found = release.ridge("age", alpha=alpha).interval(0.95)
+    found = release.ridge("age", alpha=alpha).interval(0.95, about="rows")
     assert not found.clear
     system = regression(release, 0, range(1, release.d))
     longest = math.sqrt((system.raw.covariance[-1, -1] + system.raw.norms(0.95)[0]) / alpha) / 2

@@ -120,6 +120,10 @@ class PrivateUnits:
     mean_noise, reported_noise : arrays
         The standard errors that noise alone gives to the mean and to the square of ``deviation``; where two answers about a
         variance disagree, what separates them.
+    divisor : array
+        The variances that correlations are divided by.
+    weighing : Weighing
+        What makes the weights of rows.
     variance_noise : array
         The relative standard error that noise alone gives to what correlations are divided by.
     correlation, raw_correlation, correlation_error : arrays
@@ -150,6 +154,8 @@ class PrivateUnits:
     mean_error: Floats
     mean_noise: Floats
     reported_noise: Floats
+    divisor: Floats
+    weighing: Weighing
     correlation: Floats
     raw_correlation: Floats
     correlation_error: Floats
@@ -162,6 +168,28 @@ class PrivateUnits:
         """The share of cells that are there, by coordinate."""
         by_column = dict(zip(self.column.tolist(), self.seen.tolist(), strict=True))
         return np.array([by_column[column] for column in self.owner.tolist()])
+
+
+@dataclass(frozen=True, eq=False)
+class Weighing:
+    """How long rows (a, z) get smaller weights: min(1, R²/(a² + ‖z‖²)), and what of the estimate that is about.
+
+    Attributes
+    ----------
+    row_norm, corner : float
+        R and a.
+    weight : float
+        The mean weight of rows, with its noise.
+    divided, told, averaged : arrays
+        Which part of ``divisor``, of the square of ``deviation``, and of the mean, is of the weighted moment, by feature.
+    """
+
+    row_norm: float
+    corner: float
+    weight: float
+    divided: Floats
+    told: Floats
+    averaged: Floats
 
 
 def error_of_spread(share: Floats, error: Floats) -> Floats:

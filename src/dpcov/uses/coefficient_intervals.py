@@ -28,7 +28,7 @@ from dpcov.release.record import Release
 from dpcov.uses.intervals import Interval, checked_level, interval
 from dpcov.uses.raw import ONE_DEVIATION, RawMoment
 from dpcov.uses.regression import Regression, regression
-from dpcov.uses.sampling import POPULATION, about_population, rows_seen
+from dpcov.uses.sampling import ROWS, about_population, rows_seen
 from dpcov.uses.selection import column_of_feature
 from dpcov.uses.tails import peaks, quantile
 
@@ -204,7 +204,7 @@ def coefficient_intervals(
     places: Sequence[int],
     alpha: float,
     level: float = 0.95,
-    about: str = POPULATION,
+    about: str = ROWS,
     references: Sequence[int] = (),
 ) -> CoefficientIntervals:
     """Return intervals for the coefficients of a regression: see `RidgeModel.interval`.

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,9 +32,12 @@ from dpcov.release.estimate import PrivateUnits
 from dpcov.release.record import Release
 from dpcov.uses.clipping import most_lost
 from dpcov.uses.raw import ONE_DEVIATION, RawMoment, raw_moment
-from dpcov.uses.sampling import POPULATION, about_population, kurtosis, levels_of, rows_seen, share_variance
+from dpcov.uses.sampling import ROWS, about_population, kurtosis, levels_of, rows_seen, share_variance
 from dpcov.uses.unit_intervals import ABOUT as ABOUT_UNITS
 from dpcov.uses.unit_intervals import unit_eigenvalues, unit_entries, unit_means
+
+if TYPE_CHECKING:
+    from dpcov.uses.weights import CutByRanges, LostByWeights
 
 Floats = NDArray[np.float64]
 
@@ -141,7 +145,7 @@ class Intervals:
         if not self._release.encoding.constant:
             return None
         if isinstance(raw, PrivateUnits):
-            parts = unit_means(self._release, raw, self.level, self._of_means() if self.population else None)
+            parts = unit_means(self._release, raw, self.level, self.taken, self._of_means())
             return interval(*parts, self.level, self._release.units, offsets=self._release.offsets)
         variance, peaked = np.full(self._release.d, raw.along), np.full(self._release.d, raw.peaked[1])
         half, error = raw.half_width(variance, peaked, raw.mean, self.level, self._of_means())
@@ -169,6 +173,19 @@ class Intervals:
         from dpcov.uses.spread_intervals import correlation_intervals
 
         return correlation_intervals(self)
+
+    @cached_property
+    def taken(self) -> tuple[LostByWeights, CutByRanges] | None:
+        """What smaller weights of long rows, and privately chosen ranges, took from rows like those of the release.
+
+        It is added to what means, deviations and correlations are made of, about the population; None where nothing is.
+        """
+        from dpcov.uses.weights import cut_by_ranges, lost_by_weights
+
+        if not self.population or not isinstance(self._raw, PrivateUnits):
+            return None
+        with np.errstate(all="ignore"):
+            return lost_by_weights(self._raw), cut_by_ranges(self._release, self._raw)
 
     @cached_property
     def _variances(self) -> Floats:
@@ -269,7 +286,7 @@ class Intervals:
             return Interval(found.estimate.copy(), found.lower - taken, found.upper + taken, error, self.level)
 
 
-def intervals(release: Release, level: float = 0.95, about: str = POPULATION) -> Intervals:
+def intervals(release: Release, level: float = 0.95, about: str = ROWS) -> Intervals:
     """Return intervals for what a release holds: see `Release.interval`.
 
     Parameters

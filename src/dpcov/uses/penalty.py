@@ -12,7 +12,8 @@ and w = 0 where c itself is no larger than its noise. With C₊ = Q diag(q) Qᵀ
 
 Few features whose covariance is clear of noise need no penalty, which would only bias them. With w₀ the least-squares
 coefficients of the raw moments, A = C_xx raw and K the covariance of the noise in their residual, their risk (ŵ − w)ᵀA(ŵ − w)
-is tr A⁻¹K on average, and Stein's estimate of that of w(α) is ‖w(α) − w₀‖²_A + 2·tr (A + α)⁻¹K − tr A⁻¹K: the smaller one wins.
+is tr A⁻¹K on average, and Stein's estimate of that of w(α) is ‖w(α) − w₀‖²_A + 2·tr (A + α)⁻¹K − tr A⁻¹K. That estimate is noisy
+itself, and least squares can be read: a penalty must halve the risk.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 CAUTION = 1.3  # τ
+CLEARLY = 0.5  # of the risk of least squares: a penalty with more is not worth coefficients that are drawn towards 0
 LEAST, MOST = -40, 10  # powers of two, times the largest eigenvalue, between which a penalty is looked for
 NOTHING = 2.0**40  # times the largest eigenvalue: a penalty that leaves nothing of the coefficients
 
@@ -67,14 +69,14 @@ def automatic_penalty(found: Regression) -> float:
 
 
 def least_squares_wins(least: LeastSquares, alpha: float, along: Floats) -> bool:
-    """Whether least squares has the smaller estimated risk than coefficients with a penalty, in units of the squared radius."""
+    """Whether a penalty, in units of the squared radius, does not clearly have the smaller estimated risk."""
     system = least.covariance[:-1, :-1]
     values, vectors = np.linalg.eigh(system)
     noise = np.einsum("ij,ij->j", vectors, least.residual @ vectors)
     with np.errstate(all="ignore"):
         own, penalised = float(np.sum(noise / values)), float(np.sum(noise / (values + alpha)))
         moved = along - least.along
-        return bool(float(moved @ system @ moved) + 2 * penalised >= 2 * own)
+        return bool(float(moved @ system @ moved) + 2 * penalised - own >= CLEARLY * own)
 
 
 def explained_by_least_squares(found: Regression, least: LeastSquares) -> float:

@@ -27,6 +27,7 @@ from dpcov.uses.unit_intervals import with_sampling
 
 if TYPE_CHECKING:
     from dpcov.uses.intervals import Interval, Intervals
+    from dpcov.uses.weights import CutByRanges, LostByWeights
 
 Floats = NDArray[np.float64]
 
@@ -41,10 +42,9 @@ def deviation_intervals(found: Intervals) -> Interval:
     with np.errstate(all="ignore"):
         if isinstance(raw, PrivateUnits):
             squares = release.units**2
-            half, error = with_sampling(
-                raw.reported_noise, peaks(raw.law, len(raw.owner) + 1)[0], found.of_variances, found.level
-            )
-            variance, half, error = raw.deviation**2 * squares, half * squares, error * squares
+            variance, noise = _variances(raw, found.taken)
+            half, error = with_sampling(noise, peaks(raw.law, len(raw.owner) + 1)[0], found.of_variances, found.level)
+            variance, half, error = variance * squares, half * squares, error * squares
         else:
             entries = found.entries
             variance, error = entries.estimate.diagonal(), entries.standard_error.diagonal()
@@ -79,6 +79,8 @@ def correlation_intervals(found: Intervals) -> Interval:
         if isinstance(raw, PrivateUnits):
             values, noise, peaked = raw.raw_correlation, raw.correlation_error, peaks(raw.law, len(raw.owner) + 1)[0]
             relative = raw.variance_noise.copy()
+            if found.taken is not None:
+                values = _unweighted(raw, found.taken[0].covariance, levels)
         else:
             # what clipping took of all rows alike cancels in a quotient
             entries, peaked = found.noisy_entries, raw.peaked[0]
@@ -126,6 +128,30 @@ def correlation_intervals(found: Intervals) -> Interval:
     for matrix, own_value in ((r, 1.0), (lower, 1.0), (upper, 1.0), (error, 0.0)):
         np.fill_diagonal(matrix, own_value)
     return Interval(*(_symmetric(part) for part in (r, lower, upper, error)), found.level)
+
+
+def _variances(units: PrivateUnits, taken: tuple[LostByWeights, CutByRanges] | None) -> tuple[Floats, Floats]:
+    """Return variances of encoded features and the standard errors of their noise.
+
+    About the rows, that of the sum of weights is part of it. About the population what weights took is given back instead, to a
+    moment that was divided by n and not by this sum: the noise of the sum is then in what was given back.
+    """
+    told, own = units.weighing.told, units.raw.diagonal()
+    if taken is None:
+        return units.deviation**2, np.hypot(units.reported_noise, told * units.weight_error * own)
+    lost, cut = taken
+    more = lost.whole.diagonal()
+    variance = units.deviation**2 + told * ((units.weighing.weight - 1) * own + more) + cut.variance
+    return variance, np.sqrt(units.reported_noise**2 + (told * lost.uncertain * more) ** 2 + cut.variance_error**2)
+
+
+def _unweighted(units: PrivateUnits, lost: Floats, levels: NDArray[np.bool_]) -> Floats:
+    """Return the raw correlations with what weights took from covariances and variances of numbers."""
+    roots = np.sqrt(units.divisor)
+    more = units.divisor + units.weighing.divided * np.where(levels, 0.0, lost.diagonal())
+    numbers = np.logical_and.outer(~levels, ~levels)
+    found = units.raw_correlation * np.outer(roots, roots) + np.where(numbers, lost, 0.0)
+    return np.where(numbers & (units.divisor > 0), _over(found, np.sqrt(np.maximum(more, 0.0))), units.raw_correlation)
 
 
 def _noise_of(found: Intervals) -> Floats:

@@ -20,6 +20,7 @@ from dpcov.uses.tails import peaks, quantile
 
 if TYPE_CHECKING:
     from dpcov.release.record import Release
+    from dpcov.uses.weights import CutByRanges, LostByWeights
 
 Floats = NDArray[np.float64]
 Parts = tuple[Floats, Floats, Floats]
@@ -38,12 +39,21 @@ def unit_entries(units: PrivateUnits, level: float, sampling: Floats | float = 0
     return units.raw, *with_sampling(error, peaks(units.law, len(units.owner) + 1)[0], sampling, level)
 
 
-def unit_means(release: Release, units: PrivateUnits, level: float, sampling: Floats | None = None) -> Parts:
-    """For each entry of the mean; about the population, what weights may take is left out, as most of it goes either way."""
+def unit_means(
+    release: Release,
+    units: PrivateUnits,
+    level: float,
+    taken: tuple[LostByWeights, CutByRanges] | None = None,
+    sampling: Floats | float = 0.0,
+) -> Parts:
+    """For each entry of the mean; about the population, what weights and ranges took is given back."""
     mean = (release.mean - release.offsets) / release.units
-    if sampling is None:
-        return mean, *with_sampling(units.mean_error, LAPLACE_TAILS, 0.0, level)
-    return mean, *with_sampling(units.mean_noise, number_tails(units), sampling, level)
+    if taken is None:
+        return mean, *with_sampling(units.mean_error, LAPLACE_TAILS, sampling, level)
+    lost, cut = taken
+    back = units.weighing.averaged * lost.mean
+    noise = np.sqrt(units.mean_noise**2 + (lost.uncertain * back) ** 2 + cut.mean_error**2)
+    return mean + back + cut.mean, *with_sampling(noise, number_tails(units), sampling, level)
 
 
 def number_tails(units: PrivateUnits) -> float:

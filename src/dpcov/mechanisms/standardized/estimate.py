@@ -30,7 +30,7 @@ from dpcov.linalg import from_spectrum
 from dpcov.mechanisms.shared.moment import from_noisy_moment
 from dpcov.mechanisms.standardized.columns import LevelColumn, NumericColumn, grouped, level_columns, read_columns
 from dpcov.mechanisms.standardized.units import Lift, lift_of
-from dpcov.release.estimate import Estimate, InMatrix, NoisyCoordinates, PrivateUnits, error_of_spread
+from dpcov.release.estimate import Estimate, InMatrix, NoisyCoordinates, PrivateUnits, Weighing, error_of_spread
 from dpcov.release.record import Option, Transcript
 from dpcov.spectra import POSTPROCESS
 
@@ -137,9 +137,9 @@ class _Reading:
         squares = products.diagonal()
         noise = variance * (np.outer(squares, squares) + products**2)
         mean_noise = math.sqrt(variance) / self.rows.corner * np.sqrt(np.einsum("ij,ij->i", back, back) + 2 * moved**2)
-        mean, mean_noise, mean_alone = self._means(lift.centre + moved * self.rows.corner, mean_noise)
+        mean, mean_noise, mean_alone, of_moment = self._means(lift.centre + moved * self.rows.corner, mean_noise)
         exact, found = back @ raw.covariance @ back.T, back @ soft.covariance @ back.T
-        variances, for_deviation, error, of_noise, of_both = self._variances(
+        variances, for_deviation, error, of_noise, of_both, parts = self._variances(
             exact.diagonal() * seen, found.diagonal() * seen, np.sqrt(noise.diagonal()) * seen, mean
         )
         with np.errstate(all="ignore"):
@@ -191,6 +191,8 @@ class _Reading:
                 mean_error=mean_noise * reach,
                 mean_noise=mean_alone * reach,
                 reported_noise=of_both * reach**2,
+                divisor=variances * reach**2,
+                weighing=Weighing(self.rows.row_norm, self.rows.corner, 1 / raw.weight, *parts, of_moment),
                 correlation=correlation,
                 raw_correlation=raw_correlation,
                 correlation_error=of_correlation,
@@ -219,20 +221,22 @@ class _Reading:
         covariance = (lifted[1:, 1:] * square - weight * np.outer(mean, mean)) * (corner / weight)
         return _Centred(mean, covariance, corner / weight)
 
-    def _means(self, mean: Floats, noise: Floats) -> tuple[Floats, Floats, Floats]:
+    def _means(self, mean: Floats, noise: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Return means inside the bounds, shares that sum to 1 at most; those of columns that were asked apart averaged in.
 
-        With their standard errors, and with those of noise alone, without what weights may take.
+        With their standard errors, with those of noise alone, without what weights may take, and with the part of each that is
+        a weighted mean.
         """
-        mean, noise, alone = mean.copy(), noise.copy(), noise.copy()
+        mean, noise, alone, weighted = mean.copy(), noise.copy(), noise.copy(), np.ones(len(mean))
         for feature, column in self.numeric.items():
             if column.constant:
                 mean[feature], noise[feature] = column.mean, 2 * column.half
-                alone[feature] = noise[feature]
+                alone[feature], weighted[feature] = noise[feature], 0.0
             elif column.asked and abs(column.mean - mean[feature]) > APART * math.hypot(column.mean_noise, noise[feature]):
                 mean[feature], noise[feature] = column.mean, column.mean_noise  # long rows have small weights
-                alone[feature] = noise[feature]
+                alone[feature], weighted[feature] = noise[feature], 0.0
             elif column.asked:
+                weighted[feature] = (column.mean_noise / max(math.hypot(column.mean_noise, noise[feature]), 1e-300)) ** 2
                 taken = min(OF_WEIGHTS[0] * math.sqrt(column.variance), column.mean_noise)
                 mean[feature], of_both = _averaged(
                     (float(mean[feature]), float(noise[feature])), (column.mean, column.mean_noise)
@@ -253,25 +257,29 @@ class _Reading:
             both = np.where(of_count == 1, levels.noise, np.hypot(np.sqrt(1 - of_count) * noise[own], of_weights))
             counted_alone = np.where(of_count == 1, levels.noise, np.sqrt(1 - of_count) * noise[own])
             alone[own] = np.where(levels.pooled, levels.noise, counted_alone)
+            weighted[own] = 1 - of_count
             noise[own] = np.where(levels.pooled, levels.noise, both)
-        return mean, noise, alone
+        return mean, noise, alone, weighted
 
     def _variances(
         self, raw: Floats, soft: Floats, noise: Floats, mean: Floats
-    ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """Return variances to divide covariances by, those that are reported, and three standard errors.
+    ) -> tuple[Floats, Floats, Floats, Floats, Floats, tuple[Floats, Floats]]:
+        """Return variances to divide covariances by, those that are reported, three standard errors, and parts of the moment.
 
-        Those of the reported ones, of noise alone for the first, and for the reported ones without what weights may take.
+        Errors of the reported ones, of noise alone for the first, and for the reported ones without what weights may take.
+        Parts are of what both are made of: the second moment has 1 where nothing that was asked apart is averaged in.
         What small weights of long rows take from a variance they take from its covariances, too.
         """
         p = np.clip(mean, LEAST_SHARE, 1 - LEAST_SHARE)
         for_correlation = np.where(self.lift.is_level, p * (1 - p), 0.0)
         reported, error, of_noise, alone = for_correlation.copy(), noise.copy(), noise.copy(), noise.copy()
+        divided, told = (np.where(self.lift.is_level, 0.0, 1.0) for _ in range(2))
         for feature, column in self.numeric.items():
             first, first_noise = column.variance, TAILS * column.noise
             if column.constant:
                 for_correlation[feature] = reported[feature] = first
                 error[feature] = alone[feature] = first
+                divided[feature] = told[feature] = 0.0
                 continue
             own, own_noise = float(raw[feature]), float(noise[feature]) + 1e-300
             value = max(own, float(soft[feature]), own_noise)
@@ -280,13 +288,14 @@ class _Reading:
                 average, of_both = _averaged((own, own_noise), (first, first_noise))
                 for_correlation[feature] = reported[feature] = max(average, 0.5 * of_both)
                 of_noise[feature] = alone[feature] = of_both
+                divided[feature] = told[feature] = (first_noise / math.hypot(own_noise, first_noise)) ** 2
                 error[feature] = math.hypot(of_both, min(OF_WEIGHTS[2] * average, first_noise))
             elif first > own and first > FAR * column.noise:
                 reported[feature], error[feature] = first, first_noise
-                alone[feature] = math.hypot(first_noise, first - own)
+                alone[feature], told[feature] = math.hypot(first_noise, first - own), 0.0
             else:
                 error[feature] = alone[feature] = math.hypot(own_noise, first - own)
-        return for_correlation, reported, error, of_noise, alone
+        return for_correlation, reported, error, of_noise, alone, (divided, told)
 
     def _correlations(
         self, soft: Floats, raw: Floats, noise: Floats, scale: Floats, mean: Floats
