@@ -169,8 +169,11 @@ class _System:
         penalised = c[:, :-1] * corrected * self.alpha
         if self.centred:
             penalised[:, 0] = both[:, 0]  # the constant's noise is the count's
-        drawn = self._residual_variance(u) / self.rows * np.einsum("ij,jk,ik->i", wanted, lifted, wanted) / size[:, 0] ** 2
-        half, error = raw.half_width(variance, self._peaked(c, u), penalised.sum(axis=1), level, np.maximum(drawn, 0.0))
+        drawn = np.zeros(len(rows))
+        if self.rows < math.inf:
+            small = wanted / size
+            drawn = np.maximum(self._residual_variance(u) / self.rows * np.einsum("ij,jk,ik->i", small, lifted, small), 0.0)
+        half, error = raw.half_width(variance, self._peaked(c, u), penalised.sum(axis=1), level, drawn)
         half = half * (1 + MARGIN * math.sqrt(shaky))
         return wanted @ corrected, half * size[:, 0], error * size[:, 0]
 

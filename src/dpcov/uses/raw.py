@@ -100,7 +100,7 @@ class RawMoment:
         total = variance + square + sampling
         with np.errstate(all="ignore"):
             shares = np.where(total > 0, variance / total, 1.0)
-            of_gain = np.where(total > 0, square / total, 0.0)
+            of_gain = 1 - shares - np.where(total > 0, sampling / total, 0.0)
         factor = quantile(shares**2 * peaked + of_gain**2 * self.gain_peaked, level)
         lost = np.minimum((factor * self.count) ** 2, 1.0)
         with np.errstate(all="ignore"):

@@ -95,7 +95,7 @@ def reference_places(
         raise ParameterError(
             f"reference must be of columns whose levels are all features, got {shown(column)}. Hint: {known}."
         )
-    return tuple(found)
+    return tuple(sorted(found, key=list(places).index))
 
 
 def _whole_columns(
