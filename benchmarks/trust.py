@@ -97,6 +97,13 @@ def root(d: int) -> Floats:
     return np.linalg.cholesky(correlation)
 
 
+def number(kind: str, z: Floats) -> Floats:
+    """Return cells of a column of numbers."""
+    if kind == "normal":
+        return np.asarray(1 + 2 * z)
+    return np.asarray(np.exp(z / 2) if kind == "lognormal" else 10 * ndtr(z) if kind == "uniform" else np.sqrt(ndtr(z)))
+
+
 def cells_of(law: str, z: Floats) -> tuple[dict[str, Any], Floats]:
     """Return the table that normal numbers make, and its features."""
     columns: dict[str, Any] = {}
@@ -109,12 +116,7 @@ def cells_of(law: str, z: Floats) -> tuple[dict[str, Any], Floats]:
             columns[f"c{j}"] = names[code]
             features += list(np.eye(len(names))[code].T)
         else:
-            values = {
-                "normal": lambda x: 1 + 2 * x,
-                "uniform": lambda x: 10 * ndtr(x),
-                "beta": lambda x: np.sqrt(ndtr(x)),
-                "lognormal": lambda x: np.exp(x / 2),
-            }[kind](one)
+            values = number(kind, one)
             columns[f"c{j}"] = values
             features.append(values)
     return columns, np.column_stack(features)
@@ -165,7 +167,7 @@ def found_in(cell: Cell, release: dpcov.Release) -> dict[str, tuple[Floats, Floa
     model = release.ridge("c0", features=features)
     of = list(release.feature_names)
     x, y = [of.index(name) for name in model.feature_names], of.index("c0")
-    exact = np.linalg.solve(covariance[np.ix_(x, x)], covariance[x, y])
+    exact = np.asarray(np.linalg.solve(covariance[np.ix_(x, x)], covariance[x, y]), dtype=np.float64)
     found["coefficients"] = _parts(model.interval(LEVEL).coefficients, exact, deviation[x] / deviation[y])
     return {kind: found[kind] for kind in kinds_of(cell.law)}
 
@@ -197,7 +199,9 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=200, help="releases for each cell")
     parser.add_argument("--law", choices=LAWS, action="append", help="only these laws")
     arguments = parser.parse_args()
-    lines, records, verdicts = [], [], {kind: [] for kind in KINDS}
+    lines: list[list[str]] = []
+    records: list[dict[str, object]] = []
+    verdicts: dict[str, list[tuple[float, float, float]]] = {kind: [] for kind in KINDS}
     for cell in cells():
         if arguments.law and cell.law not in arguments.law:
             continue

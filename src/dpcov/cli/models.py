@@ -291,7 +291,9 @@ def _interval_lines(found: ToldModel) -> list[str]:
     towards = (
         "" if found.model.alpha == 0 else " These are penalised coefficients, drawn towards 0: not those of least squares."
     )
-    denoised = "Coefficients are of the raw noisy matrix, as only its errors are known; `dpcov predict` uses denoised ones (--json)."
+    denoised = (
+        "Coefficients are of the raw noisy matrix, as only its errors are known; `dpcov predict` uses denoised ones (--json)."
+    )
     return [
         f"Intervals: {penalised} on the exact matrix, over the noise only; {each}.{towards}",
         *[denoised] * (found.model.penalised or not found.intervals.clear),

@@ -54,9 +54,9 @@ ABOUT_SCALE = (
 
 
 ABOUT_POPULATION = (
-    "the people that the rows were drawn from: over the noise and over which rows were drawn, with normal errors whose size the "
-    "release tells; numbers are taken to have the kurtosis of a normal or, near their bounds, of a beta law; what bounds, ranges "
-    "and clipping took is not in them"
+    "the people that the rows were drawn from; over the noise, and over which rows were drawn, with errors whose size the "
+    "release tells; numbers are taken to be normal or, near the ends of their ranges, to have a beta law; not over what public "
+    "bounds or a public radius took"
 )
 
 
@@ -260,9 +260,7 @@ class Intervals:
         variance, peaked = raw.combined((own, raw.peaked[0]), (4 * raw.along * along, raw.peaked[1]))
         drawn = 2 * values**2 / self._release.n if self.population else 0.0
         half, error = raw.half_width(variance, peaked, along - values, self.level, drawn)
-        wide, one = (
-            raw.norms(often)[0] + raw.along + self._of_norm(values, often) for often in (self.level, ONE_DEVIATION)
-        )
+        wide, one = (raw.norms(often)[0] + raw.along + self._of_norm(values, often) for often in (self.level, ONE_DEVIATION))
         half, error = np.where(apart, half + raw.step / 2, wide), np.where(apart, error, one)
         found = interval(values - np.where(apart, shift, 0.0), half, error, self.level, np.full(d, radius), np.full(d, radius))
         return self._widened(found, 0.0, squared=True)
@@ -303,9 +301,7 @@ def intervals(release: Release, level: float = 0.95, about: str = ROWS) -> Inter
     """
     checked, population = checked_level(level), about_population(about)
     if release.estimate.units is not None:
-        return Intervals(
-            checked, ABOUT_POPULATION if population else ABOUT_UNITS, release, release.estimate.units, population
-        )
+        return Intervals(checked, ABOUT_POPULATION if population else ABOUT_UNITS, release, release.estimate.units, population)
     raw = raw_moment(release)
     scaled = release.estimate.raw is not None and release.estimate.raw.by is not None
     text = ABOUT_POPULATION if population else ABOUT_SCALE if scaled else ABOUT

@@ -12,8 +12,8 @@ and w = 0 where c itself is no larger than its noise. With C₊ = Q diag(q) Qᵀ
 
 Few features whose covariance is clear of noise need no penalty, which would only bias them. With w₀ the least-squares
 coefficients of the raw moments, A = C_xx raw and K the covariance of the noise in their residual, their risk (ŵ − w)ᵀA(ŵ − w)
-is tr A⁻¹K on average, and Stein's estimate of that of w(α) is ‖w(α) − w₀‖²_A + 2·tr (A + α)⁻¹K − tr A⁻¹K. That estimate is noisy
-itself, and least squares can be read: a penalty must halve the risk.
+is tr A⁻¹K on average, and Stein's estimate of that of w(α) is ‖w(α) − w₀‖²_A + 2·tr (A + α)⁻¹K − tr A⁻¹K. That estimate is
+noisy itself, and least squares can be read: a penalty must halve the risk.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def least_squares_wins(least: LeastSquares, alpha: float, along: Floats) -> bool
         return bool(float(moved @ system @ moved) + 2 * penalised - own >= CLEARLY * own)
 
 
-def explained_by_least_squares(found: Regression, least: LeastSquares) -> float:
+def explained_by_least_squares(least: LeastSquares) -> float:
     """Return about which share of the target's variance least squares explains, as `explained_share` does, by raw moments."""
     whole = float(least.covariance[-1, -1])
     if not whole > 0:

@@ -133,7 +133,7 @@ class RidgeModel:
         if fitted.system is None or not tells_noise(self._release):
             return math.nan
         if fitted.least is not None:
-            return explained_by_least_squares(fitted.system, fitted.least)
+            return explained_by_least_squares(fitted.least)
         return explained_share(fitted.system, self.alpha, fitted.along)
 
     def predict(self, data: Any, *, progress: Callable[[float | None], None] | None = None) -> Floats:
@@ -264,9 +264,7 @@ def _penalised(release: Release, system: Regression, alpha: float | str) -> Fitt
     return _fitted(release, system.place, system.places, system.coefficients(along), penalty, system, along)
 
 
-def _least_squares(
-    release: Release, whole: Regression, places: tuple[int, ...], references: tuple[int, ...]
-) -> Fitted | None:
+def _least_squares(release: Release, whole: Regression, places: tuple[int, ...], references: tuple[int, ...]) -> Fitted | None:
     """Return least squares on the raw moments; None where these are not clear of noise.
 
     In private units levels have as many coordinates as they can; else the reference levels are left out.

@@ -39,7 +39,7 @@ TINY = float(np.finfo(np.float64).tiny)
 
 def about_population(about: object) -> bool:
     """Whether intervals are about the population, or refuse what is neither that nor the rows."""
-    if about not in (POPULATION, ROWS) or not isinstance(about, str):
+    if not isinstance(about, str) or about not in (POPULATION, ROWS):
         raise ParameterError(
             f"about must be 'population' or 'rows', got {shown(about)}. Hint: 'rows' leaves out which people were drawn."
         )

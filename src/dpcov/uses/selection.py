@@ -67,7 +67,7 @@ def feature_places(names: Sequence[str], schema: Schema | None, features: object
 def reference_places(
     release: Release, places: Sequence[int], features: Sequence[str | int] | None, reference: object
 ) -> tuple[int, ...]:
-    """Return the level of each named column that its others are compared with: the most frequent one by the release, or a given one.
+    """Return the level of each named column that its others are compared with: a given one, or the most frequent one released.
 
     Columns of which single levels were named have none, nor has one with a single level; without an intercept, where rows are
     not centred, a constant has no other place, and no column has one.
@@ -92,15 +92,11 @@ def reference_places(
         known = ", ".join(repr(name) for name in list(whole)[:MOST_NAMES]) or "none here"
         if schema is not None and not release.encoding.constant:
             known = "a release that is not centred has no intercept, and so no reference"
-        raise ParameterError(
-            f"reference must be of columns whose levels are all features, got {shown(column)}. Hint: {known}."
-        )
+        raise ParameterError(f"reference must be of columns whose levels are all features, got {shown(column)}. Hint: {known}.")
     return tuple(sorted(found, key=list(places).index))
 
 
-def _whole_columns(
-    release: Release, places: Sequence[int], features: Sequence[str | int] | None
-) -> dict[str, list[int]]:
+def _whole_columns(release: Release, places: Sequence[int], features: Sequence[str | int] | None) -> dict[str, list[int]]:
     """Return the features of columns with levels that stand among the features as a whole, named so or by default."""
     schema = release.schema
     if schema is None or not release.encoding.constant:

@@ -38,7 +38,7 @@ def deviation_intervals(found: Intervals) -> Interval:
     """Return intervals for standard deviations, in the data's units."""
     from dpcov.uses.intervals import Interval
 
-    release, raw = found._release, found._raw  # noqa: SLF001
+    release, raw = found._release, found._raw
     with np.errstate(all="ignore"):
         if isinstance(raw, PrivateUnits):
             squares = release.units**2
@@ -72,7 +72,7 @@ def correlation_intervals(found: Intervals) -> Interval:
     """Return intervals for correlations."""
     from dpcov.uses.intervals import Interval
 
-    release, raw = found._release, found._raw  # noqa: SLF001
+    release, raw = found._release, found._raw
     levels, mean = levels_of(release), found.mean
     columns = np.unique(np.array(column_of_feature(release.schema, release.feature_names)), return_inverse=True)[1]
     with np.errstate(all="ignore"):
@@ -127,7 +127,7 @@ def correlation_intervals(found: Intervals) -> Interval:
     r, error = np.where(np.isnan(r), 0.0, r), np.where(np.isnan(error), np.inf, error)
     for matrix, own_value in ((r, 1.0), (lower, 1.0), (upper, 1.0), (error, 0.0)):
         np.fill_diagonal(matrix, own_value)
-    return Interval(*(_symmetric(part) for part in (r, lower, upper, error)), found.level)
+    return Interval(_symmetric(r), _symmetric(lower), _symmetric(upper), _symmetric(error), found.level)
 
 
 def _variances(units: PrivateUnits, taken: tuple[LostByWeights, CutByRanges] | None) -> tuple[Floats, Floats]:

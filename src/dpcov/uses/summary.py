@@ -136,10 +136,13 @@ def model_summary(model: RidgeModel, level: float) -> Summary:
         parts, own = found.coefficients, found.intercept
         if own is None:
             return parts
-        ends = (
-            np.append(getattr(own, part), getattr(parts, part)) for part in ("estimate", "lower", "upper", "standard_error")
+        return Interval(
+            np.append(own.estimate, parts.estimate),
+            np.append(own.lower, parts.lower),
+            np.append(own.upper, parts.upper),
+            np.append(own.standard_error, parts.standard_error),
+            often,
         )
-        return Interval(*ends, often)
 
     names = (INTERCEPT, *model.feature_names) if len(at(level).estimate) > len(model.feature_names) else model.feature_names
     notes = [ASSUMED]
@@ -174,6 +177,7 @@ def release_summary(release: Release, level: float) -> tuple[Summary | None, Sum
 
 
 def _of(found: Interval, places: Any) -> Interval:
-    return Interval(
-        *(np.array(part[places]) for part in (found.estimate, found.lower, found.upper, found.standard_error)), found.level
+    estimate, lower, upper, error = (
+        np.array(part[places]) for part in (found.estimate, found.lower, found.upper, found.standard_error)
     )
+    return Interval(estimate, lower, upper, error, found.level)

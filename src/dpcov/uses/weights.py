@@ -1,23 +1,29 @@
-r"""What the smaller weights of long rows took from variances and covariances, were the rows normal.
+r"""What private clipping took from a table in private units, found on drawn rows: a parametric bootstrap.
 
-A table in private units is measured with weights f² = min(1, R²/(a² + ‖z‖²)): long rows count less, so that variances come out
-too small, by a twentieth where there are 500 rows. How many rows are long the mean weight tells, which is released. How much of
-the covariance they carry is found on drawn rows: with Σ(S) the weighted covariance of normal rows of covariance S and the
-released mean, the release has Σ(S), and S is found by steps S ← Ŝ + S − Σ(S). Both covariances are of the same drawn rows, so
-that the chance in them all but cancels; they are drawn with a literal seed, and depend on the release only.
+*Weights.* Rows count with weights f² = min(1, R²/(a² + ‖z‖²)): long ones less, so that variances come out too small, by a tenth
+where there are 500 rows. How much depends on what rows are like. So rows are drawn with the released means and covariance,
+numbers by a normal copula with normal margins, beta ones where an end of the range is near, levels by their shares. With Σ(S)
+the weighted covariance of drawn rows of covariance S, the release has Ŝ = Σ(S), and S is found by steps S ← Ŝ + S − Σ(S). Both
+covariances are of the same drawn rows, so that the chance in them all but cancels, and depend on the release only.
 
-Other rows than normal ones lose less or more than these, in about the measure in which their mean weight differs: what was found
-is multiplied with (1 − released mean weight)/(1 − that of the drawn rows), as far as the noise of the first allows.
+Other rows lose more or less, in about the measure in which their mean weight differs, which is released: what was found is
+multiplied with (1 − released mean weight)/(1 − that of drawn rows), as far as the noise of the first allows.
+
+*Ranges.* Cells beyond a privately chosen range count as its end. The law with the public bounds whose cut mean and variance are
+those that were measured is found by steps, too.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcov.kernel.bits import SeededBits
+from dpcov.kernel.noise.normal import normals
 from dpcov.release.estimate import PrivateUnits
 from dpcov.release.record import Release
 from dpcov.uses.sampling import FAR
@@ -79,9 +85,9 @@ def lost_by_weights(units: PrivateUnits) -> LostByWeights:
     prior = UNLIKE * (1 - weight)
     known = prior**2 / (prior**2 + units.weight_error**2)
     ratio = min(max(1 + known * ((1 - weighing.weight) / (1 - weight) - 1), 0.0), MOST)
-    both = (ratio * (back @ part @ back.T) for part in (lost, whole))
+    weighted, divided = (np.asarray(ratio * (back @ part @ back.T)) for part in (lost, whole))
     numbers = np.isin(units.column, units.owner[draw.numbers])  # shares of levels are counted
-    return LostByWeights(*both, np.where(numbers, -ratio * (back @ about), 0.0), UNLIKE * math.sqrt(1 - known))
+    return LostByWeights(weighted, divided, np.where(numbers, -ratio * (back @ about), 0.0), UNLIKE * math.sqrt(1 - known))
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,10 +101,12 @@ class _Rows:
 
     @classmethod
     def of(cls, units: PrivateUnits) -> _Rows:
-        random = np.random.default_rng(0)
+        from scipy.special import ndtr
+
         size = len(units.owner)
-        half = random.standard_normal((DRAWS // 2, size))
-        normal, fixed, numbers, tables = np.concatenate([half, -half]), np.zeros((DRAWS, size)), [], []
+        normal, fixed = _drawn(size), np.zeros((DRAWS, size))
+        numbers: list[int] = []
+        tables: list[Floats] = []
         for column in dict.fromkeys(units.owner.tolist()):
             own, features = np.flatnonzero(units.owner == column), np.flatnonzero(units.column == column)
             if len(features) == 1:
@@ -106,10 +114,13 @@ class _Rows:
                 tables.append(_quantiles(units, int(features[0])))
             else:
                 one = units.high[features] - units.low[features]
-                shares = np.maximum((units.centre[features] + units.back[features] @ units.mean - units.low[features]) / one, 0.0)
+                shares = np.maximum(
+                    (units.centre[features] + units.back[features] @ units.mean - units.low[features]) / one, 0.0
+                )
                 shares = shares / shares.sum() if shares.sum() > 0 else np.full(len(one), 1 / len(one))
                 levels = units.forward[np.ix_(features, own)] * one[:, None]
-                fixed[:, own] = (levels - shares @ levels)[random.choice(len(one), DRAWS, p=shares)]
+                chosen = np.searchsorted(np.cumsum(shares)[:-1], ndtr(normal[:, own[0]]))
+                fixed[:, own] = (levels - shares @ levels)[chosen]
         return cls(normal, np.array(numbers, dtype=np.intp), tables, fixed)
 
     def with_covariance(self, covariance: Floats) -> Floats:
@@ -122,6 +133,15 @@ class _Rows:
             cells = np.interp(drawn[:, j], SCORES, table)
             rows[:, numbers[j]] = size * (cells - cells.mean()) / max(float(cells.std()), 1e-300)
         return rows
+
+
+@lru_cache(maxsize=8)
+def _drawn(size: int) -> Floats:
+    """Return independent normal numbers, always the same, each with its negative."""
+    half = normals(DRAWS // 2 * size, SeededBits(0)).reshape(-1, size)
+    found = np.concatenate([half, -half])
+    found.flags.writeable = False
+    return found
 
 
 def _quantiles(units: PrivateUnits, feature: int) -> Floats:
@@ -139,7 +159,7 @@ def _quantiles(units: PrivateUnits, feature: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class CutByRanges:
-    """What privately chosen ranges cut off: to be added to means and variances of encoded features, with its standard errors."""
+    """What privately chosen ranges cut off means and variances of encoded features, with its standard errors."""
 
     mean: Floats
     variance: Floats

@@ -33,8 +33,8 @@ DROWNED = {PureDP: 5.0, ZCDP: 4.0}  # times its noise: a smaller variance may be
 STRETCH = 2  # a range is so many times the interval that was chosen
 NARROWER = 0.7  # of the bounds: a wider range is not worth having
 ALL_SEEN = {True: 7.0, False: 4.0}
-"""Deviations of Laplace and of normal noise that a share of cells that are there may be below 1 where none should be missing: once
-in 40 000 columns without such cells it is. A column that seems to have hardly any is measured in units that are far off."""
+"""Deviations of Laplace and of normal noise that a share of cells that are there may be below 1 where none should be missing:
+once in 40 000 complete columns it is lower. One that seems to be all but empty is measured in units that are far off."""
 LEAST_SEEN = 0.05  # share of cells that are there: divisors stay away from 0
 NATS = 8.0  # by so much an interval that is far too wide is less likely: M = 2·NATS/ε′ cells are left outside
 FINEST = 16  # halvings: cells in so narrow an interval are one value

@@ -25,11 +25,11 @@ from dpcov.kernel.noise.laws import Spread
 from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.questions.table import ColumnMoments, Interval, LevelCounts
 from dpcov.kernel.rows.columns import Columns
-from dpcov.kernel.rows.standard import LevelUnits, Standard, Units
+from dpcov.kernel.rows.standard import Standard, Units
 from dpcov.linalg import from_spectrum
 from dpcov.mechanisms.shared.moment import from_noisy_moment
 from dpcov.mechanisms.standardized.columns import LevelColumn, NumericColumn, grouped, level_columns, read_columns
-from dpcov.mechanisms.standardized.units import Lift, lift_of
+from dpcov.mechanisms.standardized.units import Lift, lift_of, share_covariance
 from dpcov.release.estimate import Estimate, InMatrix, NoisyCoordinates, PrivateUnits, Weighing, error_of_spread
 from dpcov.release.record import Option, Transcript
 from dpcov.spectra import POSTPROCESS
@@ -362,7 +362,7 @@ class _Reading:
         for (number, _), one in zip(units.columns.levels, units.levels, strict=True):
             if one.size:
                 block = slice(place, place + one.size)
-                found[block, block] = _of_shares(one, mean[units.columns.own(number)])
+                found[block, block] = share_covariance(one, mean[units.columns.own(number)])
                 place += one.size
         values, vectors = np.linalg.eigh(_symmetric(found))
         return from_spectrum(np.maximum(values, 0.0), vectors)
@@ -384,16 +384,6 @@ def _averaged(one: tuple[float, float], other: tuple[float, float]) -> tuple[flo
         return other
     part = (other[1] / whole) ** 2
     return part * one[0] + (1 - part) * other[0], one[1] * (other[1] / whole)
-
-
-def _of_shares(levels: LevelUnits, shares: Floats) -> Floats:
-    """Return the covariance of the coordinates of levels with these shares: those of diag(p) − ppᵀ."""
-    p = np.bincount(levels.groups, shares)
-    if len(levels.shares) > len(p):
-        p = np.append(p, max(1 - float(p.sum()), 0.0))
-    p = p / p.sum()
-    inward = levels.stretch * levels.basis / np.array(levels.divisors)[:, None]
-    return np.asarray(inward.T @ (np.diag(p) - np.outer(p, p)) @ inward)
 
 
 def _with_variances(covariance: Floats, variances: Floats) -> Floats:
