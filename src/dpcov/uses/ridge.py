@@ -10,8 +10,9 @@ the schema. docs/ridge.md derives ``alpha="auto"``.
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -25,22 +26,61 @@ from dpcov.release.record import Release
 from dpcov.results import Drawable
 from dpcov.uses.held import check_covariance, tells_noise
 from dpcov.uses.regression import Regression, regression
-from dpcov.uses.selection import column_of_feature, feature_places, target_place
+from dpcov.uses.selection import column_of_feature, feature_places, reference_places, target_place
 from dpcov.uses.solving import LARGEST_ALPHA, solved
 
 if TYPE_CHECKING:
     from dpcov.schema import Schema
-    from dpcov.uses.coefficient_intervals import CoefficientIntervals
+    from dpcov.uses.coefficient_intervals import CoefficientIntervals, LeastSquares
     from dpcov.uses.model_reading import ModelReading
     from dpcov.uses.prediction import Products
     from dpcov.uses.scoring import Score
+    from dpcov.uses.summary import Summary
 
 Floats = NDArray[np.float64]
 
 AUTO = "auto"
 
-Solution = tuple[Regression, Floats]
-"""A regression and the coefficients of its coordinates."""
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A fit as it was made: with all levels where there is a penalty, and what predictions are made of.
+
+    Attributes
+    ----------
+    places : tuple of int
+        The features in ``release.feature_names``.
+    coefficients, intercept : array, float
+        In the user's units.
+    encoded : array
+        The coefficients in encoded coordinates.
+    along : array
+        Those of the coordinates of ``system``; empty where the release holds coefficients.
+    least : LeastSquares, optional
+        What it is where there is no penalty and the raw moments are clear of noise.
+    references : tuple of int
+        Which of the features have no coefficient in the model that people read.
+    """
+
+    places: tuple[int, ...]
+    coefficients: Floats
+    intercept: float
+    encoded: Floats
+    alpha: float
+    along: Floats
+    system: Regression | None
+    least: LeastSquares | None
+    references: tuple[int, ...] = ()
+
+    def stretch(self, release: Release) -> float:
+        """Return how much longer differences from reference levels can be than the coefficients that they are made of."""
+        if not self.references:
+            return 1.0
+        from dpcov.uses.coefficient_intervals import compared
+
+        size = len(self.places)
+        rows = compared(release, np.vstack([np.eye(size), np.zeros((1, size))]), self.places, self.references)
+        return float(np.linalg.norm(rows[:-1], 2))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,11 +98,13 @@ class RidgeModel(Drawable):
     intercept : float
         0 where the release is not centred; NaN where it is one of differences, which know no mean.
     alpha : float
-        The penalty, on squared encoded coefficients.
+        The penalty, on squared encoded coefficients; 0: least squares.
     encoded_coefficients : array
-        The same coefficients in encoded coordinates, where alpha penalises them; without a schema no others.
+        The same coefficients in encoded coordinates; without a schema no others. A penalty is on those of all levels.
     columns : tuple of str
         The columns that new data must have, in this order where they are an array.
+    references : tuple of str
+        The levels that others of their columns are compared with: they have no coefficient, and count in the intercept.
     release : Release
         What it was made of.
     """
@@ -74,10 +116,15 @@ class RidgeModel(Drawable):
     alpha: float
     encoded_coefficients: Floats
     columns: tuple[str, ...]
+    references: tuple[str, ...]
     release: Release = field(repr=False)
     _place: int = field(repr=False)
-    _places: tuple[int, ...] = field(repr=False)
-    _solution: Solution | None = field(default=None, repr=False)
+    _fitted: Fitted = field(repr=False)
+
+    @property
+    def penalised(self) -> bool:
+        """Whether the coefficients are drawn towards 0: then they are for predictions, not for reading one by one."""
+        return self.alpha > 0
 
     @cached_property
     def explained(self) -> float:
@@ -85,12 +132,14 @@ class RidgeModel(Drawable):
 
         NaN for a release that does not tell: one of coefficients, or whose mechanism does not say how large its noise is.
         """
-        from dpcov.uses.penalty import explained_share
+        from dpcov.uses.penalty import explained_by_least_squares, explained_share
 
-        if self._solution is None or not tells_noise(self.release):
+        fitted = self._fitted
+        if fitted.system is None or not tells_noise(self.release):
             return math.nan
-        system, along = self._solution
-        return explained_share(system, self.alpha, along)
+        if fitted.least is not None:
+            return explained_by_least_squares(fitted.least)
+        return explained_share(fitted.system, self.alpha, fitted.along)
 
     def predict(self, data: Any, *, progress: Callable[[float | None], None] | None = None) -> Floats:
         """Return a prediction for each row of new data, which costs nothing: the data are yours, and are only read.
@@ -113,11 +162,12 @@ class RidgeModel(Drawable):
             offsets, scales, order = np.zeros(len(self.coefficients)), np.ones(len(self.coefficients)), list(self.feature_names)
         else:
             offsets, scales, order = source.schema.offsets(about), source.schema.scales(about), list(source.feature_names)
-        by_name = dict(zip(self.feature_names, self.coefficients, strict=True))
+        fitted = self._fitted  # a cell that is no level is none of them, not the reference
+        by_name = dict(zip((release.feature_names[j] for j in fitted.places), fitted.coefficients, strict=True))
         weights = np.array([by_name.get(name, 0.0) for name in order])  # of a column's levels only some may be features
         with np.errstate(all="ignore"):
             products = self._products(source.schema, weights * scales, order, scales).of_source(source)[:, 0]
-            return np.asarray(products + float(weights @ offsets) + self.intercept)
+            return np.asarray(products + float(weights @ offsets) + fitted.intercept)
 
     def _products(self, schema: Schema | None, weights: Floats, order: list[str], scales: Floats) -> Products:
         """Return what adds up the products of rows with these weights; as a release measured its columns, where it tells."""
@@ -166,59 +216,177 @@ class RidgeModel(Drawable):
         held = self.release.estimate.coefficients
         if held is not None:
             return released_bound(held.answer, level)
-        assert self._solution is not None  # a model that was not released itself was solved
-        system, along = self._solution
-        return coefficient_bound(system, self.alpha, along, level)
+        fitted = self._fitted
+        assert fitted.system is not None  # a model that was not released itself was solved
+        within = coefficient_bound(fitted.system, self.alpha, fitted.along, level)
+        return within * fitted.stretch(self.release)
 
-    def interval(self, level: float = 0.95) -> CoefficientIntervals:
-        """Return intervals for coefficients and intercept, in the user's units, around those of the raw noisy matrix."""
+    def interval(self, level: float = 0.95, about: str = "population") -> CoefficientIntervals:
+        """Return intervals for coefficients and intercept, in the user's units, around those of the raw noisy matrix.
+
+        Parameters
+        ----------
+        level : float
+            How often each of them holds.
+        about : {"population", "rows"}
+            "population": about the coefficients of least squares on the people that the rows were drawn from, whatever the
+            penalty, for residuals whose variance does not depend on the features. Where the model is not `penalised` its
+            coefficients are their centres. "rows": about those that the same penalty gives on the exact matrix, over the noise.
+        """
         from dpcov.uses.coefficient_intervals import coefficient_intervals
+        from dpcov.uses.sampling import about_population
 
-        return coefficient_intervals(self.release, self._place, self._places, self.alpha, level)
+        fitted, population = self._fitted, about_population(about)
+        places, references = fitted.places, fitted.references
+        if population and self.release.estimate.units is None:  # without a penalty all levels of a column are one too many
+            places, references = tuple(j for j in places if j not in references), ()
+        return coefficient_intervals(self.release, self._place, places, self.alpha, level, about, references)
+
+    def summary(self, level: float = 0.95) -> Summary:
+        """Return each coefficient with its standard error, t, p and interval, about the population: least squares.
+
+        See `interval`: noise and the draw of rows are both in them. Of a `penalised` model these are not its coefficients.
+        """
+        from dpcov.uses.summary import model_summary
+
+        return model_summary(self, level)
 
 
 def ridge(
-    release: Release, target: object, *, alpha: float | str = AUTO, features: Sequence[str | int] | None = None
+    release: Release,
+    target: object,
+    *,
+    alpha: float | str = AUTO,
+    features: Sequence[str | int] | None = None,
+    reference: Mapping[str, object] | str | None = None,
 ) -> RidgeModel:
     """Fit a ridge regression to a release: see `Release.ridge`."""
     if release.estimate.coefficients is not None:
+        if reference is not None:
+            raise ParameterError(f"reference must be None for a released model, got {shown(reference)}. Hint: leave it out.")
         return _asked_model(release, release.estimate.coefficients, target, alpha, features)
     check_covariance(release, "a regression")
     if target is None:
         hint = f"a feature to predict, such as {release.feature_names[0]!r}"
         raise ParameterError(f"target must be given, got None. Hint: {hint}.")
+    automatic = isinstance(alpha, str) and alpha == AUTO
+    given = 0.0 if automatic else _checked_alpha(alpha)
     place = target_place(release.feature_names, release.schema, target)
     places = feature_places(release.feature_names, release.schema, features, place)
+    references = reference_places(release, places, features, reference)
     system = regression(release, place, places)
-    if isinstance(alpha, str) and alpha == AUTO:
-        from dpcov.uses.penalty import automatic_penalty
+    penalised = _penalised(release, system, alpha if automatic else given)
+    least = _least_squares(release, system, places, references) if automatic or given == 0 else None
+    if least is not None and automatic and isinstance(reference, str):
+        least = None  # all levels: only a penalty tells them apart
+    if least is not None and (not automatic or _wins(least, penalised)):
+        return _model(release, place, 0.0, least, references)
+    return _model(release, place, penalised.alpha, penalised, references)
 
-        penalty = automatic_penalty(system)
-    else:
-        penalty = _checked_alpha(alpha)
+
+def _penalised(release: Release, system: Regression, alpha: float | str) -> Fitted:
+    """Return the fit of the denoised covariance with a penalty, of all levels."""
+    from dpcov.uses.penalty import automatic_penalty
+
+    penalty = automatic_penalty(system) if isinstance(alpha, str) else alpha
     along = solved(system.predictors, system.aim, penalty, release.postprocess)
-    return _model(release, place, places, penalty, system.coefficients(along), (system, along))
+    return _fitted(release, system.place, system.places, system.coefficients(along), penalty, system, along)
 
 
-def _model(
-    release: Release, place: int, places: tuple[int, ...], alpha: float, encoded: Floats, solution: Solution | None = None
-) -> RidgeModel:
-    """Return the model in the user's units."""
+def _least_squares(release: Release, whole: Regression, places: tuple[int, ...], references: tuple[int, ...]) -> Fitted | None:
+    """Return least squares on the raw moments; None where these are not clear of noise.
+
+    In private units levels have as many coordinates as they can; else the reference levels are left out.
+    """
+    from dpcov.uses.coefficient_intervals import least_squares
+
+    kept = tuple(j for j in places if j not in references)
+    system = whole if whole.between is not None or not references else regression(release, whole.place, kept)
+    found = least_squares(system)
+    if found is None:
+        return None
+    intercept = None
+    if release.encoding.constant:
+        rows = system.wanted
+        origin = release.offsets[system.place] + release.units[system.place] * system.target_centre
+        with np.errstate(all="ignore"):
+            own = float(rows[-1] @ np.concatenate([[found.intercept], found.along]))
+            intercept = float(origin + release.units[system.place] * own)
+    coefficients = system.coefficients(found.along)
+    return _fitted(release, system.place, system.places, coefficients, 0.0, system, found.along, intercept, found)
+
+
+def _wins(least: Fitted, penalised: Fitted) -> bool:
+    """Whether least squares is estimated to be nearer to the truth than the fit with a penalty."""
+    from dpcov.uses.penalty import least_squares_wins
+
+    assert least.least is not None
+    assert least.system is not None
+    along, radius = penalised.along, least.system.radius
+    if len(along) != len(least.along):  # all levels there, all but one here: predictions are what both have
+        kept = np.array([penalised.places.index(j) for j in least.places])
+        columns, coefficients = column_of_feature(least.system.release.schema, least.system.release.feature_names), []
+        own = {columns[j]: i for i, j in enumerate(penalised.places) if j not in least.places}
+        for i in kept.tolist():
+            away = own.get(columns[penalised.places[i]])
+            coefficients.append(penalised.encoded[i] - (penalised.encoded[away] if away is not None else 0.0))
+        order = np.argsort(least.places)  # the system has its features in their own order
+        along = np.array(coefficients)[order]
+    return least_squares_wins(least.least, penalised.alpha / radius / radius, along)
+
+
+def _fitted(
+    release: Release,
+    place: int,
+    places: tuple[int, ...],
+    encoded: Floats,
+    alpha: float,
+    system: Regression | None = None,
+    along: Floats | None = None,
+    intercept: float | None = None,
+    least: LeastSquares | None = None,
+) -> Fitted:
+    """Return a fit in the user's units."""
     units, chosen = release.units, list(places)
     with np.errstate(all="ignore"):
         coefficients = encoded * (units[place] / units[chosen])
-        intercept = float(release.mean[place] - coefficients @ release.mean[chosen]) if release.center else 0.0
+        if intercept is None:
+            intercept = float(release.mean[place] - coefficients @ release.mean[chosen]) if release.center else 0.0
     if release.encoding.pairs:
         intercept = math.nan  # differences of rows know no mean
+    return Fitted(places, coefficients, intercept, encoded, alpha, np.zeros(0) if along is None else along, system, least)
+
+
+def _model(release: Release, place: int, alpha: float, fitted: Fitted, references: tuple[int, ...] = ()) -> RidgeModel:
+    """Return the model that people read: levels as differences from their references."""
+    fitted = dataclasses.replace(fitted, references=tuple(r for r in references if r in fitted.places))
+    reported = [j for j in fitted.places if j not in references]
+    units, coefficients, intercept = release.units, fitted.coefficients.copy(), fitted.intercept
     columns = column_of_feature(release.schema, release.feature_names)
-    used = tuple(dict.fromkeys(columns[j] for j in places))
+    with np.errstate(all="ignore"):
+        own = {columns[r]: float(fitted.coefficients[fitted.places.index(r)]) for r in fitted.references}
+        coefficients = coefficients - np.array([own.get(columns[j], 0.0) for j in fitted.places])
+        intercept = intercept + sum(own.values())
+        coefficients = coefficients[[fitted.places.index(j) for j in reported]]
+        encoded = coefficients * (units[reported] / units[place]) if fitted.references else fitted.encoded.copy()
+    used = tuple(dict.fromkeys(columns[j] for j in (*fitted.places, *references)))
     if release.schema is not None:
         used = tuple(release.schema.table_columns(used))
-    names = tuple(release.feature_names[j] for j in places)
-    for array in (coefficients, encoded):
+    names = release.feature_names
+    for array in (coefficients, encoded, fitted.coefficients, fitted.encoded):
         array.flags.writeable = False
     return RidgeModel(
-        release.feature_names[place], names, coefficients, intercept, alpha, encoded, used, release, place, places, solution
+        names[place],
+        tuple(names[j] for j in reported),
+        coefficients,
+        intercept,
+        alpha,
+        encoded,
+        used,
+        tuple(names[r] for r in references),
+        release,
+        place,
+        fitted,
     )
 
 
@@ -235,7 +403,7 @@ def _asked_model(release: Release, held: Coefficients, target: object, alpha: ob
             f"release must hold the model that is asked for, got that of {names[own]!r} from all others with "
             f"alpha={penalty!r}. Hint: a release of dpcov.covariance has all models."
         )
-    return _model(release, own, others, penalty, held.answer.values.copy())
+    return _model(release, own, penalty, _fitted(release, own, others, held.answer.values.copy(), penalty))
 
 
 def _checked_alpha(alpha: object) -> float:

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpcov.kernel.questions.table import ONE
 from dpcov.mechanisms.standardized.columns import NumericColumn
+
+Floats = NDArray[np.float64]
 
 EXPLAINED = 3.0  # standard errors by which two answers about a mean may differ by noise alone
 OF_FAR_END = 1 / 3
@@ -13,8 +19,40 @@ OF_FAR_END = 1 / 3
 one side of it than to the other: it was 0 to 0.7 of that on tables with skewed columns."""
 
 
-def mean_of(column: NumericColumn, weighted: tuple[float, float], deviation: float, lost: float) -> tuple[float, float]:
-    """Return the mean of a column and its standard error, from that of weighted rows and what the column was asked itself.
+@dataclass(frozen=True)
+class ColumnMean:
+    """The mean of a column of numbers.
+
+    Attributes
+    ----------
+    value, error : float
+        The mean and its standard error, of which what weights and ranges may have taken is part.
+    of_noise : float
+        The standard error that noise alone gives it.
+    weighted, within : float
+        Which part of it is the mean of weighted rows, and which is of cells that count as the ends of a range beyond it.
+    """
+
+    value: float
+    error: float
+    of_noise: float
+    weighted: float
+    within: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Means:
+    """Means of features and their errors, with what `ColumnMean` says of each, which shares of levels have, too."""
+
+    values: Floats
+    errors: Floats
+    of_noise: Floats
+    weighted: Floats
+    within: Floats
+
+
+def mean_of(column: NumericColumn, weighted: tuple[float, float], deviation: float, lost: float) -> ColumnMean:
+    """Return the mean of a column, from that of weighted rows with its standard error and what the column was asked itself.
 
     Small weights of long rows take from the weighted mean, and a range takes from both. Each is counted as an error: by how
     much it may be, or by how much farther the answers are from each other than noise explains.
@@ -23,11 +61,16 @@ def mean_of(column: NumericColumn, weighted: tuple[float, float], deviation: flo
     own = math.hypot(column.mean_noise, 1 / column.bins, column.half / ONE)  # cells count as the middles of bins, in steps
     apart = abs(column.mean - weighted[0]) - EXPLAINED * math.hypot(own, weighted[1])
     taken = max(lost * max(deviation, OF_FAR_END * 2 * lopsided), apart)
-    within, error = averaged((weighted[0], math.hypot(weighted[1], taken)), (column.mean, own))
+    of_both = math.hypot(weighted[1], taken)
+    within, error = averaged((weighted[0], of_both), (column.mean, own))
+    part = best_part(of_both, own)
+    of_noise = _of_sum(part, weighted[1], own)
     if column.whole is None:
-        return within, error
+        return ColumnMean(within, error, of_noise, part)
     whole = column.whole[0], math.hypot(column.whole[1], 1 / column.bins, 1 / ONE)
-    return averaged((within, math.hypot(error, column.outside * lopsided)), whole)
+    error = math.hypot(error, column.outside * lopsided)
+    inside = best_part(error, whole[1])
+    return ColumnMean(*averaged((within, error), whole), _of_sum(inside, of_noise, whole[1]), inside * part, inside)
 
 
 def averaged(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
@@ -35,5 +78,16 @@ def averaged(one: tuple[float, float], other: tuple[float, float]) -> tuple[floa
     whole = math.hypot(one[1], other[1])
     if not 0 < whole < math.inf:
         return other
-    part = (other[1] / whole) ** 2
+    part = best_part(one[1], other[1])
     return part * one[0] + (1 - part) * other[0], one[1] * (other[1] / whole)
+
+
+def best_part(one: float, other: float) -> float:
+    """Return which part the first of two numbers has in their best average, from their standard errors."""
+    whole = math.hypot(one, other)
+    return (other / whole) ** 2 if 0 < whole < math.inf else 0.0
+
+
+def _of_sum(part: float, one: float, other: float) -> float:
+    """Return the standard error of an average with given parts of two numbers."""
+    return math.hypot(part * one, (1 - part) * other) if part > 0 else other
