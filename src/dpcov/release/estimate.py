@@ -182,6 +182,8 @@ class Weighing:
         The mean weight of rows, with its noise.
     divided, told, averaged : arrays
         Which part of ``divisor``, of the square of ``deviation``, and of the mean, is of the weighted moment, by feature.
+    apart, apart_noise : arrays
+        Means that were asked apart, without weights, and their noise; NaN where there are none.
     """
 
     row_norm: float
@@ -190,6 +192,8 @@ class Weighing:
     divided: Floats
     told: Floats
     averaged: Floats
+    apart: Floats
+    apart_noise: Floats
 
 
 def error_of_spread(share: Floats, error: Floats) -> Floats:

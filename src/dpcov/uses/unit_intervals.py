@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dpcov.kernel.noise.matrix import WishartDifference
 from dpcov.release.estimate import PrivateUnits
 from dpcov.spectra import WISHART_EDGE
+from dpcov.uses.sampling import skewness
 from dpcov.uses.tails import peaks, quantile
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ Floats = NDArray[np.float64]
 Parts = tuple[Floats, Floats, Floats]
 """Estimates, half widths and standard errors, of encoded features."""
 
+SKEWED = 0.25  # skewness of a beta law from which on weights are taken to move a mean
 LAPLACE_TAILS = 1.0  # 1/k of Laplace noise
 ABOUT = (
     "the rows within their released ranges, each with its weight; over the noise; not over which rows were drawn, nor what "
@@ -52,8 +54,12 @@ def unit_means(
         return mean, *with_sampling(units.mean_error, LAPLACE_TAILS, sampling, level)
     lost, cut = taken
     back = units.weighing.averaged * lost.mean
-    noise = np.sqrt(units.mean_noise**2 + (lost.uncertain * back) ** 2 + cut.mean_error**2)
-    return mean + back + cut.mean, *with_sampling(noise, number_tails(units), sampling, level)
+    noise = np.hypot(units.mean_noise, lost.uncertain * back)
+    with np.errstate(all="ignore"):  # long rows are on one side of a skewed column: what was asked without weights is safer
+        apart = (np.abs(skewness(release, (units.deviation * release.units) ** 2)) > SKEWED) & np.isfinite(units.weighing.apart)
+    middle = np.where(apart, units.weighing.apart, mean + back) + cut.mean
+    noise = np.hypot(np.where(apart, units.weighing.apart_noise, noise), cut.mean_error)
+    return middle, *with_sampling(noise, number_tails(units), sampling, level)
 
 
 def number_tails(units: PrivateUnits) -> float:

@@ -274,3 +274,12 @@ def _level_column(shares: Floats, groups: NDArray[np.intp], nullable: bool, nois
     if none > 0:
         known = np.append(known * (1 - none), none)
     return LevelColumn(known, groups, parts, noise / seen, seen)
+
+
+def averaged(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    """Return the average of two numbers, each given with its standard error, that has the smallest error; and that error."""
+    whole = math.hypot(one[1], other[1])
+    if not 0 < whole < math.inf:
+        return other
+    part = (other[1] / whole) ** 2
+    return part * one[0] + (1 - part) * other[0], one[1] * (other[1] / whole)

@@ -28,7 +28,7 @@ from dpcov.kernel.rows.columns import Columns
 from dpcov.kernel.rows.standard import Standard, Units
 from dpcov.linalg import from_spectrum
 from dpcov.mechanisms.shared.moment import from_noisy_moment
-from dpcov.mechanisms.standardized.columns import LevelColumn, NumericColumn, grouped, level_columns, read_columns
+from dpcov.mechanisms.standardized.columns import LevelColumn, NumericColumn, averaged, grouped, level_columns, read_columns
 from dpcov.mechanisms.standardized.units import Lift, lift_of, share_covariance
 from dpcov.release.estimate import Estimate, InMatrix, NoisyCoordinates, PrivateUnits, Weighing, error_of_spread
 from dpcov.release.record import Option, Transcript
@@ -192,7 +192,9 @@ class _Reading:
                 mean_noise=mean_alone * reach,
                 reported_noise=of_both * reach**2,
                 divisor=variances * reach**2,
-                weighing=Weighing(self.rows.row_norm, self.rows.corner, 1 / raw.weight, *parts, of_moment),
+                weighing=Weighing(
+                    self.rows.row_norm, self.rows.corner, 1 / raw.weight, *parts, of_moment, *self._asked_apart(reach)
+                ),
                 correlation=correlation,
                 raw_correlation=raw_correlation,
                 correlation_error=of_correlation,
@@ -201,6 +203,14 @@ class _Reading:
                 seen=seen,
             ),
         )
+
+    def _asked_apart(self, reach: Floats) -> tuple[Floats, Floats]:
+        """Return the means of columns of numbers that were asked apart, encoded, and their noise; NaN for other features."""
+        mean, noise = np.full(len(reach), np.nan), np.full(len(reach), np.nan)
+        for feature, column in self.numeric.items():
+            if column.asked and not column.constant:
+                mean[feature], noise[feature] = column.mean, column.mean_noise
+        return mean * reach, noise * reach
 
     def _reach(self) -> Floats:
         """Return what one unit of a feature is when it is encoded."""
@@ -238,7 +248,7 @@ class _Reading:
             elif column.asked:
                 weighted[feature] = (column.mean_noise / max(math.hypot(column.mean_noise, noise[feature]), 1e-300)) ** 2
                 taken = min(OF_WEIGHTS[0] * math.sqrt(column.variance), column.mean_noise)
-                mean[feature], of_both = _averaged(
+                mean[feature], of_both = averaged(
                     (float(mean[feature]), float(noise[feature])), (column.mean, column.mean_noise)
                 )
                 noise[feature], alone[feature] = math.hypot(of_both, taken), of_both
@@ -285,7 +295,7 @@ class _Reading:
             value = max(own, float(soft[feature]), own_noise)
             for_correlation[feature] = reported[feature] = value
             if abs(first - own) <= AGREE * math.hypot(own_noise, first_noise):
-                average, of_both = _averaged((own, own_noise), (first, first_noise))
+                average, of_both = averaged((own, own_noise), (first, first_noise))
                 for_correlation[feature] = reported[feature] = max(average, 0.5 * of_both)
                 of_noise[feature] = alone[feature] = of_both
                 divided[feature] = told[feature] = (first_noise / math.hypot(own_noise, first_noise)) ** 2
@@ -375,15 +385,6 @@ class _Centred:
     mean: Floats
     covariance: Floats
     weight: float
-
-
-def _averaged(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
-    """Return the average of two numbers, each given with its standard error, that has the smallest error; and that error."""
-    whole = math.hypot(one[1], other[1])
-    if not 0 < whole < math.inf:
-        return other
-    part = (other[1] / whole) ** 2
-    return part * one[0] + (1 - part) * other[0], one[1] * (other[1] / whole)
 
 
 def _with_variances(covariance: Floats, variances: Floats) -> Floats:
