@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dpcov.uses.intervals import Interval, Intervals
     from dpcov.uses.pca import PrincipalComponents
     from dpcov.uses.ridge import RidgeModel
+    from dpcov.uses.summary import Summary
 
 _HOME = {
     "covariance": "api",
@@ -48,6 +49,7 @@ _HOME = {
     "Interval": "uses.intervals",
     "Intervals": "uses.intervals",
     "CoefficientIntervals": "uses.coefficient_intervals",
+    "Summary": "uses.summary",
     "convergence": "uses.convergence",
     "Release": "release.record",
     "Schema": "schema",
@@ -94,6 +96,7 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "Interval",
     "Intervals",
     "CoefficientIntervals",
+    "Summary",
     "convergence",
     "DpcovError",
     "ParameterError",

@@ -91,7 +91,7 @@ def skewness(release: Release, variances: Floats) -> Floats:
 
 
 def _beta(release: Release, variances: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the two numbers of the beta law of each column within its range, and how many deviations away its nearer end is."""
+    """Return a and b of the beta law of each column within its range, and how many deviations away its nearer end is."""
     assert release.schema is not None
     low, high = release.schema.bounds()
     units = release.estimate.units

@@ -43,7 +43,7 @@ def deviation_intervals(found: Intervals) -> Interval:
         if isinstance(raw, PrivateUnits):
             squares = release.units**2
             variance, noise = _variances(raw, found.taken)
-            drawn = found.of_variances * (1.0 if found.taken is None else found.taken[0].amplified ** 2)
+            drawn = found._of_variances * (1.0 if found.taken is None else found.taken[0].amplified ** 2)
             half, error = with_sampling(noise, peaks(raw.law, len(raw.owner) + 1)[0], drawn, found.level)
             variance, half, error = variance * squares, half * squares, error * squares
         else:
