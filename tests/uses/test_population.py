@@ -21,7 +21,7 @@ from scipy import stats
 import dpcov
 from dpcov import Categorical, Numeric, ParameterError, Release, ReleaseError, Schema
 from dpcov.release.estimate import PrivateUnits
-from dpcov.uses.sampling import kurtosis
+from dpcov.uses.sampling import kurtosis, share_variance
 from dpcov.uses.weights import cut_by_ranges, lost_by_weights
 
 Floats = NDArray[np.float64]
@@ -192,6 +192,11 @@ def test_noise_never_makes_an_interval_short() -> None:
         off = ~np.eye(3, dtype=bool)
         assert (found.correlations.lower[off] == -1).all()
         assert (found.correlations.upper[off] == 1).all()
+
+
+def test_a_share_that_noise_makes_0_is_not_certain() -> None:
+    found = share_variance(np.array([0.0, -0.2, 0.01, 0.3, 1.0]), np.array([0.1, 0.1, 0.1, 0.1, 0.0]))
+    assert found == pytest.approx([0.09, 0.09, 0.09, 0.21, 0.0])
 
 
 def test_kurtosis_is_normal_far_from_bounds_and_that_of_a_beta_law_near_them() -> None:

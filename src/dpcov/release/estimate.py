@@ -184,6 +184,9 @@ class Weighing:
         Which part of ``divisor``, of the square of ``deviation``, and of the mean, is of the weighted moment, by feature.
     within : array
         Which part of the mean is of cells that count as the ends of their range beyond it.
+    apart, apart_noise, apart_within : arrays
+        Means that were asked apart, without weights, their noise, and which part of them is of such cells; NaN where there are
+        none.
     """
 
     row_norm: float
@@ -193,6 +196,9 @@ class Weighing:
     told: Floats
     averaged: Floats
     within: Floats
+    apart: Floats
+    apart_noise: Floats
+    apart_within: Floats
 
 
 def error_of_spread(share: Floats, error: Floats) -> Floats:

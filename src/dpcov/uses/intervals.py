@@ -228,11 +228,11 @@ class Intervals(Drawable):
         with np.errstate(all="ignore"):
             seen = np.minimum.outer(rows_seen(self.release), rows_seen(self.release))
             found = (np.outer(v, v) + np.minimum(covariance**2, np.outer(v, v))) / seen
-        np.fill_diagonal(found, self.of_variances)
+        np.fill_diagonal(found, self._of_variances)
         return np.asarray(found)
 
     @property
-    def of_variances(self) -> Floats:
+    def _of_variances(self) -> Floats:
         """The variances of variances over the draw of rows, in the squared units of `_variances`; 0 about the rows."""
         release, v = self.release, self._variances
         if not self.population:

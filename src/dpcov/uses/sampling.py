@@ -72,20 +72,36 @@ def kurtosis(release: Release, variances: Floats) -> Floats:
     """Return that of each column of numbers, by its place within its range; variances are in the data's units."""
     if release.schema is None or not release.center:
         return np.full(release.d, NORMAL)
+    with np.errstate(all="ignore"):
+        a, b, away = _beta(release, variances)
+        size = a + b
+        bounded = 3 + 6 * ((a - b) ** 2 * (size + 1) - a * b * (size + 2)) / (a * b * (size + 2) * (size + 3))
+        weight = np.clip((away - NEAR) / (FAR - NEAR), 0.0, 1.0)
+    return np.where(bounded >= NORMAL, bounded, weight * NORMAL + (1 - weight) * bounded)
+
+
+def skewness(release: Release, variances: Floats) -> Floats:
+    """Return that of the beta law of each column of numbers; 0 where both ends of its range are far away."""
+    if release.schema is None or not release.center:
+        return np.zeros(release.d)
+    with np.errstate(all="ignore"):
+        a, b, away = _beta(release, variances)
+        found = 2 * (b - a) * np.sqrt(a + b + 1) / ((a + b + 2) * np.sqrt(a * b))
+    return np.where(away >= FAR, 0.0, found)
+
+
+def _beta(release: Release, variances: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return a and b of the beta law of each column within its range, and how many deviations away its nearer end is."""
+    assert release.schema is not None
     low, high = release.schema.bounds()
     units = release.estimate.units
     if units is not None:
         low, high = (part * release.units + release.offsets for part in (units.low, units.high))
-    with np.errstate(all="ignore"):
-        width = np.maximum(high - low, TINY)
-        part = np.clip((release.mean - low) / width, 1e-6, 1 - 1e-6)
-        relative = np.clip(variances / width / width, 1e-12, part * (1 - part) * 0.999)
-        size = part * (1 - part) / relative - 1  # a + b of the beta law
-        a, b = part * size, (1 - part) * size
-        bounded = 3 + 6 * ((a - b) ** 2 * (size + 1) - a * b * (size + 2)) / (a * b * (size + 2) * (size + 3))
-        away = np.minimum(part, 1 - part) / np.sqrt(relative)
-        weight = np.clip((away - NEAR) / (FAR - NEAR), 0.0, 1.0)
-    return np.where(bounded >= NORMAL, bounded, weight * NORMAL + (1 - weight) * bounded)
+    width = np.maximum(high - low, TINY)
+    part = np.clip((release.mean - low) / width, 1e-6, 1 - 1e-6)
+    relative = np.clip(variances / width / width, 1e-12, part * (1 - part) * 0.999)
+    size = part * (1 - part) / relative - 1
+    return part * size, (1 - part) * size, np.minimum(part, 1 - part) / np.sqrt(relative)
 
 
 def fisher(correlation: Floats, n: Floats, factor: Floats) -> tuple[Floats, Floats]:

@@ -43,7 +43,8 @@ def deviation_intervals(found: Intervals) -> Interval:
         if isinstance(raw, PrivateUnits):
             squares = release.units**2
             variance, noise = _variances(raw, found.taken)
-            half, error = with_sampling(noise, peaks(raw.law, len(raw.owner) + 1)[0], found.of_variances, found.level)
+            drawn = found._of_variances * (1.0 if found.taken is None else found.taken[0].amplified ** 2)
+            half, error = with_sampling(noise, peaks(raw.law, len(raw.owner) + 1)[0], drawn, found.level)
             variance, half, error = variance * squares, half * squares, error * squares
         else:
             entries = found.entries
@@ -142,7 +143,8 @@ def _variances(units: PrivateUnits, taken: tuple[LostByWeights, CutByRanges] | N
     lost, cut = taken
     more = lost.whole.diagonal()
     variance = units.deviation**2 + told * ((units.weighing.weight - 1) * own + more) + cut.variance
-    return variance, np.sqrt(units.reported_noise**2 + (told * lost.uncertain * more) ** 2 + cut.variance_error**2)
+    noise = (units.reported_noise * np.where(told > 0, lost.amplified, 1.0)) ** 2
+    return variance, np.sqrt(noise + (told * lost.uncertain * more) ** 2 + cut.variance_error**2)
 
 
 def _unweighted(units: PrivateUnits, lost: Floats, levels: NDArray[np.bool_]) -> Floats:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dpcov.kernel.noise.matrix import WishartDifference
 from dpcov.release.estimate import PrivateUnits
 from dpcov.spectra import WISHART_EDGE
+from dpcov.uses.sampling import skewness
 from dpcov.uses.tails import peaks, quantile
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ Floats = NDArray[np.float64]
 Parts = tuple[Floats, Floats, Floats]
 """Estimates, half widths and standard errors, of encoded features."""
 
+SKEWED = 0.25  # skewness of a beta law from which on weights are taken to move a mean
 LAPLACE_TAILS = 1.0  # 1/k of Laplace noise
 ABOUT = (
     "the rows within their released ranges, each with its weight; over the noise; not over which rows were drawn, nor what "
@@ -51,9 +53,15 @@ def unit_means(
     if taken is None:
         return mean, *with_sampling(units.mean_error, LAPLACE_TAILS, sampling, level)
     lost, cut = taken
-    back, within = units.weighing.averaged * lost.mean, units.weighing.within
-    noise = np.sqrt(units.mean_noise**2 + (lost.uncertain * back) ** 2 + (within * cut.mean_error) ** 2)
-    return mean + back + within * cut.mean, *with_sampling(noise, number_tails(units), sampling, level)
+    weighing = units.weighing
+    back = weighing.averaged * lost.mean
+    noise = np.hypot(units.mean_noise, lost.uncertain * back)
+    with np.errstate(all="ignore"):  # long rows are on one side of a skewed column: what was asked without weights is safer
+        apart = (np.abs(skewness(release, (units.deviation * release.units) ** 2)) > SKEWED) & np.isfinite(weighing.apart)
+    within = np.where(apart, weighing.apart_within, weighing.within)  # ranges took nothing of what was asked between the bounds
+    middle = np.where(apart, weighing.apart, mean + back) + within * cut.mean
+    noise = np.hypot(np.where(apart, weighing.apart_noise, noise), within * cut.mean_error)
+    return middle, *with_sampling(noise, number_tails(units), sampling, level)
 
 
 def number_tails(units: PrivateUnits) -> float:

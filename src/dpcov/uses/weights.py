@@ -34,6 +34,8 @@ DRAWS = 4096  # rows, in pairs z and −z: what they say is known to a hundredth
 STEPS = 2
 UNLIKE = 0.3  # standard deviation, over laws of rows, of what is lost over what drawn rows lose
 MOST = 2.0  # times what they lose
+LARGER, STEEPEST = 0.1, 0.5  # of a covariance: the step in which slopes are found; and the steepest that is believed
+ALONE = 0.6  # of the slope where all variances grow alike: about that where one does
 CUTS = 3  # steps in which what a range cut off is found
 MOST_CUT = 3.0  # times a variance within a range: what it may be without
 UNLIKE_CUT = 0.5  # of what a range cut off: its standard error, as tails are the least known of a law
@@ -58,36 +60,49 @@ class LostByWeights:
         What is missing of a weighted mean.
     uncertain : float
         The standard error of all three, in parts of themselves.
+    amplified : array
+        By how much an error of a variance grows as what it lost is given back: noise that makes it larger makes that larger.
     """
 
     covariance: Floats
     whole: Floats
     mean: Floats
     uncertain: float
+    amplified: Floats
 
 
 def lost_by_weights(units: PrivateUnits) -> LostByWeights:
     """Return what weights took from rows like these, corrected by how many rows are long."""
     back = units.back / units.coordinate_seen
-    size, weighing, features = len(units.owner), units.weighing, len(back)
-    draw = _Rows.of(units)
-    found = units.covariance
-    lost, whole, weight, about = np.zeros_like(found), np.zeros_like(found), 1.0, np.zeros(size)
+    size, features = len(units.owner), len(back)
+    draw, found = _Rows.of(units), units.covariance
+    lost = whole = np.zeros_like(found)
+    weight, about = 1.0, np.zeros(size)
     for _ in range(STEPS + 1 if size else 0):
-        rows = draw.with_covariance(found + lost)
-        weights = np.minimum(1.0, weighing.row_norm**2 / (weighing.corner**2 + np.sum((units.mean + rows) ** 2, axis=1)))
-        weight = float(weights.mean())
-        about = weights @ rows / weights.sum()
-        drawn, seen = rows.T @ rows / len(rows), (rows.T * weights) @ rows / len(rows) - weight * np.outer(about, about)
-        lost, whole = drawn - seen / weight, drawn - seen
+        weight, about, lost, whole = _weighted(units, draw.with_covariance(found + lost))
     if not size or weight >= 1:
-        return LostByWeights(np.zeros((features, features)), np.zeros((features, features)), np.zeros(features), 0.0)
+        nothing = np.zeros((features, features))
+        return LostByWeights(nothing, nothing, np.zeros(features), 0.0, np.ones(features))
     prior = UNLIKE * (1 - weight)
     known = prior**2 / (prior**2 + units.weight_error**2)
-    ratio = min(max(1 + known * ((1 - weighing.weight) / (1 - weight) - 1), 0.0), MOST)
-    weighted, divided = (np.asarray(ratio * (back @ part @ back.T)) for part in (lost, whole))
+    ratio = min(max(1 + known * ((1 - units.weighing.weight) / (1 - weight) - 1), 0.0), MOST)
     numbers = np.isin(units.column, units.owner[draw.numbers])  # shares of levels are counted
-    return LostByWeights(weighted, divided, np.where(numbers, -ratio * (back @ about), 0.0), UNLIKE * math.sqrt(1 - known))
+    mean = np.where(numbers, -ratio * (back @ about), 0.0)
+    more = _weighted(units, draw.with_covariance((found + lost) * (1 + LARGER)))[3]
+    slope, own = back @ (more - whole) @ back.T, back @ (found + lost) @ back.T
+    with np.errstate(all="ignore"):
+        steep = np.nan_to_num(np.clip(ALONE * ratio * slope.diagonal() / (LARGER * own.diagonal()), 0.0, STEEPEST))
+    weighted, divided = (np.asarray(ratio * (back @ part @ back.T)) for part in (lost, whole))
+    return LostByWeights(weighted, divided, mean, UNLIKE * math.sqrt(1 - known), np.where(numbers, 1 / (1 - steep), 1.0))
+
+
+def _weighted(units: PrivateUnits, rows: Floats) -> tuple[float, Floats, Floats, Floats]:
+    """Return the mean weight of rows about 0, their weighted mean, and what is missing of both covariances."""
+    long = units.weighing.corner**2 + np.sum((units.mean + rows) ** 2, axis=1)
+    weights = np.minimum(1.0, units.weighing.row_norm**2 / long)
+    weight, about = float(weights.mean()), weights @ rows / weights.sum()
+    drawn, seen = rows.T @ rows / len(rows), (rows.T * weights) @ rows / len(rows) - weight * np.outer(about, about)
+    return weight, about, drawn - seen / weight, drawn - seen
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ from dpcov.kernel.rows.standard import Standard, Units
 from dpcov.linalg import from_spectrum
 from dpcov.mechanisms.shared.moment import from_noisy_moment
 from dpcov.mechanisms.standardized.columns import LevelColumn, NumericColumn, grouped, level_columns, read_columns
-from dpcov.mechanisms.standardized.means import Means, averaged, mean_of
+from dpcov.mechanisms.standardized.means import Means, asked_apart, averaged, mean_of
 from dpcov.mechanisms.standardized.units import Lift, lift_of, share_covariance
 from dpcov.release.estimate import Estimate, InMatrix, NoisyCoordinates, PrivateUnits, Weighing, error_of_spread
 from dpcov.release.record import Option, Transcript
@@ -197,7 +197,14 @@ class _Reading:
                 mean_noise=means.of_noise * reach,
                 reported_noise=of_both * reach**2,
                 divisor=variances * reach**2,
-                weighing=Weighing(self.rows.row_norm, self.rows.corner, 1 / raw.weight, *parts, means.weighted, means.within),
+                weighing=Weighing(
+                    self.rows.row_norm,
+                    self.rows.corner,
+                    1 / raw.weight,
+                    *parts,
+                    *means.parts,
+                    *asked_apart(self.numeric, reach),
+                ),
                 correlation=correlation,
                 raw_correlation=raw_correlation,
                 correlation_error=of_correlation,
@@ -263,7 +270,7 @@ class _Reading:
             alone[own] = np.where(levels.pooled, levels.noise, counted_alone)
             weighted[own] = 1 - of_count
             noise[own] = np.where(levels.pooled, levels.noise, both)
-        return Means(mean, noise, alone, weighted, within)
+        return Means(mean, noise, alone, (weighted, within))
 
     def _variances(
         self, raw: Floats, soft: Floats, noise: Floats, mean: Floats

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,8 +48,8 @@ class Means:
     values: Floats
     errors: Floats
     of_noise: Floats
-    weighted: Floats
-    within: Floats
+    parts: tuple[Floats, Floats]
+    """Which are of weighted rows, and within ranges."""
 
 
 def mean_of(column: NumericColumn, weighted: tuple[float, float], deviation: float, lost: float) -> ColumnMean:
@@ -57,20 +58,46 @@ def mean_of(column: NumericColumn, weighted: tuple[float, float], deviation: flo
     Small weights of long rows take from the weighted mean, and a range takes from both. Each is counted as an error: by how
     much it may be, or by how much farther the answers are from each other than noise explains.
     """
-    lopsided = abs(column.mean - column.middle)
-    own = math.hypot(column.mean_noise, 1 / column.bins, column.half / ONE)  # cells count as the middles of bins, in steps
+    own = _own_error(column)
     apart = abs(column.mean - weighted[0]) - EXPLAINED * math.hypot(own, weighted[1])
-    taken = max(lost * max(deviation, OF_FAR_END * 2 * lopsided), apart)
-    of_both = math.hypot(weighted[1], taken)
-    within, error = averaged((weighted[0], of_both), (column.mean, own))
-    part = best_part(of_both, own)
-    of_noise = _of_sum(part, weighted[1], own)
+    taken = max(lost * max(deviation, OF_FAR_END * 2 * _lopsided(column)), apart)
+    of_weighted = math.hypot(weighted[1], taken)
+    value, error = averaged((weighted[0], of_weighted), (column.mean, own))
+    part = best_part(of_weighted, own)
+    return _between_bounds(column, ColumnMean(value, error, _of_average(part, weighted[1], own), part))
+
+
+def asked_apart(columns: Mapping[int, NumericColumn], reach: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return means that know no weights, their noise, and which part of them is of cells within a range, by feature.
+
+    Encoded, ``reach`` being one unit of a feature; NaN for features that were not asked apart.
+    """
+    mean, noise, within = (np.full(len(reach), np.nan) for _ in range(3))
+    for feature, column in columns.items():
+        if column.asked and not column.constant:
+            own = _own_error(column)
+            found = _between_bounds(column, ColumnMean(column.mean, own, own, 0.0))
+            mean[feature], noise[feature], within[feature] = found.value, found.of_noise, found.within
+    return mean * reach, noise * reach, within
+
+
+def _between_bounds(column: NumericColumn, found: ColumnMean) -> ColumnMean:
+    """Average the mean within a range with that between the bounds, where both were asked."""
     if column.whole is None:
-        return ColumnMean(within, error, of_noise, part)
+        return found
     whole = column.whole[0], math.hypot(column.whole[1], 1 / column.bins, 1 / ONE)
-    error = math.hypot(error, column.outside * lopsided)
-    inside = best_part(error, whole[1])
-    return ColumnMean(*averaged((within, error), whole), _of_sum(inside, of_noise, whole[1]), inside * part, inside)
+    error = math.hypot(found.error, column.outside * _lopsided(column))
+    part = best_part(error, whole[1])
+    both = averaged((found.value, error), whole)
+    return ColumnMean(*both, _of_average(part, found.of_noise, whole[1]), part * found.weighted, part)
+
+
+def _own_error(column: NumericColumn) -> float:
+    return math.hypot(column.mean_noise, 1 / column.bins, column.half / ONE)  # cells count as the middles of bins, in steps
+
+
+def _lopsided(column: NumericColumn) -> float:
+    return abs(column.mean - column.middle)
 
 
 def averaged(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
@@ -88,6 +115,6 @@ def best_part(one: float, other: float) -> float:
     return (other / whole) ** 2 if 0 < whole < math.inf else 0.0
 
 
-def _of_sum(part: float, one: float, other: float) -> float:
+def _of_average(part: float, one: float, other: float) -> float:
     """Return the standard error of an average with given parts of two numbers."""
     return math.hypot(part * one, (1 - part) * other) if part > 0 else other
