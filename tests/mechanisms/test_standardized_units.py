@@ -17,6 +17,8 @@ from dpcov.mechanisms.standardized.columns import NumericColumn
 from dpcov.mechanisms.standardized.means import mean_of
 from dpcov.mechanisms.standardized.units import ABOUT, likely_variance, usual_variance
 from dpcov.schema import Categorical, Numeric, Schema
+from dpcov.uses.unit_intervals import unit_means
+from dpcov.uses.weights import cut_by_ranges, lost_by_weights
 
 Floats = NDArray[np.float64]
 
@@ -150,7 +152,7 @@ class TestMeans:
         assert found.value == pytest.approx(-0.845, abs=1e-4)
         assert found.error == pytest.approx(0.002 / math.sqrt(2), rel=0.01)
 
-    @pytest.mark.parametrize("whole", [None, (-0.84, 0.004)])
+    @pytest.mark.parametrize("whole", [None, (-0.84, 0.004)], ids=["bounds", "range"])
     def test_the_parts_of_a_mean_and_the_error_of_noise_alone(self, whole: tuple[float, float] | None) -> None:
         """The value moves with each answer by its part; noise alone is what the parts make of the noise of each."""
         column = NumericColumn(0, 2**15, 2**17, mean=-0.85, mean_noise=0.004, asked=True, outside=0.02, whole=whole)
@@ -163,6 +165,17 @@ class TestMeans:
         assert found.of_noise < found.error
         assert 0 < found.weighted < found.within
         assert (found.within == 1) == (whole is None)
+
+    def test_a_range_takes_only_from_what_was_asked_within_it(self) -> None:
+        """About the population; where nothing of a mean was, it is the mean between the bounds."""
+        release = dpcov.covariance(skewed(6000), PureDP(4), schema=SKEWED, seed=1)
+        units = release.estimate.units
+        assert units is not None
+        lost, cut, without = lost_by_weights(units), cut_by_ranges(release, units), np.zeros(release.d)
+        assert np.abs(cut.mean).max() > 0
+        weighing = replace(units.weighing, within=without, averaged=without, apart=np.full(release.d, np.nan))
+        between, _, _ = unit_means(release, replace(units, weighing=weighing), 0.95, (lost, cut))
+        assert release.units * between + release.offsets == pytest.approx(release.mean)
 
 
 def numbers() -> list[tuple[str, Numeric]]:

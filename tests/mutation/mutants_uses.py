@@ -6,7 +6,7 @@ Edits = list[tuple[str, str, str]]
 
 RIDGE, PENALTY, LEVEL = "uses/ridge.py", "uses/penalty.py", "uses/noise_level.py"
 LEMMA, SELECTION, PREDICTION = "uses/lemma.py", "uses/selection.py", "uses/prediction.py"
-SOLVING = "uses/solving.py"
+SOLVING, FITS = "uses/solving.py", "uses/fits.py"
 LAWS, RULE, REFUSED = "tests/uses/test_ridge.py::", "tests/uses/test_penalty.py::", "tests/uses/test_ridge_refusals.py::"
 RANDOM = LAWS + "test_it_is_scikit_learns_for_random_schemas_subsets_and_penalties"
 PLAIN = LAWS + "test_without_a_schema_units_are_the_users"
@@ -38,11 +38,11 @@ USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (OWN + "TestSilent::test_standard_errors_are_not_known[uncentred]",),
     ),
     "coefficients in the units of the feature": (
-        [(RIDGE, "encoded * (units[place] / units[chosen])", "encoded * (units[chosen] / units[place])")],
+        [(FITS, "encoded * (units[place] / units[chosen])", "encoded * (units[chosen] / units[place])")],
         (RANDOM,),
     ),
     "an intercept that forgets the features": (
-        [(RIDGE, "float(release.mean[place] - coefficients @ release.mean[chosen])", "float(release.mean[place])")],
+        [(FITS, "float(release.mean[place] - coefficients @ release.mean[chosen])", "float(release.mean[place])")],
         (RANDOM, PLAIN + "[True]"),
     ),
     "a penalty on the whole loss": (
