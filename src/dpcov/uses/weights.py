@@ -174,7 +174,15 @@ def _quantiles(units: PrivateUnits, feature: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class CutByRanges:
-    """What privately chosen ranges cut off means and variances of encoded features, with its standard errors."""
+    """What privately chosen ranges cut off means and variances of encoded features.
+
+    Attributes
+    ----------
+    mean, variance : array
+        What is missing of each, in the encoded units.
+    mean_error, variance_error : array
+        The standard errors of these.
+    """
 
     mean: Floats
     variance: Floats
