@@ -33,6 +33,8 @@ BEGIN, END = "<!-- At a glance: made by docs/generate.py -->", "<!-- end of what
 MET = (
     "uses.description.Description",
     "uses.description.Reading",
+    "uses.weights.LostByWeights",
+    "uses.weights.CutByRanges",
     "evaluate.comparison.Cell",
     "release.estimate.ConfidenceBall",
     "release.estimate.ConfidenceEllipsoids",

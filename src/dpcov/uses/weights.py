@@ -174,7 +174,15 @@ def _quantiles(units: PrivateUnits, feature: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class CutByRanges:
-    """What privately chosen ranges cut off means and variances of encoded features, with its standard errors."""
+    """What privately chosen ranges cut off means and variances of encoded features.
+
+    Attributes
+    ----------
+    mean, variance : array
+        What is to be added.
+    mean_error, variance_error : array
+        Its standard errors.
+    """
 
     mean: Floats
     variance: Floats
