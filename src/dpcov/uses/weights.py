@@ -179,9 +179,9 @@ class CutByRanges:
     Attributes
     ----------
     mean, variance : array
-        What is missing of each, in the encoded units.
+        What is to be added.
     mean_error, variance_error : array
-        The standard errors of these.
+        Its standard errors.
     """
 
     mean: Floats
