@@ -124,6 +124,14 @@ def is_laplace(answer: Answer | None) -> bool:
     return answer is not None and isinstance(answer.law, DiscreteLaplace)
 
 
+def far_apart(answer: Answer | None) -> float:
+    """Return the standard errors beyond which, of two means, the one that knows no weights is taken.
+
+    With Laplace noise four would be exceeded by chance, once in 290 columns, and the outlier be taken.
+    """
+    return ALL_SEEN[is_laplace(answer)]
+
+
 def share_seen(answered: float, reach: float, *, nullable: bool) -> float:
     """Return the share of cells that are there: all of them, where a column is not nullable and noise explains the rest."""
     if not nullable and answered > 1 - reach:
