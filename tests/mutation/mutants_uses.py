@@ -312,4 +312,8 @@ USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         [("mechanisms/standardized/columns.py", "ALL_SEEN = {True: 7.0,", "ALL_SEEN = {True: 4.0,")],
         ("tests/uses/test_private_units.py::test_a_complete_column_is_not_taken_to_be_empty",),
     ),
+    "an outlier of Laplace noise for the better mean": (
+        [("mechanisms/standardized/means.py", "EXPLAINED[laplace] * math.hypot", "EXPLAINED[False] * math.hypot")],
+        ("tests/uses/test_private_units.py::test_an_outlier_of_laplace_noise_is_not_taken_for_the_better_mean",),
+    ),
 }

@@ -29,9 +29,9 @@ from dpcov.kernel.rows.columns import Columns
 from dpcov.kernel.rows.standard import Standard, Units
 from dpcov.linalg import from_spectrum
 from dpcov.mechanisms.shared.moment import from_noisy_moment
-from dpcov.mechanisms.standardized.columns import LevelColumn, NumericColumn, grouped, level_columns, read_columns
+from dpcov.mechanisms.standardized.columns import LevelColumn, NumericColumn, grouped, is_laplace, level_columns, read_columns
 from dpcov.mechanisms.standardized.means import Means, asked_apart, averaged, mean_of
-from dpcov.mechanisms.standardized.units import Lift, lift_of, share_covariance
+from dpcov.mechanisms.standardized.units import Lift, lift_of, share_covariance, with_variances
 from dpcov.release.estimate import Estimate, InMatrix, NoisyCoordinates, PrivateUnits, Weighing, error_of_spread
 from dpcov.release.record import Option, Transcript
 from dpcov.spectra import POSTPROCESS
@@ -41,7 +41,9 @@ Floats = NDArray[np.float64]
 LEAST_CORNER = 0.2  # of a²: the weights of rows are above it unless the noise is as large as the matrix
 LEFT_OVER = 0.25  # of the variance of the noise: what denoising the spectrum leaves of it
 AGREE = 2.0  # standard errors: two answers about a variance that are nearer to each other are averaged
-APART = 4.0  # standard errors: of two shares that are farther from each other the one that knows no weights is taken
+APART = {True: 7.0, False: 4.0}
+"""Standard errors of Laplace and of normal noise: of two shares that are farther from each other the one that knows no weights
+is taken. With Laplace noise four would be exceeded by chance, once in 290 levels, and the outlier be taken."""
 FAR = 6.0  # times its noise: a variance that was asked apart is believed where clipping took from the moment
 TAILS = 1.5  # times the noise of a variance that was asked apart: Laplace noise has longer tails than its deviation says
 LEAST_SHARE = 1e-6  # of a level, as a divisor
@@ -161,7 +163,7 @@ class _Reading:
         ranges = self._ranges(reach)
         of_mean = math.sqrt(variance) / self.rows.corner
         of_features = _symmetric(lift.matrix @ covariance @ lift.matrix.T)
-        of_features = _with_variances(of_features, np.where(lift.is_level, of_features.diagonal(), for_deviation))
+        of_features = with_variances(of_features, np.where(lift.is_level, of_features.diagonal(), for_deviation))
         return Estimate(
             mean=mean * reach,
             covariance=of_features * np.outer(reach, reach),
@@ -244,13 +246,14 @@ class _Reading:
         """Return means inside the bounds, shares that sum to 1 at most; those of columns that were asked apart averaged in."""
         mean, noise, alone = mean.copy(), noise.copy(), noise.copy()
         weighted, within = np.ones(len(mean)), np.ones(len(mean))
+        laplace = is_laplace(self.transcript.find(ColumnMoments, LevelCounts))
         for feature, column in self.numeric.items():
             if column.constant:
                 mean[feature], noise[feature] = column.mean, 2 * column.half
                 alone[feature], weighted[feature] = noise[feature], 0.0
             elif column.asked:
                 deviation = float(np.linalg.norm(self.lift.matrix[feature]))
-                found = mean_of(column, (float(mean[feature]), float(noise[feature])), deviation, lost)
+                found = mean_of(column, (float(mean[feature]), float(noise[feature])), deviation, lost, laplace=laplace)
                 mean[feature], noise[feature], alone[feature] = found.value, found.error, found.of_noise
                 weighted[feature], within[feature] = found.weighted, found.within
             mean[feature] = min(max(mean[feature], -1.0), 1.0)
@@ -258,7 +261,7 @@ class _Reading:
             own = self.rows.units.columns.own(number)
             of_count = 1 / (1 + (levels.noise / np.maximum(noise[own], 1e-300)) ** 2)  # the weight of shares that were counted
             counted = levels.parts * levels.shares[levels.groups]
-            far = np.abs(counted - mean[own]) > APART * np.hypot(levels.noise, noise[own])
+            far = np.abs(counted - mean[own]) > APART[laplace] * np.hypot(levels.noise, noise[own])
             of_count = np.where(far & ~levels.pooled, 1.0, of_count)  # long rows have small weights
             shares = np.maximum((1 - of_count) * mean[own] + of_count * counted, 0.0)
             total = float(shares.sum())
@@ -386,13 +389,6 @@ class _Centred:
     mean: Floats
     covariance: Floats
     weight: float
-
-
-def _with_variances(covariance: Floats, variances: Floats) -> Floats:
-    """Return a covariance with other variances, and the same correlations."""
-    own = covariance.diagonal()
-    factors = np.sqrt(np.divide(variances, own, out=np.ones(len(own)), where=own > 0))
-    return np.asarray(covariance * np.outer(factors, factors))
 
 
 def _symmetric(matrix: Floats) -> Floats:

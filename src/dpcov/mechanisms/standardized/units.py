@@ -153,3 +153,10 @@ def share_covariance(levels: LevelUnits, shares: Floats) -> Floats:
     p = p / p.sum()
     inward = levels.stretch * levels.basis / np.array(levels.divisors)[:, None]
     return np.asarray(inward.T @ (np.diag(p) - np.outer(p, p)) @ inward)
+
+
+def with_variances(covariance: Floats, variances: Floats) -> Floats:
+    """Return a covariance with other variances, and the same correlations."""
+    own = covariance.diagonal()
+    factors = np.sqrt(np.divide(variances, own, out=np.ones(len(own)), where=own > 0))
+    return np.asarray(covariance * np.outer(factors, factors))
