@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -23,14 +24,15 @@ from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import ALL
 from dpcov.mechanisms.base import Mechanism, Named
 from dpcov.mechanisms.rehearsing import Still, Zeros
-from dpcov.mechanisms.running import released
+from dpcov.mechanisms.running import planned, released
 from dpcov.mechanisms.shared import shares
 from dpcov.mechanisms.standardized import covariance as standardized
 from dpcov.release.estimate import Estimate
-from dpcov.release.record import Transcript
+from dpcov.release.record import Release, Transcript
 from dpcov.sources.array import ArraySource
 from dpcov.sources.opening import open_source
 from dpcov.verify.testing import opened
+from tests.helpers.by_hand import by_hand
 from tests.helpers.small import untouched
 
 ROWS = np.random.default_rng(77).uniform(-0.3, 0.3, (60, 4))
@@ -83,6 +85,8 @@ def test_what_depends_on_answers_is_refused_at_its_least_share(target: str, name
         with pytest.raises(dpcov.ParameterError, match="Hint: spend more"):
             released(mechanism, curator, budget, **options)
         assert untouched(curator)
+        with pytest.raises(dpcov.ParameterError, match="Hint: spend more"):  # nor does a dry run say that it would be served
+            planned(mechanism, curator.public, budget, **options)
         curator = opened(ArraySource(rows), Grid(1.0), budget, "add-remove", SeededBits(0))
         with contextlib.suppress(DpcovError):
             released(alone, curator, budget, **options)
@@ -112,7 +116,7 @@ def test_a_budget_too_small_for_private_units_still_buys_a_matrix() -> None:
 def test_digits_leave_room_for_shares_of_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     long = Fraction(1, 2**2990 + 1)
     for budget in (PureDP(long), ZCDP(long)):
-        with pytest.raises(dpcov.ParameterError, match="in at most 900 digits"):
+        with pytest.raises(dpcov.ParameterError, match="have at most 900 digits"):
             shares.check_room(budget)
     shares.check_room(PureDP(Fraction(1, 2**2900 + 1)))
 
@@ -140,7 +144,7 @@ GREEDY = Mechanism(target="covariance", name="greedy", serves=(PureDP, ZCDP), as
 
 def test_a_mechanism_that_asks_for_too_much_spends_nothing() -> None:
     curator = opened(ArraySource(ROWS), Grid(1.0), PureDP(1), "replace", SeededBits(0))
-    with pytest.raises(BudgetError, match="budget must fit into"):
+    with pytest.raises(BudgetError, match="charges must fit into the budget"):
         released(GREEDY, curator, PureDP(1))
     assert untouched(curator)
 
@@ -167,7 +171,7 @@ def test_a_number_of_rows_that_a_file_tells_late_is_rehearsed_with(tmp_path: Pat
         if served:
             assert len(released(mechanism, curator, PureDP(1)).answers) == 2
         else:
-            with pytest.raises(BudgetError, match="budget must fit into"):
+            with pytest.raises(BudgetError, match="charges must fit into the budget"):
                 released(mechanism, curator, PureDP(1))
             assert untouched(curator)
 
@@ -184,6 +188,61 @@ def test_what_cannot_be_computed_with_zeros_is_not_refused() -> None:
 
     release = dpcov.covariance(ROWS, PureDP(1), row_norm=1, mechanism=dataclasses.replace(GREEDY, ask=ask), seed=0)
     assert len(release.spent) == 2
+
+
+def run(ask: Callable[..., Any], **options: Any) -> Release:
+    """Release with a mechanism that asks so."""
+    return dpcov.covariance(ROWS, PureDP(1), row_norm=1, mechanism=by_hand(ask), seed=0, **options)
+
+
+def test_a_mechanism_that_catches_errors_is_rehearsed_as_it_runs() -> None:
+    """A rehearsal ends where all is spent: that is no error, and what a mechanism does about errors is not what it would do."""
+
+    def ask(curator: Face, budget: Budget) -> None:
+        try:
+            curator.noisy(curator.second_moment(), budget, noise="laplace")
+        except Exception:
+            raise dpcov.ParameterError("noise must be drawn, got an error. Hint: none.") from None
+
+    assert len(run(ask).answers) == 1
+
+
+def test_charges_of_more_digits_together_than_a_budget_has_are_served() -> None:
+    """Five parts whose sum has 1400 digits: a curator adds them up, and a rehearsal must not refuse what it serves."""
+
+    def ask(curator: Face, budget: Budget) -> None:  # noqa: ARG001 - the signature
+        for more in range(5):
+            part = PureDP(Fraction(10**279, 10**280 + 2 * more + 1))
+            curator.noisy(curator.second_moment(), part, noise="laplace")
+
+    assert len(run(ask).answers) == 5
+
+
+class TestListsAmongOptions:
+    def test_what_a_rehearsal_takes_out_of_them_is_there_in_the_run(self) -> None:
+        def ask(curator: Face, budget: Budget, *, parts: Any) -> None:
+            while parts:
+                curator.noisy(curator.second_moment(), budget.share(parts.pop()), noise="laplace")
+
+        release = run(ask, parts=[0.25, 0.75])
+        assert [spend.budget for spend in release.spent] == [PureDP("3/4"), PureDP("1/4")]
+        assert release.options["parts"] == [0.25, 0.75]
+
+    def test_also_after_the_reading_that_tells_how_many_rows_there_are(self, tmp_path: Path) -> None:
+        """Which is in the middle of the run: the second rehearsal has what the first one had."""
+        seen: list[Any] = []
+
+        def ask(curator: Face, budget: Budget, *, parts: Any) -> None:
+            seen.append(list(parts))
+            part = parts.pop()
+            curator.prefetch(curator.second_moment())
+            curator.noisy(curator.second_moment(), budget.share(part), noise="laplace")
+
+        path = tmp_path / "rows.csv"
+        path.write_text("\n".join(["a,b,c,d", *(",".join(map(str, row)) for row in ROWS)]), encoding="utf-8")
+        curator = opened(open_source(path), Grid(1.0), PureDP(1), "replace", SeededBits(0))
+        released(by_hand(ask), curator, PureDP(1), parts=[0.5])
+        assert seen == [[0.5]] * 3
 
 
 def test_a_rehearsal_reads_and_draws_nothing() -> None:

@@ -194,7 +194,7 @@ class TestDidYouMean:
 
     def test_columns_of_a_schema(self) -> None:
         schema = dpcov.Schema({"income": dpcov.Numeric(0, 1), "age": dpcov.Numeric(0, 1)})
-        with pytest.raises(dpcov.SchemaError, match=r"Hint: did you mean 'income'\? Add it there\.$"):
+        with pytest.raises(dpcov.SchemaError, match=r"Hint: did you mean 'income'\? Describe it there\.$"):
             schema.select(["incme"])
 
     def test_names_of_a_file_are_never_told(self, tmp_path: Any) -> None:

@@ -371,12 +371,12 @@ def rehearse(target: str, data: object, budget: Budget, /, **arguments: Any) -> 
     >>> [(spend.asked, spend.budget) for spend in found.spent], round(found.expected_error, 4)
     ([('second moment', ZCDP(rho=0.5))], 0.0035)
     """
-    check_choice("target", target, FUNCTIONS, "it is the function that would be called")
+    check_choice("target", target, FUNCTIONS, "name the function that you would call")
     function = FUNCTIONS[target]
     try:
         bound = inspect.signature(function).bind(data, budget, **arguments)
     except TypeError as error:
-        raise ParameterError(f"arguments must be those of dpcov.{target}: {error}. Hint: help(dpcov.{target}).") from None
+        raise ParameterError(f"arguments must be those of dpcov.{target}: {error}. Hint: see help(dpcov.{target}).") from None
     bound.apply_defaults()
     given = dict(bound.arguments)
     options = given.pop("options", {}) | {name: given.pop(name) for name in OWN_OPTIONS[target]}

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Collection
+from collections.abc import Collection, Hashable, Iterable
 from difflib import get_close_matches
 
 
@@ -69,6 +69,16 @@ def did_you_mean(name: object, known: Collection[str]) -> str:
     """Return a question for a hint, where a name that is not known is nearly one that is; else nothing."""
     near = get_close_matches(name, list(known), n=1) if isinstance(name, str) else []
     return f"did you mean {near[0]!r}? " if near else ""
+
+
+def first_repeated(names: Iterable[Hashable]) -> str:
+    """Return the first name that occurs twice, as a message may show it: of what the user wrote, never of a file."""
+    seen: set[Hashable] = set()
+    for name in names:
+        if name in seen:
+            return shown(name)
+        seen.add(name)
+    raise AssertionError("each name occurs once")
 
 
 def check_choice(name: str, value: object, choices: Collection[str], hint: str) -> None:

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 from dpcov.kernel.answer import Spend
-from dpcov.kernel.budget import Budget, compose
+from dpcov.kernel.budget import Budget
 from dpcov.kernel.questions.calibrated import LAWS, noise_for
 from dpcov.kernel.questions.choices import Quantile, Radius
 from dpcov.kernel.questions.measure import Summable
@@ -200,6 +200,6 @@ def rehearsal_of(planned: Release, n: int | None) -> Rehearsal:
     last, asked = mechanism_of(planned).last, planned.spent
     if last is None or planned.find(last) is not None or all(type(answer.question) is Count for answer in planned.answers):
         return Rehearsal(planned, asked, n)
-    rest = remaining(planned.privacy, compose(*(spend.budget for spend in asked)))
+    rest = remaining(planned.privacy, [spend.budget for spend in asked])
     added = () if rest is None else (Spend(last.name, LAWS[noise_for(rest)].law, rest),)
     return Rehearsal(planned, (*asked, *added), n)

@@ -32,13 +32,16 @@ from dpcov.sources.opening import open_source
 from dpcov.sources.paired import PairedSource
 from dpcov.uses.selection import column_of_feature, target_place
 
-BOUNDS = {"row_norm": "a public bound on the rows' Euclidean norm", "radius": "how far the mean may lie from origin"}
+BOUNDS = {
+    "row_norm": "a public bound on the rows' Euclidean norm",
+    "radius": "a public bound on how far the mean lies from the origin",
+}
 
 
 def check_budget(budget: object) -> None:
     """Refuse what is no budget."""
     if type(budget) not in (PureDP, ZCDP, ApproxDP):
-        raise ParameterError(f"budget must be a PureDP, ZCDP or ApproxDP, got {shown(budget)}. Hint: dpcov.ZCDP(0.1).")
+        raise ParameterError(f"budget must be a PureDP, ZCDP or ApproxDP, got {shown(budget)}. Hint: write dpcov.ZCDP(0.1).")
 
 
 def check_seed(seed: int | None) -> None:
@@ -147,7 +150,7 @@ def _target_place(source: Source, target: object) -> int:
     column = column_of_feature(source.schema, source.feature_names)[place]
     if source.schema is not None and isinstance(source.schema.used[column], Categorical):
         raise ParameterError(
-            f"target must be a column of numbers, got {target!r}. Hint: dpcov.covariance(...).ridge(target) has levels, too."
+            f"target must be a column of numbers, got {target!r}. Hint: dpcov.covariance(...).ridge(target) takes levels, too."
         )
     return place
 
@@ -171,19 +174,21 @@ def checked_request(
     """
     of_mean = named.bound == "radius"
     if named.bound == "schema" and schema is None:
-        raise ParameterError(f"schema must be given for mechanism {named.name!r}, got none. Hint: mechanism='auto' fits all.")
+        raise ParameterError(f"schema must be given for mechanism {named.name!r}, got none. Hint: mechanism='auto' needs none.")
     bounded = row_norm is None and schema is None and is_bounded(named, options)
     norm = checked_norm(1.0 if bounded else row_norm, schema, neighbors, center, "radius" if of_mean else "row_norm")
     _check_places(named, options, schema)
     if named.centring != "own":
         return Request(named, norm, schema, neighbors, center, center or of_mean, False, dict(options))
     if center and options.get("centring", "mean") != "mean":
-        raise ParameterError("centring must be 'mean' where center is True, got another. Hint: leave one of them out.")
+        raise ParameterError(
+            f"centring must be 'mean' with center=True, got {shown(options['centring'])}. Hint: leave one of them out."
+        )
     centring = "mean" if center else options.get("centring", "none")
     for name in named.places if centring == "mean" and bounded else ():
         if options.get(name, named.options[name]) is None:
             raise ParameterError(
-                f"{name} must be given for centred rows, got none. Hint: how far the mean may lie from origin."
+                f"{name} must be given for centred rows, got none. Hint: say how far the mean may lie from the origin."
             )
     midpoints, pairs = centring in ("mean", "pairs"), centring == "pairs"
     return Request(named, norm, schema, neighbors, False, midpoints, pairs, {**options, "centring": centring})
@@ -197,9 +202,10 @@ def is_bounded(named: Named, options: Mapping[str, Any]) -> bool:
 def _check_places(named: Named, options: Mapping[str, Any], schema: Schema | None) -> None:
     """Refuse a place where the mean lies next to a schema, whose bounds and midpoints say as much."""
     for name in () if schema is None else named.places:
-        given = options.get(name)
-        if given is not None and not (isinstance(given, numbers.Real) and given == named.options[name]):
-            raise ParameterError(f"{name} must be left out with a schema, got one. Hint: the schema's bounds say as much.")
+        usual = named.options[name]
+        given = options.get(name, usual)
+        if given is not usual and not (isinstance(given, numbers.Real) and given == usual):
+            raise ParameterError(f"{name} must be left out with a schema, got one. Hint: the schema's bounds already say it.")
 
 
 def in_encoded_units(named: Named, options: Mapping[str, Any], schema: Schema | None, center: bool) -> dict[str, Any]:
@@ -228,7 +234,7 @@ def checked_norm(row_norm: float | None, schema: Schema | None, neighbors: str, 
     if (row_norm is None) == (schema is None):
         got = "neither" if row_norm is None else "both"
         raise ParameterError(
-            f"{name} or schema must be given, got {got}. Hint: {BOUNDS[name]}, or public bounds and levels of the columns; "
-            f"taken from the data they would leak, so there is no default."
+            f"{name} or schema must be given, got {got}. Hint: give {BOUNDS[name]}, or a schema of the columns. "
+            f"There is no default: a bound read from the data would itself leak."
         )
     return 1.0 if row_norm is None else checked_row_norm(row_norm, name=name)

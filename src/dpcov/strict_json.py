@@ -23,7 +23,7 @@ def read_object(text: str) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         refuse("whole JSON", f"an error at line {error.lineno}; the file may be truncated")
     except RecursionError:
-        refuse("a flat record", "endless nesting")
+        refuse("a flat record", "too many nested brackets")
     if not isinstance(record, dict):
         refuse("a JSON object", f"a {type(record).__name__}")
     return record
@@ -52,7 +52,7 @@ class Fields:
     def end(self) -> None:
         """Refuse fields that nobody took."""
         if self._left:
-            refuse(f"known to this version: {self._name} has no field", shown(sorted(self._left)[0]))
+            refuse(f"of this version, whose {self._name} has no other field", shown(sorted(self._left)[0]))
 
 
 def each(values: list[Any], kind: type[T], name: str) -> list[T]:
@@ -65,21 +65,21 @@ def each(values: list[Any], kind: type[T], name: str) -> list[T]:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
-        refuse("without repeated keys", "a key that stands twice")
+        refuse("without repeated keys", "the same key twice")
     return record
 
 
 def _integer(text: str) -> int:
-    return int(text) if len(text) <= 20 else refuse("64-bit integers only", "a longer one")
+    return int(text) if len(text) <= 20 else refuse("made of integers of at most 20 digits", "a longer one")
 
 
 def _real(text: str) -> float:
     value = float(text)
-    return value if math.isfinite(value) else refuse("finite numbers only", "an overflowing one")
+    return value if math.isfinite(value) else refuse("made of finite numbers", "one that is too large")
 
 
 def _no_constant(name: str) -> NoReturn:
-    refuse("finite numbers only", name)
+    refuse("made of finite numbers", name)
 
 
 def refuse(rule: str, found: str, hint: str = "ask for the original file") -> NoReturn:

@@ -6,11 +6,13 @@ Every case here was once possible, or is what a reviewer tried first. Nothing is
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 
@@ -25,11 +27,13 @@ from dpcov.kernel.questions.bins import Bins, Rank
 from dpcov.kernel.questions.choices import Quantile, Radius
 from dpcov.kernel.questions.derived import OfMoment
 from dpcov.kernel.questions.directions import Directions, Subspace
+from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.questions.overlap import Overlap
 from dpcov.kernel.questions.spectral import Values
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.frames import Box
 from dpcov.kernel.rows.grid import Grid
+from dpcov.mechanisms.base import Alias
 from dpcov.mechanisms.running import released
 from dpcov.release.estimate import Estimate
 from dpcov.release.record import Transcript
@@ -143,7 +147,7 @@ class TestBases:
         foreign = other.noisy(other.second_moment(), TINY, noise="laplace")
         made = curator()
         face = Face(made)
-        with pytest.raises(ParameterError, match="of an answer of this curator"):
+        with pytest.raises(ParameterError, match="come from an answer of this curator"):
             face.noisy(Diagonal.of(face.second_moment(), EigenvectorsOf(foreign)), TINY, noise="laplace")
         assert charged(made) == []
 
@@ -208,6 +212,17 @@ class TestWhatIsKept:
         with pytest.raises(BudgetError):
             dpcov.covariance(np.zeros((9, D)), dpcov.PureDP(1), row_norm=1.0, mechanism=by_hand(ask))
 
+    def test_nor_does_that_of_the_caller(self) -> None:
+        """Who spends the same budget again on other rows would spend another one."""
+
+        def ask(face: Face, budget: Any) -> None:
+            face.noisy(face.second_moment(), TINY, noise="laplace")
+            put(budget, epsilon=Fraction(10**6))
+
+        budget = dpcov.PureDP(1)
+        dpcov.covariance(np.zeros((9, D)), budget, row_norm=1.0, mechanism=by_hand(ask))
+        assert budget == dpcov.PureDP(1)
+
     @pytest.mark.parametrize(
         "own", [lambda asked: asked.__dict__.update, lambda asked: partial(put, asked)], ids=["vars", "set"]
     )
@@ -228,7 +243,7 @@ class TestWhatIsKept:
         with pytest.raises(ParameterError, match="bits must be an int"):
             face.noisy(rounded, TINY, noise="laplace")
         put(wider, d=float(D))
-        with pytest.raises(ParameterError, match="one of this curator's rows"):
+        with pytest.raises(ParameterError, match="about this curator's rows"):
             face.noisy(Diagonal.of(wider, GivenBasis(np.eye(D))), TINY, noise="laplace")
         assert charged(made) == []
 
@@ -249,6 +264,71 @@ class TestWhatIsKept:
 
         with pytest.raises(ReleaseError, match="less noise than the promise needs"):
             dpcov.covariance(np.zeros((9, D)), dpcov.PureDP(1), row_norm=1.0, mechanism=by_hand(ask))
+
+
+def one_column(facts: Any) -> None:
+    """Say that rows have one column, in all that is held."""
+    put(facts.encoding, feature_names=("x0",))
+    if facts.encoding.schema is not None:
+        put(facts.encoding.schema, columns={"x0": dpcov.Numeric(-1, 1)})
+
+
+class TestEncodings:
+    """Counts in bins move once for each column: who could say that there is one would have the noise for one."""
+
+    BINS = Bins(Box((0.0,), (1.0,)), 1, 4)
+
+    @pytest.mark.parametrize("neighbors", ["replace", "add-remove"])
+    def test_it_is_not_that_of_the_curator(self, neighbors: str) -> None:
+        def ask(face: Face, budget: Any) -> None:
+            one_column(face)
+            assert face.d == 1
+            face.noisy(self.BINS, budget, noise="laplace")
+
+        made = opened(ArraySource(np.full((9, D), 0.5)), Grid(1.0), dpcov.PureDP(1), neighbors=neighbors)
+        with pytest.raises(ParameterError, match="one of this curator's rows"):
+            ask(Face(made), dpcov.PureDP(1))
+        assert charged(made) == []
+        assert made.public.d == D
+        with pytest.raises(ParameterError, match="one of this curator's rows"):
+            dpcov.covariance(np.full((9, D), 0.5), dpcov.PureDP(1), row_norm=1, neighbors=neighbors, mechanism=by_hand(ask))
+
+    def test_nor_is_what_its_least_shares_are_told_by(self) -> None:
+        """They are declared before the run, which would then find another encoding."""
+
+        def least(public: Any, budget: Any) -> list[Any]:
+            one_column(public)
+            put(budget, epsilon=Fraction(10**6))
+            return []
+
+        def ask(face: Face, budget: Any) -> None:
+            assert (face.d, budget) == (D, dpcov.PureDP(1))
+            face.noisy(face.second_moment(), budget, noise="laplace")
+
+        mine = replace(by_hand(ask), least=least)
+        assert dpcov.covariance(np.full((9, D), 0.5), dpcov.PureDP(1), row_norm=1, mechanism=mine).d == D
+
+    def test_nor_is_what_a_name_is_resolved_by(self) -> None:
+        def resolve(public: Any, budget: Any, postprocess: str | None) -> Any:
+            one_column(public)
+            put(budget, epsilon=Fraction(10**6))
+            return dpcov.MECHANISMS["covariance"]["laplace"], postprocess, {}
+
+        mine = Alias(target="covariance", name="any", serves=(dpcov.PureDP,), resolve=resolve)
+        assert dpcov.covariance(np.full((9, D), 0.5), dpcov.PureDP(1), row_norm=1, mechanism=mine).d == D
+
+    def test_nor_its_schema(self) -> None:
+        schema = dpcov.Schema({name: dpcov.Numeric(-1, 1) for name in "abc"})
+
+        def ask(face: Face, budget: Any) -> None:
+            put(face.encoding.schema.columns["a"], upper=1e9)  # type: ignore[union-attr]
+            one_column(face)
+            face.noisy(SecondMoment(Grid(1.0), D), budget, noise="laplace")
+
+        table = {name: [0.5] * 9 for name in "abc"}
+        release = dpcov.covariance(pa.table(table), dpcov.PureDP(1), schema=schema, center=False, mechanism=by_hand(ask))
+        assert release.schema == schema
+        assert list(schema.columns.values()) == [dpcov.Numeric(-1, 1)] * D
 
 
 class Greedy(Fraction):
@@ -291,7 +371,7 @@ class TestDirections:
         peel = self.peel(curator())
         peel.direction(Fraction(1, 2))
         peel.value()
-        with pytest.raises(ParameterError, match="must all be drawn"):
+        with pytest.raises(ParameterError, match="all directions must be drawn"):
             peel.close()
         peel.direction(Fraction(1, 2))
         peel.value()
@@ -306,7 +386,7 @@ class TestDirections:
 def test_columns_are_those_of_the_source() -> None:
     """Counts in bins move once for each column: fewer names would mean less noise."""
     source = ArraySource(np.zeros((4, D)))
-    with pytest.raises(ParameterError, match="source's columns"):
+    with pytest.raises(ParameterError, match="columns of the source"):
         opened(source, Encoding(("x0",), 1.0), dpcov.PureDP(1))
     made = opened(source, Encoding(source.feature_names, 1.0), dpcov.PureDP(1))
     Face(made).noisy(Bins(Box((0.0,) * D, (1.0,) * D), D, 2), TINY, noise="laplace")

@@ -23,7 +23,7 @@ from dpcov.sources.array import ArraySource
 from dpcov.verify.testing import opened
 
 D = 3
-REFUSED = r"question must be one of this curator's rows, got another\. Hint: "
+REFUSED = r"question must be about this curator's rows, got something else\. Hint: "
 
 
 def pretending(*whom: type) -> Any:
@@ -78,7 +78,7 @@ def test_a_number_of_a_type_that_says_it_is_another(place: int) -> None:
     prior = tuple(own(2) if number == place else 2 for number in range(9))
     norms = Norms(Grid(1.0), D, 2, 4)
     with pytest.raises(
-        ParameterError, match=r"prior must be an integer from 1 to 2\*\*30 for each radius, got others\. Hint: "
+        ParameterError, match=r"prior must hold an integer from 1 to 2\*\*30 for each radius, got something else\. Hint: "
     ):
         Quantile(norms, 2, 1, prior)
     with pytest.raises(ParameterError, match=REFUSED):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import click
 import pytest
 
 import dpcov
-from dpcov.cli import cli
+from dpcov.cli import cli, main
 from dpcov.cli.options import NEIGHBORS, POSTPROCESS
 from dpcov.cli.reference import contexts, reference
 from dpcov.errors import BudgetError, DpcovError
@@ -86,7 +87,7 @@ def test_unknown_words_end_with_code_2() -> None:
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (BudgetError("budget must fit, got more. Hint: spend less."), 3),
+        (BudgetError("charges must fit, got more. Hint: spend less."), 3),
         (KeyError(SECRET), 4),
         (OSError(28, "No space left on device", SECRET), 4),
         (MemoryError(SECRET), 4),
@@ -112,6 +113,50 @@ def test_an_interrupt_ends_with_code_130(tmp_path: Path, monkeypatch: pytest.Mon
     ended = call("release", tmp_path / "people.csv", "--rho", "1", "--row-norm", "1", "-o", tmp_path / "out.json")
     assert (ended.code, ended.out) == (130, "")
     assert ended.err.strip().startswith("dpcov: interrupted")
+
+
+def test_an_interrupt_that_a_compiled_module_turned_into_an_import_error_is_no_bug(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as stopped:
+            raise ImportError("a module") from stopped
+
+    write_people(tmp_path)
+    monkeypatch.setattr("dpcov.api.covariance", interrupt)
+    ended = call("release", tmp_path / "people.csv", "--rho", "1", "--row-norm", "1", "-o", tmp_path / "out.json")
+    assert (ended.code, ended.out) == (130, "")
+    assert ended.err == "dpcov: interrupted; a release that was written already is whole, and was paid for\n"
+
+
+class Screen(io.StringIO):
+    """A terminal that remembers what was written."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("terminal", "columns", "width"), [(True, 60, 60), (True, 200, 100), (False, 60, 100)])
+def test_help_is_no_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch, terminal: bool, columns: int, width: int) -> None:
+    monkeypatch.setattr("sys.stdout", Screen() if terminal else io.StringIO())
+    monkeypatch.setenv("COLUMNS", str(columns))
+    with pytest.raises(SystemExit):
+        main(["release", "--help"])
+    assert isinstance(sys.stdout, io.StringIO)
+    lines = sys.stdout.getvalue().splitlines()
+    longest = max(len(line) for line in lines[: lines.index("  Example:")])
+    assert width - 12 < longest <= width
+
+
+def test_groups_say_what_each_of_their_commands_does_in_a_whole_sentence() -> None:
+    for context in contexts():
+        if isinstance(context.command, click.Group):
+            for command in context.command.commands.values():
+                said = command.get_short_help_str(limit=95)
+                assert said.endswith(".")
+                assert not said.endswith(("...", "r.m.s."))
 
 
 def complete(words: str, cwd: Path) -> list[str]:

@@ -26,7 +26,7 @@ REFUSED = {
     "a missing file": (["nowhere.json"], 4, "nowhere.json"),
     "a picture of another kind": (["centred.json", "--plot", "c.jpg"], 2, "ends in .png, .svg or .pdf"),
     "a picture in no folder": (["centred.json", "--plot", "nowhere/c.png"], 4, "folder"),
-    "a picture over the release": (["kept.png", "--plot", "kept.png"], 2, "another file than the inputs"),
+    "a picture over the release": (["kept.png", "--plot", "kept.png"], 2, "must not be one of the input files"),
     **{f"of {file}": ([file], 2, reason) for file, reason in NOT_COVARIANCES.items()},
 }
 
@@ -91,7 +91,7 @@ def test_releases_without_intervals_have_correlations(file: str) -> None:
 
 
 def test_a_single_column_has_no_pairs() -> None:
-    assert "no two columns" in call("correlation", "single.json", "--plot", "c.png").out
+    assert "There is only one column" in call("correlation", "single.json", "--plot", "c.png").out
     assert json.loads(call("correlation", "single.json", "--json").out)["largest"] == []
 
 

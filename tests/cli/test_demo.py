@@ -13,7 +13,16 @@ PNG = b"\x89PNG"
 def test_demo_prints_its_table_and_writes_release_and_picture(tmp_path: Path) -> None:
     shown = run("demo", cwd=tmp_path)
     assert shown.code == 0, shown.err
-    for text in ("proline", "truth", "private", "1-zCDP", "replacing any one of", "second moment", "dpcov release DATA"):
+    for text in (
+        "proline",
+        "true mean",
+        "true deviation",
+        "private",
+        "1-zCDP",
+        "replacing any one of",
+        "second moment",
+        "dpcov release DATA",
+    ):
         assert text in shown.out
     release = dpcov.load(tmp_path / "wine-release.json")
     assert (release.n, release.d, release.privacy, release.seeded, release.center) == (178, 6, dpcov.ZCDP(1), False, True)

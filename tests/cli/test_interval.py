@@ -26,13 +26,13 @@ REFUSED = {
     "a level of nan": (["centred.json", "--level", "nan"], 2, "'--level'"),
     "of something else": (["centred.json", "--of", "medians"], 2, "--of"),
     "means without a mean": (["about0.json", "--of", "mean"], 2, "must be centred for means"),
-    "means without a mean, and how to get one": (["about0.json", "--of", "mean"], 2, "Hint: release with --center."),
+    "means without a mean, and how to get one": (["about0.json", "--of", "mean"], 2, "Hint: make it with --center."),
     "answers in rounds": (["rounds.json"], 2, "got answers in rounds"),
     "drawn directions": (["drawn.json"], 2, "got drawn directions"),
     "no release": (["new.csv"], 2, "release"),
     "a missing file": (["nowhere.json"], 4, "nowhere.json"),
     "a picture of another kind": (["centred.json", "--plot", "c.jpg"], 2, "ends in .png, .svg or .pdf"),
-    "a picture over the release": (["kept.png", "--plot", "kept.png"], 2, "another file than the inputs"),
+    "a picture over the release": (["kept.png", "--plot", "kept.png"], 2, "must not be one of the input files"),
     **{f"of {file}": ([file], 2, reason) for file, reason in NOT_COVARIANCES.items()},
 }
 

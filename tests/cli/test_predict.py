@@ -22,7 +22,11 @@ REFUSED = {
     "no target": (["centred.json", "new.csv"], 2, "--target must be given"),
     "unknown target": (["centred.json", "new.csv", "--target", "wage"], 2, "--target must be among"),
     "unknown feature": (["centred.json", "new.csv", *HOURS, "--features", "wage"], 2, "--features must be among"),
-    "target among the features": (["centred.json", "new.csv", *HOURS, "--features", "hours"], 2, "--features must be of other"),
+    "target among the features": (
+        ["centred.json", "new.csv", *HOURS, "--features", "hours"],
+        2,
+        "--features must come from other columns",
+    ),
     "negative alpha": (["centred.json", "new.csv", "--target", "hours", "--alpha", "-0.1"], 2, "'--alpha'"),
     "alpha of nan": (["centred.json", "new.csv", "--target", "hours", "--alpha", "nan"], 2, "'--alpha'"),
     "a missing column": (["centred.json", "short.csv", *HOURS], 2, "job"),
@@ -32,10 +36,14 @@ REFUSED = {
     "data of another kind": (["centred.json", "new.xlsx", *HOURS], 2, "must end in"),
     "another kind of output": (["centred.json", "new.csv", *HOURS, "-o", "out.parquet"], 2, "ends in .csv"),
     "an output that is there": (["centred.json", "new.csv", *HOURS, "-o", "short.csv"], 2, "must not exist yet"),
-    "an output over the new data": (["centred.json", "new.csv", *HOURS, "-o", "new.csv", "--force"], 2, "than the inputs"),
+    "an output over the new data": (
+        ["centred.json", "new.csv", *HOURS, "-o", "new.csv", "--force"],
+        2,
+        "must not be one of the input files",
+    ),
     "an output in no folder": (["centred.json", "new.csv", *HOURS, "-o", "nowhere/out.csv"], 4, "folder"),
     "scores without the target": (["centred.json", "bare.csv", *HOURS, "--score"], 2, "the column 'hours' to be scored"),
-    "scores of missing targets": (["centred.json", "none.csv", *HOURS, "--score"], 2, "got none in any row"),
+    "scores of missing targets": (["centred.json", "none.csv", *HOURS, "--score"], 2, "got no value in any row"),
     "JSON of nothing": (["centred.json", "new.csv", *HOURS, "--json"], 2, "give --output or --score with --json"),
     **{
         f"of {file}": ([file, "new.csv", "--target", "hours"], 2, reason)
@@ -159,5 +167,5 @@ def test_a_model_of_nothing_is_said_to_predict_a_constant() -> None:
     told = call("predict", "centred.json", "--target", "hours", "new.csv", "--alpha", "1e6", "-o", "flat.csv")
     assert told.code == 0
     assert told.err.startswith("dpcov: nothing can be seen: the noise of the release is too large")
-    assert told.err.endswith("The predictions are all but a constant.\n")
+    assert told.err.endswith("The predictions are almost constant.\n")
     assert call("predict", "centred.json", "--target", "hours", "new.csv", "--alpha", "1e6", "-o", "q.csv", "--quiet").err == ""

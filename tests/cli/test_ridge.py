@@ -24,14 +24,14 @@ REFUSED = {
     "unknown target": (["centred.json", "--target", "wage"], 2, "--target must be among the features"),
     "column of levels as a target": (["centred.json", "--target", "sex"], 2, "--target must be one feature"),
     "unknown feature": ([*HOURS[1:], "--features", "age,wage"], 2, "--features must be among the features"),
-    "target among the features": ([*HOURS[1:], "--features", "age,hours"], 2, "--features must be of other columns"),
+    "target among the features": ([*HOURS[1:], "--features", "age,hours"], 2, "--features must come from other columns"),
     "a level of the target's column": (
         ["centred.json", "--target", "sex=Male", "--features", "sex=Female"],
         2,
-        "--features must be of other columns",
+        "--features must come from other columns",
     ),
     "a feature twice": ([*HOURS[1:], "--features", "sex,sex=Male"], 2, "--features must differ"),
-    "no feature": ([*HOURS[1:], "--features", ""], 2, "--features takes names"),
+    "no feature": ([*HOURS[1:], "--features", ""], 2, "--features needs names"),
     "negative alpha": ([*HOURS[1:], "--alpha", "-1"], 2, "'--alpha'"),
     "alpha that is no number": ([*HOURS[1:], "--alpha", "nan"], 2, "'--alpha'"),
     "infinite alpha": ([*HOURS[1:], "--alpha", "inf"], 2, "'--alpha'"),
@@ -42,13 +42,17 @@ REFUSED = {
     "a mean": (["mean.json", "--target", "x0"], 2, "got a mean"),
     "components": (["pca.json", "--target", "hours"], 2, "got components"),
     "a single column": (["single.json", "--target", "age"], 2, "two columns or more"),
-    "another target of one model": (["one.json", "--target", "age"], 2, "got that of 'hours'"),
+    "another target of one model": (["one.json", "--target", "age"], 2, "got only that of 'hours'"),
     "another alpha of one model": (["one.json", "--alpha", "3"], 2, "`dpcov release` has all models"),
     "no release": (["new.csv", "--target", "hours"], 2, "release"),
     "a missing file": (["nowhere.json", "--target", "hours"], 4, "nowhere.json"),
     "a picture of another kind": ([*HOURS[1:], "--plot", "model.jpg"], 2, "ends in .png, .svg or .pdf"),
     "a picture in no folder": ([*HOURS[1:], "--plot", "nowhere/model.png"], 4, "folder"),
-    "a picture over the release": (["kept.png", "--target", "hours", "--plot", "kept.png"], 2, "another file than the inputs"),
+    "a picture over the release": (
+        ["kept.png", "--target", "hours", "--plot", "kept.png"],
+        2,
+        "must not be one of the input files",
+    ),
 }
 
 

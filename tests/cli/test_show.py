@@ -50,7 +50,7 @@ def test_a_centred_release_shows_means_and_deviations() -> None:
     assert_told(shown.out, release)
     assert "Means: 3 of 3 clear of noise. Deviations: 3 of 3. Correlations: " in shown.out
     assert "standard deviation" in shown.out
-    assert "Missing numbers are left out: what stands here is of the cells that are there." in shown.out
+    assert "Missing numbers are left out: these estimates are of the cells that are there." in shown.out
     assert "Eigenvalues (correlation)" in shown.out
     facts = json.loads(call("show", "r.json", "--json").out)
     assert facts["covariance"] == release.covariance.tolist()
@@ -85,14 +85,29 @@ def test_cells_that_match_no_level_are_counted() -> None:
 
 
 def test_long_tables_are_cut_unless_all_is_asked_for() -> None:
-    made(50, center=True, schema=True)
+    found = made(50, center=True, schema=True).describe().spectrum
     short, full = call("show", "r.json"), call("show", "r.json", "--all")
     assert "and 10 more features" in short.out
     assert "x39" in short.out
     assert "x40" not in short.out
-    assert "; the other 38 cannot be told from noise" in short.out
+    small = int((found.values < 1 - found.edge).sum())
+    assert (int(found.clear.sum()), small) == (12, 13)
+    assert "; the other 25 cannot be told from noise (within 1 ± " in short.out
+    assert "; 13 below 1 ± " in short.out
+    assert short.out.endswith(", what the larger ones leave: all add up to 50.\n")
     assert "x49" in full.out
     assert "more features" not in full.out
+
+
+def test_a_small_eigenvalue_is_not_called_noise() -> None:
+    first = np.random.default_rng(0).uniform(size=5000)
+    public = dpcov.Schema({"a": dpcov.Numeric(0, 1), "b": dpcov.Numeric(0, 1)})
+    rows = pa.table({"a": first, "b": 0.9 * first + 0.05})
+    dpcov.covariance(rows, dpcov.ZCDP(1), schema=public, seed=1).save("r.json")
+    last = call("show", "r.json").out.splitlines()[-1]
+    assert last.endswith(", what the larger ones leave: all add up to 2.")
+    assert "; 1 below 1 ± " in last
+    assert "cannot be told" not in last
 
 
 @pytest.mark.parametrize("d", [1, 2, 13, 108, 160])
@@ -144,10 +159,11 @@ class TestAnUnknownMechanism:
     def test_people_read_the_promise_and_what_was_asked(self, release: dpcov.Release) -> None:
         shown = call("show", "r.json")
         assert (shown.code, shown.err) == (0, "")
-        assert repr(release)[1:-1] in shown.out
+        named = "Release of a covariance: epsilon = 1, neighbours: replace, columns-only, n = 500, d = 3, seeded: not private\n"
+        assert shown.out.startswith(named)
         assert f"Privacy: {release.statement()}" in shown.out
-        assert "squares │ discrete laplace │ PureDP(epsilon=1)" in shown.out
-        assert shown.out.endswith("No estimates: release must be of a mechanism that is known here, got 'columns-only'.\n")
+        assert "squares │ discrete laplace │ epsilon = 1 " in shown.out
+        assert shown.out.endswith("No estimates: release must come from a mechanism that is known here, got 'columns-only'.\n")
 
     def test_machines_read_the_header(self, release: dpcov.Release) -> None:
         facts = json.loads(call("show", "r.json", "--json").out)

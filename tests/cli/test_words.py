@@ -18,6 +18,12 @@ from tests.cli.shell import assert_refused, call
 ROOT = Path(__file__).parents[2]
 
 SAID = {
+    "No such option '--shema'. Did you mean '--schema'? Hint: dpcov release --help.": [
+        "release",
+        "rows.csv",
+        "--shema",
+        "a.toml",
+    ],
     "--row-norm must be": ["release", "rows.csv", "--rho", "1", "--row-norm", "-1", "-o", "out.json"],
     "--epsilon must be greater than 0, got '0'": ["release", "rows.csv", "--epsilon", "0", "--row-norm", "1", "-o", "out.json"],
     "--pca must be an integer from 1 to 2": [
@@ -45,9 +51,9 @@ SAID = {
     "--runs must be an integer of at least 2": ["compare", "rows.csv", "--rho", "1", "--row-norm", "1", "--runs", "1"],
     "--n must be an integer": ["plan", "covariance", "--n", "0", "--d", "3", "--rho", "1"],
     "-k must be an integer from 1 to 3, or a part": ["pca", "covariance.json", "-k", "9"],
-    "--target must be given, got none. Hint: a feature to predict, such as 'a'.": ["ridge", "covariance.json"],
-    "got a mean. Hint: `dpcov release` makes one.": ["correlation", "mean.json"],
-    "Hint: `dpcov release`, with or without --pca.": ["pca", "mean.json"],
+    "--target must be given, got none. Hint: name a feature to predict, such as 'a'.": ["ridge", "covariance.json"],
+    "got a mean. Hint: make one with `dpcov release`.": ["correlation", "mean.json"],
+    "Hint: make one with `dpcov release`, with or without --pca.": ["pca", "mean.json"],
     "Did you mean 'release'?": ["relaese", "rows.csv"],
     "Did you mean 'init'?": ["schema", "innit", "rows.csv"],
     "Did you mean '--row-norm'?": ["release", "rows.csv", "--rho", "1", "--row-nrom", "1"],

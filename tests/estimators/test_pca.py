@@ -279,7 +279,7 @@ def test_refusals(changes: dict[str, Any]) -> None:
 def test_another_number_of_columns() -> None:
     with pytest.raises(ValueError, match="features"):
         fitted().transform(ROWS[:, :3])
-    with pytest.raises(ParameterError, match=r"scores must be numbers in 2 columns, got another array\. Hint: "):
+    with pytest.raises(ParameterError, match=r"scores must be numbers in 2 columns, got an array that is not\. Hint: "):
         fitted().inverse_transform(ROWS)
 
 

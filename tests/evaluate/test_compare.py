@@ -131,7 +131,7 @@ class TestErrors:
         assert cells["laplace", RHO].text == "-"
         assert all(cells["auto", budget].error is not None for budget in budgets[:2])
         assert all(cells[name, budgets[2]].error is None for name in of_arrays)
-        with pytest.raises(ParameterError, match="budget must be one that a mechanism served"):
+        with pytest.raises(ParameterError, match="budget must be one that was compared and that a mechanism takes"):
             found.best(budgets[2])
         with pytest.raises(ParameterError, match="got 7"):
             found.best(7)  # type: ignore[arg-type]

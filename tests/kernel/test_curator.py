@@ -95,7 +95,7 @@ class TestRefusedBeforeReading:
     @pytest.mark.parametrize("budget", [ZCDP("1.0000000000000000000000001"), ZCDP(2)])
     def test_more_than_is_left(self, budget: Budget) -> None:
         asked = curator(NoSource(4, 2))
-        with pytest.raises(BudgetError, match=r"budget must fit .*, got .*\. Hint: "):
+        with pytest.raises(BudgetError, match=r"charges must fit into the budget .*, got .*\. Hint: "):
             asked.noisy(moment(asked), budget, noise="gaussian")
         assert (spent(asked), charged(asked)) == ([], [])
 
@@ -126,7 +126,7 @@ class TestRefusedBeforeReading:
     def test_the_public_count_under_replace(self) -> None:
         asked = curator(NoSource(4, 2))
         for question in (lambda: asked.noisy(Count(), ONE, noise="gaussian"), lambda: asked.ask_n(ONE)):
-            with pytest.raises(ParameterError, match=r"must be private.*Hint: use curator\.n"):
+            with pytest.raises(ParameterError, match=r"must be private.*Hint: read curator\.n"):
                 question()
         assert asked.n == 4
 
@@ -138,7 +138,7 @@ class TestRefusedBeforeReading:
     def test_a_second_count(self) -> None:
         asked = scripted([7, 8], n=4, d=2, budget=ONE, neighbors="add-remove")
         asked.ask_n(ZCDP("0.1"))
-        with pytest.raises(ParameterError, match="asked for once"):
+        with pytest.raises(ParameterError, match="asked for only once"):
             asked.ask_n(ZCDP("0.1"))
         assert (asked.n, len(spent(asked))) == (7, 1)
 
@@ -315,7 +315,7 @@ class TestStatisticsThatDoNotFit:
         [SecondMoment(Grid(1.0), 1), Sum(Grid(1.0), 1), SecondMoment(Grid(2.0), 2), SecondMoment(Grid(1.0, 8), 2)],
     )
     def test_another_shape_or_grid(self, statistic: Any) -> None:
-        with pytest.raises(ParameterError, match="question must be one of this curator's rows"):
+        with pytest.raises(ParameterError, match="question must be about this curator's rows"):
             curator(NoSource(4, 2)).noisy(statistic, ONE, noise="gaussian")
 
     def test_a_home_made_statistic(self) -> None:
@@ -323,7 +323,7 @@ class TestStatisticsThatDoNotFit:
             def sensitivity_squared(self, neighbors: str) -> int:  # noqa: ARG002
                 return 1
 
-        with pytest.raises(ParameterError, match="question must be one of this curator's rows"):
+        with pytest.raises(ParameterError, match="question must be about this curator's rows"):
             curator(NoSource(4, 2)).noisy(Cheap(Grid(1.0), 2), ONE, noise="gaussian")
 
     def test_a_source_of_another_shape_is_not_charged(self) -> None:
@@ -360,7 +360,7 @@ def test_what_a_mechanism_is_handed_cannot_change_it() -> None:
         face.neighbors = "add-remove"
     with contextlib.suppress(AttributeError):
         face.encoding = dataclasses.replace(asked.public.encoding, row_norm=2.0)
-    with pytest.raises(ParameterError, match="question must be one of this curator's rows"):
+    with pytest.raises(ParameterError, match="question must be about this curator's rows"):
         face.noisy(SecondMoment(Grid(2.0), 2), ONE, noise="gaussian")
     answer = face.noisy(SecondMoment(Grid(1.0), 2), ONE, noise="gaussian")
     again = curator(Watched())

@@ -92,7 +92,7 @@ class TestRefusals:
     @pytest.mark.parametrize("neighbors", NEIGHBORS)
     def test_more_than_there_is(self, name: str, neighbors: str) -> None:
         curator = scripted([], n=10, d=2, budget=PureDP(1), neighbors=neighbors)
-        with pytest.raises(BudgetError, match=r"budget must fit .* Hint: "):
+        with pytest.raises(BudgetError, match=r"charges must fit into the budget .* Hint: "):
             released(MECHANISMS["covariance"][name], curator, PureDP(2))
         assert curator.answers == ()
 
@@ -336,9 +336,9 @@ class TestFiles:
 
 def test_no_mechanism_serves_a_vanishing_budget() -> None:
     for center in (False, True):
-        with pytest.raises(ParameterError, match="large enough for some mechanism"):
+        with pytest.raises(ParameterError, match="too little for any mechanism"):
             dpcov.covariance(np.zeros((3, 2)), dpcov.PureDP("1e-30"), row_norm=1, center=center)
-    with pytest.raises(ParameterError, match="large enough for some mechanism"):
+    with pytest.raises(ParameterError, match="too little for any mechanism"):
         dpcov.plan("covariance", dpcov.PureDP("1e-30"), n=10, d=3)
     with pytest.raises(ParameterError, match="n must be an integer"):
         dpcov.plan("covariance", dpcov.PureDP(1), n=0, d=3)

@@ -95,7 +95,7 @@ def test_a_stream_has_a_public_radius() -> None:
 def test_a_choice_is_of_this_curators_rows_and_has_a_price() -> None:
     asked = curator(ZCDP(1))
     others = curator(ZCDP(1), row_norm=2.0000000000000004)
-    with pytest.raises(ParameterError, match="one of this curator's rows"):
+    with pytest.raises(ParameterError, match="about this curator's rows"):
         asked.choose(Quantile(others.public.norms(16, 10), 5), ZCDP(1))
     with pytest.raises(ParameterError, match="PureDP or ZCDP"):
         asked.choose(Quantile(asked.public.norms(16, 10), 5), ApproxDP(1, "1e-6"))  # type: ignore[arg-type]

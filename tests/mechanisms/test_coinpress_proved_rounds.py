@@ -54,7 +54,7 @@ def test_columns_of_very_different_units() -> None:
 
 
 def test_pairs_have_no_origin() -> None:
-    with pytest.raises(ParameterError, match="origin must be left out for pairs"):
+    with pytest.raises(ParameterError, match="origin must be left out with centring='pairs'"):
         dpcov.covariance(np.ones((100, 2)), ZCDP(1), mechanism="coinpress", upper=4, centring="pairs", origin=10.0)
 
 

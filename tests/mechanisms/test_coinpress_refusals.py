@@ -58,7 +58,7 @@ def test_two_rows_at_least(n: int) -> None:
     cases: list[dict[str, Any]] = [{}, {"centring": "mean", "radius": 1.0}, {"centring": "pairs"}]
     for options in cases:
         assert_refused(curator(n=n, centring=options.get("centring")), "data", upper=10.0, **options)
-    with pytest.raises(ParameterError, match=r"data must have 2 rows \(or pairs\) or more, got 1\. Hint: one sample"):
+    with pytest.raises(ParameterError, match=r"data must have at least 2 rows \(or pairs\), got 1\. Hint: one row"):
         dpcov.covariance(np.eye(3), HALF, mechanism="coinpress", upper=10.0, centring="pairs")  # one pair
 
 
@@ -120,7 +120,7 @@ class TestInterface:
     def test_pairs_need_an_order_and_a_public_n(self) -> None:
         self.refuse("neighbors must be 'replace' for pairs", upper=10.0, centring="pairs", neighbors="add-remove")
         reader = pa.table({"a": np.ones(20)}).to_reader()
-        with pytest.raises(ParameterError, match="data must have an order for pairs"):
+        with pytest.raises(ParameterError, match="data must have rows in a fixed order for pairs"):
             dpcov.covariance(reader, HALF, mechanism="coinpress", upper=10.0, centring="pairs")
 
     def test_unknown_options(self) -> None:

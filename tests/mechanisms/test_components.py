@@ -403,5 +403,5 @@ class TestNothingFound:
         with pytest.raises(ReleaseError, match=r"release must hold a covariance or components, got a mean\. Hint: "):
             release.pca()
         for name in ("components", "explained"):
-            with pytest.raises(ReleaseError, match=r"release must be of components, got another\. Hint: "):
+            with pytest.raises(ReleaseError, match=r"release must be made by dpcov\.pca, got another kind\. Hint: "):
                 getattr(covariance("gaussian"), name)

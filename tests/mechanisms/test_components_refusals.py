@@ -74,7 +74,7 @@ class TestBeforeReading:
             double: Budget = (
                 ZCDP(1) if isinstance(budget, ZCDP) else PureDP(2) if isinstance(budget, PureDP) else ApproxDP(2, "2e-6")
             )
-            with pytest.raises(BudgetError, match="budget must fit"):  # by a rehearsal: nothing is read
+            with pytest.raises(BudgetError, match="charges must fit into the budget"):  # by a rehearsal: nothing is read
                 released(MECHANISMS["pca"][name], curator, double, k=1, **options_of(name))
             assert untouched(curator)
 
@@ -412,7 +412,7 @@ class TestConvergence:
         others = [parse(sealed(json.loads(text(name, "replace")))) for name in SERVED if name != "ppca"]
         others += [parse(sealed(json.loads(text("ppca", "replace", 1)))), dpcov.covariance(ROWS, PURE, row_norm=1, seed=0)]
         for release in others:
-            with pytest.raises(ReleaseError, match=r"release must be drawn by a Markov chain, got another\. Hint: "):
+            with pytest.raises(ReleaseError, match=r"release must be drawn by a Markov chain, got one that was not\. Hint: "):
                 dpcov.convergence(release)
 
     @pytest.mark.parametrize("bad", [0, -1, True, 2.0, "3", None, 10**7 + 1], ids=repr)

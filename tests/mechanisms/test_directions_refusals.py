@@ -360,7 +360,7 @@ class TestHints:
 
     @pytest.mark.parametrize("mechanism", ["auto", "gaussian"])
     def test_additive_releases_have_no_directions(self, mechanism: str) -> None:
-        with pytest.raises(ReleaseError, match=r"must hold a directions, got none\. Hint: .+\."):
+        with pytest.raises(ReleaseError, match=r"must hold an answer about directions, got none\. Hint: .+\."):
             _ = drawn(dpcov.covariance(ROWS, ZCDP(1), row_norm=1, seed=1204, mechanism=mechanism))
 
     def test_a_law_of_directions_adds_nothing(self) -> None:

@@ -200,7 +200,7 @@ class TestBoth:
     @pytest.mark.parametrize("neighbors", NEIGHBORS)
     def test_more_than_there_is(self, name: str, neighbors: str) -> None:
         curator = scripted([N, truth(2)], n=N, d=2, budget=PureDP(1), neighbors=neighbors)
-        with pytest.raises(BudgetError, match=r"budget must fit .* Hint: "):
+        with pytest.raises(BudgetError, match=r"charges must fit into the budget .* Hint: "):
             released(MECHANISMS["covariance"][name], curator, PureDP(4))
 
     @pytest.mark.parametrize("neighbors", NEIGHBORS)

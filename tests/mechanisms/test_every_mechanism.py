@@ -110,7 +110,7 @@ def test_more_than_the_curator_has_is_refused(key: Key, neighbors: str) -> None:
     rows = np.full((5000, COLUMNS[key[0]]), 0.3)
     for budget in served(key, BUDGETS):
         asked = curator(key, budget.share("0.5"), neighbors, {}, ArraySource(rows))
-        with pytest.raises(BudgetError, match="budget must fit"):
+        with pytest.raises(BudgetError, match="charges must fit into the budget"):
             released(named(key), asked, budget, **CASES[key].needed)
         assert not charged(asked) or pays_for(asked.budget, charged(asked))
 

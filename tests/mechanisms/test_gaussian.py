@@ -142,7 +142,7 @@ class TestSpending:
     @pytest.mark.parametrize("neighbors", ["replace", "add-remove"])
     def test_more_than_the_curator_has_is_refused(self, neighbors: str) -> None:
         curator = scripted([10, np.eye(2)], n=10, d=2, budget=ZCDP(RHO), neighbors=neighbors)
-        with pytest.raises(BudgetError, match=r"budget must fit .* Hint: "):
+        with pytest.raises(BudgetError, match=r"charges must fit into the budget .* Hint: "):
             released(GAUSSIAN, curator, ZCDP(2 * RHO))
 
     def test_pure_budgets_are_refused_before_asking(self) -> None:

@@ -62,7 +62,7 @@ class TestBeforeReading:
     def test_rows_that_it_does_not_serve(self) -> None:
         assert ask(center=True).startswith("center must be False for mechanism 'output-perturbation', got True")
         assert ask(neighbors="add-remove").startswith("neighbors must be 'replace' for mechanism 'output-perturbation'")
-        assert ask(d=1).startswith("data must have two columns or more")
+        assert ask(d=1).startswith("data must have at least two columns")
         assert ask(n=0).startswith("data must have 1 to 2**30 rows, got 0")
         assert ask(n=2**30 + 1).startswith("data must have 1 to 2**30 rows, got 1073741825")
 
@@ -113,7 +113,9 @@ class TestBeforeCharging:
 
         monkeypatch.setattr(np.linalg, "cholesky", failing)
         curator = opened(ArraySource(ROWS), Grid(1.0), PureDP(1), "replace", SeededBits(0))
-        with pytest.raises(EngineError, match=r"^a positive definite system must have a factor, and had none\. Hint: "):
+        with pytest.raises(
+            EngineError, match=r"^a positive definite matrix must have a Cholesky factor, and had none\. Hint: "
+        ):
             released(MECHANISMS["ridge"]["output-perturbation"], curator, PureDP(1), target=0, alpha=0.1)
         assert untouched(curator)
 
@@ -127,7 +129,7 @@ class TestBeforeCharging:
 
     def test_overspending(self) -> None:
         curator = opened(ArraySource(ROWS), Grid(1.0), PureDP(1), "replace", SeededBits(0))
-        with pytest.raises(BudgetError, match="budget must fit"):
+        with pytest.raises(BudgetError, match="charges must fit into the budget"):
             released(MECHANISMS["ridge"]["output-perturbation"], curator, PureDP(2), target=0, alpha=0.1)
         assert untouched(curator)
 
@@ -137,7 +139,9 @@ class TestBeforeCharging:
         for source in (ArraySource(ROWS), NoSource(3000, 3)):
             curator = opened(source, Grid(1.0), ZCDP(1), "replace", SeededBits(0))
             asked = Solution(curator.public.second_moment(), rows, 0, Fraction(1, 10))
-            with pytest.raises(ParameterError, match=r"question must be one of this curator's rows, got another\. Hint: "):
+            with pytest.raises(
+                ParameterError, match=r"question must be about this curator's rows, got something else\. Hint: "
+            ):
                 curator.noisy(asked, ZCDP(1), noise="gaussian")
             assert untouched(curator)
         own = opened(ArraySource(ROWS), Grid(1.0), ZCDP(1), "replace", SeededBits(0))
@@ -147,7 +151,7 @@ class TestBeforeCharging:
     def test_add_remove_has_no_public_rows(self) -> None:
         curator = opened(NoSource(3000, 3), Grid(1.0), ZCDP(1), "add-remove", SeededBits(0))
         question = Solution(curator.public.second_moment(), 3000, 0, Fraction(1))
-        with pytest.raises(ParameterError, match="question must be one of this curator's rows"):
+        with pytest.raises(ParameterError, match="question must be about this curator's rows"):
             curator.noisy(question, ZCDP(1), noise="gaussian")
         with pytest.raises(ParameterError, match="neighbors must be 'replace' for coefficients"):
             question.sensitivity_squared("add-remove")
@@ -186,7 +190,7 @@ class TestTargets:
     def test_empty_data(self) -> None:
         with pytest.raises(ParameterError, match=r"data must have 1 to 2\*\*30 rows, got 0\. Hint: "):
             dpcov.ridge(ROWS[:0], PureDP(1), 0, alpha=0.1, row_norm=1)
-        with pytest.raises(ParameterError, match=r"data must have two columns or more, .+, got 1\. Hint: "):
+        with pytest.raises(ParameterError, match=r"data must have at least two columns, .+, got 1\. Hint: "):
             dpcov.ridge(ROWS[:, :1], PureDP(1), 0, alpha=0.1, row_norm=1)
 
 
@@ -364,7 +368,7 @@ class TestOtherUses:
         ids=str,
     )
     def test_another_model(self, given: dict[str, Any]) -> None:
-        with pytest.raises(ReleaseError, match=r"release must hold the model that is asked for, got that of 'x1' .+ Hint: "):
+        with pytest.raises(ReleaseError, match=r"release must hold the model you ask for, got only that of 'x1' .+ Hint: "):
             example().ridge(**given)
 
     @pytest.mark.parametrize("alpha", [None, "none", -1.0, float("nan")])

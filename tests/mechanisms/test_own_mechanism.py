@@ -203,7 +203,7 @@ class TestSilent:
         release.plot(tmp_path / "r.png")
         said = " ".join(capsys.readouterr().out.split())
         assert ("Means, Deviations, Correlations: " if release.center else "Root mean squares, Cosines: ") in said
-        assert said.count("how large the noise is, is not known") == 4
+        assert said.count("the size of the noise is not known") == 4
         assert "Expected error: not known" in said
         assert "More rows" not in said
         assert "≈ noise" not in said
@@ -229,7 +229,7 @@ BAD: list[tuple[str, dict[str, Any]]] = [
     ("neighbors must be 'replace' for mechanism 'columns-only', got 'add-remove'", {"neighbors": "add-remove"}),
     ("center must be False for mechanism 'columns-only', got True", {"center": True}),
     ("budget of mechanism 'columns-only' must be PureDP or ZCDP, got", {"budget": dpcov.ApproxDP(1, "1e-6")}),
-    ("name of a mechanism must be its own, got 'gaussian'", {"mechanism": dataclasses.replace(COLUMNS_ONLY, name="gaussian")}),
+    ("name of a mechanism must be new, got 'gaussian'", {"mechanism": dataclasses.replace(COLUMNS_ONLY, name="gaussian")}),
     ("mechanism must be for a covariance, got one for a pca", {"mechanism": dataclasses.replace(COLUMNS_ONLY, target="pca")}),
 ]
 
@@ -261,7 +261,7 @@ class TestRefusals:
             lambda: dpcov.compare(ROWS, PURE, [thief], row_norm=1),
             lambda: released(thief, opened(ArraySource(ROWS), Grid(1.0), PURE), PURE),
         ):
-            with pytest.raises(ParameterError, match="name of a mechanism must be its own"):
+            with pytest.raises(ParameterError, match="name of a mechanism must be new"):
                 use()
 
 
@@ -328,7 +328,7 @@ class TestFiles:
 
     def test_a_record_of_another_target_or_name_is_not_it(self, path: Path) -> None:
         for other in (dataclasses.replace(COLUMNS_ONLY, target="pca"), dataclasses.replace(COLUMNS_ONLY, name="columns")):
-            with pytest.raises(ReleaseError, match="of a mechanism that is known here"):
+            with pytest.raises(ReleaseError, match="come from a mechanism that is known here"):
                 _ = dpcov.load(path, mechanisms=[other]).covariance
 
     @pytest.mark.parametrize(
@@ -346,7 +346,7 @@ class TestFiles:
     def test_other_answers_end_in_a_refusal(self, path: Path) -> None:
         release = dpcov.covariance(ROWS, PURE, row_norm=1, mechanism=MATRIX, seed=0)
         dataclasses.replace(release, mechanism="columns-only", postprocess="clip", options={"floor": 0.0}).save(path)
-        with pytest.raises(ReleaseError, match="release must hold a squares, got none"):
+        with pytest.raises(ReleaseError, match="release must hold an answer about squares, got none"):
             _ = dpcov.load(path, mechanisms=[COLUMNS_ONLY]).covariance
 
     def test_retrace_agrees_and_sees_another_budget(self, path: Path) -> None:

@@ -68,17 +68,17 @@ BAD: list[tuple[str, dict[str, Any]]] = [
     ("postprocess of a mechanism must be a tuple of names, got 'none'", {"postprocess": "none"}),
     ("postprocess of a mechanism must be a tuple of names", {"postprocess": (1,)}),
     ("centring of a mechanism must be one of", {"centring": True}),
-    ("options of a mechanism must be those that its facts name, ['centring']", {"centring": "own"}),
+    ("options of a mechanism must be at least those that the record names, ['centring']", {"centring": "own"}),
     ("bound of a mechanism must be one of", {"bound": "norm"}),
-    ("covariances of a mechanism must be led by the option that is its bound", {"bound": "covariance"}),
-    ("options of a mechanism must be those that its facts name, ['upper']", {"covariances": ("upper",)}),
-    ("options of a mechanism must be those that its facts name, ['origin']", {"places": ("origin",)}),
+    ("covariances of a mechanism must be a tuple that begins with the option that bounds rows", {"bound": "covariance"}),
+    ("options of a mechanism must be at least those that the record names, ['upper']", {"covariances": ("upper",)}),
+    ("options of a mechanism must be at least those that the record names, ['origin']", {"places": ("origin",)}),
     ("ask, or resolve of a mechanism must be a function", {"ask": None}),
     ("ask of a mechanism must be called as ask(curator, budget, *,", {"ask": by_position}),
     ("ask of a mechanism must be called as ask(curator, budget, *,", {"ask": any_options}),
     ("ask of a mechanism must be called as ask(curator, budget, *,", {"ask": no_budget}),
-    ("options of a mechanism must be others than dpcov.covariance takes itself, got ['seed']", {"ask": own_seed}),
-    ("options of a mechanism must be others than dpcov.mean takes itself", {"target": "mean", "ask": own_radius}),
+    ("options of a mechanism must be other names than dpcov.covariance takes itself, got ['seed']", {"ask": own_seed}),
+    ("options of a mechanism must be other names than dpcov.mean takes itself", {"target": "mean", "ask": own_radius}),
     ("estimate of a mechanism must be a function", {"estimate": None}),
     ("estimate of a mechanism must be called as estimate(transcript, postprocess, *,", {"estimate": without_options}),
     ("estimate of a mechanism must be called as estimate(transcript, postprocess, *,", {"estimate": one_more}),
@@ -115,8 +115,8 @@ def test_reserved_names_are_those_of_the_functions() -> None:
 
 def test_an_unknown_option_is_answered_with_those_who_have_it() -> None:
     for mechanism, option, hint in (
-        ("auto", "clip", "gaussian and wishart can have clip"),
-        ("gaussian", "rounds", "coinpress can have rounds"),
+        ("auto", "clip", "gaussian and wishart have this option"),
+        ("gaussian", "rounds", "coinpress has this option"),
         ("gaussian", "nonsense", "`dpcov mechanisms` lists them"),
     ):
         with pytest.raises(ParameterError, match=rf"got '{option}'\. Hint: {hint}\.$"):

@@ -46,7 +46,7 @@ class TestBeforeAnythingIsRead:
         refused("k must be an integer from 1 to 15", neighbors=neighbors, k=k)
 
     def test_one_column(self, neighbors: str) -> None:
-        refused("data must have two columns or more", d=1, neighbors=neighbors, k=1)
+        refused("data must have at least two columns", d=1, neighbors=neighbors, k=1)
 
     @pytest.mark.parametrize("budget", [PureDP("1e-12"), ZCDP("1e-30"), ApproxDP("1e-12", "1e-15")], ids=repr)
     def test_a_budget_too_small_for_its_noise(self, neighbors: str, budget: Budget) -> None:

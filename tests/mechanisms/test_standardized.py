@@ -30,6 +30,7 @@ from dpcov.release.file import parse, text_of
 from dpcov.release.record import Release
 from dpcov.schema import Categorical, Numeric, Schema
 from dpcov.sources.opening import open_source
+from dpcov.uses import synthetic
 from dpcov.verify.testing import opened
 from tests.helpers.quiet import QuietSampler
 from tests.helpers.small import sealed
@@ -361,8 +362,9 @@ def use(release: Release, frame: Any, schema: Schema, path: Path) -> list[Any]:
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("name", TABLES)
-def test_any_table_and_any_budget(name: str, neighbors: str, tmp_path: Path) -> None:
+def test_any_table_and_any_budget(name: str, neighbors: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Finite, inside the bounds, without a warning; correlations between −1 and 1."""
+    monkeypatch.setattr(synthetic, "PILOT", 500)  # synthetic rows are fitted to so many, which takes longest
     frame, schema = TABLES[name]
     budgets: list[Budget] = [PureDP(1)] if name == "a thousand levels" else BUDGETS
     low, high = schema.bounds()

@@ -226,7 +226,13 @@ REVIEW_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (STEPS + "TestFormula::test_what_is_left_of_the_trace",),
     ),
     "noise beyond what float64 can subtract": (
-        [("mechanisms/running.py", "rehearsed(mechanism, curator, budget, asked) if rehearse else curator", "curator")],
+        [
+            (
+                "mechanisms/running.py",
+                "door = rehearsed(mechanism, curator, budget, asked) if rehearse else curator",
+                "door = curator",
+            )
+        ],
         (STEPS + "TestNoiseThatIsSubtracted::test_small_budgets_are_refused_before_anything_is_read",),
     ),
     "a peel with noise beyond what float64 can subtract": (
@@ -354,6 +360,26 @@ REVIEW_MUTANTS |= {
         [("kernel/sums.py", "if encoding.feature_names != source.feature_names:", "if False:")],
         (HOSTILE + "test_columns_are_those_of_the_source",),
     ),
+    "an encoding that a mechanism shares with its curator": (
+        [("kernel/face.py", "pass_on, curator.public.apart()", "pass_on, curator.public")],
+        (HOSTILE + "TestEncodings::test_it_is_not_that_of_the_curator[replace]",),
+    ),
+    "a schema that a mechanism shares with its curator": (
+        [("kernel/public.py", "schema=deepcopy(self.encoding.schema)", "schema=self.encoding.schema")],
+        (HOSTILE + "TestEncodings::test_nor_its_schema",),
+    ),
+    "facts that least shares are told by, shared with the run": (
+        [("mechanisms/rehearsing.py", "mechanism.least(public.apart(), copied(budget),", "mechanism.least(public, budget,")],
+        (HOSTILE + "TestEncodings::test_nor_is_what_its_least_shares_are_told_by",),
+    ),
+    "facts that a name is resolved by, shared with the run": (
+        [(RUNNING, "named.resolve(public.apart(), copied(budget),", "named.resolve(public, budget,")],
+        (HOSTILE + "TestEncodings::test_nor_is_what_a_name_is_resolved_by",),
+    ),
+    "a mechanism that holds its caller's budget": (
+        [(RUNNING, "mechanism.ask(Face(door), copied(budget), **asked)", "mechanism.ask(Face(door), budget, **asked)")],
+        (HOSTILE + "TestWhatIsKept::test_nor_does_that_of_the_caller",),
+    ),
     "notes that lead to the rows": (
         [(RUNNING, "notes=_noted(notes)", "notes=notes or {}")],
         (HOSTILE + "test_notes_are_what_a_file_can_hold[an object]", HOSTILE + "test_notes_are_what_a_file_can_hold[long]"),
@@ -371,8 +397,69 @@ REVIEW_MUTANTS |= {
         ("tests/mechanisms/test_records.py::test_a_fault_is_refused_when_the_record_is_made[estimate without_options]",),
     ),
     "a run that is not rehearsed": (
-        [("mechanisms/running.py", "rehearsed(mechanism, curator, budget, asked) if rehearse else curator", "curator")],
+        [
+            (
+                "mechanisms/running.py",
+                "door = rehearsed(mechanism, curator, budget, asked) if rehearse else curator",
+                "door = curator",
+            )
+        ],
         ("tests/test_rehearsal.py::test_a_mechanism_that_asks_for_too_much_spends_nothing",),
+    ),
+    "the end of a rehearsal, taken for an error": (
+        [("mechanisms/rehearsing.py", "class _AllSpent(BaseException):", "class _AllSpent(Exception):")],
+        ("tests/test_rehearsal.py::test_a_mechanism_that_catches_errors_is_rehearsed_as_it_runs",),
+    ),
+    "a sum of charges that must be a budget": (
+        [
+            (
+                "mechanisms/rehearsing.py",
+                "min(_left(self.budget, self.charged)) <= 0",
+                "remaining(self.budget, self.charged) is None",
+            )
+        ],
+        ("tests/test_rehearsal.py::test_charges_of_more_digits_together_than_a_budget_has_are_served",),
+    ),
+    "lists that a rehearsal leaves empty": (
+        [
+            ("mechanisms/rehearsing.py", "copied(budget), **_own(options))  #", "copied(budget), **options)  #"),
+            (
+                "mechanisms/rehearsing.py",
+                "whole=curator.budget, options=_own(options))",
+                "whole=curator.budget, options=options)",
+            ),
+        ],
+        ("tests/test_rehearsal.py::TestListsAmongOptions::test_what_a_rehearsal_takes_out_of_them_is_there_in_the_run",),
+    ),
+    "lists that one rehearsal leaves empty for the next": (
+        [("mechanisms/rehearsing.py", "copied(budget), **_own(options))  #", "copied(budget), **options)  #")],
+        ("tests/test_rehearsal.py::TestListsAmongOptions::test_also_after_the_reading_that_tells_how_many_rows_there_are",),
+    ),
+    "lists that the run has written into, rehearsed with": (
+        [
+            (
+                "mechanisms/rehearsing.py",
+                "whole=curator.budget, options=_own(options))",
+                "whole=curator.budget, options=options)",
+            )
+        ],
+        ("tests/test_rehearsal.py::TestListsAmongOptions::test_also_after_the_reading_that_tells_how_many_rows_there_are",),
+    ),
+    "options as a mechanism leaves them": (
+        [(RUNNING, "options=kept,", "options=_plain(asked),")],
+        ("tests/test_rehearsal.py::TestListsAmongOptions::test_what_a_rehearsal_takes_out_of_them_is_there_in_the_run",),
+    ),
+    "flags counted as columns of a table": (
+        [("sources/fitting.py", "sum(name not in used for name in table.names)", "len(table.names) - len(used)")],
+        ("tests/sources/test_fitting.py::test_columns_that_are_not_used_are_counted",),
+    ),
+    "a rehearsal in as many columns as a file says": (
+        [("mechanisms/running.py", "None, options, rehearse=False)", "None, options)")],
+        ("tests/verify/test_retrace.py::test_a_small_file_of_many_columns_takes_no_matrices",),
+    ),
+    "a file of a budget that its mechanism would refuse": (
+        [("verify/retrace.py", "        rehearsed(mechanism, curator, release.privacy, again.options)", "        pass")],
+        ("tests/verify/test_retrace.py::test_a_budget_that_the_mechanism_would_have_refused",),
     ),
     "a number of rows, known late, that nothing is rehearsed with": (
         [("mechanisms/rehearsing.py", "            self._checks.pop()(self.public)", "            pass")],
@@ -686,7 +773,7 @@ REVIEW_MUTANTS |= {
         (RETRACE + "TestAnyAnswer::test_an_answer_that_nobody_asked_for[gaussian-replace]",),
     ),
     "notes that no mechanism made": (
-        [("verify/retrace.py", '"" if _alike(dict(again.notes), dict(release.notes)) else', '"" if True else')],
+        [("verify/retrace.py", "if not _alike(dict(again.notes), dict(release.notes)):", "if False:")],
         (RETRACE + "TestHeader::test_notes",),
     ),
     "a second moment of rows that were clipped elsewhere": (

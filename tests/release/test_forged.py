@@ -624,7 +624,7 @@ EXTENTS: tuple[Any, ...] = (
     *(0.0, -1.0, 1e200, 1, "1.0", None, [], [[]], [1.0], [1.0, 1.0, 1.0, 0.0], [1.0, 1.0, 1.0, -1.0], [1, 1, 1, 1]),
     *([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0]], [[1.0, 0.0, 0.0, 0.0], 1.0, 1.0, 1.0], [[0.0] * 4] * 4, [[1.0] * 4] * 4),
 )
-NO_NORM = ("row_norm must be a finite number", "not those of its schema")
+NO_NORM = ("row_norm must be a finite number", "differ from those of its schema")
 TABLE: dict[str, tuple[str | tuple[str, ...], Edit]] = {
     # laws and charges
     "less noise than the charge buys": ("less noise than the promise needs", less_noise),
@@ -638,7 +638,7 @@ TABLE: dict[str, tuple[str | tuple[str, ...], Edit]] = {
         ("noise must serve the statistic", "was not paid for", "less noise", "delta must exceed a hundred times"),
         other_notion,
     ),
-    "a law of another question": (("with a noise that it does not have", "noise must serve the statistic"), laws_of_others),
+    "a law of another question": (("with noise of the wrong kind", "noise must serve the statistic"), laws_of_others),
     "an unknown law": ("noise.law is one of", in_noises(lambda n: n.update(law="continuous gaussian"))),
     "other numerics": ("noise.numerics is one of", in_noises(lambda n: n.update(numerics="none"))),
     "an unknown parameter": (
@@ -648,33 +648,33 @@ TABLE: dict[str, tuple[str | tuple[str, ...], Edit]] = {
     "other parts": (("less noise than the promise needs", "directions that were not paid for"), other_parts),
     "another lattice": (
         (
-            *("less noise than the promise needs", "the noise must fit into int64", "noise.parameters are those of"),
-            "not on the lattice",
+            *("less noise than the promise needs", "the noise must fit into 64-bit integers", "noise.parameters are those of"),
+            "integers that its noise cannot give",
         ),
         other_lattice,
     ),
     "amounts that are none": (("amounts are positive fractions", "complete: budget."), bad_amounts),
     # integers
-    "an integer too many": ("does not fit its question", in_answers(lambda a: a["integers"].append(a["integers"][0]))),
-    "an integer too few": ("does not fit its question", in_answers(lambda a: a["integers"].pop())),
+    "an integer too many": ("of the wrong size for its question", in_answers(lambda a: a["integers"].append(a["integers"][0]))),
+    "an integer too few": ("of the wrong size for its question", in_answers(lambda a: a["integers"].pop())),
     "integers that are none": ("", bad_integers),
-    "off the lattice": ("not on the lattice", off_the_lattice),
-    "an index beyond the candidates": ("an answer that no", beyond_the_candidates),
-    "no unit vectors": ("an answer that no", no_unit_vectors),
-    "not orthogonal": ("an answer that no", not_orthogonal),
+    "off the lattice": ("integers that its noise cannot give", off_the_lattice),
+    "an index beyond the candidates": ("an impossible answer to the question", beyond_the_candidates),
+    "no unit vectors": ("an impossible answer to the question", no_unit_vectors),
+    "not orthogonal": ("an impossible answer to the question", not_orthogonal),
     # questions
     "an unknown question": ("question.asked is one of", in_answers(lambda a: a["question"].update(asked="everything"))),
     "a radius beyond the encoding": ("", rows_of_others),
     "another annulus": (("annulus must lie between two radii", "rows.outer is a float"), other_annuli),
     "a frame that does not stand there": (
-        ("coordinates that do not stand in it", "rows.frame is a int", "rows has no field, got 'corner'"),
+        ("coordinates that the file does not list", "rows.frame is a int", "rows has no other field, got 'corner'"),
         frames_that_do_not_stand_there,
     ),
     "a frame of another number of columns": ("", in_frames(centre=lambda centre: [*centre, 0.0], extent=1.0)),
     "a frame of fewer columns": ("", in_frames(centre=lambda centre: centre[1:], extent=1.0)),
     "an extent of more columns": ("an extent fits its centre", in_frames(extent=lambda centre: [1.0, *[1.0] * len(centre)])),
     "a frame without a centre": ("frame.centre is a list", in_frames(centre=None)),
-    "a frame with more": ("frame has no field, got 'kind'", in_frames(kind="ball")),
+    "a frame with more": ("frame has no other field, got 'kind'", in_frames(kind="ball")),
     "a centre beyond all numbers": ("coordinates are ordinary numbers", in_frames(centre=lambda centre: [1e200] * len(centre))),
     "a centre of integers": ("a frame holds only float", in_frames(centre=lambda centre: [0] * len(centre))),
     "no deviations": ("", in_frames(deviations=0.0)),
@@ -686,9 +686,12 @@ TABLE: dict[str, tuple[str | tuple[str, ...], Edit]] = {
     "ranges that are none": ("", in_questions("ranges", *OTHER_RANGES)),
     "bits that are none": ("", in_questions("bits", 0, -1, 18, 2**62, 3.0, "3", None, True)),
     "nullable that is neither": ("nullable must be True or False", other_nullable),
-    "another shape": (("bins must be of a box", "norms must be of rows in a grid", "of other rows"), other_shapes),
+    "another shape": (
+        ("bins must divide a box", "norms must be of rows in a grid", "about rows that it does not describe"),
+        other_shapes,
+    ),
     "a basis of a later answer": (
-        ("a basis of a later answer", "must be of a noisy second moment", "must have been drawn", "complete: basis."),
+        ("a basis of a later answer", "must be those of a noisy second moment", "must have been drawn", "complete: basis."),
         other_bases,
     ),
     "other numbers of eigenvectors": ("", other_numbers_of_eigenvectors),
@@ -706,12 +709,12 @@ TABLE: dict[str, tuple[str | tuple[str, ...], Edit]] = {
         "",
         in_questions("noises", [], lambda n: [*n, 1], lambda n: n[1:], lambda n: [2**62, *n[1:]], None),
     ),
-    "columns in another order": ("columns must be ascending positions", in_questions("columns", lambda c: c[::-1])),
+    "columns in another order": ("columns must be positions in ascending order", in_questions("columns", lambda c: c[::-1])),
     "columns that are none": (
-        "columns must be ascending positions",
+        "columns must be positions in ascending order",
         in_questions("columns", lambda c: [*c[:-1], 99], lambda c: [-1, *c[1:]], lambda c: [*c, c[-1]], []),
     ),
-    "a column less": ("does not fit its question", in_questions("columns", lambda c: c[1:])),
+    "a column less": ("of the wrong size for its question", in_questions("columns", lambda c: c[1:])),
     "bins that are none": ("", in_questions("bins", 0, -1, 2**24 + 1, 1.0, None)),
     "a column of no bins": ("", in_questions("column", -1, 4, 2**62, 1.0, None)),
     "another number of rows": ("", in_questions("n", lowered, 0, -1, 2**30 + 1, 1.0, None)),
@@ -728,10 +731,10 @@ TABLE: dict[str, tuple[str | tuple[str, ...], Edit]] = {
     "bits of no grid": ("bits must be between 1 and 16", in_header(lambda r: r["encoding"].update(grid_bits=-1))),
     "bits that are no integer": ("encoding.grid_bits is a int", in_header(lambda r: r["encoding"].update(grid_bits=16.0))),
     "other bits than its frames have": (
-        "of other rows",
+        "about rows that it does not describe",
         in_header(lambda r: bool(r["frames"]) and r["encoding"].update(grid_bits=15)),
     ),
-    "pairs of others": ("pairs of rows that may be added", in_header(pairs_of_others)),
+    "pairs of others": ("pairs of rows under add-remove", in_header(pairs_of_others)),
     "names that are none": ("", other_names),
     "no norm": (NO_NORM, in_header(lambda r: r["encoding"].update(row_norm=0.0))),
     "a negative norm": (NO_NORM, in_header(lambda r: r["encoding"].update(row_norm=-1.0))),

@@ -209,5 +209,5 @@ def test_a_count_beside_the_corner_is_the_one_that_counts() -> None:
 
 
 def test_estimates_of_the_wrong_kind_are_refused() -> None:
-    with pytest.raises(ReleaseError, match=r"centred.*Hint: release with center=True"):
+    with pytest.raises(ReleaseError, match=r"centred.*Hint: make it with center=True"):
         _ = example(center=False).mean

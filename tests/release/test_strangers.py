@@ -94,7 +94,7 @@ class TestWithoutTheMechanism:
     @pytest.mark.parametrize("use", sorted(set(USES) - set(NEEDS_NONE)))
     def test_what_needs_an_estimate_says_what_is_missing(self, path: Path, use: str) -> None:
         with pytest.raises(
-            ReleaseError, match=r"must be of a mechanism that is known here, got 'mine'\. .*mechanisms=\[\.\.\.\]"
+            ReleaseError, match=r"must come from a mechanism that is known here, got 'mine'\. .*mechanisms=\[\.\.\.\]"
         ):
             USES[use](dpcov.load(path))
 
@@ -132,7 +132,7 @@ class TestWithoutTheMechanism:
         record = record_of(made())
         record["mechanism"]["name"] = name
         assert verdict(sealed(record)) == ("loaded", "")
-        with pytest.raises(ReleaseError, match="must be of a mechanism that is known here"):
+        with pytest.raises(ReleaseError, match="must come from a mechanism that is known here"):
             _ = parse(sealed(record)).estimate
 
     @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ class TestWithTheMechanism:
 
     def test_others_do_not_help(self, path: Path) -> None:
         others = [dataclasses.replace(MINE, name="yours"), dataclasses.replace(MINE, target="mean")]
-        with pytest.raises(ReleaseError, match="must be of a mechanism that is known here"):
+        with pytest.raises(ReleaseError, match="must come from a mechanism that is known here"):
             _ = dpcov.load(path, mechanisms=others).covariance
         assert dpcov.load(path, mechanisms=[*others, MINE]).retrace().agrees
 
@@ -193,14 +193,14 @@ class TestWithTheMechanism:
     @pytest.mark.parametrize(("target", "name"), [(target, name) for target in MECHANISMS for name in MECHANISMS[target]])
     def test_a_stranger_may_not_take_a_name_of_the_library(self, target: Any, name: str, path: Path) -> None:
         impostor = dataclasses.replace(MINE, target=target, name=name)
-        with pytest.raises(ParameterError, match=rf"name of a mechanism must be its own, got '{name}'.*Hint: "):
+        with pytest.raises(ParameterError, match=rf"name of a mechanism must be new, got '{name}'.*Hint: "):
             dpcov.load(path, mechanisms=[impostor])
         if target == "covariance":
-            with pytest.raises(ParameterError, match="name of a mechanism must be its own"):
+            with pytest.raises(ParameterError, match="name of a mechanism must be new"):
                 dpcov.covariance(ROWS, ZCDP(1), row_norm=2.0, mechanism=impostor)
         release = dpcov.covariance(ROWS, ZCDP(1), row_norm=2.0, mechanism="gaussian", seed=1)
         release.save(path)
-        with pytest.raises(ParameterError, match="name of a mechanism must be its own"):
+        with pytest.raises(ParameterError, match="name of a mechanism must be new"):
             dpcov.load(path, mechanisms=[impostor])
         assert dpcov.load(path).covariance.tobytes() == release.covariance.tobytes()
 
@@ -211,7 +211,8 @@ class TestWithTheMechanism:
     )
     def test_what_is_no_list_of_records_is_refused(self, given: Any, path: Path) -> None:
         with pytest.raises(
-            ParameterError, match=r"^mechanisms must be a list of records, got .*\. Hint: mechanisms=\[MINE\]\.$"
+            ParameterError,
+            match=r"^mechanisms must be a list of Mechanism records, got .*\. Hint: write mechanisms=\[MINE\]\.$",
         ):
             dpcov.load(path, mechanisms=given)
 
@@ -225,7 +226,7 @@ class TestWithTheMechanism:
         named = dataclasses.replace(MINE, name="symq")
         dpcov.covariance(ROWS, ZCDP(1), row_norm=2.0, mechanism=named, seed=1).save(path)
         assert dpcov.load(path, mechanisms=[named]).covariance.shape == (3, 3)
-        with pytest.raises(ReleaseError, match="must be of a mechanism that is known here"):
+        with pytest.raises(ReleaseError, match="must come from a mechanism that is known here"):
             _ = dpcov.load(path).covariance
 
     def test_an_alias_is_no_mechanism_of_a_file(self, path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,36 @@ import pytest
 
 import dpcov
 from dpcov.errors import ParameterError, ReleaseError
+from dpcov.kernel.answer import Spend
 from dpcov.report import HOMES, html, record, write
-from dpcov.report.text import console
+from dpcov.report.models import figure
+from dpcov.report.text import budget_words, console, spends_table
 from dpcov.results import Drawable, Result
 from dpcov.uses.convergence import Chains, convergence
 
 STARTS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 SCHEMA = dpcov.Schema({"a<b>": dpcov.Numeric(0, 1), "b": dpcov.Numeric(0, 1), "c": dpcov.Categorical(["x", "y"])})
+
+
+def test_costs_are_read_in_four_digits_and_equal_ones_stand_together() -> None:
+    third, fifth = dpcov.ZCDP(Fraction(1, 3)), dpcov.ZCDP("0.2")
+    assert budget_words(third) == "rho ≈ 0.3333"
+    assert budget_words(dpcov.ApproxDP(1, "1e-6")) == "epsilon = 1, delta = 1e-06"
+    spends = [Spend("radius", "exponential", budget) for budget in (third, third, fifth)]
+    cells = [list(column.cells) for column in spends_table(spends).columns]
+    assert cells == [["2 × radius", "radius"], ["exponential"] * 2, ["rho ≈ 0.3333 each", "rho = 0.2"]]
+
+
+def test_a_title_stands_on_one_line_above_a_narrow_table(capsys: pytest.CaptureFixture[str]) -> None:
+    write(console(), dpcov.plan("covariance", dpcov.PureDP(1), n=48842, d=110, center=True))
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.rstrip() == "epsilon = 1, neighbours: replace, n = 48842, d = 110, centred"
+
+
+def test_the_legend_of_a_model_hides_no_bar() -> None:
+    drawn = figure(results()["model"])
+    assert drawn.axes[0].get_legend() is None
+    assert [text.get_text() for text in drawn.legends[0].get_texts()] == ["coefficients", "raw, with 95 % intervals"]
 
 
 def table() -> pa.Table:

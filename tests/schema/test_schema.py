@@ -15,10 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcov.errors import SchemaError
+from dpcov.errors import ParameterError, SchemaError
 from dpcov.kernel.rows.grid import Grid
 from dpcov.schema import LARGEST, SMALLEST, Categorical, Column, Ignored, Numeric, Schema
 from dpcov.schema.file import NUMERIC, TEXT, UNKNOWN, draft, from_record, parse, read, to_record
+from dpcov.sources.array import ArraySource
 from dpcov.sources.arrow import ArrowSource
 from dpcov.sources.opening import open_source
 from tests.helpers.rows import SPECIAL
@@ -268,3 +269,15 @@ def test_the_grid_takes_encoded_rows_as_they_are() -> None:
     rows = rows_of(schema, {"a": [1.0, 0.0], "b": ["y", "x"]}, center=True)
     z = Grid(1.0, center=True).encode(rows)
     assert np.abs(z[:, 1:] - rows * math.sqrt(0.75) * 2**16).max() <= 2
+
+
+def test_what_occurs_twice_is_named() -> None:
+    """It is what the user wrote, and so public; names in a file's own first line are never shown (tests/sources)."""
+    with pytest.raises(ParameterError, match=r"^levels must differ, got 'no' twice\. Hint: "):
+        Categorical(["yes", "no", "maybe", "no"])
+    with pytest.raises(SchemaError, match=r"^feature names must differ, got 'a=b' twice\. Hint: "):
+        Schema({"a": Categorical(["b", "c"]), "a=b": Numeric(0, 1)})
+    with pytest.raises(SchemaError, match=r"^columns must differ, got 'b' twice\. Hint: "):
+        Schema({"a": Numeric(0, 1), "b": Numeric(0, 1)}).select(["a", "b", "b"])
+    with pytest.raises(ParameterError, match=r"^columns must differ, got 'x1' twice\. Hint: "):
+        ArraySource(np.eye(3), columns=[0, 1, "x1"])

@@ -310,7 +310,9 @@ class TestKeptSource:
         moment = SecondMoment(Grid(1.0, center=True), source.d + 1)
         same = open_source(arrow(), None, SCHEMA, True).total(moment)
         assert np.array_equal(source.total(moment), same)
-        with pytest.raises(ParameterError, match=r"data must be a table that can be read twice, got others\. Hint: "):
+        with pytest.raises(
+            ParameterError, match=r"data must be a table with a schema that can be read twice, got something else\. Hint: "
+        ):
             source.total(questions()[0])
 
     def test_a_table_without_rows(self) -> None:

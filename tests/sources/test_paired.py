@@ -170,7 +170,9 @@ class TestRefusals:
         for neighbors in ("add-remove", "other", None):
             with pytest.raises(ParameterError, match=r"neighbors must be 'replace' for pairs, got 'add-remove'\. Hint: "):
                 PairedSource(Untouched(ordered=True), neighbors)  # type: ignore[arg-type]
-        with pytest.raises(ParameterError, match=r"data must have an order for pairs, got a query or stream\. Hint: "):
+        with pytest.raises(
+            ParameterError, match=r"data must have rows in a fixed order for pairs, got a query or stream\. Hint: "
+        ):
             PairedSource(Untouched(ordered=False), "replace")
 
     def release(self, data: Any, neighbors: str = "replace") -> dpcov.Release:
@@ -181,7 +183,7 @@ class TestRefusals:
         table = as_arrow(tmp_path, np.random.default_rng(855).normal(size=(60, D)))
         monkeypatch.setattr(tables.StreamTable, "batches", lambda *_: pytest.fail("a row was read"))
         for data in (table.to_reader(max_chunksize=7), duckdb.connect().from_arrow(table)):
-            with pytest.raises(ParameterError, match="data must have an order for pairs"):
+            with pytest.raises(ParameterError, match="data must have rows in a fixed order for pairs"):
                 self.release(data)
         with pytest.raises(ParameterError, match="neighbors must be 'replace' for pairs"):
             self.release(table, "add-remove")

@@ -45,7 +45,7 @@ def test_a_stream_that_was_read_is_not_an_empty_table(neighbors: str) -> None:
     reader = pa.table({"a": np.full(1000, 9.0)}).to_reader()
     options: dict[str, Any] = {"schema": AGE, "neighbors": neighbors, "center": True}
     assert dpcov.covariance(reader, ONE, **options).mean == pytest.approx(9, abs=0.5)
-    with pytest.raises(EngineError, match="not read before"):
+    with pytest.raises(EngineError, match="fresh stream, got one that was already read"):
         dpcov.covariance(reader, ONE, **options)
 
 
@@ -54,7 +54,7 @@ def test_levels_with_blanks_match_trimmed_cells(tmp_path: Path) -> None:
     schema = dpcov.Schema({"a": dpcov.Categorical([" x", "y"])})
     release = dpcov.covariance(path, dpcov.ZCDP("1e9"), schema=schema, center=True, postprocess="none")
     assert release.mean == pytest.approx([2 / 3, 1 / 3], abs=0.01)
-    with pytest.raises(SchemaError, match="differ without blanks"):
+    with pytest.raises(SchemaError, match="differ by more than blanks"):
         dpcov.covariance(path, ONE, schema=dpcov.Schema({"a": dpcov.Categorical(["x", "x "])}))
 
 
@@ -79,12 +79,12 @@ def test_a_first_row_taken_for_names_is_not_quoted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "line"), [("a.csv", "a;b"), ("a.csv", "a\tb"), ("a.csv", "a|b"), ("a.tsv", "a;b")])
 def test_another_separator_is_not_one_long_name(tmp_path: Path, name: str, line: str) -> None:
-    with pytest.raises(ParameterError, match="must be separated by"):
+    with pytest.raises(ParameterError, match=r"must have (commas|tabs) between columns"):
         dpcov.covariance(written(tmp_path, f"{line}\n1;2\n", name), ONE, row_norm=1)
 
 
 def test_an_empty_file_says_so(tmp_path: Path) -> None:
-    with pytest.raises(EngineError, match="that is empty"):
+    with pytest.raises(EngineError, match="which is empty"):
         dpcov.covariance(written(tmp_path, ""), ONE, row_norm=1)
 
 

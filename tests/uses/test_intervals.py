@@ -511,7 +511,7 @@ def test_penalties_are_numbers(alpha: Any) -> None:
         ("separate", {"budget": dpcov.ZCDP(1)}, "one noisy matrix"),
         ("eigenvectors", {"budget": dpcov.PureDP(10)}, "one noisy matrix"),
         ("kapralov-talwar", {"budget": dpcov.PureDP(10)}, "one noisy matrix"),
-        ("rescaled", {"budget": dpcov.PureDP(1e-3)}, "nothing is asked"),
+        ("rescaled", {"budget": dpcov.PureDP(1e-3)}, "nothing was asked"),
     ],
 )
 def test_releases_without_one_noisy_matrix_are_refused(mechanism: str, settings: Any, hint: str) -> None:

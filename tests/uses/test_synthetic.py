@@ -203,7 +203,9 @@ def test_hopeless_releases_still_give_rows() -> None:
 @pytest.mark.parametrize("m", [0, -1, True, 2.0, "3", None])
 def test_a_wrong_number_of_rows_is_refused(m: Any) -> None:
     release = dpcov.covariance(np.ones((5, 2)), dpcov.PureDP(1), row_norm=2, seed=0)
-    with pytest.raises(ParameterError, match=r"^m must be an integer from 1 on, got .*\. Hint: how many rows\.$"):
+    with pytest.raises(
+        ParameterError, match=r"^m must be an integer of at least 1, got .*\. Hint: it says how many rows to make\.$"
+    ):
         synthetic(release, m)
     assert len(synthetic(release, np.int64(1))) == 1  # type: ignore[arg-type]
 

@@ -157,6 +157,6 @@ def _checked(norms: ArrayLike) -> Floats:
     lengths = np.asarray(norms, dtype=np.float64)
     if lengths.ndim != 1 or not len(lengths) or not np.all((lengths >= 0) & (lengths <= 1 + ROUNDING)):
         raise ParameterError(
-            "norms must be a list of numbers from 0 to 1, got others. Hint: divide rows by their largest norm."
+            "norms must be a list of numbers from 0 to 1, got something else. Hint: divide rows by a bound on their norm."
         )
     return np.minimum(lengths, 1.0)

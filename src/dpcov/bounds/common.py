@@ -20,7 +20,7 @@ def check_counts(**counts: int) -> None:
     for name, value in counts.items():
         if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not 1 <= value <= 2**53:
             raise ParameterError(
-                f"{name} must be a whole number from 1 to 2**53, got {shown(value)}. Hint: it counts something."
+                f"{name} must be a whole number from 1 to 2**53, got {shown(value)}. Hint: it is a number of rows or columns."
             )
 
 
@@ -32,7 +32,7 @@ def check_positive(**quantities: float) -> None:
 
 def check_beta(beta: float) -> None:
     """Refuse a probability of failure of 0 or 1."""
-    check_real("beta", beta, "between 0 and 1, both excluded", np.finfo(np.float64).tiny, 1 - 2.0**-53, "0.05 is a usual one")
+    check_real("beta", beta, "between 0 and 1, both excluded", np.finfo(np.float64).tiny, 1 - 2.0**-53, "0.05 is a usual value")
 
 
 def check_radius(**radii: float) -> None:

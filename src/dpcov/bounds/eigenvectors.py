@@ -130,7 +130,9 @@ def eigenvectors_error(
     check_beta(beta)
     d = len(true := _descending(eigenvalues))
     if len(epsilons) != d - 1:
-        raise ParameterError(f"epsilons must be {d - 1} numbers, got {len(epsilons)}. Hint: the last direction is free.")
+        raise ParameterError(
+            f"epsilons must be a list of {d - 1} numbers, got {len(epsilons)}. Hint: the last direction costs nothing."
+        )
     concentrations = [exponent(epsilon, neighbors=neighbors, constants=constants) for epsilon in epsilons]
     noise = _noise_of_values(d, epsilon_0, beta / 2, neighbors)
     return reconstruction_error(true, [*_losses(concentrations, beta / 2), 0.0], noise, values=values)
@@ -228,5 +230,7 @@ def _uniform(d: int, epsilon: float, values: str) -> tuple[float, list[float]]:
 def _descending(eigenvalues: ArrayLike) -> Floats:
     true = np.asarray(eigenvalues, dtype=np.float64)
     if true.ndim != 1 or not len(true) or not np.isfinite(true).all() or true[-1] < 0 or np.any(np.diff(true) > 0):
-        raise ParameterError("eigenvalues must descend to 0 or above, got others. Hint: numpy.linalg.eigvalsh(S)[::-1].")
+        raise ParameterError(
+            "eigenvalues must be 0 or more, the largest first, got others. Hint: numpy.linalg.eigvalsh(S)[::-1]."
+        )
     return true

@@ -84,7 +84,7 @@ def mod_sulq_beta(n: int, d: int, epsilon: float, delta: float) -> float:
     limit = (d * d + d) / (2 * math.sqrt(2 * math.pi))
     if delta >= limit:
         raise ParameterError(
-            f"delta must be below (d² + d)/(2√(2π)) = {limit:.4g}, got {shown(delta)}. Hint: 1e-6 is a usual one."
+            f"delta must be below (d² + d)/(2√(2π)) = {limit:.4g}, got {shown(delta)}. Hint: 1e-6 is a usual value."
         )
     return ((d + 1) / epsilon * math.sqrt(2 * math.log(limit / delta)) + 1 / math.sqrt(epsilon)) / n
 
@@ -137,4 +137,6 @@ def _quotient(rows: float, budget: float) -> float:
 def _check(d: int, epsilon: float, correlation: float) -> None:
     check_counts(d=d)
     check_positive(epsilon=epsilon)
-    check_real("correlation", correlation, "between 0 and 1, both excluded", math.ulp(0.0), 1 - 2.0**-53, "0.9 is a usual one")
+    check_real(
+        "correlation", correlation, "between 0 and 1, both excluded", math.ulp(0.0), 1 - 2.0**-53, "0.9 is a usual value"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 import sys
 import traceback
 from pathlib import Path
@@ -25,17 +26,18 @@ from dpcov.cli.ridge import ridge
 from dpcov.cli.sample import sample
 from dpcov.cli.schema import schema
 from dpcov.cli.show import show
-from dpcov.cli.words import DidYouMean, speak_shell
+from dpcov.cli.words import DidYouMean, nearest_option, speak_shell
 from dpcov.errors import BudgetError, DpcovError, EngineError
 
-WIDTH = 100  # of help texts: as wide as results are where stdout is no terminal
+WIDTH = 100  # of help texts: as wide as results are where stdout is no terminal; a narrow terminal has narrower ones
+INTERRUPTED = "interrupted; a release that was written already is whole, and was paid for"
 SETTINGS = {"help_option_names": ["-h", "--help"], "terminal_width": WIDTH, "max_content_width": WIDTH}
 
 
 @click.group(cls=DidYouMean, epilog="\b\nExample:\n  dpcov demo", context_settings=SETTINGS)
 @click.version_option(__version__, prog_name="dpcov")
 def cli() -> None:
-    """Release mean, covariance or principal components of sensitive rows once, under privacy, and use them for ever."""
+    """Release mean, covariance or principal components of sensitive rows once, privately, and use them as often as you like."""
 
 
 FIRST = (demo, schema, plan, compare, mechanisms, release, mean, show)
@@ -51,24 +53,47 @@ def main(arguments: list[str] | None = None) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to fail
     try:
-        code = cli.main(arguments, prog_name="dpcov", standalone_mode=False)
+        code = cli.main(arguments, prog_name="dpcov", standalone_mode=False, terminal_width=_help_width())
     except click.exceptions.Abort:
-        code = _told("interrupted; a release that was written already is whole, and was paid for", 130)
+        code = _told(INTERRUPTED, 130)
     except getattr(click.exceptions, "NoArgsIsHelpError", ()) as error:
         click.echo(error.format_message(), err=True)
         code = 2
     except click.ClickException as error:
         path = getattr(getattr(error, "ctx", None), "command_path", "dpcov")
-        code = _told(f"{_sentence(error.format_message())} Hint: {path} --help.", 2)
+        code = _told(f"{_sentence(nearest_option(error))} Hint: {path} --help.", 2)
     except DpcovError as error:
         code = _told(str(error), 3 if isinstance(error, BudgetError) else 4 if isinstance(error, EngineError) else 2)
     except MemoryError:
-        code = _told("memory must be enough for the matrices, and is not. Hint: `dpcov release --dry-run` says how large.", 4)
+        code = _told(
+            "memory must hold the matrices, and is too small. Hint: use fewer columns; `dpcov release --dry-run` counts them.",
+            4,
+        )
     except OSError as error:
-        code = _told(f"input and output must work, and do not ({error.strerror}). Hint: check disk and pipes.", 4)
+        code = _told(
+            f"a file or pipe must be readable and writable, and failed ({error.strerror}). Hint: check the disk and the pipe.",
+            4,
+        )
     except Exception as error:
-        code = _told(f"a bug ended the command ({_place(error)}). Hint: report it; its message could quote data.", 4)
+        if _is_interrupt(error):
+            sys.exit(_told(INTERRUPTED, 130))
+        code = _told(
+            f"a bug in dpcov ended the command ({_place(error)}). Hint: report this line; the rest could quote data.", 4
+        )
     sys.exit(code)
+
+
+def _help_width() -> int:
+    """Return how wide help texts are: no wider than the terminal."""
+    return min(WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
+
+
+def _is_interrupt(error: BaseException) -> bool:
+    """Tell Ctrl-C in the middle of an import, which compiled modules turn into an ImportError, from a bug."""
+    seen: BaseException | None = error
+    while seen is not None and not isinstance(seen, KeyboardInterrupt):
+        seen = seen.__cause__ or seen.__context__
+    return seen is not None
 
 
 def _sentence(message: str) -> str:

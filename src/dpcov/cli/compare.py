@@ -26,10 +26,12 @@ KEPT = "it was drawn or written before"
 @click.command(epilog=EXAMPLE, short_help="Measure the errors of all mechanisms on PUBLIC or made-up rows, to choose one.")
 @click.argument("data", type=click.Path())
 @click.option("--epsilon", metavar="A,B,C", help="Budgets of pure DP, or of approximate DP with --delta.")
-@click.option("--delta", metavar="NUMBER", help="With --epsilon: approximate DP.")
+@click.option("--delta", metavar="NUMBER", help="With --epsilon: budget of approximate DP.")
 @click.option("--rho", metavar="A,B,C", help="Budgets of zCDP.")
-@click.option("--row-norm", type=float, metavar="NUMBER", help="A public bound on the Euclidean norm of rows, or:")
-@click.option("--schema", type=click.Path(), metavar="FILE", help="Public bounds and levels: see `dpcov schema init`.")
+@click.option("--row-norm", type=float, metavar="NUMBER", help="A public bound on the Euclidean norm of rows; or:")
+@click.option(
+    "--schema", type=click.Path(), metavar="FILE", help="Public bounds and levels of the columns: see `dpcov schema init`."
+)
 @click.option("--center", is_flag=True, help="Compare centred covariances.")
 @click.option(
     "--mechanism",
@@ -37,12 +39,12 @@ KEPT = "it was drawn or written before"
     multiple=True,
     metavar="NAME",
     shell_complete=complete_mechanism,
-    help="A mechanism, or NAME:OPTION=VALUE,...; may stand several times; all of them by default.",
+    help="A mechanism, as NAME or NAME:OPTION=VALUE,...; can be repeated. By default all of them.",
 )
 @click.option("--columns", metavar="A,B,C", help="Use these columns only, in this order.")
 @neighbors_option
 @click.option("--runs", type=int, default=20, show_default=True, metavar="NUMBER", help="Releases per mechanism and budget.")
-@click.option("--seed", type=int, default=0, show_default=True, metavar="NUMBER", help="Of the first run.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="NUMBER", help="Seed of the first run.")
 @click.option("--csv", "table", type=click.Path(), metavar="FILE", help="Also write the errors as a table.")
 @click.option("--force", is_flag=True, help="Overwrite existing outputs.")
 @json_option
@@ -67,7 +69,7 @@ def compare(
 ) -> None:
     """Measure how far off each mechanism is on the rows in DATA (.csv, .tsv or .parquet), at each budget.
 
-    DATA MUST BE PUBLIC OR MADE UP: what is printed are errors against the truth, which are NOT private. Use rows that look like
+    DATA MUST BE PUBLIC OR MADE UP: this command prints errors against the truth, which are NOT private. Use rows that look like
     the ones to be protected and are nobody's; then spend once, with `dpcov release`.
     """
     from dpcov.cli.files import checked_target, differ
@@ -78,7 +80,7 @@ def compare(
     from dpcov.report.text import console
 
     if (row_norm is None) == (schema is None):
-        raise click.UsageError("give --row-norm or --schema, and not both")
+        raise click.UsageError("give either --row-norm or --schema, not both")
     budgets, inputs = read_budgets(epsilon, delta, rho), (data,) if schema is None else (data, schema)
     picture, written = (
         None if file is None else checked_target(file, force=force, kept=KEPT, inputs=inputs) for file in (output, table)

@@ -11,7 +11,15 @@ EXAMPLE = "\b\nExample:\n  dpcov demo --output wine-release.json"
 
 
 @click.command(short_help="Release the Wine data privately, with the truth beside it.", epilog=EXAMPLE)
-@click.option("--output", type=click.Path(), default="wine-release.json", show_default=True, help="Where to write the release.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    metavar="FILE",
+    default="wine-release.json",
+    show_default=True,
+    help="Where to write the release; an older one of this command is overwritten.",
+)
 def demo(output: str) -> None:
     """Release mean and covariance of 178 wines at rho = 1, print the truth beside them, and draw both.
 

@@ -24,9 +24,9 @@ def checked_target(
     if target.exists():
         if not target.is_file():
             what = "a directory" if target.is_dir() else "a device"
-            raise EngineError(f"output must be a file, got {output!r} ({what}). Hint: name a file in it.")
+            raise EngineError(f"output must be a file, got {output!r} ({what}). Hint: give the name of a file.")
         if any(os.path.exists(path) and target.samefile(path) for path in inputs):  # noqa: PTH110 - any text is a path here
-            raise ParameterError(f"output must be another file than the inputs, got {output!r}. Hint: choose a new name.")
+            raise ParameterError(f"output must not be one of the input files, got {output!r}. Hint: choose a new name.")
         if not force:
             raise ParameterError(f"output must not exist yet, got {output!r}: {kept}. Hint: {hint}.")
     try:
@@ -54,7 +54,7 @@ def differ(flag: str, path: Path | None, other: str, first: Path | None) -> None
     from dpcov.errors import ParameterError
 
     if path is not None and first is not None and path.absolute() == first.absolute():
-        raise ParameterError(f"{flag} must be another file than {other}, got {str(path)!r} twice. Hint: choose a new name.")
+        raise ParameterError(f"{flag} must be a different file from {other}, got {str(path)!r} twice. Hint: choose a new name.")
 
 
 def checked_table(output: str, endings: tuple[str, ...], example: str, *, force: bool, inputs: tuple[str, ...]) -> Path:

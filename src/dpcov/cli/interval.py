@@ -15,10 +15,10 @@ Example:
   dpcov interval adult.json --of entries --json"""
 
 
-@click.command(epilog=EXAMPLE, short_help="Print intervals for what a release tells, for free.")
+@click.command(epilog=EXAMPLE, short_help="Print confidence intervals for the numbers in a release, for free.")
 @click.argument("file", metavar="RELEASE", type=click.Path())
 @level_option
-@click.option("--of", "of", type=click.Choice(OF), help="Of what; means, where there are some, and variances by default.")
+@click.option("--of", "of", type=click.Choice(OF), help="What to list; by default means, if there are any, and variances.")
 @all_option
 @plot_option("Also draw them")
 @json_option

@@ -34,7 +34,7 @@ def save(made: Release, target: Path, force: bool) -> None:
     except (EngineError, KeyboardInterrupt) as error:
         click.echo(text_of(made), nl=False)
         reason = str(error).partition(" Hint:")[0] or "interrupted."
-        raise EngineError(f"{reason} The release was made and paid for, and is on stdout. Hint: keep it.") from None
+        raise EngineError(f"{reason} The release was made and paid for, and is on stdout. Hint: save that text.") from None
 
 
 def tell_dry_run(target: str, data: str, budget: Budget, *, as_json: bool, **settings: Any) -> None:

@@ -26,12 +26,20 @@ Example:
 @click.command(epilog=EXAMPLE, short_help="Release a table's mean, privately.")
 @click.argument("data", type=click.Path())
 @budget_options
-@click.option("--radius", type=float, metavar="NUMBER", help="The mean lies within this distance of the origin, or:")
-@click.option("--schema", type=click.Path(), metavar="FILE", help="Public bounds and levels: see `dpcov schema init`.")
-@click.option("--origin", metavar="A,B,C", help="A public guess of the mean, one number or one for each column; 0 by default.")
-@click.option("--variance", metavar="A,B,C", help="The public variance of the columns, one or all; unknown by default.")
-@click.option("--mechanism", default="auto", show_default=True, shell_complete=complete_mean, help="A mechanism's name.")
-@click.option("--postprocess", type=click.Choice(["project", "none"]), help="Into the public ball (the default), or not.")
+@click.option("--radius", type=float, metavar="NUMBER", help="A public bound on how far the mean lies from the origin; or:")
+@click.option(
+    "--schema", type=click.Path(), metavar="FILE", help="Public bounds and levels of the columns: see `dpcov schema init`."
+)
+@click.option("--origin", metavar="A,B,C", help="A public guess of the mean: one number, or one for each column. By default 0.")
+@click.option(
+    "--variance", metavar="A,B,C", help="The public variance of the columns: one number, or one for each. By default unknown."
+)
+@click.option(
+    "--mechanism", metavar="NAME", default="auto", show_default=True, shell_complete=complete_mean, help="Name of a mechanism."
+)
+@click.option(
+    "--postprocess", type=click.Choice(["project", "none"]), help="project (the default) moves the mean into the public ball."
+)
 @making_options
 def mean(
     data: str,
@@ -50,8 +58,9 @@ def mean(
 ) -> None:
     """Release the mean of the rows in DATA (.csv, .tsv or .parquet), under privacy.
 
-    A budget (--epsilon, --epsilon with --delta, or --rho) and public knowledge (--radius or --schema) must be given: taken from
-    the data they would leak. The radius may be far too large: its price is small. All is checked before anything is spent.
+    Give a budget (--epsilon, --epsilon with --delta, or --rho) and public bounds (--radius or --schema). There is no default: a
+    bound read from the data would itself leak. The radius may be far too large: that costs little. Everything is checked
+    before anything is spent.
     """
     from dpcov.api import mean as release_mean
     from dpcov.cli.progress import progress_bar
@@ -59,14 +68,14 @@ def mean(
     from dpcov.mechanisms.option_text import read_options
 
     if (radius is None) == (schema is None):
-        raise click.UsageError("give --radius or --schema, and not both")
+        raise click.UsageError("give either --radius or --schema, not both")
     if quiet and not as_json and output is None and not dry_run:
-        raise click.UsageError("give --output FILE with --quiet: the mean would be paid for and not be seen")
+        raise click.UsageError("give --output FILE with --quiet: otherwise nobody would see the mean that was paid for")
     inputs = (data,) if schema is None else (data, schema)
     target = None if output is None else checked_output(output, force, inputs)
     options: dict[str, Any] = read_options(option)
     if (variance is not None and "covariance" in options) or "origin" in options:
-        raise click.UsageError("give variances by --variance, and the origin by --origin, once")
+        raise click.UsageError("give variances with --variance and the origin with --origin, not with --option")
     if variance is not None:
         options["covariance"] = read_numbers(variance, "--variance")
     if origin is not None:

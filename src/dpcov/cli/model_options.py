@@ -20,7 +20,7 @@ def read_alpha(context: click.Context, parameter: click.Parameter, text: str) ->
     except ValueError:
         alpha = math.nan
     if not 0 <= alpha < math.inf:
-        raise click.BadParameter(f"{text[:40]!r} is neither auto nor a number that is 0 or more", context, parameter)
+        raise click.BadParameter(f"{text[:40]!r} is neither auto nor a number of at least 0", context, parameter)
     return alpha
 
 
@@ -30,7 +30,7 @@ def model_options(command: Command) -> Command:
         click.option(
             "--features",
             metavar="A,B,C",
-            help="What it is predicted from; a column stands for all its levels. By default all other columns.",
+            help="What to predict it from; a column means all its levels. By default all other columns.",
         ),
         click.option(
             "--alpha",
@@ -38,9 +38,9 @@ def model_options(command: Command) -> Command:
             show_default=True,
             callback=read_alpha,
             metavar="NUMBER",
-            help="The penalty on squared coefficients; auto takes it from the release's own noise.",
+            help="The penalty on squared coefficients; auto adapts it to the noise of the release.",
         ),
-        click.option("--target", metavar="NAME", help="What is predicted: a column, or a level such as sex=Male."),
+        click.option("--target", metavar="NAME", help="What to predict: a column, or a level such as sex=Male."),
     ):
         command = option(command)
     return command

@@ -23,16 +23,16 @@ NEIGHBORS = ["replace", "add-remove"]
 POSTPROCESS = ["shrink", "project", "clip", "none"]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-all_option = click.option("--all", "everything", is_flag=True, help="List all of them, however many.")
+all_option = click.option("--all", "everything", is_flag=True, help="List all entries, however many there are.")
 center_option = click.option(
-    "--center/--no-center", default=None, help="Release the mean and the centred covariance: the default with --schema."
+    "--center/--no-center", default=None, help="Release the mean and the centred covariance; the default with --schema."
 )
 neighbors_option = click.option(
     "--neighbors",
     type=click.Choice(NEIGHBORS),
     default=NEIGHBORS[0],
     show_default=True,
-    help="Which tables must look alike; replace makes the number of rows public.",
+    help="What is hidden: replace, the values of one row; add-remove, also whether it is there. With replace, n is public.",
 )
 
 
@@ -44,9 +44,9 @@ def budget_options(command: Command) -> Command:
         command(budget=read_budget(epsilon, delta, rho), **others)
 
     for option in (
-        click.option("--rho", metavar="NUMBER", help="zCDP, in place of --epsilon."),
-        click.option("--delta", metavar="NUMBER", help="With --epsilon: approximate DP."),
-        click.option("--epsilon", metavar="NUMBER", help="Pure DP, or approximate DP with --delta."),
+        click.option("--rho", metavar="NUMBER", help="Budget of zero-concentrated DP (zCDP), in place of --epsilon."),
+        click.option("--delta", metavar="NUMBER", help="With --epsilon: budget of approximate DP."),
+        click.option("--epsilon", metavar="NUMBER", help="Budget of pure DP; with --delta, of approximate DP."),
     ):
         with_budget = option(with_budget)
     return with_budget
@@ -63,7 +63,7 @@ def making_options(command: Command) -> Command:
         click.option("--seed", type=int, metavar="NUMBER", help="For tests and papers only: the release is then NOT private."),
         neighbors_option,
         click.option("--columns", metavar="A,B,C", help="Use these columns only, in this order."),
-        click.option("--option", multiple=True, metavar="NAME=VALUE", help="An option of the mechanism; repeatable."),
+        click.option("--option", multiple=True, metavar="NAME=VALUE", help="An option of the mechanism; can be repeated."),
     ):
         command = option(command)
     return command
@@ -93,7 +93,7 @@ def read_columns(text: str | None, option: str = "--columns") -> list[str] | Non
         return None
     names = next(csv.reader([text], skipinitialspace=True), [])
     if not names or not all(names):
-        raise click.UsageError(f"{option} takes names with commas between them, such as age,sex")
+        raise click.UsageError(f"{option} needs names with commas between them, such as age,sex")
     return names
 
 
@@ -102,7 +102,9 @@ def read_budgets(epsilon: str | None, delta: str | None, rho: str | None) -> lis
     from dpcov import ZCDP
 
     if (epsilon is None and rho is None) or (epsilon is None and delta is not None):
-        raise click.UsageError("give --rho, or --epsilon with or without --delta; lists have commas, such as 0.1,1,4")
+        raise click.UsageError(
+            "give --rho, or --epsilon with or without --delta; separate several with commas, such as 0.1,1,4"
+        )
     budgets = [read_budget(number, delta, None) for number in _numbers(epsilon)]
     return [*budgets, *(ZCDP(number) for number in _numbers(rho))]
 
@@ -119,7 +121,7 @@ def read_level(context: click.Context, parameter: click.Parameter, text: str) ->
     except ValueError:
         level = math.nan
     if not 0 < level < 1:
-        raise click.BadParameter(f"{text[:40]!r} is no probability between 0 and 1, such as 0.95", context, parameter)
+        raise click.BadParameter(f"{text[:40]!r} is not a probability between 0 and 1, such as 0.95", context, parameter)
     return level
 
 
@@ -138,7 +140,7 @@ def read_numbers(text: str, option: str) -> float | list[float]:
     try:
         numbers = [float(number) for number in text.split(",")]
     except ValueError:
-        raise click.UsageError(f"{option} takes a number, or numbers with commas between them, such as 1.5,2") from None
+        raise click.UsageError(f"{option} needs a number, or numbers with commas between them, such as 1.5,2") from None
     return numbers[0] if len(numbers) == 1 else numbers
 
 

@@ -37,12 +37,12 @@ def read_count(context: click.Context, parameter: click.Parameter, text: str | N
     "k",
     callback=read_count,
     metavar="K",
-    help="How many; or, as 0.9, as few as explain 90 % of the estimated variance. By default those that were asked for, and of "
-    "a covariance those that stand out of the noise.",
+    help="How many; or a part such as 0.9: the fewest that explain 90 % of the estimated variance. By default those that were "
+    "asked for, or of a covariance those that stand out of the noise.",
 )
 @plot_option("Also draw what they explain, and the largest loadings")
 @plot_option("Also draw simulated chains, where a Markov chain drew", name="--convergence")
-@click.option("--chains", type=click.IntRange(1, 100), metavar="NUMBER", help=f"How many of them; {CHAINS} by default.")
+@click.option("--chains", type=click.IntRange(1, 100), metavar="NUMBER", help=f"How many chains; {CHAINS} by default.")
 @click.option("--all", "everything", is_flag=True, help="List all components, and the loadings of all features.")
 @json_option
 def pca(
@@ -68,7 +68,7 @@ def pca(
     from dpcov.uses.convergence import convergence as simulate
 
     if chains is not None and convergence is None:
-        raise click.UsageError("give --chains with --convergence")
+        raise click.UsageError("--chains needs --convergence")
     release = load(file)
     found, simulated = release.pca(k), None
     picture, traced = checked_picture(plot, file), checked_picture(convergence, file)

@@ -25,7 +25,7 @@ def plan() -> None:
 plan.add_command(plan_pca)
 
 
-@plan.command(epilog=EXAMPLE)
+@plan.command(epilog=EXAMPLE, short_help="Predict the error of a covariance release.")
 @click.option("--n", type=int, required=True, help="Number of rows.")
 @click.option("--d", type=int, required=True, help="Number of features: a column of text counts once per level.")
 @budget_options

@@ -12,12 +12,20 @@ EXAMPLE = "\b\nExample:\n  dpcov plan pca --d 100 --gap 0.1 --epsilon 0.1"
 
 @click.command(name="pca", epilog=EXAMPLE)
 @click.option("--d", type=int, required=True, help="Number of features: a column of text counts once per level.")
-@click.option("--gap", type=float, required=True, help="Between the two largest eigenvalues of the mean of x xᵀ.")
-@click.option("--epsilon", metavar="NUMBER", required=True, help="Pure DP; with --delta for Gaussian noise on the matrix.")
+@click.option("--gap", type=float, required=True, help="Gap between the two largest eigenvalues of the mean of x xᵀ.")
+@click.option(
+    "--epsilon", metavar="NUMBER", required=True, help="Budget of pure DP; with --delta for Gaussian noise on the matrix."
+)
 @click.option("--delta", metavar="NUMBER", default="1e-6", show_default=True, help="For Gaussian noise on the matrix only.")
-@click.option("--correlation", type=float, default=0.9, show_default=True, help="Wanted, with the true first component.")
+@click.option(
+    "--correlation",
+    type=float,
+    default=0.9,
+    show_default=True,
+    help="The correlation that you want with the true first component.",
+)
 @click.option("--largest", type=float, default=1.0, show_default=True, help="The largest eigenvalue, at most 1.")
-@click.option("--beta", type=float, default=0.05, show_default=True, help="The probability that it may go wrong.")
+@click.option("--beta", type=float, default=0.05, show_default=True, help="The probability with which this may fail.")
 @json_option
 def plan_pca(
     d: int, gap: float, epsilon: str, delta: str, correlation: float, largest: float, beta: float, as_json: bool

@@ -17,11 +17,11 @@ Example:
   dpcov predict adult.json test.csv --target hours-per-week --score"""
 
 
-@click.command(epilog=EXAMPLE, short_help="Predict a column of new rows by a release, for free.")
+@click.command(epilog=EXAMPLE, short_help="Predict a column of new rows from a release, for free.")
 @click.argument("file", metavar="RELEASE", type=click.Path())
 @click.argument("data", metavar="NEWDATA", type=click.Path())
 @model_options
-@click.option("--score", is_flag=True, help="Print how good the predictions are, where NEWDATA has the target, too.")
+@click.option("--score", is_flag=True, help="Print how good the predictions are; NEWDATA must have the target, too.")
 @click.option("--force", is_flag=True, help="Overwrite an existing output.")
 @click.option("--quiet", is_flag=True, help="Print no progress and no summary.")
 @json_option
@@ -38,7 +38,7 @@ def predict(
     as_json: bool,
     output: str | None,
 ) -> None:
-    """Predict --target for the rows in NEWDATA (.csv, .tsv or .parquet) by the model that `dpcov ridge` prints.
+    """Predict --target for the rows in NEWDATA (.csv, .tsv or .parquet) with the model that `dpcov ridge` prints.
 
     Predictions are a CSV with one column, in the order of the rows. NEWDATA are read, and not protected: predictions and
     scores tell about them. With --score, errors are printed in place of the predictions, which still go to --output.
@@ -52,11 +52,11 @@ def predict(
     from dpcov.report.text import console, printable
 
     if as_json and output is None and not score:
-        raise click.UsageError("give --output or --score with --json: else stdout has the predictions")
+        raise click.UsageError("give --output or --score with --json: otherwise stdout has the predictions")
     place = None if output is None else checked_table(output, (".csv",), "predictions.csv", force=force, inputs=(file, data))
     model = load(file).ridge(target, alpha=alpha, features=read_columns(features, "--features"))
     if not quiet and (found := model.reading()).nothing:
-        click.echo(f"dpcov: nothing can be seen: {drowned_line(found)}. The predictions are all but a constant.", err=True)
+        click.echo(f"dpcov: nothing can be seen: {drowned_line(found)}. The predictions are almost constant.", err=True)
     with progress_bar(quiet, chain="predicting") as progress:
         predictions = model.predict(data, progress=progress)
     scored = model.score(data, predictions=predictions) if score else None

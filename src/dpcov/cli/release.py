@@ -31,12 +31,21 @@ Example:
 @click.command(epilog=EXAMPLE, short_help="Release a table's covariance, or its principal components, privately.")
 @click.argument("data", type=click.Path())
 @budget_options
-@click.option("--row-norm", type=float, metavar="NUMBER", help="A public bound on the Euclidean norm of rows, or:")
-@click.option("--schema", type=click.Path(), metavar="FILE", help="Public bounds and levels: see `dpcov schema init`.")
+@click.option("--row-norm", type=float, metavar="NUMBER", help="A public bound on the Euclidean norm of rows; or:")
+@click.option(
+    "--schema", type=click.Path(), metavar="FILE", help="Public bounds and levels of the columns: see `dpcov schema init`."
+)
 @click.option("--pca", type=int, metavar="K", help="Spend all of the budget on K principal components.")
 @center_option
-@click.option("--mechanism", default="auto", show_default=True, shell_complete=complete_mechanism, help="A mechanism's name.")
-@click.option("--postprocess", type=click.Choice(POSTPROCESS), help="How noise is removed; the mechanism's own by default.")
+@click.option(
+    "--mechanism",
+    metavar="NAME",
+    default="auto",
+    show_default=True,
+    shell_complete=complete_mechanism,
+    help="Name of a mechanism.",
+)
+@click.option("--postprocess", type=click.Choice(POSTPROCESS), help="How to denoise; by default the mechanism's own way.")
 @making_options
 def release(
     data: str,
@@ -55,8 +64,8 @@ def release(
 ) -> None:
     """Release the second moment, or mean and covariance, of the rows in DATA (.csv, .tsv or .parquet), under privacy.
 
-    A budget (--epsilon, --epsilon with --delta, or --rho) and public knowledge (--row-norm or --schema) must be given: taken
-    from the data they would leak. Everything is checked before anything is spent.
+    Give a budget (--epsilon, --epsilon with --delta, or --rho) and public bounds (--row-norm or --schema). There is no default:
+    a bound read from the data would itself leak. Everything is checked before anything is spent.
 
     With --pca K all of the budget goes to K principal components. A covariance has components, too: `dpcov pca FILE`.
     """
@@ -69,7 +78,7 @@ def release(
     bounded = takes_bounds and "upper" in options and row_norm is None and schema is None
     if (row_norm is None) == (schema is None) and not bounded:
         other = "; or, for this mechanism, --option upper=NUMBER" * takes_bounds
-        raise click.UsageError(f"give --row-norm or --schema, and not both{other}")
+        raise click.UsageError(f"give either --row-norm or --schema, not both{other}")
     if output is None and not dry_run:
         raise click.UsageError("give --output FILE, or --dry-run")
     inputs = (data,) if schema is None else (data, schema)
@@ -97,9 +106,9 @@ def _target_settings(
         checked_mechanism("covariance", mechanism, options)
         return {"postprocess": postprocess}
     if postprocess is not None:
-        raise click.UsageError("--postprocess does not go with --pca: it finishes a covariance, and components have none")
+        raise click.UsageError("--postprocess cannot be used with --pca: it finishes a covariance, and components have none")
     if "k" in options:
-        raise click.UsageError("give the number of components by --pca, once")
+        raise click.UsageError("give the number of components with --pca, not with --option")
     checked_mechanism("pca", mechanism, options)
     return {"k": pca, "center": bool(center)}
 

@@ -32,7 +32,7 @@ def ridge(
     plot: str | None,
     as_json: bool,
 ) -> None:
-    """Print a linear model: what a column of a RELEASE is predicted by, from its others.
+    """Print a linear model that predicts one column of a RELEASE from the others.
 
     Nothing is spent, and no data are read: any target, features and penalty, any number of times. Coefficients are in the
     units of the columns; `dpcov predict` applies them to new rows.

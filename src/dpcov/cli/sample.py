@@ -16,15 +16,25 @@ Example:
 
 @click.command(epilog=EXAMPLE, short_help="Make up rows with the moments of a release, for free.")
 @click.argument("file", metavar="RELEASE", type=click.Path())
-@click.option("-n", "--rows", type=click.IntRange(1, MOST), default=1000, show_default=True, metavar="NUMBER", help="How many.")
-@click.option("--seed", type=click.IntRange(0), metavar="NUMBER", help="Makes the same rows again; no matter of privacy here.")
+@click.option(
+    "-n",
+    "--rows",
+    type=click.IntRange(1, MOST),
+    default=1000,
+    show_default=True,
+    metavar="NUMBER",
+    help="How many rows to make.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0), metavar="NUMBER", help="Makes the same rows again; privacy does not depend on it."
+)
 @click.option("--force", is_flag=True, help="Overwrite an existing output.")
-@click.option("--quiet", is_flag=True, help="Print no note.")
+@click.option("--quiet", is_flag=True, help="Print no note on stderr.")
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", help="A .csv or .parquet file; else a CSV on stdout.")
 def sample(file: str, rows: int, seed: int | None, force: bool, quiet: bool, output: str | None) -> None:
     """Make up rows that have about the means and covariances in a RELEASE, within its bounds and levels.
 
-    Nothing is spent, and no data are read: no row is a person's, and nothing but first and second moments is kept.
+    Nothing is spent, and no data are read: no row is a person's, and only means and covariances are like those of the data.
     """
     from dpcov.cli.files import checked_table, write_table
     from dpcov.release.file import load

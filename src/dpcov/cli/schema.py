@@ -40,7 +40,9 @@ def init(data: str, output: str | None, force: bool) -> None:
     click.echo(f"Written to {file}. Complete it with public knowledge, then: dpcov schema check {file} {shlex.quote(data)}")
 
 
-@schema.command(epilog="\b\nExample:\n  dpcov schema check adult.toml adult.csv")
+@schema.command(
+    epilog="\b\nExample:\n  dpcov schema check adult.toml adult.csv", short_help="Check a schema, alone or against a table."
+)
 @click.argument("file", metavar="SCHEMA", type=click.Path())
 @click.argument("data", type=click.Path(), required=False)
 @json_option

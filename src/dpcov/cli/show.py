@@ -13,10 +13,10 @@ EXAMPLE = "\b\nExample:\n  dpcov show wine-release.json --plot wine-release.png"
 @click.command(epilog=EXAMPLE)
 @click.argument("file", type=click.Path())
 @click.option("--all", "everything", is_flag=True, help="List all features, not only the first 40.")
-@plot_option("Also draw the correlation and its spectrum, or what else it holds")
+@plot_option("Also draw the correlations and their spectrum, or what else it holds")
 @json_option
 def show(file: str, everything: bool, plot: str | None, as_json: bool) -> None:
-    """Print the promise, the spends and the estimates in a release FILE."""
+    """Print the privacy promise, what was spent and the estimates in a release FILE."""
     from dpcov.cli.files import checked_picture
     from dpcov.release.file import load
 

@@ -15,12 +15,12 @@ from dpcov.errors import DpcovError
 PHRASES = {
     "dpcov.covariance or dpcov.pca": "`dpcov release`, with or without --pca",
     "dpcov.covariance(..., center=True)": "`dpcov release --center`",
-    "got components. Hint: dpcov.covariance.": "got components. Hint: `dpcov release` without --pca makes one.",
-    "Hint: dpcov.covariance.": "Hint: `dpcov release` makes one.",
+    "got components. Hint: make one with dpcov.covariance": "got components. Hint: make one with `dpcov release` without --pca",
     "dpcov.covariance": "`dpcov release`",
     "dpcov.mean(..., covariance=)": "`dpcov mean --variance`",
     "dpcov.load(path, mechanisms=[...])": "in Python, dpcov.load(path, mechanisms=[...])",
-    "a mean is release.mean": "`dpcov show` prints means",
+    "read release.mean for the mean": "`dpcov show` prints means",
+    "made by dpcov.pca": "made by `dpcov release --pca`",
     "release.pca(k)": "`dpcov pca`",
     ", a part between 0 and 1, or None,": ", or a part between 0 and 1,",
     "None takes what": "without it you get what",
@@ -49,6 +49,14 @@ class DidYouMean(click.Group):
         return super().resolve_command(ctx, args)
 
 
+def nearest_option(error: click.ClickException) -> str:
+    """Return the message of an error; for an unknown option it offers the nearest one, not all that are somewhat near."""
+    if isinstance(error, click.NoSuchOption) and error.possibilities:
+        near = get_close_matches(error.option_name, error.possibilities, n=1, cutoff=0)
+        return f"No such option {error.option_name!r}. Did you mean {near[0]!r}?"
+    return error.format_message()
+
+
 def speak_shell(command: click.Command) -> None:
     """Let a command, or each of a group, name flags in the errors of the library."""
     if isinstance(command, click.Group):
@@ -75,7 +83,7 @@ def in_shell_words(message: str, command: click.Command, given: Mapping[str, Any
     flag = _names(flags, given)
     subject, must, rest = message.partition(" must ")
     if must and len(subject) < 60:
-        subject = re.sub(r"\b[a-z_]+\b", lambda word: flag(word[0]), subject)
+        subject = re.sub(r"(?<![\w-])[a-z_]+\b", lambda word: flag(word[0]), subject)
     said = f"{subject}{must}{rest}"
     for phrase, words in PHRASES.items():
         said = said.replace(phrase, words)

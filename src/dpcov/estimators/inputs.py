@@ -29,7 +29,7 @@ def read_budget(epsilon: Exact | None, delta: Exact | None, rho: Exact | None, e
     amounts = {"epsilon": epsilon, "delta": delta, "rho": rho}
     given = " and ".join(name for name, amount in amounts.items() if amount is not None) or "none of them"
     raise ParameterError(
-        f"budget must be rho, or epsilon with or without delta, got {given}. Hint: {estimator}(epsilon=1, {bound}=10)."
+        f"budget must be rho, or epsilon with or without delta, got {given}. Hint: write {estimator}(epsilon=1, {bound}=10)."
     )
 
 
@@ -38,7 +38,7 @@ def check_seed(seed: object) -> None:
     integer = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
     if seed is not None and not (integer and seed >= 0):  # type: ignore[operator]
         raise ParameterError(
-            f"random_state must be None or a nonnegative integer, got {shown(seed)}. Hint: None for a private release."
+            f"random_state must be None or a nonnegative integer, got {shown(seed)}. Hint: only None makes a private release."
         )
 
 
@@ -47,9 +47,11 @@ def checked_options(options: object, release: Callable[..., Any]) -> dict[str, A
     if options is None:
         return {}
     if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
-        raise ParameterError(f"options must be a dictionary, got {shown(options)}. Hint: options={{'constants': 'paper'}}.")
+        raise ParameterError(
+            f"options must be a dictionary, got {shown(options)}. Hint: write options={{'constants': 'paper'}}."
+        )
     for name in sorted(set(options) & set(inspect.signature(release).parameters)):
-        raise ParameterError(f"options must be the mechanism's, got {name!r}. Hint: give parameters to the estimator itself.")
+        raise ParameterError(f"options must be those of the mechanism, got {name!r}. Hint: give it to the estimator itself.")
     return dict(options)
 
 

@@ -142,7 +142,9 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
             validate_data(self, X, skip_check_array=True)  # notes the names of columns
         target = _numbers(y)
         if len(rows) != len(target):
-            raise ParameterError("y must have a number for each row of X, got another length. Hint: one target per person.")
+            raise ParameterError(
+                "y must have one number for each row of X, got more or fewer. Hint: give one target per person."
+            )
         self.release_ = self._released(_joined(rows, target, longest, largest), budget, penalty)
         last = self.release_.d - 1
         model = self.release_.ridge(last, alpha=penalty)
@@ -166,19 +168,19 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
     def _released(self, rows: Floats, budget: Budget, alpha: float | str) -> Release:
         """Release rows with their target, each of norm at most 1, together."""
         bound = math.sqrt(2)
-        check_choice("mechanism", self.mechanism, [*MECHANISMS["covariance"], *MECHANISMS["ridge"]], "'auto' fits all budgets")
+        check_choice("mechanism", self.mechanism, [*MECHANISMS["covariance"], *MECHANISMS["ridge"]], "'auto' takes any budget")
         if self.mechanism in MECHANISMS["ridge"]:
             checked_options(self.options, ridge)
             if self.fit_intercept or self.neighbors != REPLACE or isinstance(alpha, str) or self.options:
                 raise ParameterError(
                     f"mechanism {self.mechanism!r} must have fit_intercept=False, neighbors='replace', a number for alpha "
-                    f"and no options, got others. Hint: mechanism='auto' has them all."
+                    f"and no options, got something else. Hint: mechanism='auto' allows all of them."
                 )
             last = rows.shape[1] - 1
             return ridge(rows, budget, last, alpha=alpha, row_norm=bound, mechanism=self.mechanism, seed=self.random_state)
         options = checked_options(self.options, covariance)
         if "centring" in options:
-            raise ParameterError("options must leave centring to fit_intercept, got 'centring'. Hint: fit_intercept=True.")
+            raise ParameterError("options must leave centring to fit_intercept, got 'centring'. Hint: set fit_intercept=True.")
         return covariance(
             rows,
             budget,
@@ -192,16 +194,20 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
 
     def _checked_bounds(self) -> tuple[float, float]:
         if self.row_norm is None or self.target_bound is None:
-            raise ParameterError("row_norm and target_bound must be given, got None. Hint: public bounds, not the data's own.")
+            raise ParameterError(
+                "row_norm and target_bound must be given, got None. Hint: give public bounds; the data's own would leak."
+            )
         if not isinstance(self.fit_intercept, bool):
-            raise ParameterError(f"fit_intercept must be True or False, got {shown(self.fit_intercept)}. Hint: True.")
+            raise ParameterError(
+                f"fit_intercept must be True or False, got {shown(self.fit_intercept)}. Hint: True is the default."
+            )
         return checked_row_norm(self.row_norm), checked_row_norm(self.target_bound, name="target_bound")
 
     def _checked_penalty(self, longest: float) -> float | str:
         """Return alpha in the units of the release, whose rows are divided by their bound."""
         if isinstance(self.alpha, str) and self.alpha == AUTO:
             return AUTO
-        rule, hint = "'auto', or 0 or more and finite", "'auto' fits the noise"
+        rule, hint = "'auto', or 0 or more and finite", "'auto' adapts it to the noise"
         alpha = check_real("alpha", self.alpha, rule, 0.0, LARGEST_ALPHA, hint)
         if alpha / LARGEST_ALPHA > min(longest, 1.0) ** 2:
             raise ParameterError(f"alpha must be at most 1e300 times row_norm squared, got {alpha:.3g}. Hint: {hint}.")
@@ -220,7 +226,9 @@ def _numbers(y: Any) -> Floats:
         raise ParameterError("y must be a plain array, got a masked one. Hint: y.filled(np.nan), which counts as 0.")
     array = np.asarray(without_objects(y))  # of a list, cell by cell: one that is no number is missing
     if array.dtype.kind not in "biuf":
-        raise ParameterError(f"y must be numbers, got {array.dtype.type.__name__}. Hint: levels are for dpcov.covariance.")
+        raise ParameterError(
+            f"y must be numbers, got {array.dtype.type.__name__}. Hint: dpcov.covariance with a schema takes levels."
+        )
     flat = column_or_1d(array, warn=True)
     with np.errstate(all="ignore"):
         return np.asarray(flat, dtype=np.float64)

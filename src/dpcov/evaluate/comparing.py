@@ -98,7 +98,7 @@ def compare(
     entries = _checked_entries(mechanisms, row_norm, schema, neighbors, center)
     norm = checked_norm(row_norm, schema, neighbors, center)
     if isinstance(runs, bool) or not isinstance(runs, int) or runs < 2:
-        raise ParameterError(f"runs must be an integer of at least 2, got {shown(runs)}. Hint: one has no standard error.")
+        raise ParameterError(f"runs must be an integer of at least 2, got {shown(runs)}. Hint: one run has no standard error.")
     check_seed(seed)
     report = progress or _silent
     source = open_source(data, columns, schema, center, lambda _: report(None))
@@ -192,7 +192,9 @@ def _checked_budgets(budgets: object) -> tuple[Budget, ...]:
     """Return one budget or several as a tuple, without repetitions."""
     several = budgets if isinstance(budgets, Sequence) and not isinstance(budgets, str | bytes) else (budgets,)
     if not several:
-        raise ParameterError("budgets must be one or more, got none. Hint: [dpcov.PureDP(0.1), dpcov.PureDP(1)].")
+        raise ParameterError(
+            "budgets must hold at least one budget, got none. Hint: write [dpcov.PureDP(0.1), dpcov.PureDP(1)]."
+        )
     for budget in several:
         check_budget(budget)
     return tuple(dict.fromkeys(several))
@@ -214,10 +216,12 @@ def _checked_entries(
     for one in several:
         label, name, options = _read(one)
         if label in entries:
-            raise ParameterError(f"mechanisms must differ, got {label!r} twice. Hint: leave one of them out, or rename it.")
+            raise ParameterError(f"mechanisms must differ, got {label!r} twice. Hint: remove or rename one of them.")
         named = checked_mechanism("covariance", name, options)
         if options.get("centring", "none") != "none" and not center:
-            raise ParameterError("centring must be left out of a comparison, got one. Hint: center=True compares covariances.")
+            raise ParameterError(
+                "centring must be left out of a comparison, got one. Hint: set center=True to compare centred covariances."
+            )
         request = checked_request(named, row_norm, schema, neighbors, center, options)
         needed = {n: value for n, value in options.items() if named.options[n] is inspect.Parameter.empty}
         usual = request if needed == options else checked_request(named, row_norm, schema, neighbors, center, needed)

@@ -95,8 +95,10 @@ class Comparison(Drawable):
         """Return the cell with the smallest error at a budget; of equal ones the first."""
         cells = [cell for cell in self.cells if cell.budget == budget and cell.error is not None]
         if not cells:
-            hint = "comparison.budgets lists them; mechanism 'auto' serves all"
-            raise ParameterError(f"budget must be one that a mechanism served, got {shown_budget(budget)}. Hint: {hint}.")
+            hint = "comparison.budgets lists the budgets; mechanism 'auto' takes any"
+            raise ParameterError(
+                f"budget must be one that was compared and that a mechanism takes, got {shown_budget(budget)}. Hint: {hint}."
+            )
         return min(cells, key=_error)
 
     def ranked(self) -> dict[str, list[Cell]]:

@@ -49,7 +49,9 @@ def mahalanobis_mean(estimate: ArrayLike, truth: ArrayLike, covariance: ArrayLik
     whitener = _whitener("covariance", covariance)
     difference = _vector("estimate", estimate) - _vector("truth", truth, like=estimate)
     if len(difference) != len(whitener):
-        raise ParameterError("covariance must have a row for each number of the mean, got another. Hint: check the shapes.")
+        raise ParameterError(
+            f"covariance must have {len(difference)} rows, like the mean, got {len(whitener)}. Hint: check the shapes."
+        )
     return float(np.linalg.norm(whitener @ difference))
 
 
@@ -57,7 +59,9 @@ def principal_angles(first: ArrayLike, second: ArrayLike) -> Floats:
     """Return the angles between two subspaces, in radians, the smallest first; rows span them, as in ``release.directions``."""
     one, other = _basis("first", first), _basis("second", second)
     if one.shape[0] != other.shape[0]:
-        raise ParameterError("second must have the columns of first, got others. Hint: a row for each direction.")
+        raise ParameterError(
+            f"second must have {one.shape[0]} columns, like first, got {other.shape[0]}. Hint: give one row for each direction."
+        )
     cosines = np.linalg.svd(one.T @ other, compute_uv=False)
     sines = np.linalg.svd(other - one @ (one.T @ other), compute_uv=False)[::-1][: len(cosines)]
     # Cosines tell large angles, sines small ones: near 0 all cosines look alike.
@@ -70,7 +74,9 @@ def captured_variance(directions: ArrayLike, second_moment: ArrayLike) -> float:
     moment = _matrix("second_moment", second_moment)
     basis = _basis("directions", directions)
     if len(basis) != len(moment):
-        raise ParameterError("directions must have the columns of second_moment, got others. Hint: a row for each direction.")
+        raise ParameterError(
+            f"directions must have {len(moment)} columns, like second_moment, got {len(basis)}. Hint: a row for each direction."
+        )
     return float(np.trace(basis.T @ moment @ basis))
 
 
@@ -78,10 +84,12 @@ def _basis(name: str, directions: ArrayLike) -> Floats:
     """Return an orthonormal basis, in columns, of what the rows span."""
     rows = np.atleast_2d(_numbers(name, directions))
     if rows.ndim != 2 or not 1 <= rows.shape[0] <= rows.shape[1]:
-        raise ParameterError(f"{name} must be a direction in each row, no more than columns, got others. Hint: finite numbers.")
+        raise ParameterError(
+            f"{name} must have one direction in each row, at most as many as columns, got shape {rows.shape}. Hint: transpose."
+        )
     vectors, sizes, _ = np.linalg.svd(rows.T, full_matrices=False)
     if sizes[-1] <= 1e-12 * sizes[0]:
-        raise ParameterError(f"{name} must be independent directions, got ones that are not. Hint: leave some out.")
+        raise ParameterError(f"{name} must be linearly independent directions, got dependent ones. Hint: leave some out.")
     return np.asarray(vectors)
 
 
@@ -89,26 +97,32 @@ def _matrix(name: str, value: ArrayLike, like: ArrayLike | None = None) -> Float
     matrix = _numbers(name, value)
     fits = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] and matrix.size > 0
     if not fits or (like is not None and matrix.shape != np.shape(like)):
-        raise ParameterError(f"{name} must be a square matrix of finite numbers, of the same shape, got another. Hint: d by d.")
+        raise ParameterError(
+            f"{name} must be a square matrix, of the same shape as the other, got shape {matrix.shape}. Hint: d by d."
+        )
     return matrix
 
 
 def _vector(name: str, value: ArrayLike, like: ArrayLike | None = None) -> Floats:
     vector = _numbers(name, value)
     if vector.ndim != 1 or vector.size == 0 or (like is not None and vector.shape != np.shape(like)):
-        raise ParameterError(f"{name} must be a list of finite numbers, of the same length, got another. Hint: a mean.")
+        raise ParameterError(
+            f"{name} must be a list of numbers, as long as the other, got shape {vector.shape}. Hint: pass a mean."
+        )
     return vector
 
 
 def _numbers(name: str, value: ArrayLike) -> Floats:
     found = as_numbers(value)
     if found is None or not np.isfinite(found).all():
-        raise ParameterError(f"{name} must be finite numbers, got others. Hint: a list of numbers, or an array.")
+        raise ParameterError(f"{name} must be finite numbers, got something else. Hint: pass a list of numbers, or an array.")
     return found
 
 
 def _whitener(name: str, covariance: ArrayLike) -> Floats:
     matrix = _matrix(name, covariance)
     if not is_positive_definite(matrix, smallest=0.0, least=1e-14):
-        raise ParameterError(f"{name} must be positive definite, got another. Hint: leave out columns that do not vary.")
+        raise ParameterError(
+            f"{name} must be positive definite, got a matrix that is not. Hint: leave out columns that do not vary."
+        )
     return whitener_of(matrix)

@@ -136,7 +136,7 @@ def plan(
     >>> best.mechanism, round(best.expected_error, 4)
     ('wishart', 0.0328)
     """
-    check_choice("target", target, TARGETS, "what would be released")
+    check_choice("target", target, TARGETS, "say what you would release")
     check_budget(budget)
     additive = mechanism is None and target == "covariance" and not options
     usual = next(iter(MECHANISMS[target])) if mechanism is None else mechanism
@@ -147,7 +147,9 @@ def plan(
     checked_norm(bound, schema, neighbors, center)
     if (d is None) == (schema is None):
         got = "neither" if d is None else "both"
-        raise ParameterError(f"d or schema must be given, got {got}. Hint: a schema says how many features there are.")
+        raise ParameterError(
+            f"either d or schema must be given, got {got}. Hint: a schema already says how many features there are."
+        )
     shape = Shape(_names(d, center) if schema is None else schema.feature_names, schema, _checked_size("n", n, MOST_ROWS))
     if additive:
         errors = _additive(shape, budget, neighbors, center)
@@ -166,7 +168,7 @@ def _additive(shape: Shape, budget: Budget, neighbors: str, center: bool) -> dic
     grid = Grid(1.0, center=center)
     errors = predicted_errors(SecondMoment(grid, grid.width(shape.d)), budget, neighbors)
     if not errors:
-        raise ParameterError(f"budget must be large enough for some mechanism, got {budget!r}. Hint: spend more.")
+        raise ParameterError(f"budget must be larger, got {budget!r}, too little for any mechanism. Hint: spend more.")
     return errors
 
 
@@ -182,7 +184,7 @@ def _names(d: object, center: bool) -> tuple[str, ...]:
 
 def _checked_size(name: str, value: object, largest: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= largest:
-        raise ParameterError(f"{name} must be an integer from 1 to {largest}, got {shown(value)}. Hint: it is public.")
+        raise ParameterError(f"{name} must be an integer from 1 to {largest}, got {shown(value)}. Hint: give a public number.")
     return value
 
 
@@ -293,7 +295,7 @@ def plan_pca(
         )
     except ArithmeticError:
         raise ParameterError(
-            f"epsilon and gap must be large enough for a number of rows, got {size:g} and {gap:g}. Hint: spend more."
+            f"epsilon and gap must be larger, got {size:g} and {gap:g}, for which no number of rows suffices. Hint: spend more."
         ) from None
 
 

@@ -82,11 +82,13 @@ class Account:
     def refuse_beyond(self, *budgets: Budget) -> None:
         """Refuse a question that does not fit into what is left, and any after the account was closed."""
         if self._closed:
-            raise BudgetError("a question must be asked before the release is made, got one after it. Hint: release again.")
+            raise BudgetError(
+                "a question must be asked before the release is made, got one afterwards. Hint: make a new release."
+            )
         charges = [*self._charged, *budgets]
         if not pays_for(self._budget, charges):
             raise BudgetError(
-                f"budget must fit into {self._budget!r}, got {charges!r} in all. Hint: split or convert the budget."
+                f"charges must fit into the budget {self._budget!r}, got {charges!r} in all. Hint: split or convert the budget."
             )
 
     def reserve(self, *numbers: Ratio, charges: Collection[Budget] = ()) -> None:

@@ -40,7 +40,7 @@ def read_exact(name: str, value: object) -> Fraction:
     exact = value if type(value) is Fraction else _read_other(name, value)
     numerator, denominator = exact.as_integer_ratio()
     if max(numerator.bit_length(), denominator.bit_length()) > MAX_BITS or abs(numerator) > LARGEST * denominator:
-        raise ParameterError(f"{name} must be at most 1e300, in at most 900 digits, got {shown(value)}. Hint: {HINT}.")
+        raise ParameterError(f"{name} must be at most 1e300 and have at most 900 digits, got {shown(value)}. Hint: {HINT}.")
     return exact
 
 
@@ -56,9 +56,13 @@ def _read_other(name: str, value: object) -> Fraction:
 def exact_fraction(name: str, value: object) -> Fraction:
     """Return a copy of a Fraction of as many digits as an amount may have; refuse another number, exact as it may be."""
     if type(value) is not Fraction:
-        raise ParameterError(f"{name} must be a Fraction, got {shown(value)}. Hint: exact numbers only.")
+        raise ParameterError(
+            f"{name} must be a Fraction, got {shown(value)}. Hint: write Fraction(1, 10), as a float is not exact."
+        )
     if max(value.numerator.bit_length(), value.denominator.bit_length()) > MAX_BITS:
-        raise ParameterError(f"{name} must have at most 900 digits, got more. Hint: a release is a file.")
+        raise ParameterError(
+            f"{name} must have at most 900 digits, got a longer fraction. Hint: the release file stores it; round it."
+        )
     return Fraction(value.numerator, value.denominator)
 
 
@@ -80,7 +84,7 @@ class _Budget:
             exact = read_exact(name, amount)
             if exact.numerator <= 0:
                 raise ParameterError(
-                    f"{name} must be greater than 0, got {shown(amount)}. Hint: nothing is released without spending."
+                    f"{name} must be greater than 0, got {shown(amount)}. Hint: every release spends some privacy."
                 )
             object.__setattr__(self, name, exact)
 
@@ -96,13 +100,15 @@ class _Budget:
         """Return this exact part of the budget, for a part above 0 and at most 1."""
         exact = read_exact("part", part)
         if not 0 < exact <= 1:
-            raise ParameterError(f"part must be above 0 and at most 1, got {shown(part)}. Hint: parts are shares of a budget.")
+            raise ParameterError(
+                f"part must be above 0 and at most 1, got {shown(part)}. Hint: a part is a share of the budget."
+            )
         return type(self)(*(amount * exact for amount in self.amounts()))
 
     def split(self, *parts: Exact) -> list[Self]:
         """Split into shares whose sum is at most the whole, exactly."""
         if sum(read_exact("part", part) for part in parts) > 1:
-            raise ParameterError(f"parts must add up to at most 1, got {parts!r}. Hint: pass exact Fractions.")
+            raise ParameterError(f"parts must add up to at most 1, got {parts!r}. Hint: use Fractions, which add up exactly.")
         return [self.share(part) for part in parts]
 
     def to_json(self) -> dict[str, str]:
@@ -244,10 +250,11 @@ def compose(*budgets: Budget) -> Budget:
     if not budgets or len({type(budget) for budget in budgets}) > 1:
         kinds = sorted({type(budget).__name__ for budget in budgets})
         raise ParameterError(f"budgets must be one or more of the same notion, got {kinds}. Hint: convert with to_zcdp().")
-    return type(budgets[0])(*_totals(budgets))
+    return type(budgets[0])(*totals(budgets))
 
 
-def _totals(budgets: Sequence[Budget]) -> list[Fraction]:
+def totals(budgets: Sequence[Budget]) -> list[Fraction]:
+    """Return the sums of amounts of budgets of one notion, exactly."""
     columns = zip(*(budget.amounts() for budget in budgets), strict=True)
     return [_total(column) for column in columns]
 
@@ -273,7 +280,7 @@ def pays_for(promise: Budget, charges: Sequence[Budget]) -> bool:
     elif isinstance(promise, ApproxDP) and isinstance(charges[0], ZCDP):
         limit = promise.to_zcdp()
     # not compose(): a sum of δ beyond 1 is no budget, but it is an answer
-    return type(limit) is type(charges[0]) and all(a <= b for a, b in zip(_totals(charges), limit.amounts(), strict=True))
+    return type(limit) is type(charges[0]) and all(a <= b for a, b in zip(totals(charges), limit.amounts(), strict=True))
 
 
 def decimal_text(value: Fraction) -> str:

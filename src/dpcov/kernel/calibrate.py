@@ -65,7 +65,7 @@ def sparse_vector_epsilon(budget: PureDP | ZCDP) -> Fraction:
 
 def _positive(epsilon: Fraction) -> Fraction:
     if epsilon == 0:
-        raise ParameterError("rho must not be so small, got one whose root rounds to 0. Hint: spend more.")
+        raise ParameterError("rho must be larger, got one whose square root rounds to 0. Hint: spend more.")
     return epsilon
 
 
@@ -81,7 +81,9 @@ def analytic_gaussian_sigma(sensitivity: float, budget: ApproxDP) -> float:
     while log_analytic_delta(1 / high, epsilon) > log_target:
         low, high = high, 2 * high
         if high > 2.0**60:
-            raise ParameterError(f"delta must not be so small, got {budget!r}. Hint: the noise would exceed any answer.")
+            raise ParameterError(
+                f"delta must be larger, got {budget!r}. Hint: with so small a delta the noise would drown every answer."
+            )
     while high / low - 1 > 1e-13:
         middle = math.sqrt(low * high)
         low, high = (middle, high) if log_analytic_delta(1 / middle, epsilon) > log_target else (low, middle)

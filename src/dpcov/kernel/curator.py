@@ -89,13 +89,15 @@ class Curator:
             return self._sums.n
         told = n_of(self.answers)
         if told is None:
-            raise ParameterError("n must be asked for under add-remove, got no ask_n(budget) yet. Hint: split the budget.")
+            raise ParameterError(
+                "n must be asked for under add-remove, got no ask_n(budget) yet. Hint: call ask_n with a part of the budget."
+            )
         return told
 
     def ask_n(self, budget: Budget) -> None:
         """Ask once for the private number of rows (add-remove); `n` is then the answer, at least 1."""
         if any(isinstance(answer.question, Count) for answer in self.answers):
-            raise ParameterError("n must be asked for once, got a second ask_n. Hint: use curator.n.")
+            raise ParameterError("n must be asked for only once, got a second ask_n. Hint: read curator.n.")
         self.noisy(Count(), budget, noise=noise_for(budget))
 
     def prefetch(self, *questions: Question, derive: bool = True) -> None:
@@ -157,7 +159,9 @@ class Curator:
         """
         question, budget = self._checked(question, SEARCHED), _pure_or_zcdp("budget", budget)
         if type(query_noise) is not int or query_noise < 1:
-            raise ParameterError(f"query_noise must be 1 or more, got {shown(query_noise)}. Hint: it can only add noise.")
+            raise ParameterError(
+                f"query_noise must be an integer of at least 1, got {shown(query_noise)}. Hint: it can only add noise."
+            )
         scale = 2 * question.step / sparse_vector_epsilon(budget)  # half of ε for the threshold, half for the queries
         law = SparseVector(max(scale, MIN_SCALE), max(query_noise * scale, MIN_SCALE))
         self._afford(law, budget)
@@ -185,7 +189,7 @@ class Curator:
             raise ParameterError(f"fixed must be True or False, got {shown(fixed)}. Hint: False is faster.")
         if (values is None) != (question.values is None):
             raise ParameterError(
-                "values must have a budget where they are asked for, got one of the two. Hint: peel(values=...)."
+                "values must be asked for together with their budget, got only one of the two. Hint: peel(..., values=budget)."
             )
         law = None
         charges: tuple[Any, ...] = (directions,)
@@ -216,7 +220,9 @@ class Curator:
         if type(sweeps) is not int:  # whose truth is asked for again, after the exact sum was read
             raise ParameterError(f"sweeps must be an integer, got {shown(sweeps)}. Hint: 20000 is usual.")
         if sweeps and question.count < 2:
-            raise ParameterError(f"count must be 2 or more for a chain, got {question.count}. Hint: peel() for one direction.")
+            raise ParameterError(
+                f"count must be 2 or more for a Markov chain, got {question.count}. Hint: peel() draws one direction exactly."
+            )
         bound = MAX_CONCENTRATION if at_most is None else exact_fraction("at_most", at_most)
         concentration = min(bingham_concentration(budget, self.public.neighbors), MAX_CONCENTRATION, bound)
         law: MatrixBingham | Uniform = Uniform()
@@ -235,7 +241,7 @@ class Curator:
         open_ones = not all(peel.closed for peel in self._peels)
         self.forget()
         if open_ones:
-            raise ParameterError("peels must be closed before the release, got an open one. Hint: peel.close().")
+            raise ParameterError("every peel must be closed before the release, got an open one. Hint: call peel.close().")
 
     def forget(self) -> None:
         """Answer nothing from now on, and drop what is kept: exact sums must not outlive the questions, nor a failed run."""
@@ -252,11 +258,15 @@ class Curator:
         """
         made = self._sized(remade(question)) if type(question) in known else None
         if made is None or not made.fits(self.public):
-            raise ParameterError("question must be one of this curator's rows, got another. Hint: curator.second_moment().")
+            raise ParameterError(
+                "question must be about this curator's rows, got something else. Hint: ask for curator.second_moment()."
+            )
         if isinstance(made, AlongBasis | Overlap):
             told = made.basis.answer
             if told is not None and not any(told is answer for answer in self.answers):  # a file could not name it
-                raise ParameterError("basis must be of an answer of this curator, got another. Hint: GivenBasis takes numbers.")
+                raise ParameterError(
+                    "basis must come from an answer of this curator, got another one. Hint: GivenBasis takes public numbers."
+                )
             _ = made.basis.columns  # refuses others before the exact sum is read: it would stand in the traceback
         return made
 
@@ -284,7 +294,7 @@ class Curator:
 
 def _pure_or_zcdp(name: str, budget: PureDP | ZCDP) -> PureDP | ZCDP:
     if type(budget) not in (PureDP, ZCDP):
-        raise ParameterError(f"{name} must be a PureDP or ZCDP, got {shown(budget)}. Hint: ApproxDP has an epsilon.")
+        raise ParameterError(f"{name} must be a PureDP or ZCDP, got {shown(budget)}. Hint: pass PureDP(budget.epsilon).")
     return copied(budget)
 
 
@@ -293,4 +303,4 @@ def _indexed(question: Question, law: NoiseLaw, budget: Budget, index: int) -> A
 
 
 def _no_values(place: int, exact: int) -> int:  # noqa: ARG001
-    raise ParameterError("values must be paid for before they are asked, got no budget. Hint: peel(values=...).")
+    raise ParameterError("values must be paid for in advance, got no budget for them. Hint: peel(..., values=budget).")

@@ -36,7 +36,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def _forgotten(*_: object) -> Any:
-    raise ParameterError("peel must be open, got one that is closed. Hint: draw before the release.")
+    raise ParameterError("peel must still be open, got a closed one. Hint: draw directions before the release is made.")
 
 
 def _one_at_a_time(method: Method) -> Method:
@@ -97,18 +97,21 @@ class Peel:
         """
         if self._closed or self._taken < len(self._vectors) or len(self._vectors) == self._question.count:
             raise ParameterError(
-                "directions must be valued before the next is drawn, and end, got another. Hint: value() each time."
+                "direction() must be called once for each direction, followed by value() or skip(), got a call out of turn. "
+                "Hint: call value() before the next direction()."
             )
         if len(self._matrix) == 1:
             self._vectors.append(np.ones(1))
             return
         if type(share) is not Fraction or not 0 < share <= self._left:
-            raise BudgetError(f"share must be above 0 and at most {self._left}, got {share}. Hint: shares add up to 1.")
+            raise BudgetError(
+                f"share must be above 0 and at most {self._left}, which is left, got {share}. Hint: shares add up to 1."
+            )
         bound = MAX_CONCENTRATION if at_most is None else exact_fraction("at_most", at_most)
         concentration = bingham_concentration(self._charges[0].share(share), self._neighbors)
         concentration = min(concentration, MAX_CONCENTRATION, bound)
         if concentration <= 0:
-            raise ParameterError("at_most must be above 0, got another. Hint: it can only add noise.")
+            raise ParameterError("at_most must be above 0, got 0 or less. Hint: leave it out for the least noise.")
         self._reserve(concentration.as_integer_ratio())
         self._left -= share
         self._concentrations.append(concentration)
@@ -119,7 +122,7 @@ class Peel:
         """Answer uᵀCu for the direction drawn last, with noise that was paid for at the start; then take it out of C."""
         vector = self._untaken()
         if self._value_law is None:
-            raise ParameterError("values must be paid for before they are asked, got no budget. Hint: peel(values=...).")
+            raise ParameterError("values must be paid for in advance, got no budget for them. Hint: peel(..., values=budget).")
         exact = int(to_steps(np.array([vector @ self._matrix @ vector]))[0])
         number, self._taken = self._taken, self._taken + 1  # before the answer: an interrupt must not allow a second one
         self._values.append(self._answer(number, exact))
@@ -129,14 +132,14 @@ class Peel:
     def skip(self) -> float:
         """Project the direction drawn last out of C without asking for its value."""
         if not self._question.orthogonal:
-            raise ParameterError("directions must be valued to be subtracted, got skip(). Hint: call value().")
+            raise ParameterError("every direction must get a value before it is subtracted, got skip(). Hint: call value().")
         vector, self._taken = self._untaken(), self._taken + 1
         return self._take_out(vector, math.nan)
 
     def _untaken(self) -> Floats:
         """Return the direction drawn last; each is valued once, or its value would be answered twice for one price."""
         if self._closed or self._taken == len(self._vectors):
-            raise ParameterError("a direction must be drawn before it is valued, once, got none. Hint: call direction().")
+            raise ParameterError("a direction must be drawn before each value, got none. Hint: call direction() first.")
         return self._vectors[-1]
 
     def _take_out(self, vector: Floats, value: float) -> float:
@@ -154,9 +157,11 @@ class Peel:
     def close(self) -> Answer:
         """Record what was drawn, once, and return it: the directions, a row each, on their grid, and then the values."""
         if self._closed:
-            raise ParameterError("peel must be open, got one that is closed. Hint: close() once, at the end.")
+            raise ParameterError("peel must still be open, got a closed one. Hint: call close() once, at the end.")
         if self._taken != self._question.count or len(self._values) != (0 if self._value_law is None else self._taken):
-            raise ParameterError("directions must all be drawn, and valued where that was paid for, got fewer. Hint: go on.")
+            raise ParameterError(
+                "all directions must be drawn, with the values that were paid for, got fewer. Hint: draw them before close()."
+            )
         self._closed = True
         rows = self._directions() if self._question.orthogonal else np.array(self._vectors)
         on_grid = np.rint(np.ldexp(rows, DIRECTION_BITS)).astype(np.int64).reshape(-1)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Self
 
 from dpcov.kernel.questions.moments import MAX_ROWS, REPLACE, SecondMoment
 from dpcov.kernel.questions.norms import Norms, Trace
@@ -81,3 +83,7 @@ class Public(Facts):
     neighbors: str
     known_n: int | None = None
     rereadable: bool = True
+
+    def apart(self) -> Self:
+        """Return equal facts for a mechanism, which could set what is frozen: a curator checks questions by its own."""
+        return replace(self, encoding=replace(self.encoding, schema=deepcopy(self.encoding.schema)))

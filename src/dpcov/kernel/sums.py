@@ -63,7 +63,9 @@ class ExactSums:
         check_neighbors(neighbors)
         check_exact_blas()
         if encoding.feature_names != source.feature_names:  # the sensitivities of counts depend on how many there are
-            raise ParameterError("encoding must be of the source's columns, got others. Hint: source.feature_names.")
+            raise ParameterError(
+                "encoding must have the columns of the source, got other columns. Hint: take source.feature_names."
+            )
         self._open: Source | None = source
         self._neighbors = neighbors
         self._public = Public(encoding, neighbors, None, source.rereadable)
@@ -98,7 +100,7 @@ class ExactSums:
             exact = self._kept[question] if question in self._kept else self._sum(question)
         # Otherwise one draw of noise could be broadcast over many entries.
         if exact.shape != (question.size,) or exact.dtype != np.int64:
-            raise EngineError("a source must return an int64 for each entry, and did not. Hint: this is a bug in the source.")
+            raise EngineError("a source must return an int64 for each entry, and did not. Hint: report this bug of the source.")
         return exact
 
     def prefetch(self, *questions: Question, derive: bool = True) -> None:
@@ -132,7 +134,7 @@ class ExactSums:
     def _source(self) -> Source:
         """The rows, while questions may be asked."""
         if self._open is None:
-            raise ParameterError("curator must be open, got one whose release is made. Hint: release again.")
+            raise ParameterError("curator must be open, got one whose release is already made. Hint: make a new release.")
         return self._open
 
     def _check_rows(self) -> None:
@@ -149,11 +151,15 @@ class ExactSums:
 
     def _refuse_wrapped(self) -> None:
         if self._source.n > MAX_ROWS:
-            raise ParameterError("data must have at most 2**30 rows for this mechanism, got more. Hint: mechanism='gaussian'.")
+            raise ParameterError(
+                "data must have at most 2**30 rows for this mechanism, got more. Hint: use mechanism='gaussian'."
+            )
 
     def _sum(self, question: Any) -> Integers:
         if type(question) not in SUMMED:  # the curator has looked; a wrong sum would be exact, and without a proof
-            raise ParameterError("question must be a sum over rows that is proved, got another. Hint: curator.second_moment().")
+            raise ParameterError(
+                "question must be a sum over rows with a proof, got something else. Hint: ask for curator.second_moment()."
+            )
         return self._total(question)
 
     def _total(self, question: Summable) -> Integers:

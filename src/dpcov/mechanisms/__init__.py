@@ -56,7 +56,7 @@ def is_own(mechanism: Described) -> bool:
     known = MECHANISMS.get(mechanism.target, {}).get(mechanism.name)
     if known is not None and known is not mechanism:
         raise ParameterError(
-            f"name of a mechanism must be its own, got {mechanism.name!r}, which this library has. Hint: choose another name."
+            f"name of a mechanism must be new, got {mechanism.name!r}, which this library uses. Hint: choose another name."
         )
     return known is mechanism
 
@@ -81,6 +81,6 @@ def mechanism_of(release: Release) -> Mechanism:
     if isinstance(found, Mechanism):
         return found
     raise ReleaseError(
-        f"release must be of a mechanism that is known here, got {shown(release.mechanism)}. "
-        f"Hint: dpcov.load(path, mechanisms=[...]) takes those of others; its promise and answers can be read without."
+        f"release must come from a mechanism that is known here, got {shown(release.mechanism)}. "
+        f"Hint: dpcov.load(path, mechanisms=[...]) takes it; the promise and the answers can be read without it."
     )

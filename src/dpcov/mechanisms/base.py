@@ -43,6 +43,9 @@ RESERVED = (
 )
 """What `dpcov.covariance` and its siblings take themselves: an option of such a name could never be given."""
 
+LEAST_AMOUNT = Fraction(1, 10**300)
+"""Of epsilon or rho: what is divided by a share of it is still a float."""
+
 Rule = tuple[str, str, bool, object, str]
 """What is looked at, what it must be, whether it is, what it is, and a hint."""
 
@@ -96,8 +99,8 @@ class Described:
 
     def rules(self) -> Iterator[Rule]:
         """Say what must hold of the record, each only after those before it: a fault would else show when a budget is spent."""
-        yield "target", f"one of {TARGETS}", self.target in TARGETS, self.target, "it is what is released"
-        yield "name", "text", isinstance(self.name, str) and self.name != "", self.name, "it is what users say"
+        yield "target", f"one of {TARGETS}", self.target in TARGETS, self.target, "say what it releases"
+        yield "name", "text", isinstance(self.name, str) and self.name != "", self.name, "users call it by this name"
         yield (
             "serves",
             "a tuple of PureDP, ZCDP or ApproxDP",
@@ -118,13 +121,19 @@ class Described:
             "ask(curator, budget, *, options)",
         )
         taken = set(self.options) & {*RESERVED, *(("radius",) if self.target == "mean" else ())}
-        yield "options", f"others than dpcov.{self.target} takes itself", not taken, sorted(taken), "rename them"
+        yield "options", f"other names than dpcov.{self.target} takes itself", not taken, sorted(taken), "rename them"
         needed = {*self.covariances, *self.places, *(("centring",) if self.centring == "own" else ())}
         got = sorted(self.options)
-        yield "options", f"those that its facts name, {sorted(needed)}", needed <= set(got), got, "give ask all of them"
+        yield (
+            "options",
+            f"at least those that the record names, {sorted(needed)}",
+            needed <= set(got),
+            got,
+            "give ask all of them",
+        )
         yield (
             "covariances",
-            "led by the option that is its bound",
+            "a tuple that begins with the option that bounds rows",
             self.bound != "covariance" or _are(self.covariances),
             (),
             "name the option",
@@ -159,7 +168,7 @@ class Described:
         for option in sorted(set(options) - set(known)):
             having = [name for name, other in MECHANISMS[self.target].items() if option in other.options]
             usual = f"{did_you_mean(option, known)}`dpcov mechanisms` lists them"
-            hint = f"{' and '.join(having[:2])} can have {option}" if having else usual
+            hint = f"{' and '.join(having[:2])} {'have' if len(having) > 1 else 'has'} this option" if having else usual
             raise ParameterError(f"options of {self.name!r} must be among {known}, got {option!r}. Hint: {hint}.")
 
     def refuse_unknown(self, options: Collection[str]) -> None:
@@ -178,16 +187,19 @@ class Described:
         """Refuse a notion, a relation or centred rows that it does not serve."""
         if center and self.centring != "homogeneous":
             raise ParameterError(
-                f"center must be False for mechanism {self.name!r}, got True. Hint: mechanism='auto' serves it."
+                f"center must be False for mechanism {self.name!r}, got True. Hint: mechanism='auto' can centre."
             )
         if type(budget) not in self.serves:
             names = " or ".join(notion.__name__ for notion in self.serves)
             raise ParameterError(
-                f"budget of mechanism {self.name!r} must be {names}, got {budget!r}. Hint: mechanism='auto' fits all."
+                f"budget of mechanism {self.name!r} must be {names}, got {budget!r}. Hint: mechanism='auto' takes any budget."
             )
+        if budget.amounts()[0] < LEAST_AMOUNT:
+            raise ParameterError(f"budget must be at least 1e-300, got {budget!r}. Hint: so little buys noise only.")
         if neighbors not in self.neighbors:
             raise ParameterError(
-                f"neighbors must be {self.neighbors[0]!r} for mechanism {self.name!r}, got {neighbors!r}. Hint: try 'auto'."
+                f"neighbors must be {self.neighbors[0]!r} for mechanism {self.name!r}, got {neighbors!r}. "
+                f"Hint: try mechanism='auto'."
             )
 
 
@@ -245,7 +257,7 @@ class Mechanism(Described):
         needed = {name for name, default in options.items() if default is inspect.Parameter.empty}
         right = _are_two(kinds) and whole and needed <= set(self.options)
         rule = f"called as estimate(transcript, postprocess, *, the options of ask: {', '.join(self.options) or 'none'})"
-        yield "estimate", rule, right, shape, "one signature fits both"
+        yield "estimate", rule, right, shape, "give both functions the same options"
 
     @property
     def described_by(self) -> Callable[..., Any]:

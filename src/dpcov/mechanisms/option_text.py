@@ -34,9 +34,9 @@ def read_options(settings: Iterable[str]) -> dict[str, Any]:
     for setting in settings:
         name, sign, value = setting.partition("=")
         if not sign or not name.isidentifier():
-            raise ParameterError(f"option must be NAME=VALUE, got {shown(setting)}. Hint: constants=paper, for example.")
+            raise ParameterError(f"option must be NAME=VALUE, got {shown(setting)}. Hint: write constants=paper, for example.")
         if name in options:
-            raise ParameterError(f"option must stand once, got {name!r} twice. Hint: leave one of them out.")
+            raise ParameterError(f"option must be given once, got {name!r} twice. Hint: remove one of them.")
         options[name] = _converted(value)
     return options
 
@@ -50,7 +50,9 @@ def _converted(value: str) -> Any:
         try:
             return json.loads(value, parse_constant=_no_number)  # the mechanism refuses what fits no option
         except ValueError:
-            raise ParameterError(f"option must be a list such as [1, 2.5], got {shown(value)}. Hint: quote it.") from None
+            raise ParameterError(
+                f"option must be a list such as [1, 2.5], got {shown(value)}. Hint: put it in quotes for the shell."
+            ) from None
     if value.lower() in ("true", "false"):
         return value.lower() == "true"
     if re.fullmatch(r"[+-]?[0-9]{1,300}", value):

@@ -7,8 +7,10 @@ rehearsed: a budget that is too small for some question is refused while it is s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property, lru_cache, partial
 from typing import Any, cast
 
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 
 from dpcov.errors import DpcovError, ParameterError
 from dpcov.kernel.account import Account
-from dpcov.kernel.budget import ApproxDP, Budget, PureDP, compose, copied
+from dpcov.kernel.budget import ApproxDP, Budget, PureDP, copied, totals
 from dpcov.kernel.curator import Curator
 from dpcov.kernel.face import Face
 from dpcov.kernel.noise.choice import Exponential, SparseVector
@@ -104,7 +106,7 @@ class Still:
         return np.eye(len(matrix), k)
 
 
-class _AllSpentError(Exception):
+class _AllSpent(BaseException):  # no error: a mechanism that catches those must not catch it
     """The rehearsal has spent all of its budget: nothing that follows can be refused."""
 
 
@@ -123,8 +125,8 @@ class _Counting(Account):
 
     def stop_at_the_end(self) -> None:
         """End the rehearsal where all is spent: draws that are paid for can be long."""
-        if self.charged and remaining(self.budget, compose(*self.charged)) is None:
-            raise _AllSpentError
+        if self.charged and min(_left(self.budget, self.charged)) <= 0:
+            raise _AllSpent
 
 
 def rehearsed(mechanism: Mechanism, curator: Curator, budget: Budget, options: Mapping[str, Any]) -> Curator:
@@ -134,7 +136,7 @@ def rehearsed(mechanism: Mechanism, curator: Curator, budget: Budget, options: M
     at its least share. A number of rows that is public, but not known before a first reading, may change the shares: then there
     is a second rehearsal, after that reading and before anything is charged.
     """
-    check = partial(_check, mechanism, budget=copied(budget), whole=curator.budget, options=options)
+    check = partial(_check, mechanism, budget=copied(budget), whole=curator.budget, options=_own(options))
     check(curator.public)
     return curator if curator.public.knows_n else cast("Curator", CountedLater(curator, check))  # all that a face needs of one
 
@@ -190,17 +192,22 @@ def _rehearse(mechanism: Mechanism, public: Public, budget: Budget, whole: Budge
     curator = Curator(Zeros(with_rows(public)), account, Still(account.stop_at_the_end))
     try:
         with np.errstate(all="ignore"):
-            mechanism.ask(Face(curator), copied(budget), **options)  # a stranger's may do anything to it
-    except _AllSpentError:
+            mechanism.ask(Face(curator), copied(budget), **_own(options))  # a stranger's may do anything to them
+    except _AllSpent:
         pass
     except DpcovError:
         raise
     except Exception:
         return
-    for least in () if mechanism.least is None else mechanism.least(public, budget, **options):
+    for least in () if mechanism.least is None else mechanism.least(public.apart(), copied(budget), **_own(options)):
         law = calibrated(least.question, least.budget, public.neighbors, least.noise, least.at_least)
         if isinstance(budget, ApproxDP):
             check_tail([law], budget)
+
+
+def _own(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the same options, with lists that nobody else holds: who takes numbers out of them leaves none for the run."""
+    return {name: deepcopy(value) if type(value) is list else value for name, value in options.items()}
 
 
 def with_rows(public: Public) -> Public:
@@ -208,9 +215,14 @@ def with_rows(public: Public) -> Public:
     return replace(public, known_n=MANY) if public.neighbors == REPLACE and public.known_n is None else public
 
 
-def remaining(budget: Budget, charged: Budget) -> Budget | None:
+def remaining(budget: Budget, charged: Sequence[Budget]) -> Budget | None:
     """Return what is left of a budget, in the notion in which it was charged; None where that is nothing."""
-    if isinstance(budget, ApproxDP) and not isinstance(charged, ApproxDP):
-        budget = PureDP(budget.epsilon) if isinstance(charged, PureDP) else budget.to_zcdp()
-    left = [a - b for a, b in zip(budget.amounts(), charged.amounts(), strict=True)]
-    return type(budget)(*left) if min(left) > 0 else None
+    left = _left(budget, charged)
+    return type(charged[0])(*left) if min(left) > 0 else None
+
+
+def _left(budget: Budget, charged: Sequence[Budget]) -> list[Fraction]:
+    """Return the amounts that are left: no budget, since a sum of charges may have more digits than one may."""
+    if isinstance(budget, ApproxDP) and not isinstance(charged[0], ApproxDP):
+        budget = PureDP(budget.epsilon) if isinstance(charged[0], PureDP) else budget.to_zcdp()
+    return [a - b for a, b in zip(budget.amounts(), totals(charged), strict=True)]

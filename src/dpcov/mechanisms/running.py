@@ -13,7 +13,7 @@ import numpy as np
 from dpcov._version import __version__
 from dpcov.errors import ParameterError, shown
 from dpcov.kernel.account import Account
-from dpcov.kernel.budget import Budget
+from dpcov.kernel.budget import Budget, copied
 from dpcov.kernel.curator import Curator
 from dpcov.kernel.face import Face
 from dpcov.kernel.public import Public
@@ -34,10 +34,21 @@ def released(named: Named, curator: Curator, budget: Budget, /, *, postprocess: 
         curator.forget()
 
 
+def run_again(mechanism: Mechanism, curator: Curator, budget: Budget, /, **options: Any) -> Release:
+    """Run a mechanism over answers that are there already: nothing is spent, so there is nothing to rehearse.
+
+    A small file can be said to be of any number of columns, for which a rehearsal would take matrices.
+    """
+    return _released(mechanism, curator, budget, None, options, rehearse=False)
+
+
 def planned(named: Named, public: Public, budget: Budget, /, *, postprocess: str | None = None, **options: Any) -> Release:
-    """Return what would run, and its release of zeros: every question, law and charge is that of a run, no number is."""
+    """Return what would run, and its release of zeros: every question, law and charge is that of a run, no number is.
+
+    What a run refuses is refused.
+    """
     curator = Curator(Zeros(with_rows(public)), Account(budget), Still())
-    return _released(named, curator, budget, postprocess, options, rehearse=False)
+    return _released(named, curator, budget, postprocess, options)
 
 
 def _released(
@@ -59,7 +70,7 @@ def _released(
     mechanism: Mechanism
     finish, asked = postprocess, requested
     if isinstance(named, Alias):
-        mechanism, finish, asked = named.resolve(public, budget, postprocess, **requested)
+        mechanism, finish, asked = named.resolve(public.apart(), copied(budget), postprocess, **requested)
         asked = _with_defaults(mechanism, asked)
         mechanism.check_served(budget, public.neighbors, public.grid.center)
     else:
@@ -68,7 +79,8 @@ def _released(
     if not own:  # before anything is spent, and as `estimate` and `retrace` will have them; our own refuse in their words
         asked = _plain(asked)
     door = rehearsed(mechanism, curator, budget, asked) if rehearse else curator
-    notes = mechanism.ask(Face(door), budget, **asked)
+    kept, kept_as_asked = _plain(asked), _plain(requested)  # now: a mechanism may write into lists that it is given
+    notes = mechanism.ask(Face(door), copied(budget), **asked)  # whoever called may have further uses for theirs
     n = curator.n  # of a file that was not asked about it is read, and nothing is read after this
     curator.close()
     release = Release(
@@ -78,9 +90,9 @@ def _released(
         encoding=public.encoding,
         n=n,
         requested=named.name,
-        requested_options=_plain(requested),
+        requested_options=kept_as_asked,
         mechanism=mechanism.name,
-        options=_plain(asked),
+        options=kept,
         postprocess=finish or mechanism.postprocess[0],
         notes=_noted(notes),
         answers=curator.answers,
@@ -101,7 +113,9 @@ def _with_defaults(named: Described, options: Mapping[str, Any]) -> dict[str, An
     complete = {**named.options, **options}
     for name, value in complete.items():
         if value is inspect.Parameter.empty:
-            raise ParameterError(f"{name} must be given for mechanism {named.name!r}, got none. Hint: it has no default.")
+            raise ParameterError(
+                f"{name} must be given for mechanism {named.name!r}, got none. Hint: it has no default, so choose one."
+            )
     return complete
 
 
@@ -112,7 +126,7 @@ def _plain(options: Mapping[str, Any]) -> dict[str, Option]:
         if not is_option(value):
             raise ParameterError(
                 f"options must be text, finite numbers, true, false or lists of them, got {name}={shown(value)}. "
-                f"Hint: a release is a file."
+                f"Hint: the release file stores them."
             )
     return plain
 

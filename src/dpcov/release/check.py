@@ -36,15 +36,15 @@ def check_header(transcript: Transcript) -> None:
     """Refuse sizes, names and an encoding that no release has."""
     encoding = transcript.encoding
     if not 1 <= transcript.n < 2**63 or (transcript.neighbors == REPLACE and transcript.n > MAX_ROWS):
-        refuse("consistent", "an n that no release has")
+        refuse("consistent", "a number of rows that is not possible")
     if not 1 <= encoding.d <= MAX_FEATURES - encoding.midpoints or encoding.width > MAX_FEATURES:
-        refuse("consistent", "a list of columns that no release has")
+        refuse("consistent", "a number of columns that is not possible")
     if len(set(encoding.feature_names)) < encoding.d or any(is_broken(name) for name in encoding.feature_names):
-        refuse("consistent", "a column name that stands twice or is no text")
+        refuse("consistent", "a column name that occurs twice or is not valid text")
     if encoding.schema is not None and (encoding.row_norm != 1.0 or encoding.feature_names != encoding.schema.feature_names):
-        refuse("consistent", "columns that are not those of its schema")
+        refuse("consistent", "columns that differ from those of its schema")
     if encoding.pairs and (encoding.constant or transcript.neighbors != REPLACE):
-        refuse("consistent", "pairs of rows that may be added, or that have a constant")
+        refuse("consistent", "pairs of rows under add-remove, or with a constant")
     _ = encoding.grid  # refuses a norm or bits that no grid has
 
 
@@ -54,16 +54,16 @@ def check_answers(transcript: Transcript) -> None:
     public = Public(transcript.encoding, transcript.neighbors, known)
     for answer in transcript.answers:
         if not answer.question.fits(public):
-            refuse("consistent", f"a {answer.question.name} of other rows")
+            refuse("consistent", f"an answer to {answer.question.name!r} about rows that it does not describe")
         if not answer.question.admits(answer.integers):
-            refuse("consistent", f"an answer that no {answer.question.name} has")
+            refuse("consistent", f"an impossible answer to the question {answer.question.name!r}")
     _check_charges(transcript)
     for answer in transcript.answers:
         _check_noise(answer, transcript.neighbors)
     if isinstance(transcript.privacy, ApproxDP):
         check_tail([law for answer in transcript.answers for law in answer.laws], transcript.privacy)
     if transcript.neighbors != REPLACE and transcript.n != n_of(transcript.answers):
-        refuse("consistent", "an n that is not the noisy count")
+        refuse("consistent", "a number of rows other than the noisy count")
 
 
 def check_made(transcript: Transcript) -> None:
@@ -72,7 +72,7 @@ def check_made(transcript: Transcript) -> None:
         check_answers(transcript)
     except (ParameterError, ReleaseError) as error:
         raise ReleaseError(
-            f"a mechanism must leave questions, laws and charges as they were answered, got a release that no file holds: "
+            f"a mechanism must leave questions, laws and charges as they were answered, got a release that cannot be saved: "
             f"{error}"
         ) from None
 
@@ -97,13 +97,13 @@ def _check_noise(answer: Answer, neighbors: str) -> None:
         return
     _check_law(question, answer.laws[0], answer.charges[0], neighbors)
     if isinstance(question, Measure) and not np.array_equal(answer.law.settle(answer.integers), answer.integers):
-        refuse("consistent", "integers that are not on the lattice of their noise")
+        refuse("consistent", "integers that its noise cannot give")
 
 
 def _check_law(question: Question, law: NoiseLaw, charge: Budget, neighbors: str) -> None:
     if isinstance(question, Measure):
         if law.law not in KIND_OF_NOISE:
-            refuse("consistent", f"a {question.name} with a noise that it does not have")
+            refuse("consistent", f"a {question.name} with noise of the wrong kind")
         enough = is_enough(law, question, charge, neighbors)
     elif not isinstance(charge, PureDP | ZCDP):
         refuse("consistent", f"a {question.name} that was not paid for")
@@ -120,7 +120,7 @@ def _check_law(question: Question, law: NoiseLaw, charge: Budget, neighbors: str
     elif isinstance(question, Subspace) and isinstance(law, MatrixBingham) and question.count > 1:
         enough = _is_affordable([law.concentration], charge, neighbors)
     else:
-        refuse("consistent", f"a {question.name} with a noise that it does not have")
+        refuse("consistent", f"a {question.name} with noise of the wrong kind")
     if not enough:
         refuse("consistent", "less noise than the promise needs")
 

@@ -26,7 +26,7 @@ def check_assembled(d: int) -> None:
     """Refuse to make a matrix of so many columns from a few numbers: an answer that is a matrix is as large as its file."""
     if d > MOST_ASSEMBLED:
         raise ReleaseError(
-            f"release must have at most {MOST_ASSEMBLED} columns for a matrix that is made of a few numbers, got {d}. "
+            f"release must have at most {MOST_ASSEMBLED} columns for a matrix assembled from a few numbers, got {d}. "
             f"Hint: ask for the matrix, or for components."
         )
 

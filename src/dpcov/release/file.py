@@ -119,7 +119,7 @@ def load(path: str | os.PathLike[str], mechanisms: Collection[Mechanism] = ()) -
             f"path must be a release file that can be read, got {str(source)!r} ({error.strerror}). Hint: check the path."
         ) from None
     except UnicodeDecodeError:
-        refuse("text in UTF-8", "other bytes")
+        refuse("text in UTF-8", "bytes that are not")
     return parse(text, mechanisms)
 
 
@@ -135,7 +135,7 @@ def parse(text: str, mechanisms: Collection[Mechanism] = ()) -> Release:
     if version > FORMAT_VERSION:
         refuse(f"of format version {FORMAT_VERSION} or older", f"{version}", hint="install a newer dpcov")
     if record.pop("checksum", None) != _checksum(record):
-        refuse("unchanged since it was written", "another checksum")
+        refuse("unchanged since it was written", "a checksum that does not match")
     try:
         return _from_record(record, strangers)
     except (ParameterError, SchemaError) as error:
@@ -148,7 +148,9 @@ def _checked_strangers(mechanisms: Collection[Mechanism]) -> dict[tuple[str, str
 
     found: dict[tuple[str, str], Mechanism] = {}
     if not isinstance(mechanisms, Collection) or not all(isinstance(one, Mechanism) for one in mechanisms):
-        raise ParameterError(f"mechanisms must be a list of records, got {shown(mechanisms)}. Hint: mechanisms=[MINE].")
+        raise ParameterError(
+            f"mechanisms must be a list of Mechanism records, got {shown(mechanisms)}. Hint: write mechanisms=[MINE]."
+        )
     for one in mechanisms:
         if found.setdefault((one.target, one.name), one) is not one:
             raise ParameterError(f"mechanisms must differ, got two called {one.name!r}. Hint: rename one of them.")
@@ -186,7 +188,7 @@ def _from_record(record: dict[str, Any], strangers: Mapping[tuple[str, str], Mec
     for entry in each(answers, dict, "answers"):
         reading.answers.append(_answer(entry, reading))
     if len(reading.used) < len(frames):
-        refuse("consistent", "coordinates that no question is about")
+        refuse("consistent", "coordinates that no question uses")
     complete = dataclasses.replace(release, answers=tuple(reading.answers))
     check_answers(complete)
     return complete
@@ -272,7 +274,7 @@ def _noise(record: dict[str, Any]) -> tuple[NoiseLaw, Budget]:
     try:
         return kind.from_json({name: fraction_of(value) for name, value in parameters.items()}), charge
     except (KeyError, TypeError):
-        refuse(f"known to this version: noise.parameters are those of {kind.law}", "others")
+        refuse(f"known to this version: noise.parameters are those of {kind.law}", "other parameters")
 
 
 def _integers_record(integers: NDArray[np.int64]) -> list[int] | str:
@@ -289,7 +291,7 @@ def _integers(fields: Fields, record: object, size: int) -> NDArray[np.int64]:
     if isinstance(record, list):
         listed = each(fields.take("integers", list), int, "integers")
         if len(listed) != size or any(not -(2**63) <= value < 2**63 for value in listed):
-            refuse("consistent", "an answer that does not fit its question")
+            refuse("consistent", "an answer of the wrong size for its question")
         return np.array(listed, dtype=np.int64)
     unpacker = zlib.decompressobj()
     try:
@@ -298,7 +300,7 @@ def _integers(fields: Fields, record: object, size: int) -> NDArray[np.int64]:
     except (ValueError, zlib.error):  # of base64: other letters, or none of ASCII
         refuse("well formed: many integers are base64 of zlib", "other text")
     if len(words) != 8 * size or not unpacker.eof or unpacker.unused_data:
-        refuse("consistent", "an answer that does not fit its question")
+        refuse("consistent", "an answer of the wrong size for its question")
     return np.frombuffer(words, dtype="<i8").astype(np.int64)
 
 

@@ -123,7 +123,7 @@ class Transcript:
         found = self.every(*questions)
         if not found:
             names = " or ".join(str(getattr(question, "name", question.__name__)) for question in questions)
-            raise ReleaseError(f"release must hold a {names}, got none. Hint: its mechanism did not ask for it.")
+            raise ReleaseError(f"release must hold an answer about {names}, got none. Hint: its mechanism did not ask for it.")
         return found[-1 if last else 0]
 
     def note(self, name: str, least: float, most: float) -> float:
@@ -131,7 +131,7 @@ class Transcript:
         value = self.notes.get(name)
         if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
             raise ReleaseError(
-                f"release must note {name} between {least:g} and {most:g}, got another. Hint: ask for the original."
+                f"release must note {name} between {least:g} and {most:g}, got something else. Hint: ask for the original."
             )
         return value
 
@@ -204,7 +204,7 @@ class Release(Transcript, Uses):
             with np.errstate(all="ignore"):  # extreme units and budgets overflow harmlessly inside
                 found = record.estimate(self, self.postprocess, **self.options)
         except ParameterError as error:
-            raise ReleaseError(f"release must have options that its mechanism takes: {error}") from None
+            raise ReleaseError(f"release must have the options that its mechanism takes: {error}") from None
         self._check_sizes(found)
         return found
 
@@ -239,7 +239,9 @@ class Release(Transcript, Uses):
     def second_moment(self) -> Floats:
         """Estimate of (1/n) Σ x xᵀ over the clipped rows, in the data's units."""
         if self.encoding.pairs:
-            raise ReleaseError("release must know where 0 is, got one of differences. Hint: use release.covariance.")
+            raise ReleaseError(
+                "release must hold a second moment about 0, got one of differences. Hint: use release.covariance."
+            )
         covariance, origin = self.covariance, self.estimate.origin
         with np.errstate(all="ignore"):
             if self.center:
@@ -257,7 +259,7 @@ class Release(Transcript, Uses):
         encoded = self.estimate.mean
         if encoded is None:
             held = "coefficients" if self.estimate.coefficients is not None else "one that is not centred"
-            raise ReleaseError(f"release must be centred to have a mean, got {held}. Hint: release with center=True.")
+            raise ReleaseError(f"release must be centred to have a mean, got {held}. Hint: make it with center=True.")
         with np.errstate(all="ignore"):
             mean = self.offsets + self.units * encoded
         if self.postprocess != "none" and self.schema is not None:
@@ -271,7 +273,7 @@ class Release(Transcript, Uses):
     def covariance(self) -> Floats:
         """Estimate of the covariance (divided by n) in the data's units; for an uncentred release this is `second_moment`."""
         if self.estimate.k is not None:
-            raise ReleaseError("release must hold a covariance, got components. Hint: dpcov.covariance has both.")
+            raise ReleaseError("release must hold a covariance, got components. Hint: a release of dpcov.covariance has both.")
         with np.errstate(all="ignore"):
             return _frozen(self.encoded_covariance * np.outer(self.units, self.units))
 
@@ -280,9 +282,11 @@ class Release(Transcript, Uses):
         """The `covariance` of rows as the schema encodes them; without one it is the same."""
         found = self.estimate.covariance
         if found is None:
-            held = "coefficients" if self.estimate.coefficients is not None else "one of a mean"
+            held = "coefficients" if self.estimate.coefficients is not None else "a mean"
             held = held if self.estimate.k is None else "components"
-            raise ReleaseError(f"release must hold a covariance, got {held}. Hint: dpcov.covariance(..., center=True).")
+            raise ReleaseError(
+                f"release must hold a covariance, got {held}. Hint: make one with dpcov.covariance(..., center=True)."
+            )
         return found
 
     @property
@@ -322,7 +326,7 @@ class Release(Transcript, Uses):
         """
         found = self.estimate.expected_error
         if found is None:
-            hint = "error bounds for directions are in dpcov.bounds; quantiles and too few rows have none"
+            hint = "dpcov.bounds has error bounds for directions; there is none for quantiles and for too few rows"
             raise ReleaseError(f"release must hold noise of a known size, got none. Hint: {hint}.")
         return found
 

@@ -122,7 +122,7 @@ class Uses(Drawable):
         found = self.describe().correlation
         if found is None:
             held = what_it_holds(self._release)
-            raise ReleaseError(f"release must hold a covariance, got {held}. Hint: dpcov.covariance.")
+            raise ReleaseError(f"release must hold a covariance, got {held}. Hint: make one with dpcov.covariance.")
         return found.values.copy()
 
     def describe(self) -> Description:
@@ -177,7 +177,7 @@ class Uses(Drawable):
         """Where the truth may lie, in the data's units, where a mechanism tells: a ball around the mean, or two ellipsoids."""
         region = self._release.estimate.region
         if region is None:
-            hint = "dpcov.mean(..., covariance=) has one, and so have covariances that are found in rounds"
+            hint = "dpcov.mean(..., covariance=) has one, and so has the mechanism coinpress"
             raise ReleaseError(f"release must hold a confidence region, got none. Hint: {hint}.")
         return region()
 

@@ -114,7 +114,7 @@ def notes(found: PrincipalComponents) -> list[str]:
     what = "variance" if is_centered(release) else "second moment"
     unit = "in the data's units, squared" if release.schema is None else "of encoded columns, which the schema's bounds scale"
     clear = found.readable
-    said = [f"Total {what}: {found.total:.3g}, {unit}; estimates, as all of this."] * (clear > 0)
+    said = [f"Total {what}: {found.total:.3g}, {unit}; all numbers here are estimates."] * (clear > 0)
     if found.standing_out is None:
         said.append(f"Which of them stand out of the noise: {SILENT}.")
     if clear < found.k:

@@ -37,7 +37,7 @@ def write(out: Console, found: Correlation, top: int = MOST_PAIRS) -> None:
     elif found.pairs(clear=False):
         said.append(f"No {what} is clear of noise, so none is listed. {MORE}")
     else:
-        said.append("There are no two columns.")
+        said.append("There is only one column, so there are no pairs.")
     said += cell_lines(release, release.describe())
     if not centered:
         said.append("Rows were not centred: these are cosines about 0. --center at the release gives correlations.")

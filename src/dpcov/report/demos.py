@@ -19,22 +19,25 @@ if TYPE_CHECKING:
 def write(out: Console, found: Demo) -> None:
     """Print estimates beside the truth, what was asked, and what it is worth."""
     release, said = found.release, found.release.describe()
-    out.print(head_line(said), style="bold")
+    out.print(head_line(said), style="bold", soft_wrap=True)
     title = "mean and standard deviation, in the columns' units"
     out.print(features_table(release.feature_names, _beside(found), title, None))
     out.print(spends_table(release.spent))
     out.print(f"Privacy: {release.statement()}", soft_wrap=True)
     out.print(error_line(release), soft_wrap=True)
-    out.print(f"±: the standard error that the noise gives; {NOISE}: within 3 of them, so it cannot be told from noise.")
-    out.print("178 rows are few: means come out well, correlations roughly. The noise falls as 1/n.")
+    out.print(
+        f"±: the standard error that the noise gives; {NOISE}: within 3 of them, so it cannot be told from noise.",
+        soft_wrap=True,
+    )
+    out.print("178 rows are few: means come out well, correlations roughly. The noise falls as 1/n.", soft_wrap=True)
 
 
 def _beside(found: Demo) -> dict[str, Any]:
     said = found.release.describe()
     return {
-        "mean, truth": found.rows.mean(axis=0),
+        "true mean": found.rows.mean(axis=0),
         "private": said.mean,
-        "deviation, truth": found.rows.std(axis=0),
+        "true deviation": found.rows.std(axis=0),
         "private ": said.deviation,  # headings must differ
     }
 

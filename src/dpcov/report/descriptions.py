@@ -73,7 +73,7 @@ def write(out: Console, found: Description, title: str = "private estimates", li
 def _notes(release: Release, found: Description, shown: list[Reading]) -> list[str]:
     """Say what ± is, what stands for noise, and what a missing cell counts as."""
     clipping = " and of clipping" * (clipped_share(release) > 0)
-    said = [f"±: one standard error, of the noise{clipping}; which people happened to be in the table is not in it."]
+    said = [f"±: one standard error, of the noise{clipping}; it leaves out which people happened to be in the table."]
     if release.estimate.radius is None and release.estimate.covariance is not None:
         said.append("Rows are taken to be roughly normal: others, such as rare levels, are clipped, which is not in it either.")
     if any(reading.known and not reading.clear.all() for reading in shown):
@@ -95,7 +95,7 @@ def cell_lines(release: Release, found: Description) -> list[str]:
     if observed := release.observed:
         listed = ", ".join(f"{printable(name)} {100 * share:.3g} %" for name, share in observed.items())
         said.append(f"Cells that are there, whose numbers these are: {listed}.")
-    return [*said, "Missing numbers are left out: what stands here is of the cells that are there."]
+    return [*said, "Missing numbers are left out: these estimates are of the cells that are there."]
 
 
 def _between(low: float, high: float) -> str:
@@ -146,10 +146,11 @@ def spectrum_line(release: Release, limit: int | None) -> str:
         return f"Eigenvalues ({of}): none is clear of noise, which alone would put them within {within}."
     hidden = 0 if limit is None else max(0, len(clear) - limit)
     listed = ", ".join(clear[: len(clear) - hidden]) + f", ... ({len(clear)} in all)" * bool(hidden)
-    rest = len(found.values) - len(clear)
-    return (
-        f"Eigenvalues ({of}): {listed}" + f"; the other {rest} cannot be told from noise (within {within})" * bool(rest) + "."
-    )
+    below = int((found.values < found.about - found.edge).sum()) if found.about else 0
+    rest = len(found.values) - len(clear) - below
+    said = [listed, *[f"the other {rest} cannot be told from noise (within {within})"] * bool(rest)]
+    said += [f"{below} below {within}, what the larger ones leave: all add up to {found.features}"] * bool(below)
+    return f"Eigenvalues ({of}): {'; '.join(said)}."
 
 
 def record(found: Description) -> dict[str, Any]:

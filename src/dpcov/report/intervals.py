@@ -60,7 +60,9 @@ def write(out: Console, found: Intervals, of: str | None = None, everything: boo
         if one.note:
             out.print(one.note, soft_wrap=True)
     out.print(f"About: {found.about}.", soft_wrap=True)
-    rest = "Each interval holds for itself; of many, some fail. Raw estimates may be impossible, such as a variance below 0."
+    rest = (
+        "The level is that of each interval alone: of many, some miss. Raw estimates may be impossible, as a variance below 0."
+    )
     out.print(rest, soft_wrap=True)
 
 
@@ -89,7 +91,7 @@ def listed(found: Intervals, of: str | None = None) -> list[Listed]:
     """Return what was asked for, one of `OF`; by default means, where there are some, and variances."""
     release = found.release
     if of == "mean" and found.mean is None:
-        raise ReleaseError("release must be centred for means, got one that is not. Hint: release with center=True.")
+        raise ReleaseError("release must be centred for means, got one that is not. Hint: make it with center=True.")
     if of == "entries":
         return [_entries(release, found)]
     if of == "eigenvalues":
@@ -128,7 +130,7 @@ def _entries(release: Release, found: Intervals) -> Listed:
     places = (rows[order], columns[order])
     names = {f"feature{' ' * i}": [release.feature_names[j] for j in places[i]] for i in range(2)}
     what = "covariances" if is_centered(release) else "entries of the second moment"
-    note = "Pairs are in the order in which they stand out of the noise."
+    note = "Pairs are sorted by how far they stand out of the noise."
     ranges = _ranges(release)[1]
     key = "covariance" if is_centered(release) else "second_moment"
     return Listed(key, what, entries, names, places, note, 0.0, np.outer(ranges, ranges))
@@ -137,7 +139,7 @@ def _entries(release: Release, found: Intervals) -> Listed:
 def _eigenvalues(release: Release, found: Intervals) -> Listed:
     ranks = [str(rank + 1) for rank in range(release.d)]
     encoded = " of encoded columns" if release.schema is not None else ""
-    note = "Where neighbours are too near to be told apart, an interval is as wide as the norm of the noise allows."
+    note = "Where neighbours are too close to be told apart, an interval is as wide as the norm of the noise."
     return Listed("eigenvalues", f"eigenvalues{encoded}", found.eigenvalues, {"rank": ranks}, (np.arange(release.d),), note)
 
 

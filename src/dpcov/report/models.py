@@ -178,7 +178,7 @@ def notes(found: ModelReading) -> list[str]:
         what = "variance" if is_centered(release) else "second moment"
         said.append(
             f"Explained: roughly {100 * model.explained:.0f} % of the {what}, by the release alone; `dpcov predict --score` "
-            "tells on new rows."
+            "measures it on new rows."
         )
     if found.bound is not None and found.bound <= found.size:
         said.append(_bound_line(found))
@@ -188,7 +188,7 @@ def notes(found: ModelReading) -> list[str]:
     if model.alpha == 0 and (found.intervals is None or not found.intervals.clear):
         said.append(
             "alpha 0: the noisy matrix is trusted as if it were exact; where it is singular, the smallest coefficients are "
-            "taken. --alpha auto fits the noise."
+            "taken. --alpha auto adapts to the noise."
         )
     if holds_covariance(release) and not release.center:
         lost = "knows no mean: predictions are right up to a constant" if is_centered(release) else "is not centred"
@@ -209,8 +209,10 @@ def _interval_lines(found: ModelReading) -> list[str]:
     if found.useful is None or not found.readable:
         return ["Intervals: too wide to help; --json has them. Fewer --features or a larger --alpha narrow them."]
     if found.release.estimate.coefficients is not None:
-        return ["Intervals: each for itself, over the noise only, for the coefficients that the exact matrix would give."]
-    each = "each holds for itself" if found.intervals.clear else "wide, as the matrix does not stand clear of its noise"
+        return [
+            "Intervals: each on its own, for the privacy noise only, around the coefficients that the exact matrix would give."
+        ]
+    each = "each holds on its own" if found.intervals.clear else "wide, as the matrix does not stand clear of its noise"
     penalised = (
         "for least squares" if found.model.alpha == 0 else f"for what ridge with alpha {found.model.alpha:.3g} would give"
     )
@@ -218,10 +220,10 @@ def _interval_lines(found: ModelReading) -> list[str]:
         "" if found.model.alpha == 0 else " These are penalised coefficients, drawn towards 0: not those of least squares."
     )
     denoised = (
-        "Coefficients are of the raw noisy matrix, as only its errors are known; `dpcov predict` uses denoised ones (--json)."
+        "Coefficients are those of the raw noisy matrix, whose errors are known; `dpcov predict` uses denoised ones (--json)."
     )
     return [
-        f"Intervals: {penalised} on the exact matrix, over the noise only; {each}.{towards}",
+        f"Intervals: {penalised} on the exact matrix, for the privacy noise only; {each}.{towards}",
         *[denoised] * (found.model.penalised or not found.intervals.clear),
     ]
 
@@ -245,11 +247,12 @@ def figure(reading: RidgeModel | ModelReading) -> Any:
         return _nothing(found, title)
     shown = found.order[:MOST_FEATURES]
     places = np.arange(len(shown))
-    drawn = new_figure(7.6, max(2.8, 0.26 * len(shown) + 2.1), title, found.release, size=9)
+    drawn = new_figure(7.6, max(3.0, 0.26 * len(shown) + 2.3), title, found.release, size=9)
     axis = drawn.subplots()
-    clear = np.ones(len(found.effects), dtype=np.bool_) if found.clear is None else found.clear
-    colours = [PALE if clear[j] else DROWNED for j in shown]
-    axis.barh(places, (found.shown * found.scales)[shown], color=colours, height=0.7, label="coefficients (grey: may be noise)")
+    clear = (np.ones(len(found.effects), dtype=np.bool_) if found.clear is None else found.clear)[shown]
+    for which, colour, label in ((clear, PALE, "coefficients"), (~clear, DROWNED, "coefficients that may be noise")):
+        if which.any():
+            axis.barh(places[which], (found.shown * found.scales)[shown][which], color=colour, height=0.7, label=label)
     if found.useful is not None:
         _error_bars(axis, found, found.useful, shown, places)
     bare(axis)
@@ -262,6 +265,7 @@ def figure(reading: RidgeModel | ModelReading) -> Any:
     hidden = f" ({len(shown)} of {len(model.feature_names)} features)" if len(shown) < len(model.feature_names) else ""
     axis.set_title(f"{target}, alpha {model.alpha:.3g}{hidden}", fontsize=10, parse_math=False)
     axis.tick_params(axis="x", labelsize=8)
+    drawn.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=8)  # beside the bars it would hide one
     return drawn
 
 
@@ -288,5 +292,3 @@ def _error_bars(axis: Any, found: ModelReading, interval: Interval, shown: NDArr
         )
     label = f"raw, with {percent(found.level)} intervals"
     error_bars(axis, places, middle, lower, upper, color=COLOURS[1], markersize=3, label=label)
-    if label in axis.get_legend_handles_labels()[1]:
-        axis.legend(frameon=False, fontsize=8, loc="best")

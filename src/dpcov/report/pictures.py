@@ -150,17 +150,24 @@ def _spectrum(axis: Any, spectra: Mapping[str, Floats | Spectrum], of: str) -> N
     """Draw eigenvalues; the band is where noise alone would put them, and hollow those that are not clear of it."""
     from matplotlib.ticker import MaxNLocator
 
+    axis.set_title(f"eigenvalues of the {of}", fontsize=10)
+    if not any(len(drawn.values if isinstance(drawn, Spectrum) else drawn) for drawn in spectra.values()):
+        axis.axis("off")
+        axis.text(0.5, 0.5, "none, as no deviation is clear of noise", ha="center", va="center", fontsize=10)
+        return
     for (label, drawn), colour, marker in zip(spectra.items(), COLOURS, "os", strict=False):
         values = drawn.values if isinstance(drawn, Spectrum) else drawn
         places, size = np.arange(1, len(values) + 1), 4 if len(values) <= 40 else 2
         if isinstance(drawn, Spectrum):
             band = (drawn.about - drawn.edge, drawn.about + drawn.edge)
             if np.isfinite(drawn.edge) and len(values):
-                axis.axhspan(*band, color=DROWNED, zorder=0, label="noise alone")
-            axis.plot(places[~drawn.clear], values[~drawn.clear], marker, color="#9a9a9a", markersize=size, fillstyle="none")
+                axis.axhspan(*band, color=DROWNED, zorder=0, label="where noise alone would put them")
+            hollow = {"color": "#9a9a9a", "markersize": size, "fillstyle": "none", "label": f"{label}: not above noise"}
+            if not drawn.clear.all():
+                axis.plot(places[~drawn.clear], values[~drawn.clear], marker, **hollow)
             values = np.where(drawn.clear, values, np.nan)  # a line must not lead through noise
-        axis.plot(places, values, color=colour, marker=marker, markersize=size, linewidth=1, label=label)
-    axis.set_title(f"eigenvalues of the {of}", fontsize=10)
+        if np.isfinite(values).any():
+            axis.plot(places, values, color=colour, marker=marker, markersize=size, linewidth=1, label=label)
     axis.axhline(0, color="#999999", linewidth=0.6)
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.tick_params(labelsize=8)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpcov.report.text import new_table
+from dpcov.report.text import budget_words, new_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def write(out: Console, found: Plan) -> None:
     """Print the expected error of each mechanism, the smallest first."""
     centred = ", centred" * found.center
-    table = new_table(f"{found.budget!r}, {found.neighbors}, n = {found.n}, d = {found.d}{centred}")
+    table = new_table(f"{budget_words(found.budget)}, neighbours: {found.neighbors}, n = {found.n}, d = {found.d}{centred}")
     for heading in ("mechanism", "expected error", ""):
         table.add_column(heading)
     for place, prediction in enumerate(found.predictions):
@@ -26,9 +26,10 @@ def write(out: Console, found: Plan) -> None:
         )
         table.add_row(prediction.mechanism, error, "smallest" * (place == 0 and prediction.expected_error is not None))
     out.print(table)
-    out.print("r.m.s. Frobenius error of the raw second moment, for rows of norm 1; no second moment is larger than 1.")
+    said = ["r.m.s. Frobenius error of the raw second moment, for rows of norm 1; no second moment is larger than 1."]
     if not found.center:
-        out.print("auto usually clips first, which is not shown here: dpcov compare tells what that gives for data like yours.")
+        said.append("auto usually clips first, which is not shown here: dpcov compare measures it on data like yours.")
+    out.print("\n".join(said), soft_wrap=True)
 
 
 def record(found: Plan) -> dict[str, Any]:

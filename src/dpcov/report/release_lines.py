@@ -44,7 +44,7 @@ def clip_line(release: Release) -> str | None:
     if share >= MANY:
         longer = " So few rows cannot tell where: most of them may have been shortened, by an unknown factor."
     elif share > 0:
-        longer = f" About {100 * share:.2g} % of the rows were longer, at most."
+        longer = f" At most about {100 * share:.2g} % of the rows were longer."
     return f"Clipped further: at norm {release.clip_radius:.3g}{unit}, {found}.{longer}"
 
 
@@ -68,7 +68,7 @@ def error_line(release: Release, *, known_n: bool = True) -> str | None:
     if expected is None and isinstance(release.estimate.noise, NoisyDirections):
         return "Expected error: not known before reading; the error of drawn directions depends on the spectrum."
     if expected is None:
-        return "Expected error: not known; it depends on the data, or its mechanism does not tell."
+        return "Expected error: not known; it depends on the data, or the mechanism does not say."
     error = f"{expected:.3g}" if known_n else f"{expected * release.n:.3g} / n"
     if release.estimate.radius is None:
         units = "the data's units" if release.schema is None else "the units of encoded rows"

@@ -70,7 +70,7 @@ def write_made(out: Console, release: Release, file: str | None) -> None:
     if release.describe().nothing:
         out.print(MORE, soft_wrap=True)
     if file is None:
-        out.print("Not saved: --output FILE keeps what was paid for.")
+        out.print("Not saved: use --output FILE to keep what you paid for.")
     else:
         out.print("\n  ".join([f"Written to {shlex.quote(file)}. Next:", *_next(release, shlex.quote(file))]), soft_wrap=True)
 

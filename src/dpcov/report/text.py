@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from dpcov.errors import printable as printable  # its place is below releases, which say what they are with it
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from dpcov.kernel.answer import Spend
+    from dpcov.kernel.budget import Budget
     from dpcov.release.record import Release
     from dpcov.uses.description import Reading
     from dpcov.uses.intervals import Interval
@@ -24,7 +27,7 @@ WIDTH = 100  # of help texts always; of tables where stdout is no terminal
 LONGEST_NAME = 22  # of a feature, in pictures and lists
 NOISE = "≈ noise"  # in place of a number that cannot be told from it
 MORE = "More rows, a larger budget, fewer columns or narrower bounds would show more."
-SILENT = "how large the noise is, is not known: it depends on the data, or the mechanism does not tell"
+SILENT = "the size of the noise is not known: it depends on the data, or the mechanism does not say"
 UNKNOWN = "?"  # in place of a standard error that the release does not tell
 MOST_DIGITS = 6  # of a number whose noise is tiny
 
@@ -55,7 +58,14 @@ def new_table(title: str, hidden: int = 0, what: str = "") -> Table:
     from rich.table import Table
 
     caption = f"... and {hidden} more{' ' * bool(what)}{what}{'s' * (hidden > 1 and bool(what))}" if hidden else None
-    return Table(title=title, title_justify="left", caption=caption, caption_justify="left")
+    return Table(title=one_line(title), title_justify="left", caption=caption, caption_justify="left")
+
+
+def one_line(title: str) -> Text:
+    """Return a title that a narrow table does not break."""
+    from rich.text import Text
+
+    return Text(title, no_wrap=True, overflow="ignore")
 
 
 def shortened(name: str) -> str:
@@ -68,10 +78,24 @@ def spends_table(spent: Sequence[Spend], title: str = "spent") -> Table:
     """List every question that was asked of the data."""
     from rich.table import Table
 
-    table = Table("asked", "noise", "cost", title=f"{title}: {counted(len(spent), 'question')}", title_justify="left")
-    for spend in spent:
-        table.add_row(spend.asked, spend.noise, repr(spend.budget))
+    heading = one_line(f"{title}: {counted(len(spent), 'question')}")
+    table = Table("asked", "noise", "cost", title=heading, title_justify="left")
+    for spend, alike in groupby(spent):
+        times = len(list(alike))
+        table.add_row(
+            f"{times} × " * (times > 1) + spend.asked, spend.noise, budget_words(spend.budget) + " each" * (times > 1)
+        )
     return table
+
+
+def budget_words(budget: Budget) -> str:
+    """Write a budget in four digits; ≈ where that is not all of it, which JSON has."""
+    return ", ".join(f"{name} {_short(getattr(budget, name))}" for name in budget.names)
+
+
+def _short(amount: Fraction) -> str:
+    said = f"{float(amount):.4g}"
+    return f"{'=' if Fraction(said) == amount else '≈'} {said}"
 
 
 def features_table(
@@ -90,7 +114,7 @@ def features_table(
             table.add_column("±", justify="right", no_wrap=True)
             cells += zip(*(reading_cells(numbers, place) for place in range(len(names))), strict=True)
         else:
-            cells.append([f"{number:.4g}" for number in numbers])
+            cells.append([f"{number:#.4g}".removesuffix(".") for number in numbers])
     for name, *row in list(zip(names, *cells, strict=True))[: len(names) - hidden]:
         table.add_row(printable(name), *row)
     return table
@@ -121,8 +145,14 @@ def rounded(value: float, error: float) -> tuple[str, str]:
 
 def print_promise(out: Console, release: Release) -> None:
     """Print what a release is, and what it promises."""
-    out.print(repr(release)[1:-1], style="bold", soft_wrap=True)
+    out.print(_named(release), style="bold", soft_wrap=True)
     out.print(f"Privacy: {release.statement()}", soft_wrap=True)
+
+
+def _named(release: Release) -> str:
+    """Say what a release is, as its `repr` does, in the words of a command."""
+    python, words = repr(release.privacy), f"{budget_words(release.privacy)}, neighbours:"
+    return repr(release)[1:-1].replace(f"{python},", words, 1).replace(" n=", " n = ").replace(" d=", " d = ")
 
 
 def counted(number: int, noun: str) -> str:

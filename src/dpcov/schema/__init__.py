@@ -26,7 +26,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import ParameterError, SchemaError, check_real, did_you_mean, shown
+from dpcov.errors import ParameterError, SchemaError, check_real, did_you_mean, first_repeated, shown
 
 Floats = NDArray[np.float64]
 Level = str | int | float | bool
@@ -64,13 +64,13 @@ class Numeric:
     missing: str | None = None
 
     def __post_init__(self) -> None:
-        hint = "a public bound, not one taken from the data"
+        hint = "write a public bound; one read from the data would leak"
         rule = f"a finite number between {-LARGEST:g} and {LARGEST:g}"
         for name in ("lower", "upper"):
             object.__setattr__(self, name, check_real(name, getattr(self, name), rule, -LARGEST, LARGEST, hint))
         if not self.upper - self.lower >= SMALLEST:
             found = f"{self.lower!r} and {self.upper!r}"
-            raise ParameterError(f"lower must be below upper, by {SMALLEST:g} at least, got {found}. Hint: are they swapped?")
+            raise ParameterError(f"lower must be below upper by at least {SMALLEST:g}, got {found}. Hint: are they swapped?")
         object.__setattr__(self, "weight", _checked_weight(self.weight))
         _check_missing(self.nullable, self.missing)
 
@@ -119,17 +119,19 @@ class Categorical:
         object.__setattr__(self, "weight", _checked_weight(self.weight))
         _check_missing(self.nullable, self.missing)
         if not self.levels:
-            raise ParameterError("levels must hold at least one level, got none. Hint: public ones, not those of the data.")
+            raise ParameterError(
+                "levels must hold at least one level, got none. Hint: list public values, not those found in the data."
+            )
         kinds = {next((kind for kind, types in LEVEL_TYPES.items() if type(level) in types), "other") for level in self.levels}
         if len(kinds) > 1 or "other" in kinds:
             raise ParameterError(
-                f"levels must be all text, all numbers or all true and false, got {sorted(kinds)}. Hint: quote them."
+                f"levels must be all text, all numbers or all true and false, got {sorted(kinds)}. Hint: quote all of them."
             )
         if not all(_is_exact(level) for level in self.levels if not isinstance(level, str)):
-            hint = "missing cells need no level; write long identifiers as text"
-            raise ParameterError(f"levels must be finite numbers, integers up to 2**53, got others. Hint: {hint}.")
+            hint = "leave out a level for missing cells; write long identifiers as text"
+            raise ParameterError(f"levels must be finite, and integers at most 2**53, got a number that is not. Hint: {hint}.")
         if len(set(self.levels)) < len(self.levels):
-            raise ParameterError("levels must differ, got one that stands twice. Hint: remove it.")
+            raise ParameterError(f"levels must differ, got {first_repeated(self.levels)} twice. Hint: remove one of them.")
 
     @property
     def kind(self) -> str:
@@ -187,7 +189,7 @@ class Schema:
             if not isinstance(name, str) or not name or is_broken(name):
                 raise SchemaError(f"column names must be text, got {shown(name)}. Hint: quote the name.")
             if not isinstance(column, Numeric | Categorical | Ignored):
-                hint = "Numeric(lower, upper), Categorical(levels) or Ignored()"
+                hint = "write Numeric(lower, upper), Categorical(levels) or Ignored()"
                 raise SchemaError(f"column {name!r} must be described, got {shown(column)}. Hint: {hint}.")
             if isinstance(column, Categorical) and any(is_broken(level) for level in column.names):
                 raise SchemaError(f"levels of column {name!r} must be valid text, got a lone surrogate. Hint: use UTF-8.")
@@ -196,10 +198,13 @@ class Schema:
             raise SchemaError("schema must use at least one column, got none. Hint: give a column bounds or levels.")
         if any(observed_name(n) in self.columns for n, c in self.columns.items() if getattr(c, "missing", None) == "flag"):
             raise SchemaError(
-                "column names must differ from 'column observed' of flagged ones, got one alike. Hint: rename it."
+                "column names must differ from the 'NAME observed' of columns with missing='flag', got one that does not. "
+                "Hint: rename that column."
             )
         if len(set(self.feature_names)) < len(self.feature_names):
-            raise SchemaError("feature names must differ, got two alike. Hint: rename a column that is called 'column=level'.")
+            raise SchemaError(
+                f"feature names must differ, got {first_repeated(self.feature_names)} twice. Hint: rename one column."
+            )
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Schema:
@@ -233,10 +238,12 @@ class Schema:
         used = {name: column for name, column in self.used.items() if not isinstance(column, Observed)}
         for name in names:
             if name not in used:
-                hint = f"{did_you_mean(name, used)}Add it there"  # the schema's names; those of a file may be a person's row
-                raise SchemaError(f"columns must be among the used ones of the schema, got {shown(name)}. Hint: {hint}.")
+                hint = (
+                    f"{did_you_mean(name, used)}Describe it there"  # the schema's names; those of a file may be a person's row
+                )
+                raise SchemaError(f"columns must have bounds or levels in the schema, got {shown(name)}. Hint: {hint}.")
         if len(set(names)) < len(names):
-            raise SchemaError("columns must differ, got one that stands twice. Hint: remove it.")
+            raise SchemaError(f"columns must differ, got {first_repeated(names)} twice. Hint: remove one of them.")
         return Schema({name: used[name] for name in names})
 
     def table_columns(self, names: Iterable[str]) -> list[str]:
@@ -299,7 +306,7 @@ def _checked_weight(weight: object) -> float:
 
 def _check_missing(nullable: object, missing: object) -> None:
     if type(nullable) is not bool:
-        raise ParameterError(f"nullable must be True or False, got {shown(nullable)}. Hint: True where cells may be missing.")
+        raise ParameterError(f"nullable must be True or False, got {shown(nullable)}. Hint: True if cells may be missing.")
     if missing is not None and (missing != "flag" or not nullable):
         raise ParameterError(
             f"missing must be 'flag' for a nullable column, or left out, got {shown(missing)}. Hint: leave it out."

@@ -62,7 +62,7 @@ def read(path: str | os.PathLike[str]) -> Schema:
             f"schema must be a file that can be read, got {str(path)!r} ({error.strerror}). Hint: check the path."
         ) from None
     except (UnicodeDecodeError, ValueError):
-        raise SchemaError("schema must be a TOML file in UTF-8, got other bytes. Hint: save it as UTF-8.") from None
+        raise SchemaError("schema must be a text file in UTF-8, got other bytes. Hint: save it as UTF-8.") from None
     return parse(text)
 
 
@@ -71,11 +71,17 @@ def parse(text: str) -> Schema:
     try:
         record = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SchemaError(f"schema must be TOML, got an error ({error}). Hint: names with spaces need quotes.") from None
+        raise SchemaError(
+            f"schema must be valid TOML, got an error ({error}). Hint: put names with spaces in quotes."
+        ) from None
     except (ValueError, RecursionError):
-        raise SchemaError("schema must be plain TOML, got endless digits or nesting. Hint: see `dpcov schema init`.") from None
+        raise SchemaError(
+            "schema must be plain TOML, got too many digits or nested brackets. Hint: see `dpcov schema init`."
+        ) from None
     if set(record) != {"columns"} or not isinstance(record["columns"], dict):
-        raise SchemaError("schema must have one table [columns], got others. Hint: see `dpcov schema init`.")
+        raise SchemaError(
+            "schema must have the table [columns] and nothing else, got something else. Hint: see `dpcov schema init`."
+        )
     return from_record(record["columns"])
 
 

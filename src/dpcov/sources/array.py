@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import ParameterError, shown
+from dpcov.errors import ParameterError, first_repeated, shown
 from dpcov.kernel.questions.measure import Summable
 from dpcov.kernel.rows.grid import MAX_FEATURES
 from dpcov.sources.base import Progress, add_up, default_block_rows, in_percent
@@ -34,7 +34,9 @@ class ArraySource:
         self._places = None if columns is None else [_place(column, names) for column in columns]
         self.feature_names = tuple(names if self._places is None else (names[j] for j in self._places))
         if len(set(self.feature_names)) < self.d:
-            raise ParameterError("columns must differ, got one that stands twice. Hint: remove it.")
+            raise ParameterError(
+                f"columns must differ, got {first_repeated(self.feature_names)} twice. Hint: remove one of them."
+            )
         self._block_rows = block_rows or default_block_rows(self.d)
         self._progress = in_percent(progress)
 

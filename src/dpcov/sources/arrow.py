@@ -108,8 +108,8 @@ class ArrowSource:
         total = add_up(statistic, blocks(), scratch=not getattr(statistic, "by_column", False))
         if self._n not in (None, counted):
             raise EngineError(
-                "data must be the same at each reading, and are not. "
-                "Hint: a stream that can be read only once must go to a file first."
+                "data must be the same each time they are read, and are not. "
+                "Hint: write a stream that can be read only once to a file first."
             )
         self._n = counted
         return total
@@ -190,12 +190,12 @@ class ArrowSource:
         for name in self._columns:
             count = counts[name]
             if count != 1:
-                hint = "names are case-sensitive; the first line of a CSV file must hold them"
-                found = f"{count} of that name" if count else "none of that name"
-                asked = "of each name" if self._names_from_table else repr(name)
+                hint = "upper and lower case matter; the first line of a CSV file must hold the names"
+                found = f"{count} columns of that name" if count else "no column of that name"
+                asked = "for each name" if self._names_from_table else repr(name)
                 raise SchemaError(f"data must have one column {asked}, got {found}. Hint: {hint}.")
         if len(set(self._columns)) < len(self._columns):
-            raise SchemaError("columns must differ, got one that stands twice. Hint: remove it.")
+            raise SchemaError("columns must differ, got the same column twice. Hint: remove one of them.")
 
     def _check_types(self) -> None:
         types: dict[str, Any] = dict(zip(self._table.names, self._table.types, strict=True))

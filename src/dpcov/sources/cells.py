@@ -71,10 +71,14 @@ def check_categorical(name: str, kind: Type, column: Categorical, *, parsed: boo
     }
     if parsed and len({name.strip(BLANKS) for name in column.names}) < len(column.names):
         raise SchemaError(
-            f"levels of column {name!r} must differ without blanks, as cells of a CSV file are trimmed. Hint: merge them."
+            f"levels of column {name!r} must differ by more than blanks, got two that do not. Hint: CSV cells are trimmed."
         )
     if not (fits[column.kind] or pa.types.is_null(_values(kind))):
-        hint = "write the levels as the column holds them" if is_text(kind) or is_numeric(kind) else "convert it, or ignore it"
+        hint = (
+            "write the levels as the column holds them"
+            if is_text(kind) or is_numeric(kind)
+            else "convert the column, or set ignore = true"
+        )
         raise SchemaError(
             f"levels of column {name!r} must fit its type, got {column.kind} levels for {_named(kind)}. Hint: {hint}."
         )

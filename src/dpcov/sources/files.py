@@ -69,7 +69,7 @@ class ParquetTable:
         except (pa.ArrowException, OSError, ValueError):
             raise_alone(
                 EngineError(
-                    f"data must be a whole Parquet file, got {self._path.name!r} that is not. Hint: was it copied completely?"
+                    f"data must be a complete Parquet file, got {self._path.name!r}, which is not. Hint: copy it again."
                 )
             )
 
@@ -93,14 +93,16 @@ class CsvTable:
     def __init__(self, path: Path, separator: str, compression: str | None) -> None:
         self._path, self._separator, self._compression = path, separator, compression
         if path.stat().st_size == 0:
-            raise EngineError(f"data must have a first line of names, got {path.name!r} that is empty. Hint: write the names.")
+            raise EngineError(
+                f"data must have a first line of column names, got {path.name!r}, which is empty. Hint: check the file."
+            )
         with reading(LINES):
             self.names = list(self._reader([])[0].schema.names)
         if len(self.names) == 1 and any(other in self.names[0] for other in OTHER_SEPARATORS[separator]):
             kind = "tabs" if separator == "\t" else "commas"
             raise ParameterError(
-                f"data must be separated by {kind}, got {path.name!r} with another separator in its first line. "
-                f"Hint: export it again; .csv means commas, .tsv tabs."
+                f"data must have {kind} between columns, got {path.name!r} with another separator in its first line. "
+                f"Hint: export the file again; .csv means commas, .tsv means tabs."
             )
         self.types: list[Any] = [pa.large_binary()] * len(self.names)
 
@@ -108,8 +110,8 @@ class CsvTable:
         """Refuse a first line that holds numbers or blanks: it would be a person's row, and names are published."""
         if any(re.fullmatch(r"\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*|\s*", name) for name in self.names):
             raise ParameterError(
-                f"data must have a first line of names, got {self._path.name!r} whose first line holds numbers or blanks. "
-                f"Hint: without names it would publish a person's row."
+                f"data must have a first line of column names, got {self._path.name!r} with numbers or blanks there. "
+                f"Hint: add a line of names; else the release would publish a person's row as names."
             )
 
     def _reader(self, columns: Sequence[str]) -> tuple[Any, Any]:

@@ -24,7 +24,9 @@ def drafted(data: Any) -> str:
     """Return a schema to be completed, as text, from the names and declared types of a table's columns; no value is read."""
     table = open_table(data)
     if len(set(table.names)) < len(table.names):
-        raise SchemaError("data must have columns of different names, got one that stands twice. Hint: rename a column.")
+        raise SchemaError(
+            "data must have a different name for each column, got two columns of the same name. Hint: rename one."
+        )
 
     def kind(declared: Any) -> str:
         if table.parsed:
@@ -40,4 +42,5 @@ def fitted(schema: Schema, data: Any) -> Fit:
     """Check that a table has the columns of a schema, with fitting types; no row is read."""
     open_source(data, schema=schema)
     table = open_table(data, names_matter=False)
-    return Fit(len(table.names) - len(schema.used), not table.parsed)
+    used = schema.used  # flags, too, which stand in no table
+    return Fit(sum(name not in used for name in table.names), not table.parsed)

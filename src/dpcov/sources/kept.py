@@ -55,7 +55,9 @@ class KeptSource:
         known = self._sums.pop(statistic, None)
         by_column = getattr(statistic, "by_column", False)
         if by_column and not self._cells:
-            raise ParameterError("data must be a table that can be read twice, got others. Hint: write a stream to a file.")
+            raise ParameterError(
+                "data must be a table with a schema that can be read twice, got something else. Hint: write a stream to a file."
+            )
         total = add_up(statistic, self._blocks(statistic.max_block, by_column)) if known is None else known
         self._sums[statistic] = total  # as the last; the first was not asked for the longest time
         if len(self._sums) > SUMS:

@@ -54,7 +54,7 @@ def _table(data: Any, schema: Schema | None) -> Any:
         if len(schema.columns) != array.shape[1]:
             raise SchemaError(
                 f"schema must describe each column of an array, in order, got {len(schema.columns)} descriptions "
-                f"for {array.shape[1]} columns. Hint: dpcov.Ignored() for those that do not count."
+                f"for {array.shape[1]} columns. Hint: use dpcov.Ignored() for columns to leave out."
             )
         return ArrayTable(array, list(schema.columns))
     if isinstance(data, str | os.PathLike):
@@ -84,7 +84,7 @@ def _names(columns: Columns, names: Sequence[str]) -> list[str] | None:
     for column in columns:
         if isinstance(column, numbers.Integral) and not isinstance(column, bool):
             if not 0 <= column < len(names):
-                raise ParameterError(f"columns must lie in 0..{len(names) - 1}, got {column}. Hint: they count from 0.")
+                raise ParameterError(f"columns must be positions from 0 to {len(names) - 1}, got {column}. Hint: count from 0.")
             chosen.append(names[int(column)])
         elif isinstance(column, str):
             chosen.append(column)

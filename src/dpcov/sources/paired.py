@@ -27,9 +27,13 @@ class PairedSource:
 
     def __init__(self, source: Source, neighbors: str) -> None:
         if neighbors != REPLACE:
-            raise ParameterError("neighbors must be 'replace' for pairs, got 'add-remove'. Hint: one more row pairs all anew.")
+            raise ParameterError(
+                "neighbors must be 'replace' for pairs, got 'add-remove'. Hint: one added row would change every pair."
+            )
         if not source.ordered:
-            raise ParameterError("data must have an order for pairs, got a query or stream. Hint: an array, a frame or a file.")
+            raise ParameterError(
+                "data must have rows in a fixed order for pairs, got a query or stream. Hint: pass an array, a frame or a file."
+            )
         self._source = source
 
     @property

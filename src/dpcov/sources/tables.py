@@ -68,7 +68,7 @@ class StreamTable:
     def __init__(self, data: Any) -> None:
         self._data = data
         if isinstance(data, pa.RecordBatchReader) and data in _read_once:
-            raise EngineError("data must be a stream that was not read before, got one that was. Hint: make a new reader.")
+            raise EngineError("data must be a fresh stream, got one that was already read. Hint: make a new reader.")
         with reading():
             # Opening reads no row. The first pass uses this very stream: there may never be another.
             self._opened: Any = pa.RecordBatchReader.from_stream(data)
@@ -140,7 +140,7 @@ class ArrayTable:
 class reading:  # noqa: N801 - reads as a word in `with reading():`
     """Replace the messages of libraries, which may quote cells, by one that cannot."""
 
-    def __init__(self, hint: str = "check that the table or file is whole, and that the query runs") -> None:
+    def __init__(self, hint: str = "check that the table or file is complete, and that the query runs") -> None:
         self._hint = hint
 
     def __enter__(self) -> None:
@@ -148,7 +148,7 @@ class reading:  # noqa: N801 - reads as a word in `with reading():`
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if isinstance(error, Exception) and not isinstance(error, DpcovError):  # duckdb, for one, has its own
-            raise_alone(EngineError(f"data must be readable to the end, got a failure. Hint: {self._hint}."))
+            raise_alone(EngineError(f"data must be readable to the end, got an error before it. Hint: {self._hint}."))
 
 
 def raise_alone(error: EngineError) -> NoReturn:

@@ -75,10 +75,14 @@ def convergence(
     """
     drawn, told = release.find(Subspace), release.find(Explained)
     if drawn is None or told is None or not isinstance(drawn.law, MatrixBingham) or not isinstance(drawn.question, Subspace):
-        raise ReleaseError("release must be drawn by a Markov chain, got another. Hint: all others need no convergence.")
+        raise ReleaseError(
+            "release must be drawn by a Markov chain, got one that was not. Hint: only the mechanism ppca needs to converge."
+        )
     d, k, values = drawn.question.d, drawn.question.count, np.clip(told.values, 0.0, release.n)
     if len(values) != k + 1:
-        raise ReleaseError(f"release must tell what lies along its {k} components, got others. Hint: ask for the original.")
+        raise ReleaseError(
+            f"release must hold the variance along its {k} components, got something else. Hint: ask for the original."
+        )
     length = drawn.law.sweeps if sweeps is None else sweeps
     for name, value in (("chains", chains), ("sweeps", length)):
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_SWEEPS:

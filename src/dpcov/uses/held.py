@@ -21,7 +21,9 @@ def is_centered(release: Release) -> bool:
 def check_covariance(release: Release, use: str) -> None:
     """Refuse a release that holds no covariance; ``use`` says what it would be for."""
     if not holds_covariance(release):
-        raise ReleaseError(f"release must hold a covariance for {use}, got {what_it_holds(release)}. Hint: dpcov.covariance.")
+        raise ReleaseError(
+            f"release must hold a covariance for {use}, got {what_it_holds(release)}. Hint: make one with dpcov.covariance."
+        )
 
 
 def tells_noise(release: Release) -> bool:
@@ -31,7 +33,7 @@ def tells_noise(release: Release) -> bool:
 
 def refuse_silent(use: str, hint: str) -> NoReturn:
     """Refuse what needs the size of the noise, of a release that does not tell it."""
-    raise ReleaseError(f"release must tell how large its noise is for {use}, got a mechanism that does not. Hint: {hint}.")
+    raise ReleaseError(f"release must say how large its noise is for {use}, got a mechanism that does not. Hint: {hint}.")
 
 
 def what_it_holds(release: Release) -> str:

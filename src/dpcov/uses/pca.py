@@ -101,7 +101,9 @@ def principal_components(release: Release, k: int | float | None = None) -> Prin
     found = release.estimate.components
     if found is None and release.estimate.covariance is None:
         held = what_it_holds(release)
-        raise ReleaseError(f"release must hold a covariance or components, got {held}. Hint: dpcov.covariance or dpcov.pca.")
+        raise ReleaseError(
+            f"release must hold a covariance or components, got {held}. Hint: make one with dpcov.covariance or dpcov.pca."
+        )
     if k is None and release.estimate.k is not None:
         return asked_components(release)
     with np.errstate(all="ignore"):  # extreme units and budgets overflow harmlessly inside
@@ -123,7 +125,7 @@ def principal_components(release: Release, k: int | float | None = None) -> Prin
 def asked_components(release: Release) -> PrincipalComponents:
     """Return as many components as were asked for when the release was made."""
     if release.estimate.k is None:
-        raise ReleaseError("release must be of components, got another. Hint: release.pca(k).")
+        raise ReleaseError("release must be made by dpcov.pca, got another kind. Hint: use release.pca(k).")
     return principal_components(release, release.estimate.k)
 
 
@@ -146,7 +148,7 @@ def _from_matrix(release: Release) -> tuple[Floats, Floats, float]:
 def _count(k: int | float | None, values: Floats, total: float, clear: int | None, d: int) -> int:
     """Return how many components are wanted."""
     if k is None and clear is None:
-        refuse_silent("as many components as stand out of it", "give k")
+        refuse_silent("counting the components that stand out of it", "give k")
     if k is None:
         return max(1, clear or 0)
     if isinstance(k, float) and 0 < k < 1:
@@ -159,7 +161,7 @@ def _count(k: int | float | None, values: Floats, total: float, clear: int | Non
         )
     if k > len(values):
         raise ReleaseError(
-            f"release must hold {k} components, got {len(values)}. Hint: release more of them, or a covariance, which has all."
+            f"release must hold {k} components, got {len(values)}. Hint: release more, or a covariance, which has all of them."
         )
     return int(k)
 
@@ -167,5 +169,7 @@ def _count(k: int | float | None, values: Floats, total: float, clear: int | Non
 def _checked(rows: ArrayLike, columns: int, name: str) -> Floats:
     array = np.asarray(rows)
     if array.ndim != 2 or array.shape[1] != columns or array.dtype.kind not in "biuf":
-        raise ParameterError(f"{name} must be numbers in {columns} columns, got another array. Hint: a row per person.")
+        raise ParameterError(
+            f"{name} must be numbers in {columns} columns, got an array that is not. Hint: one row per person."
+        )
     return array.astype(np.float64)

@@ -105,7 +105,7 @@ def new_rows(data: Any, schema: Schema | None, columns: Sequence[str], center: b
         if array.shape[1] != len(columns):
             raise ParameterError(
                 f"new data must have the {len(columns)} columns of the model's features, got {array.shape[1]}. "
-                f"Hint: in the order of model.columns; of a frame columns are found by their names."
+                f"Hint: use the order of model.columns, or a frame, whose columns are found by name."
             )
         if schema is None:
             return open_source(array, progress=progress)

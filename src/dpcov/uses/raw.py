@@ -183,4 +183,4 @@ def _instead(estimate: Estimate) -> str:
         return "answers in rounds"
     if isinstance(estimate.noise, NoisyDirections):
         return "drawn directions"
-    return "values asked apart" if isinstance(estimate.seen, Along) else "none"
+    return "eigenvalues asked separately" if isinstance(estimate.seen, Along) else "none"

@@ -115,7 +115,9 @@ class RidgeModel(Drawable):
 
         release = self.release
         if math.isnan(self.intercept):
-            raise ReleaseError("release must know where 0 is for predictions, got one of differences. Hint: center=True.")
+            raise ReleaseError(
+                "release must hold a mean for predictions, got one of differences. Hint: make it with center=True."
+            )
         about = release.encoding.midpoints
         source = new_rows(data, release.schema, self.columns, about, progress)
         if source.schema is None:
@@ -227,7 +229,7 @@ def ridge(
         return _asked_model(release, release.estimate.coefficients, target, alpha, features)
     check_covariance(release, "a regression")
     if target is None:
-        hint = f"a feature to predict, such as {release.feature_names[0]!r}"
+        hint = f"name a feature to predict, such as {release.feature_names[0]!r}"
         raise ParameterError(f"target must be given, got None. Hint: {hint}.")
     automatic = isinstance(alpha, str) and alpha == AUTO
     given = 0.0 if automatic else _checked_alpha(alpha)
@@ -287,7 +289,7 @@ def _asked_model(release: Release, held: Coefficients, target: object, alpha: ob
     other_penalty = not (isinstance(alpha, str) and alpha == AUTO) and _checked_alpha(alpha) != penalty
     if wanted != own or sorted(chosen) != list(others) or other_penalty:
         raise ReleaseError(
-            f"release must hold the model that is asked for, got that of {names[own]!r} from all others with "
+            f"release must hold the model you ask for, got only that of {names[own]!r} from all others with "
             f"alpha={penalty!r}. Hint: a release of dpcov.covariance has all models."
         )
     return _model(release, own, penalty, fitted(release, own, others, held.answer.values.copy(), penalty))
@@ -295,5 +297,5 @@ def _asked_model(release: Release, held: Coefficients, target: object, alpha: ob
 
 def _checked_alpha(alpha: object) -> float:
     if isinstance(alpha, str):
-        raise ParameterError(f"alpha must be a number or 'auto', got {shown(alpha)}. Hint: 'auto' fits the noise.")
-    return check_real("alpha", alpha, "0 or more, and finite", 0.0, LARGEST_ALPHA, "'auto' fits the noise")
+        raise ParameterError(f"alpha must be a number or 'auto', got {shown(alpha)}. Hint: 'auto' adapts it to the noise.")
+    return check_real("alpha", alpha, "0 or more, and finite", 0.0, LARGEST_ALPHA, "'auto' adapts it to the noise")

@@ -54,7 +54,7 @@ def score(release: Release, target: str, predictions: Floats, data: Any) -> Scor
     known = np.isfinite(truth)
     if not known.any():
         raise ParameterError(
-            f"new data must hold {target!r} to be scored, got none in any row. Hint: predictions need no target."
+            f"new data must hold {target!r} to be scored, got no value in any row. Hint: predictions need no target."
         )
     exact = truth[known]
     with np.errstate(all="ignore"):
@@ -75,7 +75,9 @@ def true_values(release: Release, target: str, data: Any) -> Floats:
     column = None if schema is None else schema.used[name]
     table = open_table(data)
     if name not in table.names:
-        raise SchemaError(f"new data must have the column {name!r} to be scored, got none. Hint: predictions need no target.")
+        raise SchemaError(
+            f"new data must have the column {name!r} to be scored, got no such column. Hint: predictions need no target."
+        )
     kind = table.types[table.names.index(name)]
     if not isinstance(column, Categorical):
         cells.check_numeric(name, kind, parsed=table.parsed)

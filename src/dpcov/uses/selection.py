@@ -6,7 +6,7 @@ import numbers
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from dpcov.errors import ParameterError, did_you_mean, shown
+from dpcov.errors import ParameterError, did_you_mean, first_repeated, shown
 from dpcov.schema import Categorical, Schema
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ def target_place(names: Sequence[str], schema: Schema | None, target: object) ->
     found = _places(names, column_of_feature(schema, names), target, "target")
     if len(found) > 1:
         level = names[found[0]]
-        raise ParameterError(f"target must be one feature, got the column {target!r}. Hint: one of its levels: {level!r}.")
+        raise ParameterError(
+            f"target must be one feature, got the column {target!r}. Hint: choose one of its levels, such as {level!r}."
+        )
     return found[0]
 
 
@@ -44,19 +46,19 @@ def feature_places(names: Sequence[str], schema: Schema | None, features: object
         places = [j for j in range(len(names)) if columns[j] != columns[target]]
     else:
         if isinstance(features, str | bytes) or not isinstance(features, Sequence):
-            raise ParameterError(f"features must be a list of names or positions, got {shown(features)}. Hint: ['age'].")
+            raise ParameterError(f"features must be a list of names or positions, got {shown(features)}. Hint: write ['age'].")
         places = [place for feature in features for place in _places(names, columns, feature, "features")]
     if len(set(places)) < len(places):
-        raise ParameterError("features must differ, got one that stands twice. Hint: a column stands for all of its levels.")
+        raise ParameterError(
+            f"features must differ, got {first_repeated(names[j] for j in places)} twice. Hint: a column means all its levels."
+        )
     own = next((j for j in places if columns[j] == columns[target]), None)
     if own is not None:
         told = names[own]
-        raise ParameterError(
-            f"features must be of other columns than the target, got {told!r}. Hint: a column's own levels tell no news."
-        )
+        raise ParameterError(f"features must come from other columns than the target, got {told!r}. Hint: leave it out.")
     if not places:
         need = ": a regression needs two columns or more" * (len(names) == 1)
-        raise ParameterError(f"features must hold at least one feature, got none{need}. Hint: a mean is release.mean.")
+        raise ParameterError(f"features must hold at least one feature, got none{need}. Hint: read release.mean for the mean.")
     return tuple(places)
 
 
@@ -125,7 +127,7 @@ def _places(names: Sequence[str], columns: list[str], wanted: object, name: str)
     if isinstance(wanted, numbers.Integral) and not isinstance(wanted, bool):
         if 0 <= int(wanted) < len(names):
             return [int(wanted)]
-        raise ParameterError(f"{name} must lie in 0..{len(names) - 1}, got {int(wanted)}. Hint: positions count from 0.")
+        raise ParameterError(f"{name} must be a position from 0 to {len(names) - 1}, got {int(wanted)}. Hint: count from 0.")
     found = [j for j in range(len(names)) if wanted in (names[j], columns[j])] if isinstance(wanted, str) else []
     if not found:
         known = ", ".join(repr(known) for known in names[:MOST_NAMES]) + ", ..." * (len(names) > MOST_NAMES)

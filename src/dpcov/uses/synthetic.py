@@ -64,9 +64,9 @@ def synthetic(release: Release, m: int, *, seed: int | None = None) -> Any:
     """
     check_covariance(release, "synthetic rows")
     if release.schema is not None and not release.center:
-        raise ReleaseError("release must be centred for synthetic rows, got one that is not. Hint: release with center=True.")
+        raise ReleaseError("release must be centred for synthetic rows, got one that is not. Hint: make it with center=True.")
     if isinstance(m, bool) or not isinstance(m, int | np.integer) or m < 1:
-        raise ParameterError(f"m must be an integer from 1 on, got {shown(m)}. Hint: how many rows.")
+        raise ParameterError(f"m must be an integer of at least 1, got {shown(m)}. Hint: it says how many rows to make.")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
         raise ParameterError(f"seed must be a nonnegative integer, got {shown(seed)}. Hint: leave it out for fresh rows.")
     bits: Bits = SystemBits() if seed is None else SeededBits(seed)

@@ -88,7 +88,7 @@ def audit_covariance(
         if answer is None:
             if any(not isinstance(other.question, Count) for other in release.answers):
                 raise ParameterError(
-                    "mechanism must ask for a second moment to be audited, got another. Hint: dpcov.replay.replay."
+                    "mechanism must ask for a second moment to be audited, got one that does not. Hint: dpcov.replay.replay."
                 )
             return 0.0  # too few rows for the budget: nothing was learnt
         assert isinstance(answer.question, SecondMoment)

@@ -32,7 +32,8 @@ from dpcov.kernel.questions.measure import Measure, Question
 from dpcov.kernel.questions.moments import REPLACE
 from dpcov.mechanisms import mechanism_of
 from dpcov.mechanisms.base import Mechanism
-from dpcov.mechanisms.running import released
+from dpcov.mechanisms.rehearsing import rehearsed
+from dpcov.mechanisms.running import run_again
 from dpcov.release.record import Release
 
 __all__ = ["Retraced", "retrace"]
@@ -115,11 +116,11 @@ def _difference(release: Release, mechanism: Mechanism, *, n_known: bool) -> str
     refusal, again, options = "", release, dict[str, Any](release.options)
     try:
         mechanism.refuse_unknown(release.options)
-        again = released(mechanism, curator, release.privacy, **options)
+        again = run_again(mechanism, curator, release.privacy, **options)
     except _DifferenceError as error:
         refusal = str(error)
     except DpcovError as error:
-        refusal = f"the mechanism must ask what was recorded, got a refusal: {error}"
+        refusal = _refused(error)
     made, known = account.answers, release.answers
     for place, (one, other) in enumerate(zip(made, known, strict=False)):
         if different := _of_answers(place, (one, made), (other, known)):
@@ -130,7 +131,17 @@ def _difference(release: Release, mechanism: Mechanism, *, n_known: bool) -> str
         return f"{_named(len(made), known[len(made)].question)} must have been asked by its mechanism, got one answer too many"
     if again.n != release.n:
         return f"n must be {again.n}, as the answers tell it, got {release.n}"
-    return "" if _alike(dict(again.notes), dict(release.notes)) else "notes must be those of the mechanism, got others"
+    if not _alike(dict(again.notes), dict(release.notes)):
+        return "notes must be those that the mechanism writes, got others"
+    try:
+        rehearsed(mechanism, curator, release.privacy, again.options)  # last: all that it takes memory for is in the file
+    except DpcovError as error:
+        return _refused(error)
+    return ""
+
+
+def _refused(error: DpcovError) -> str:
+    return f"the mechanism must ask what was recorded, got a refusal: {error}"
 
 
 class _DifferenceError(DpcovError):
@@ -153,13 +164,15 @@ class _Recorded:
         drawn = isinstance(question, Directions)
         found = next((one for one in self._left if isinstance(one[1].question, Directions) == drawn), None)
         if found is None:
-            raise _DifferenceError(f"{question.name!r} must stand in the release, as its mechanism asks for it, got no answer")
+            raise _DifferenceError(
+                f"{question.name!r} must be answered in the release, as its mechanism asks for it, got no answer"
+            )
         self._left.remove(found)
         place, answer = found
         if different := _of_questions(place, (question, self._account.answers), (answer.question, self._known)):
             raise _DifferenceError(different)
         if not answer.question.admits(answer.integers):
-            raise _DifferenceError(f"{_named(place, question)} must have an answer that is possible, got another")
+            raise _DifferenceError(f"{_named(place, question)} must have a possible answer, got an impossible one")
         if drawn:
             self.peeled = answer
         else:
@@ -261,7 +274,7 @@ class _RecordedDirections:
             vector = (vector - 2 * (reflector @ vector) * reflector)[1:]
         length = float(np.linalg.norm(vector))
         if length < MIN_LENGTH:
-            raise _DifferenceError("directions must be orthogonal, as its mechanism draws them, got others")
+            raise _DifferenceError("directions must be orthogonal, as its mechanism draws them, got ones that are not")
         vector = vector / length
         if self._orthogonal:
             self._reflectors.append(reflector_of(vector))
@@ -282,7 +295,7 @@ def _of_answers(place: int, made: Placed, recorded: Placed) -> str:
     if names != recorded_names:
         return f"{named} must have noise of the law {' and '.join(names)}, got {' and '.join(recorded_names)}"
     if not all(_same_law(a.to_json(), b.to_json()) for a, b in zip(one.laws, other.laws, strict=True)):
-        return f"{named} must have noise as large as its mechanism adds, got another"
+        return f"{named} must have as much noise as its mechanism adds, got more or less"
     if one.charges != other.charges:
         return f"{named} must cost {_priced(one)}, got {_priced(other)}"
     return ""

@@ -16,7 +16,7 @@ TINY = Fraction(1, 10**800)
 def test_the_largest_number(sign: int) -> None:
     assert read_exact("value", Fraction(sign * LARGEST)) == sign * LARGEST
     for over in (1, Fraction(1, 3), TINY):
-        with pytest.raises(ParameterError, match=r"value must be at most 1e300, in at most 900 digits, got .*\. Hint: "):
+        with pytest.raises(ParameterError, match=r"value must be at most 1e300 and have at most 900 digits, got .*\. Hint: "):
             read_exact("value", sign * (LARGEST + over))
 
 

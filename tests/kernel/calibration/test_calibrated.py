@@ -519,7 +519,7 @@ def test_a_noise_beyond_int64_is_refused_without_floats(noise: str, epsilon: str
 
 
 def test_a_delta_beyond_any_noise_is_refused() -> None:
-    with pytest.raises(ParameterError, match="delta must not be so small"):
+    with pytest.raises(ParameterError, match="delta must be larger"):
         calibrated(SecondMoment(Grid(1.0), 3), ApproxDP("1e-300", "1e-300"), "replace", "gaussian")
 
 

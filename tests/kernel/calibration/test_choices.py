@@ -60,7 +60,7 @@ class TestCalibration:
 class TestExponential:
     @pytest.mark.parametrize("rate", [Fraction(0), Fraction(-1), MAX_RATE + Fraction(1, 10**30)])
     def test_a_rate_outside_is_refused(self, rate: Fraction) -> None:
-        with pytest.raises(ParameterError, match=r"rate must be above 0 and at most 1024, got another\. Hint: "):
+        with pytest.raises(ParameterError, match=r"rate must be above 0 and at most 1024, got one outside\. Hint: "):
             Exponential(rate)
 
     def test_a_lower_rate_is_more_noise(self) -> None:

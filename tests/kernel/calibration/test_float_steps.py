@@ -184,7 +184,7 @@ class TestNoiseThatIsSubtracted:
     def test_small_budgets_are_refused_before_anything_is_read(self, neighbors: str, rank: int) -> None:
         for epsilon in ("1e-8", "1e-9", "3e-11"):
             asked = watched(NoSource(100, 2), GRID, PureDP(epsilon), neighbors)
-            with pytest.raises(ParameterError, match=r"float64 can subtract.*Hint: .*directions that are projected out"):
+            with pytest.raises(ParameterError, match=r"float64 to subtract.*Hint: .*project drawn directions out"):
                 released(KAPRALOV_TALWAR, asked.curator, PureDP(epsilon), rank=rank)
             assert "read" not in asked.done
             assert asked.account.charged == []
@@ -202,7 +202,7 @@ class TestNoiseThatIsSubtracted:
     def test_a_curator_refuses_it_too(self, noise: str) -> None:
         budget = PureDP("1e-8") if noise == "laplace" else ZCDP("1e-17")
         asked, half = watched(NoSource(100, 2), GRID, budget), budget.share("0.5")
-        with pytest.raises(ParameterError, match="float64 can subtract"):
+        with pytest.raises(ParameterError, match="float64 to subtract its noise"):
             asked.curator.peel(directions(2, 2, Quotients), half, half, noise=noise)
         assert asked.untouched
 

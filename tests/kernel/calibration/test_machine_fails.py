@@ -28,5 +28,8 @@ def test_a_system_without_a_factor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(np.linalg, "cholesky", fails)
     with pytest.raises(EngineError) as failed:
         question.of_moment(exact)
-    assert str(failed.value) == "a positive definite system must have a factor, and had none. Hint: check the BLAS."
+    assert (
+        str(failed.value)
+        == "a positive definite matrix must have a Cholesky factor, and had none. Hint: install another numpy (BLAS)."
+    )
     assert failed.value.__suppress_context__

@@ -67,13 +67,15 @@ def test_as_much_noise(kind: str) -> None:
 )
 @pytest.mark.parametrize("made", [WishartDifference, FrobeniusNoise])
 def test_noise_that_no_answer_holds(made: Any, change: dict[str, Any]) -> None:
-    with pytest.raises(ParameterError, match=r"the noise must fit into int64, got a scale or a lattice that does not\. Hint: "):
+    with pytest.raises(ParameterError, match=r"the noise must fit into 64-bit integers, got too large a scale\. Hint: "):
         replace(made(3, TWO, 2, ONE, Fraction(1, 2**100)), **change)
 
 
 @pytest.mark.parametrize("concentration", [Fraction(0), Fraction(-1, 10**9)])
 def test_a_direction_that_costs_nothing(concentration: Fraction) -> None:
-    with pytest.raises(ParameterError, match=r"concentrations must be positive, got others\. Hint: a draw costs something\."):
+    with pytest.raises(
+        ParameterError, match=r"concentrations must be positive, got 0 or less\. Hint: every private draw costs some budget\."
+    ):
         Bingham((("1", ONE), ("2", concentration)))
 
 

@@ -236,7 +236,7 @@ class TestRefusals:
         ids=["swapped", "equal", "centred", "inner centred", "outer centred"],
     )
     def test_what_is_no_annulus(self, inner: Grid, outer: Grid) -> None:
-        with pytest.raises(ParameterError, match=r"annulus must lie between .*, got others\. Hint: "):
+        with pytest.raises(ParameterError, match=r"annulus must lie between .*, got something else\. Hint: "):
             Annulus(inner, outer)
 
 

@@ -96,7 +96,7 @@ class Sly(tuple[int, ...]):
     ids=repr,
 )
 def test_other_columns_are_refused(columns: Any) -> None:
-    with pytest.raises(ParameterError, match="columns must be ascending positions"):
+    with pytest.raises(ParameterError, match="columns must be positions in ascending order"):
         Block(Grid(1.0), len(columns), 3, columns)
 
 
@@ -109,7 +109,7 @@ class Sneaky(int):
 
 @pytest.mark.parametrize(("d", "whole"), [(Sneaky(2), 3), (np.int64(2), 3), (2, Sneaky(3)), (True, 3)], ids=repr)
 def test_sizes_are_plain_integers(d: Any, whole: Any) -> None:
-    with pytest.raises(ParameterError, match="columns must be ascending positions"):
+    with pytest.raises(ParameterError, match="columns must be positions in ascending order"):
         Block(Grid(1.0), d, whole, (0, 1) if d == 2 else (0,))
 
 
@@ -132,7 +132,7 @@ def test_a_curator_answers_blocks_of_its_own_rows_only() -> None:
         with pytest.raises(AssertionError, match="the data were read for second moment"):
             ask(own)
     for other in (block_of(moment(4), (0, 2)), Squares(moment(4)), Block(Grid(2.0), 2, 3, (0, 1))):
-        with pytest.raises(ParameterError, match="question must be one of this curator's rows"):
+        with pytest.raises(ParameterError, match="question must be about this curator's rows"):
             ask(other)
 
 

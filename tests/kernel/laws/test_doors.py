@@ -45,7 +45,7 @@ from tests.helpers.watched import Watched, watched
 from tests.kernel.laws.test_questions import CENTRED, EXAMPLES, PLAIN, SCHEMA, TABLE, TURN, N, with_field
 
 ONE, HALF = PureDP(1), PureDP("0.5")
-NOT_ITS_ROWS = r"^question must be one of this curator's rows, got another\. Hint: "
+NOT_ITS_ROWS = r"^question must be about this curator's rows, got something else\. Hint: "
 ROWS = np.random.default_rng(9400).uniform(-1, 1, size=(N, 3))
 
 DOORS: dict[str, Callable[[Any, Any], object]] = {
@@ -129,7 +129,7 @@ def test_each_type_has_its_own_door(kind: str, door: str, held: Callable[[Curato
     charged, done = list(asked.account.charged), list(asked.done)
     opens = door in ITS_DOORS[type(question)]
     if isinstance(question, Directions) and opens and (question.values is None) == (door == "peel, valued"):
-        with pytest.raises(ParameterError, match="values must have a budget where they are asked for"):
+        with pytest.raises(ParameterError, match="values must be asked for together with their budget"):
             DOORS[door](held(asked.curator), question)
         opens = False
     elif kind == "count" and door == "noisy":  # n is public here
@@ -295,9 +295,9 @@ class TestStrangers:
         found, drawn = foreign.noisy(moment, HALF, noise="laplace"), foreign.subspace(Subspace(moment, 2), HALF, sweeps=0)
         asked = curator_of(budget=PureDP(10))
         for basis in (EigenvectorsOf(found), DirectionsOf(drawn)):
-            with pytest.raises(ParameterError, match="basis must be of an answer of this curator"):
+            with pytest.raises(ParameterError, match="basis must come from an answer of this curator"):
                 held(asked.curator).noisy(Diagonal.of(moment, basis), HALF, noise="laplace")
-        with pytest.raises(ParameterError, match="basis must be of an answer of this curator"):
+        with pytest.raises(ParameterError, match="basis must come from an answer of this curator"):
             held(asked.curator).noisy(Overlap(moment, EigenvectorsOf(found), (1.0,) * 3), HALF, noise="laplace")
         assert asked.untouched
         mine = held(asked.curator).noisy(moment, HALF, noise="laplace")
@@ -349,7 +349,7 @@ class TestMoreThanThereIs:
                 question = Directions(moment, 2, Values(moment, 2))
             if door.startswith("prefetch"):  # costs nothing
                 continue
-            with pytest.raises(BudgetError, match="budget must fit"):
+            with pytest.raises(BudgetError, match="charges must fit into the budget"):
                 DOORS[door](asked.curator, question)
             with pytest.raises(ParameterError, match=NOT_ITS_ROWS):
                 DOORS[door](asked.curator, strange(question))

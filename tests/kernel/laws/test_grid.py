@@ -211,5 +211,5 @@ def test_shrink_zeroes_a_row_that_still_breaks_the_bound(monkeypatch: pytest.Mon
     ("bits", "center"), [(np.int8(16), False), (16.0, False), (True, False), (16, 1), (16, np.bool_(False))]
 )
 def test_what_would_wrap_in_a_sensitivity_is_refused(bits: Any, center: Any) -> None:
-    with pytest.raises(ParameterError, match=r"bits must be an int and center True or False, got others\. Hint: "):
+    with pytest.raises(ParameterError, match=r"bits must be an int and center True or False, got other types\. Hint: "):
         Grid(1.0, bits, center)

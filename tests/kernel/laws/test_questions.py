@@ -284,7 +284,7 @@ class TestFiles:
         for key in record:
             with pytest.raises((ReleaseError, ParameterError)):
                 read(json.dumps({other: value for other, value in record.items() if other != key}), frames, encoding)
-        with pytest.raises(ReleaseError, match="question has no field, got 'more'"):
+        with pytest.raises(ReleaseError, match="question has no other field, got 'more'"):
             read(json.dumps(record | {"more": 1}), frames, encoding)
 
 
@@ -385,14 +385,14 @@ def test_units_that_questions_share_stand_once() -> None:
     assert again == UNITS
     assert isinstance(again, Units)
     assert again.levels[0].vectors.tobytes() == UNITS.levels[0].vectors.tobytes()
-    with pytest.raises(ReleaseError, match="questions about columns of no schema"):
+    with pytest.raises(ReleaseError, match="questions about columns, but no schema"):
         read_frame(frame, PLAIN)
 
 
 def test_a_basis_is_of_an_answer_of_the_same_file() -> None:
     """Of an earlier one: neither a stranger's answer can be written, nor a later one read."""
     stranger = answered(MOMENT, EARLIER[0].integers.copy())
-    with pytest.raises(ReleaseError, match="about earlier answers of its release"):
+    with pytest.raises(ReleaseError, match="about earlier answers of the same release"):
         Diagonal.of(MOMENT, EigenvectorsOf(stranger)).to_json(Writing(EARLIER))
     text, frames = written(EXAMPLES["diagonal, eigenvectors"][0])
     for place in (-1, 4, 10**6):
@@ -639,7 +639,10 @@ class TestRows:
         if accepted:
             assert parse(json.dumps(record)).n == N
         else:
-            with pytest.raises(ReleaseError, match=r"release file must be consistent, got a .* of other rows\. Hint: "):
+            with pytest.raises(
+                ReleaseError,
+                match=r"release file must be consistent, got an answer to '.*' about rows that it does not describe\. Hint: ",
+            ):
                 parse(json.dumps(record))
 
 

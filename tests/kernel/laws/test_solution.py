@@ -246,11 +246,11 @@ class TestRefusals:
 
     @pytest.mark.parametrize("target", [-1, 3, 10**30, True, 1.0, "x1", None, Sneaky(1), np.int64(1)], ids=repr)
     def test_target(self, target: Any) -> None:
-        with pytest.raises(ParameterError, match=r"target must be one of two columns or more, got .+\. Hint: "):
+        with pytest.raises(ParameterError, match=r"target must be the position of one of two columns or more, got .+\. Hint: "):
             Solution(SecondMoment(Grid(1.0), 3), 5, target, Fraction(1))
 
     def test_one_column(self) -> None:
-        with pytest.raises(ParameterError, match="target must be one of two columns or more"):
+        with pytest.raises(ParameterError, match="target must be the position of one of two columns or more"):
             Solution(SecondMoment(Grid(1.0), 1), 5, 0, Fraction(1))
 
     @pytest.mark.parametrize(
@@ -282,7 +282,7 @@ class TestRefusals:
             others.append(Solution(SecondMoment(grid, 3), 5, 0, Fraction(1)))
         for other in others:
             asked = watched(NoSource(5, 3), Grid(1.0), ZCDP(1))
-            with pytest.raises(ParameterError, match="question must be one of this curator's rows"):
+            with pytest.raises(ParameterError, match="question must be about this curator's rows"):
                 asked.curator.noisy(other, ZCDP(1), noise="gaussian")
             assert asked.untouched
 

@@ -174,7 +174,10 @@ class TestBasis:
             assert diagonal_of(moment(3), bad).fits(rows)
             assert not Diagonal(moment(3), 3, GivenBasis(bad)).fits(rows)
             return
-        with pytest.raises(ParameterError, match=r"basis must (be .*, got another|have 1 to 2 columns, got 3)\. Hint: "):
+        with pytest.raises(
+            ParameterError,
+            match=r"basis must (be .*, got (something else|one that is not)|have 1 to 2 columns, got 3)\. Hint: ",
+        ):
             GivenBasis(bad)
 
     def test_orthonormal_ones_are_taken(self) -> None:
@@ -225,7 +228,7 @@ class TestDoor:
     )
     def test_questions(self, statistic: Any) -> None:
         asked = self.curator()
-        with pytest.raises(ParameterError, match="question must be one of this curator's rows"):
+        with pytest.raises(ParameterError, match="question must be about this curator's rows"):
             asked.curator.noisy(statistic, PureDP(1), noise="laplace")
         assert asked.untouched
 
@@ -249,7 +252,7 @@ class TestDoor:
         if measure.moment != moment(3) or measure.count != 3:  # neither do the directions fit
             questions.append(Directions(measure.moment, measure.count))
         for question in questions:
-            with pytest.raises(ParameterError, match="question must be one of this curator's rows"):
+            with pytest.raises(ParameterError, match="question must be about this curator's rows"):
                 asked.curator.peel(question, half, half if paid else None, noise="laplace")
         assert asked.untouched
 
@@ -261,14 +264,16 @@ class TestDoor:
     def test_values_are_along_these_directions(self, measure: Values) -> None:
         """As many, and of the same rows."""
         asked, half = self.curator(), PureDP("0.5")
-        with pytest.raises(ParameterError, match="question must be one of this curator's rows"):
+        with pytest.raises(ParameterError, match="question must be about this curator's rows"):
             asked.curator.peel(Directions(moment(3), 3, measure), half, half, noise="laplace")
         assert asked.untouched
 
     def test_values_and_their_budget_come_together(self) -> None:
         asked, half = self.curator(), PureDP("0.5")
         for question, values in ((VALUED, None), (BARE, half)):
-            with pytest.raises(ParameterError, match=r"values must have a budget where they are asked for, got one .* Hint: "):
+            with pytest.raises(
+                ParameterError, match=r"values must be asked for together with their budget, got only one .* Hint: "
+            ):
                 asked.curator.peel(question, half, values, noise="laplace")
         assert asked.untouched
 
@@ -295,14 +300,14 @@ class TestDoor:
         """Before the first draw, whether or not it is ever closed."""
         asked = self.curator()
         curator = asked.curator
-        with pytest.raises(BudgetError, match="budget must fit"):
+        with pytest.raises(BudgetError, match="charges must fit into the budget"):
             curator.peel(VALUED, PureDP("0.5"), PureDP("0.6"), noise="laplace")
         curator.peel(VALUED, PureDP("0.5"), PureDP("0.4"), noise="laplace")
         assert asked.account.charged == [PureDP("0.5"), PureDP("0.4")]
-        with pytest.raises(BudgetError, match="budget must fit"):
+        with pytest.raises(BudgetError, match="charges must fit into the budget"):
             curator.peel(Directions(moment(3), 1), PureDP("0.2"), noise="laplace")
         curator.peel(Directions(moment(3), 1), PureDP("0.1"), noise="laplace")
-        with pytest.raises(BudgetError, match="budget must fit"):
+        with pytest.raises(BudgetError, match="charges must fit into the budget"):
             curator.noisy(Spectrum(moment(3), 3), PureDP("1e-9"), noise="laplace")
 
     def test_what_the_spectrum_and_the_diagonal_answer(self) -> None:
@@ -406,7 +411,7 @@ class TestPeel:
         peel.value()
         peel.direction(Fraction(0))
         peel.value()
-        with pytest.raises(ParameterError, match="directions must be valued"):
+        with pytest.raises(ParameterError, match=r"direction\(\) must be called once for each direction"):
             peel.direction(Fraction(0))
 
     def test_the_order_of_questions(self) -> None:
@@ -415,7 +420,7 @@ class TestPeel:
             with pytest.raises(ParameterError, match="must be drawn before"):
                 early()
         peel.direction(Fraction(1, 3))
-        with pytest.raises(ParameterError, match="must be valued before"):
+        with pytest.raises(ParameterError, match=r"direction\(\) must be called once for each direction"):
             peel.direction(Fraction(1, 3))
         peel.value()
         for twice in (peel.value, peel.skip):
@@ -423,10 +428,10 @@ class TestPeel:
                 twice()
         peel.direction(Fraction(1, 3))
         peel.value()
-        with pytest.raises(ParameterError, match="directions must all be drawn, and valued where that was paid for"):
+        with pytest.raises(ParameterError, match="all directions must be drawn, with the values that were paid for"):
             peel.close()
         peel.direction(Fraction(1, 3))
-        with pytest.raises(ParameterError, match="directions must all be drawn, and valued where that was paid for"):
+        with pytest.raises(ParameterError, match="all directions must be drawn, with the values that were paid for"):
             peel.close()
         peel.value()
         peel.close()
@@ -442,7 +447,7 @@ class TestPeel:
         peel.skip()
         peel.direction(Fraction(0))
         peel.value()
-        with pytest.raises(ParameterError, match="directions must all be drawn, and valued where that was paid for"):
+        with pytest.raises(ParameterError, match="all directions must be drawn, with the values that were paid for"):
             peel.close()
         assert curator.answers == ()
 
@@ -450,7 +455,7 @@ class TestPeel:
         _, peel = peeled(5, count=1)
         peel.direction(Fraction(1, 2))
         peel.value()
-        with pytest.raises(ParameterError, match="and end"):
+        with pytest.raises(ParameterError, match="got a call out of turn"):
             peel.direction(Fraction(1, 2))
 
     def test_values_that_were_not_paid_for(self) -> None:
@@ -463,7 +468,7 @@ class TestPeel:
     def test_what_is_subtracted_must_be_valued(self) -> None:
         _, peel = peeled(3, Quotients)
         peel.direction(Fraction(1, 2))
-        with pytest.raises(ParameterError, match="must be valued to be subtracted"):
+        with pytest.raises(ParameterError, match="must get a value before it is subtracted"):
             peel.skip()
 
     def test_at_most_only_adds_noise(self) -> None:
@@ -502,7 +507,7 @@ def test_a_release_waits_for_the_last_peel() -> None:
 
     careless = Mechanism(target="covariance", name="careless", serves=(PureDP,), ask=ask, estimate=from_noisy_moment)
     curator = opened(ArraySource(np.eye(3)), Grid(1.0), PureDP(1), "replace", SeededBits(0))
-    with pytest.raises(ParameterError, match="peels must be closed"):
+    with pytest.raises(ParameterError, match="every peel must be closed"):
         released(careless, curator, PureDP(1))
     assert [answer.question for answer in curator.answers] == [moment(3)]
     for late in (left[0].close, left[0].value, left[0].skip, lambda: left[0].direction(Fraction(1, 3))):

@@ -130,7 +130,9 @@ class Exponential(_Chosen):
 
     def __post_init__(self) -> None:
         if not 0 < self.rate <= MAX_RATE:
-            raise ParameterError("rate must be above 0 and at most 1024, got another. Hint: a choice costs something.")
+            raise ParameterError(
+                "rate must be above 0 and at most 1024, got one outside. Hint: every private choice costs some budget."
+            )
 
     def is_at_least(self, other: NoiseLaw) -> bool:
         """Whether this one follows the scores no more closely."""

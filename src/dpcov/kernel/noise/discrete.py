@@ -211,7 +211,7 @@ def check_scale(scale: Fraction) -> None:
     if not MIN_SCALE <= scale <= MAX_SCALE:
         raise ParameterError(
             f"scale of the noise must be between 2**-20 and 2**56 grid steps, got {_size(scale)}. "
-            f"Hint: spend more; with so small a budget the answer would be noise only."
+            f"Hint: spend more; with so small a budget the answer would be nothing but noise."
         )
 
 
@@ -220,7 +220,7 @@ def check_variance(variance: Fraction) -> None:
     if not MIN_VARIANCE <= variance <= MAX_VARIANCE:
         raise ParameterError(
             f"variance of the noise must be between 2**-40 and 2**112 squared grid steps, got {_size(variance)}. "
-            f"Hint: spend more; with so small a budget the answer would be noise only."
+            f"Hint: spend more; with so small a budget the answer would be nothing but noise."
         )
 
 

@@ -43,7 +43,7 @@ class Bingham(_Drawn):
 
     def __post_init__(self) -> None:
         if any(value <= 0 for _, value in self.concentrations):
-            raise ParameterError("concentrations must be positive, got others. Hint: a draw costs something.")
+            raise ParameterError("concentrations must be positive, got 0 or less. Hint: every private draw costs some budget.")
 
     def is_at_least(self, other: NoiseLaw) -> bool:
         """Whether no direction is more concentrated than allowed."""
@@ -72,9 +72,11 @@ class MatrixBingham(_Drawn):
 
     def __post_init__(self) -> None:
         if self.concentration <= 0:
-            raise ParameterError("concentration must be positive, got another. Hint: a draw costs something.")
+            raise ParameterError("concentration must be positive, got 0 or less. Hint: every private draw costs some budget.")
         if type(self.sweeps) is not int or not 1 <= self.sweeps <= MOST_SWEEPS:
-            raise ParameterError(f"sweeps must be an integer from 1 to 10**7, got {shown(self.sweeps)}. Hint: 20000 is usual.")
+            raise ParameterError(
+                f"sweeps must be an integer from 1 to 10**7, got {shown(self.sweeps)}. Hint: 20000 is a usual number."
+            )
 
     def is_at_least(self, other: NoiseLaw) -> bool:
         """Whether it is not more concentrated than allowed."""
@@ -90,7 +92,7 @@ class MatrixBingham(_Drawn):
         known = dict(record)
         sweeps = known.pop("sweeps")
         if sweeps.denominator != 1:
-            raise ParameterError("sweeps must be an integer, got a fraction. Hint: a chain has whole sweeps.")
+            raise ParameterError("sweeps must be an integer, got a fraction. Hint: a Markov chain makes whole sweeps.")
         return cls(**known, sweeps=sweeps.numerator)
 
 

@@ -59,7 +59,7 @@ class _Lattice:
 
     def __post_init__(self) -> None:
         if not 0 <= self.lattice <= 61 or self.d < 1 or not 0 < self.scale <= LARGEST_ENTRY or not self.excess < 2**64:
-            raise ParameterError("the noise must fit into int64, got a scale or a lattice that does not. Hint: spend more.")
+            raise ParameterError("the noise must fit into 64-bit integers, got too large a scale. Hint: spend more.")
 
     def settle(self, total: Integers) -> Integers:
         """Round exact sum plus noise to the lattice, in integers: half-open cells, no ties."""

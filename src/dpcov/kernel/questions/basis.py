@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import ParameterError
+from dpcov.errors import ParameterError, shown
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.questions.columns import Block
 from dpcov.kernel.questions.derived import checked_basis
@@ -98,12 +98,16 @@ class EigenvectorsOf(Basis):
     def __post_init__(self) -> None:
         size = self._moment.d
         if type(self.first) is not int or not 0 <= self.first <= size:
-            raise ParameterError(f"first must be an integer from 0 to {size}, got another. Hint: 0 takes all eigenvectors.")
+            raise ParameterError(
+                f"first must be an integer from 0 to {size}, got {shown(self.first)}. Hint: 0 takes all eigenvectors."
+            )
 
     @property
     def _moment(self) -> SecondMoment:
         if not isinstance(self.answer.question, SecondMoment):
-            raise ParameterError("eigenvectors must be of a noisy second moment, got another answer. Hint: GivenBasis.")
+            raise ParameterError(
+                "eigenvectors must be those of a noisy second moment, got an answer to another question. Hint: use GivenBasis."
+            )
         return self.answer.question
 
     @property
@@ -137,7 +141,9 @@ class DirectionsOf(Basis):
 
     def __post_init__(self) -> None:
         if not isinstance(self.answer.question, Directions | Subspace):
-            raise ParameterError("directions must have been drawn, got another answer. Hint: GivenBasis.")
+            raise ParameterError(
+                "directions must have been drawn privately, got an answer to another question. Hint: use GivenBasis."
+            )
 
     @property
     def d(self) -> int:  # type: ignore[override]
@@ -176,7 +182,7 @@ def read_basis(record: dict[str, Any], reading: Reading) -> Basis:
     else:
         rows = [each(row, float, "a basis") for row in each(fields.take("columns", list), list, "a basis")]
         if len(rows) != reading.encoding.width or len({len(row) for row in rows}) != 1 or len(rows[0]) > len(rows):
-            refuse("well formed: a basis has a row for each coordinate", "another")
+            refuse("well formed: a basis has a row for each coordinate", "more or fewer rows")
         basis = GivenBasis(np.array(rows, dtype=np.float64))
     fields.end()
     return basis

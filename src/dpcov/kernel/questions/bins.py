@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import ParameterError
+from dpcov.errors import ParameterError, shown
 from dpcov.kernel.questions.choices import Choice, check_rows, outside, rank_scores
 from dpcov.kernel.questions.measure import Integers, Measure, Part, Rows
 from dpcov.kernel.questions.moments import ADD_REMOVE, EXACT, REPLACE
@@ -49,8 +49,8 @@ class Bins(Measure):
     def __post_init__(self) -> None:
         if type(self.count) is not int or not self.count >= 1 or self.count * self.d > MOST_BINS:
             raise ParameterError(
-                "bins must be at least 1 for each column and at most 2**24 in all, got others. "
-                "Hint: a smaller radius, larger bins, or another mechanism."
+                "bins must be at least 1 for each column and at most 2**24 in all, got more or fewer. "
+                "Hint: take a smaller radius, larger bins or another mechanism."
             )
 
     @property
@@ -87,7 +87,7 @@ class Bins(Measure):
         """Read the box and the number of bins."""
         rows = reading.rows(fields.take("rows", dict))
         if not isinstance(rows, Box):
-            raise ParameterError("bins must be of a box, got others. Hint: Box.")
+            raise ParameterError("bins must divide a box, got rows of another shape. Hint: use Box.")
         return cls(rows, reading.coordinates(rows), fields.take("bins", int))
 
     def sensitivity_squared(self, neighbors: str) -> int:
@@ -111,7 +111,9 @@ class Rank(Choice):
     def __post_init__(self) -> None:
         check_rows(self.rows)
         if type(self.column) is not int or not 0 <= self.column < self.bins.d:
-            raise ParameterError("column must be one of those of the bins, got another. Hint: they count from 0.")
+            raise ParameterError(
+                f"column must be an integer from 0 to {self.bins.d - 1}, got {shown(self.column)}. Hint: columns count from 0."
+            )
 
     @property
     def counted(self) -> Bins:

@@ -47,7 +47,9 @@ def calibrated(statistic: Measure, budget: Budget, neighbors: str, noise: str, a
     ``at_least`` is a least variance (gaussian) or a least scale (the others), in the units of rows of norm 1.
     """
     if statistic.sensitivity_squared(neighbors) == 0:
-        raise ParameterError(f"statistic must be private, got {statistic.name} under replace. Hint: use curator.n.")
+        raise ParameterError(
+            f"statistic must be private, got {statistic.name}, which is public under replace. Hint: read curator.n."
+        )
     floor = at_least or Fraction(0)
     step = 2**statistic.unit_bits
     if noise == GAUSSIAN and isinstance(budget, ZCDP | ApproxDP):
@@ -59,7 +61,7 @@ def calibrated(statistic: Measure, budget: Budget, neighbors: str, noise: str, a
             if not is_analytic(statistic, budget, neighbors):
                 raise ParameterError(
                     f"delta must exceed a hundred times the gap between discrete and continuous noise, got {budget!r}. "
-                    f"Hint: use to_zcdp()."
+                    f"Hint: convert the budget with to_zcdp()."
                 )
             variance = sensitivity_squared * _analytic_multiplier(statistic, sensitivity_squared, budget) ** 2
         return DiscreteGaussian(tuple((part.name, max(variance / part.weight, least)) for part in statistic.parts))
@@ -109,7 +111,7 @@ def check_tail(laws: Sequence[NoiseLaw], promise: ApproxDP) -> None:
     tail = sum((law.tail for law in laws if isinstance(law, RoundedLaw)), start=Fraction(0))
     if tail and (promise.epsilon > 700 or (1 + math.exp(promise.epsilon)) * tail > promise.delta):
         raise ParameterError(
-            f"delta must exceed the tail of rounded noise, got {promise!r}. Hint: mechanism='laplace' is exact."
+            f"delta must exceed the tail of rounded noise, got {promise!r}. Hint: use mechanism='laplace', which is exact."
         )
 
 

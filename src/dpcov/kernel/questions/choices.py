@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from dpcov.errors import ParameterError
+from dpcov.errors import ParameterError, shown
 from dpcov.kernel.questions.measure import Integers, Measure, Question, are_all
 from dpcov.kernel.questions.norms import Norms
 from dpcov.strict_json import each
@@ -34,7 +34,9 @@ BIAS_BITS = 16  # one row moves a bias by at most 2¹⁶ steps
 def check_rows(rows: object) -> None:
     """Refuse a number of rows that is none, or so large that sums with it would wrap."""
     if type(rows) is not int or not 0 <= rows <= LARGEST:
-        raise ParameterError("rows must be an int of at least 0, got another. Hint: how many rows may lie outside.")
+        raise ParameterError(
+            f"rows must be an integer of at least 0, got {shown(rows)}. Hint: it says how many rows may lie outside."
+        )
 
 
 def outside(counts: Integers) -> Integers:
@@ -152,13 +154,17 @@ class Quantile(AmongRadii, Choice):
     def __post_init__(self) -> None:
         check_rows(self.rows)
         if type(self.every) is not int or not 1 <= self.every <= self.norms.last or self.norms.last % self.every:
-            raise ParameterError("every must divide the number of radii, got another. Hint: 1 takes each of them.")
+            raise ParameterError(
+                f"every must be an integer that divides {self.norms.last}, got {shown(self.every)}. Hint: 1 takes every radius."
+            )
         if self.prior == ():
             usual = np.rint(self.norms.radii[:: self.every] ** 0.25 * 2**WEIGHT_BITS)
             object.__setattr__(self, "prior", tuple(np.maximum(usual, 1.0).astype(np.int64).tolist()))
         known = type(self.prior) is tuple and are_all(self.prior, int)
         if not known or len(self.prior) != self.candidates or not 1 <= min(self.prior) <= max(self.prior) <= 2**30:
-            raise ParameterError("prior must be an integer from 1 to 2**30 for each radius, got others. Hint: leave it out.")
+            raise ParameterError(
+                "prior must hold an integer from 1 to 2**30 for each radius, got something else. Hint: leave it out."
+            )
 
     @property
     def candidates(self) -> int:
@@ -189,7 +195,9 @@ class Quantile(AmongRadii, Choice):
         norms, rows, every = Norms.from_json(fields, reading), fields.take("outside", int), fields.take("every", int)
         weights = tuple(each(fields.take("weights", list), int, "weights"))
         if not weights:
-            raise ParameterError("weights must be one for each radius, got none. Hint: a file stores them all.")
+            raise ParameterError(
+                "weights must hold one number for each radius, got none. Hint: the release file stores all of them."
+            )
         return cls(norms, rows, every, weights)
 
 
@@ -250,11 +258,15 @@ class Bias(AmongRadii, Search):
 
     def __post_init__(self) -> None:
         if self.norms.per_octave != 1 or type(self.first) is not int or not 0 <= self.first <= self.norms.last:
-            raise ParameterError("bias must be of whole octaves from one of them on, got others. Hint: Norms(per_octave=1).")
+            raise ParameterError(
+                "bias must be asked in whole octaves from one of them on, got something else. Hint: Norms(per_octave=1)."
+            )
         # beyond LARGEST int64 would wrap
         known = type(self.noises) is tuple and all(type(noise) is int and abs(noise) <= LARGEST for noise in self.noises)
         if len(self.noises) != self.norms.last + 1 - self.first or not known:
-            raise ParameterError("noises must be an integer for each radius, got others. Hint: in steps of 2**-16.")
+            raise ParameterError(
+                "noises must hold an integer for each radius, got something else. Hint: count in steps of 2**-16."
+            )
 
     @property
     def candidates(self) -> int:

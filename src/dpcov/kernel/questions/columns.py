@@ -86,7 +86,9 @@ class Block(SecondMoment):
         ascending = ints and all(a < b for a, b in zip(self.columns, self.columns[1:], strict=False))
         inside = ascending and bool(self.columns) and self.columns[0] >= 0 and self.columns[-1] < self.whole
         if not inside or self.d != len(self.columns):
-            raise ParameterError("columns must be ascending positions, got others. Hint: each column once.")
+            raise ParameterError(
+                "columns must be positions in ascending order, got something else. Hint: each column once, from 0."
+            )
 
     def fits(self, public: Public) -> bool:
         """Whether the rows that it is a block of are encoded so."""

@@ -79,14 +79,14 @@ def checked_basis(basis: object, d: int, count: int) -> Floats:
     # Only plain arrays: others can hide entries from the checks. And small integers would wrap around in them.
     if type(basis) is not np.ndarray or basis.dtype != np.float64 or basis.ndim != 2 or basis.shape != (d, count):
         raise ParameterError(
-            "basis must be a matrix of float64 as large as it says, got another. Hint: columns are directions."
+            "basis must be a float64 matrix of the stated size, got something else. Hint: its columns are the directions."
         )
     if not 1 <= count <= d:  # looked at before a product of many columns, which would take much memory
-        raise ParameterError(f"basis must have 1 to {d} columns, got {count}. Hint: an orthonormal one has no more.")
+        raise ParameterError(f"basis must have 1 to {d} columns, got {count}. Hint: at most {d} directions are orthogonal.")
     kept = basis.copy()  # the caller may change its own
     with np.errstate(all="ignore"):  # entries beyond 1 could cancel, or turn into NaN, which no comparison finds
         orthonormal = np.abs(kept).max() <= 1 + 1e-12 and np.abs(kept.T @ kept - np.eye(count)).max() <= 1e-12
     if not orthonormal:
-        raise ParameterError("basis must be orthonormal to 1e-12, got another. Hint: numpy.linalg.qr.")
+        raise ParameterError("basis must be orthonormal to 1e-12, got one that is not. Hint: numpy.linalg.qr makes one.")
     kept.flags.writeable = False
     return kept

@@ -136,7 +136,7 @@ class Directions(Drawn):
         moment, count = SecondMoment.from_json(fields, reading), fields.take("count", int)
         valued, rows = fields.choice("valued", VALUED), fields.take("at most", int)
         if not valued and rows:
-            refuse("consistent", "directions with a number of rows that nothing is asked of")
+            refuse("consistent", "directions that note a number of rows without need")
         return cls(moment, count, VALUED[valued](moment, count, rows=rows) if valued else None)
 
 

@@ -48,7 +48,9 @@ class Writing:
         """Return which of the answers this one is."""
         found = next((place for place, one in enumerate(self.answers) if one is answer), None)
         if found is None:
-            raise ReleaseError("a question must be about earlier answers of its release, got another. Hint: ask again.")
+            raise ReleaseError(
+                "a question must be about earlier answers of the same release, got one of another. Hint: ask it again there."
+            )
         return found
 
     def frame_records(self) -> list[dict[str, Any]]:
@@ -83,7 +85,7 @@ class Reading:
         else:
             found = self._grid(fields.take("radius", float))
         fields.end()
-        return refuse("consistent", "coordinates that do not stand in it") if found is None else found
+        return refuse("consistent", "a question in coordinates that the file does not list") if found is None else found
 
     def coordinates(self, rows: RowShape) -> int:
         """Return how many coordinates such rows have."""
@@ -94,7 +96,7 @@ class Reading:
     def columns(self) -> Columns:
         """Return where the columns of a table stand in an encoded row."""
         found = self.encoding.columns
-        return refuse("consistent", "questions about columns of no schema") if found is None else found
+        return refuse("consistent", "questions about columns, but no schema") if found is None else found
 
     def answer(self, place: int) -> Answer:
         """Return an earlier answer."""
@@ -131,7 +133,7 @@ def read_frame(record: dict[str, Any], encoding: Encoding) -> Coordinates:
     fields.end()
     d = len(centre)
     if extent.shape not in ((), (d,), (d, d)) or d == 0 or not 0 < deviations < LARGEST:
-        refuse("well formed: an extent fits its centre", "another")
+        refuse("well formed: an extent fits its centre", "a different number of columns")
     return of_frame(Frame(centre, extent, deviations))
 
 
@@ -139,7 +141,7 @@ def _read_units(fields: Fields, columns: Columns) -> Units:
     numeric = [each(one, float, "units") for one in each(fields.take("numeric", list), list, "units")]
     levels = [each(one, list, "units") for one in each(fields.take("levels", list), list, "units")]
     if any(len(one) != 4 for one in numeric) or any(len(one) != 3 for one in levels):
-        refuse("well formed: units are four numbers, or three lists", "others")
+        refuse("well formed: units are four numbers, or three lists", "more or fewer")
     return Units(columns, tuple(NumericUnits(*one) for one in numeric), tuple(_read_levels(*one) for one in levels))
 
 
@@ -149,11 +151,13 @@ def _read_levels(groups: list[Any], shares: list[Any], divisors: list[Any]) -> L
 
 
 def _square(rows: list[Any]) -> bool:
-    return all(type(row) is list and len(row) == len(rows) for row in rows) or refuse("well formed: square", "another")
+    return all(type(row) is list and len(row) == len(rows) for row in rows) or refuse(
+        "well formed: a matrix is square", "one that is not"
+    )
 
 
 def _numbers(values: list[Any]) -> NDArray[np.float64]:
     numbers = np.array(each(values, float, "a frame"), dtype=np.float64)
     if not np.all(np.abs(numbers) <= LARGEST):
-        refuse("well formed: coordinates are ordinary numbers", "larger ones")
+        refuse("well formed: coordinates are ordinary numbers", "numbers that are too large")
     return numbers

@@ -52,9 +52,13 @@ class Norms(Measure):
     def __post_init__(self) -> None:
         whole = type(self.per_octave) is int and type(self.octaves) is int
         if not whole or not 1 <= self.per_octave <= 1024 or not 1 <= self.octaves <= 2048:
-            raise ParameterError("norms must have 1 to 1024 bins in each of 1 to 2048 octaves, got others. Hint: 16 and 10.")
+            raise ParameterError(
+                "norms must have 1 to 1024 bins in each of 1 to 2048 octaves, got more or fewer. Hint: 16 and 10 are usual."
+            )
         if self.grid.row_norm * 2.0**-self.octaves < SMALLEST_RADIUS:
-            raise ParameterError("norms must have radii of at least 9e-154, got smaller ones. Hint: use larger units.")
+            raise ParameterError(
+                "norms must have radii of at least 9e-154, got smaller ones. Hint: use units in which rows are larger."
+            )
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -100,7 +104,9 @@ class Norms(Measure):
         """Read the rows and the bins."""
         rows = reading.rows(fields.take("rows", dict))
         if type(rows) not in cls.shapes:
-            raise ParameterError("norms must be of rows in a grid, a ball or private units, got others. Hint: Grid or Ball.")
+            raise ParameterError(
+                "norms must be of rows in a grid, a ball or private units, got rows of another shape. Hint: use Grid or Ball."
+            )
         return cls(rows, reading.coordinates(rows), fields.take("per octave", int), fields.take("octaves", int))  # type: ignore[arg-type]
 
     def sensitivity_squared(self, neighbors: str) -> int:

@@ -45,7 +45,9 @@ class Overlap(OfMoment):
     def __post_init__(self) -> None:
         known = type(self.weights) is tuple and all(type(weight) is float for weight in self.weights)
         if not known or len(self.weights) != self.moment.d or not all(0 <= weight <= 1 for weight in self.weights):
-            raise ParameterError("weights must be one for each column of the basis, in [0, 1], got others. Hint: divide them.")
+            raise ParameterError(
+                "weights must hold a number from 0 to 1 for each column of the basis, got something else. Hint: scale them."
+            )
 
     @property
     def parts(self) -> tuple[Part, ...]:

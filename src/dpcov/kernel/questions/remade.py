@@ -42,7 +42,9 @@ def remade(asked: T) -> T:
     made: Any
     kind: Any = type(asked)
     if type(kind) is not type and type(kind) is not ABCMeta:  # types of other types can say that they equal those below
-        raise ParameterError("question must be one of this curator's rows, got another. Hint: types with a metaclass are none.")
+        raise ParameterError(
+            "question must be about this curator's rows, got something else. Hint: no class with a metaclass is accepted."
+        )
     if kind in PLAIN:
         made = asked
     elif kind is Fraction:
@@ -59,7 +61,9 @@ def remade(asked: T) -> T:
     elif kind in MADE:
         made = kind(**{name: remade(getattr(asked, name)) for name in _given(kind)})
     else:
-        raise ParameterError("question must be one of this curator's rows, got another. Hint: int, float, Fraction in it.")
+        raise ParameterError(
+            "question must be about this curator's rows, got something else. Hint: its parts are int, float or Fraction."
+        )
     return made  # type: ignore[no-any-return]
 
 

@@ -59,19 +59,24 @@ class Solution(OfMoment):
     def __post_init__(self) -> None:
         if type(self.rows) is not int or not 1 <= self.rows <= MAX_ROWS:
             raise ParameterError(
-                f"data must have 1 to 2**30 rows, got {shown(self.rows)}. Hint: without rows there is no regression."
+                f"data must have 1 to 2**30 rows, got {shown(self.rows)}. Hint: an empty table has no regression."
             )
         if self.moment.d < 2 or type(self.target) is not int or not 0 <= self.target < self.moment.d:
-            raise ParameterError(f"target must be one of two columns or more, got {shown(self.target)}. Hint: count from 0.")
+            raise ParameterError(
+                f"target must be the position of one of two columns or more, got {shown(self.target)}. Hint: count from 0."
+            )
         if type(self.alpha) is not Fraction or not LEAST_ALPHA <= self.alpha <= LARGEST_ALPHA:
             fraction = type(self.alpha) is Fraction
             found = f"{float(min(self.alpha, Fraction(10**300))):.3g} of it" if fraction else shown(self.alpha)
-            raise ParameterError(f"alpha must be between 1e-9 and 1e9 times row_norm squared, got {found}. Hint: 0.01 of it.")
+            raise ParameterError(
+                f"alpha must be between 1e-9 and 1e9 times row_norm squared, got {found}. Hint: 0.01 times is a good start."
+            )
         exact_fraction("alpha", self.alpha)  # a file holds no longer one
         fits = self._largest * 2**self.unit_bits <= 2**LARGEST_BITS
         if self._backward_error * (1 + 1 / self.alpha) > WORST_ERROR or not fits:
             raise ParameterError(
-                f"alpha must be larger for so many rows and columns, got {float(self.alpha):.3g} of row_norm². Hint: 0.01."
+                f"alpha must be larger for so many rows and columns, got {float(self.alpha):.3g} times row_norm². "
+                f"Hint: try 0.01 times."
             )
 
     @property
@@ -128,7 +133,9 @@ class Solution(OfMoment):
         try:
             factor = np.linalg.cholesky(system)
         except np.linalg.LinAlgError:  # cannot be: its eigenvalues are above λ by more than float64 can err
-            raise EngineError("a positive definite system must have a factor, and had none. Hint: check the BLAS.") from None
+            raise EngineError(
+                "a positive definite matrix must have a Cholesky factor, and had none. Hint: install another numpy (BLAS)."
+            ) from None
         from scipy.linalg import solve_triangular
 
         half = solve_triangular(factor, matrix[others, self.target], lower=True, check_finite=False)

@@ -130,8 +130,8 @@ class Quotients(Values):
         deviation = math.sqrt(law.spread().diagonal_variance) * 2.0**-VALUE_BITS
         if (self.count + math.sqrt(2 * self.count * TAIL) + TAIL) * deviation > NOISE_ROWS:
             raise ParameterError(
-                f"budget must leave noise that float64 can subtract, got one where a value has {deviation:.2g} rows of it. "
-                f"Hint: spend more, or draw directions that are projected out: nothing is subtracted then."
+                f"budget must be larger for float64 to subtract its noise, got noise of {deviation:.2g} rows on each value. "
+                f"Hint: spend more, or project drawn directions out: then nothing is subtracted."
             )
 
     def sensitivity_squared(self, neighbors: str) -> int:  # noqa: ARG002 - 1 in either relation

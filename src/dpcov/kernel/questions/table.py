@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from dpcov.errors import ParameterError
+from dpcov.errors import ParameterError, shown
 from dpcov.kernel.questions.choices import Choice, check_rows
 from dpcov.kernel.questions.measure import Integers, Measure, Part, Rows
 from dpcov.kernel.questions.moments import ADD_REMOVE, EXACT, REPLACE
@@ -86,7 +86,7 @@ class Histograms(OfTable):
     def __post_init__(self) -> None:
         if type(self.bits) is not int or not 1 <= self.bits <= MOST_BITS or self.size > MOST_BINS or not self.columns.numeric:
             raise ParameterError(
-                "histograms must have 2 to 2**17 bins a column, and 2**24 in all, got others. Hint: fewer bits."
+                "histograms must have 2 to 2**17 bins per column, at most 2**24 in all, got other numbers. Hint: fewer bits."
             )
 
     @property
@@ -156,7 +156,7 @@ class LevelCounts(OfTable):
 
     def __post_init__(self) -> None:
         if not self.columns.levels:
-            raise ParameterError("columns must have levels to be counted, got none. Hint: a schema gives them.")
+            raise ParameterError("columns must have levels to be counted, got none. Hint: declare levels in the schema.")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -220,7 +220,9 @@ class ColumnMoments(OfTable):
             0 <= r.column < most and 0 <= r.low < r.high <= bins and 0 <= r.weight <= 2 * ONE for r in self.ranges
         )
         if not self.ranges or not inside:
-            raise ParameterError("ranges must be runs of bins of different columns, ascending, got others. Hint: low < high.")
+            raise ParameterError(
+                "ranges must be runs of bins, one per column, in ascending order, got something else. Hint: low < high."
+            )
 
     @property
     def columns(self) -> Columns:  # type: ignore[override]
@@ -260,7 +262,9 @@ class ColumnMoments(OfTable):
         histograms = Histograms.from_json(fields, reading)
         rows = [each(one, int, "ranges") for one in each(fields.take("ranges", list), list, "ranges")]
         if any(len(one) != len(Range._fields) for one in rows):
-            raise ParameterError("ranges must be columns, ends and weights, got others. Hint: four numbers each.")
+            raise ParameterError(
+                "ranges must hold column, low, high and weight, got something else. Hint: four numbers for each range."
+            )
         return cls(histograms, tuple(Range(*one) for one in rows))
 
     def sensitivity_squared(self, neighbors: str) -> int:
@@ -301,7 +305,9 @@ class Interval(Choice):
     def __post_init__(self) -> None:
         check_rows(self.rows)
         if type(self.column) is not int or not 0 <= self.column < len(self.histograms.columns.numeric):
-            raise ParameterError("column must be one of the columns of numbers, got another. Hint: they count from 0.")
+            raise ParameterError(
+                f"column must be one of the numeric columns, got {shown(self.column)}. Hint: they count from 0."
+            )
 
     @property
     def counted(self) -> Histograms:

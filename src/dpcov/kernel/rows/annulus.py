@@ -26,7 +26,9 @@ class Annulus:
 
     def __post_init__(self) -> None:
         if self.inner.center or self.outer.center or not self.inner.row_norm < self.outer.row_norm:
-            raise ParameterError("annulus must lie between two radii of uncentred rows, got others. Hint: inner below outer.")
+            raise ParameterError(
+                "annulus must lie between two radii of uncentred rows, got something else. Hint: choose inner below outer."
+            )
 
     @property
     def row_norm(self) -> float:

@@ -27,7 +27,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import ParameterError
+from dpcov.errors import ParameterError, shown
 from dpcov.kernel.rows.grid import DEFAULT_BITS, Grid, checked_row_norm
 
 Floats = NDArray[np.float64]
@@ -151,7 +151,9 @@ class Box(Framed):
         _check_numbers("centre", self.centre)
         _check_numbers("halves", self.halves)
         if len(self.halves) != len(self.centre) or min(self.halves) < 1 / LARGEST:
-            raise ParameterError("halves must be a positive number for each column, got others. Hint: half the widths.")
+            raise ParameterError(
+                "halves must hold a positive number for each column, got something else. Hint: half the width of each."
+            )
 
     @property
     def reach(self) -> int:
@@ -192,7 +194,9 @@ class Ellipsoid(Framed):
         d = len(self.centre)
         wanted = self.whitener
         if type(wanted) is not np.ndarray or wanted.dtype != np.float64 or wanted.shape != (d, d):
-            raise ParameterError(f"whitener must be an array of float64, {d} by {d}, got another. Hint: an inverse root.")
+            raise ParameterError(
+                f"whitener must be a float64 array, {d} by {d}, got something else. Hint: the inverse root of a covariance."
+            )
         columns = math.ceil(math.log2(d)) if d > 1 else 0
         fine = _Fine(2.0 ** ((columns + 1) // 2), min((EXACT_BITS - columns) // 2, _Fine.finest))
         unit = self.one * fine.row_norm / fine.one
@@ -250,7 +254,7 @@ class Ellipsoid(Framed):
 
 def _half_widths(whitener: Floats) -> Floats:
     """Return how far the ellipsoid ‖Wx‖ ≤ 1 reaches along each axis: the norms of the rows of W⁻¹."""
-    rule = "whitener must be an invertible matrix of ordinary numbers, got another. Hint: the inverse root of a covariance."
+    rule = "whitener must be invertible, of ordinary numbers, got one that is not. Hint: the inverse root of a covariance."
     with np.errstate(all="ignore"):
         try:
             widths = np.linalg.norm(np.linalg.inv(whitener), axis=1)
@@ -265,12 +269,16 @@ def _half_widths(whitener: Floats) -> Floats:
 def _check_numbers(name: str, numbers: object) -> None:
     known = type(numbers) is tuple and len(numbers) > 0 and all(type(number) is float for number in numbers)
     if not known or not all(abs(number) <= LARGEST for number in numbers):  # type: ignore[attr-defined]
-        raise ParameterError(f"{name} must be a tuple of finite floats, one for each column, got others. Hint: numbers.")
+        raise ParameterError(
+            f"{name} must be a tuple of finite floats, one for each column, got something else. Hint: tuple(map(float, ...))."
+        )
 
 
 def _check_deviations(deviations: object) -> None:
     if type(deviations) is not float or not 0 < deviations < LARGEST:
-        raise ParameterError("deviations must be a float above 0 and below 1e150, got another. Hint: 1.0 is the default.")
+        raise ParameterError(
+            f"deviations must be a float above 0 and below 1e150, got {shown(deviations)}. Hint: 1.0 is the default."
+        )
 
 
 def of_frame(frame: Frame) -> Ball | Box | Ellipsoid:

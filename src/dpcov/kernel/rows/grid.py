@@ -68,7 +68,7 @@ class Grid:
         object.__setattr__(self, "row_norm", checked_row_norm(self.row_norm, SMALLEST_RADIUS))
         if type(self.bits) is not int or type(self.center) is not bool:  # NumPy's integers would wrap in sensitivities
             raise ParameterError(
-                "bits must be an int and center True or False, got others. Hint: 16 and False are the defaults."
+                "bits must be an int and center True or False, got other types. Hint: 16 and False are the defaults."
             )
         if not 1 <= self.bits <= self.finest:
             raise ParameterError(f"bits must be between 1 and {self.finest}, got {shown(self.bits)}. Hint: 16 is the default.")

@@ -45,7 +45,9 @@ class NumericUnits:
         known = all(type(x) is float and math.isfinite(x) for x in (self.low, self.high, self.centre, self.deviation))
         inside = known and -1 <= self.low <= self.centre <= self.high <= 1 and self.low < self.high
         if not inside or not (self.deviation == 0 or LEAST <= self.deviation <= MOST):
-            raise ParameterError("units must be a range, a centre within and a deviation, got others. Hint: low < high.")
+            raise ParameterError(
+                "units must be a range, a centre inside it and a deviation, got something else. Hint: low < high."
+            )
 
 
 @dataclass(frozen=True)
@@ -66,9 +68,13 @@ class LevelUnits:
         found = set(self.groups) if sized else set()
         ranked = found == set(range(len(found))) and len(self.shares) - len(found) in (0, 1)
         if not sized or not ranked or not all(0 <= p <= 1 for p in self.shares):
-            raise ParameterError("groups of levels must have a share each, got others. Hint: groups count from 0.")
+            raise ParameterError(
+                "groups of levels must have a share each, from 0 to 1, got something else. Hint: groups count from 0."
+            )
         if abs(sum(self.shares) - 1) > 1e-9 or not all(LEAST <= s <= MOST for s in self.divisors):
-            raise ParameterError("shares of levels must sum to 1, and divisors be positive, got others. Hint: divide them.")
+            raise ParameterError(
+                "shares of levels must sum to 1, with positive divisors, got something else. Hint: divide shares by their sum."
+            )
 
     @property
     def size(self) -> int:
@@ -138,9 +144,11 @@ class Units:
         )
         fits = known and len(self.numeric) == len(self.columns.numeric) and len(self.levels) == len(self.columns.levels)
         if not fits or not all(len(o.groups) == n for o, (_, n) in zip(self.levels, self.columns.levels, strict=True)):
-            raise ParameterError("units must be one for each column, got others. Hint: a group for each level.")
+            raise ParameterError(
+                "units must hold one entry for each column, got more or fewer. Hint: every level needs a group."
+            )
         if self.size < 1:
-            raise ParameterError("units must leave a coordinate, got none. Hint: all columns are constant.")
+            raise ParameterError("units must leave at least one column that varies, got none. Hint: all columns are constant.")
 
     @property
     def size(self) -> int:
@@ -196,7 +204,9 @@ class Standard:
     def __post_init__(self) -> None:
         object.__setattr__(self, "row_norm", checked_row_norm(self.row_norm))
         if type(self.units) is not Units or type(self.corner) is not float or not 0 <= self.corner < self.row_norm:
-            raise ParameterError("corner must be 0 or more, and below the radius, got another. Hint: a third of it.")
+            raise ParameterError(
+                "corner must be 0 or more and below the radius, got something else. Hint: a third of the radius."
+            )
 
     @property
     def reach(self) -> int:

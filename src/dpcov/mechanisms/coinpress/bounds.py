@@ -54,11 +54,9 @@ def checked_bounds(upper: ArrayLike | None, lower: ArrayLike | None, row_norm: f
     known = bool(np.isfinite(whitened).all())  # bounds of very different sizes overflow
     relative = np.linalg.eigvalsh(whitened) if known else np.full(d, np.inf)
     if relative[-1] > 1 + SLACK:
-        raise ParameterError(
-            "upper must be at least lower, in every direction, got less. Hint: lower is 1 where only upper is given."
-        )
+        raise ParameterError("upper must be at least lower in every direction, got less. Hint: lower is 1 if you leave it out.")
     if relative[0] < 1 / LARGEST_CONDITION:
         raise ParameterError(
-            f"upper must be at most {LARGEST_CONDITION:g} times lower, got more. Hint: bounds for each column, as lists."
+            f"upper must be at most {LARGEST_CONDITION:g} times lower, got more. Hint: give bounds for each column, as lists."
         )
     return Bounds(whitener, max(1.0, float(1 / relative[0])))

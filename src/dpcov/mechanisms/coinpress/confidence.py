@@ -100,7 +100,7 @@ def confidence_ellipsoids(
 def _check_bounded(n: int, size: float) -> None:
     """Refuse numbers for which no bound is stated: no mechanism is told such, but a file may hold them."""
     if n > MOST_ROWS or not size <= LARGEST:
-        raise ReleaseError("release must hold ordinary numbers for a region, got others. Hint: it was made by hand.")
+        raise ReleaseError("release must hold numbers of ordinary size for a region, got others. Hint: ask for the original.")
 
 
 def _is_proved_mean(transcript: Transcript, origin: Floats, beta: float) -> bool:

@@ -112,15 +112,15 @@ def ask(
     check_choice("centring", centring, CENTRING, "center=True asks for the mean as well")
     if claim.proved and centring == BY_MEAN:
         raise ParameterError(
-            "centring must be 'none' or 'pairs' for proved constants, got 'mean'. Hint: constants='practical'."
+            "centring must be 'none' or 'pairs' for proved constants, got 'mean'. Hint: set constants='practical'."
         )
     if (centring == BY_PAIRS) != curator.encoding.pairs:
         raise ParameterError(
-            "centring must be 'pairs' where rows are differences, got one of the two. Hint: dpcov.covariance takes differences."
+            "centring must be 'pairs' exactly if rows are differences, got only one of the two. Hint: use dpcov.covariance."
         )
     count, point = checked_rounds(rounds), checked_origin(origin, curator.d)
     if centring == BY_PAIRS and point.any():
-        raise ParameterError("origin must be left out for pairs, got one. Hint: differences of rows have mean 0.")
+        raise ParameterError("origin must be left out with centring='pairs', got one. Hint: differences of rows have mean 0.")
     bounds = checked_bounds(upper, lower, curator.grid.row_norm, curator.d)
     whole = by_way_of_rho(budget)
     check_rereadable(curator, "rounds")
@@ -160,7 +160,9 @@ def estimate(
     claim, d = checked_claim(constants, beta), transcript.encoding.d
     check_choice("centring", centring, CENTRING, "center=True asks for the mean as well")
     if (centring == BY_PAIRS) != transcript.encoding.pairs:
-        raise ReleaseError("release must be of pairs where its mechanism is, got another. Hint: it was made by hand.")
+        raise ReleaseError(
+            "release must hold pairs exactly if centring='pairs', got only one of the two. Hint: ask for the original."
+        )
     point, centred = checked_origin(origin, d), centring == BY_MEAN
     bound = checked_upper(upper, transcript.encoding.row_norm, d) if claim.proved else None
     last = last_round(transcript, centred=centred)
@@ -198,7 +200,7 @@ def _within_bounds(transcript: Transcript, covariance: Floats) -> Floats:
     whitener = first.extent * first.deviations
     relative = whitener @ covariance @ whitener.T
     if not np.isfinite(relative).all():
-        raise ReleaseError("release must hold bounds of ordinary size, got others. Hint: another postprocess.")
+        raise ReleaseError("release must hold bounds of ordinary size, got others. Hint: choose another postprocess.")
     values, vectors = np.linalg.eigh(relative)
     back = first.unwhitener / first.deviations @ vectors
     return np.asarray((back * np.clip(values, 1 / condition, 1.0)) @ back.T)
@@ -213,14 +215,14 @@ def _noise_norm(back: Floats) -> float:
 def _check_enough_rows(curator: Face, beta: float, rounds: int) -> None:
     """Refuse proved constants where they prove nothing: a covariance needs several times more rows than columns."""
     if sampling_gap(curator.n, curator.d, round_beta(beta, 1, rounds, COVARIANCE_EVENTS)) >= 1:
-        raise ParameterError("data must have more rows for proved constants, got too few. Hint: constants='practical'.")
+        raise ParameterError("data must have more rows for proved constants, got too few. Hint: set constants='practical'.")
 
 
 def _checked_radius(public: Facts, radius: float | None, centring: str) -> float:
     """Return how far the mean may lie from the origin: 0 where it is not asked for."""
     if centring != BY_MEAN:
         if radius is not None:
-            raise ParameterError("radius must be left out where rows are not centred, got one. Hint: center=True.")
+            raise ParameterError("radius must be left out unless rows are centred, got one. Hint: set center=True.")
         return 0.0
     if radius is None:
         return public.grid.row_norm

@@ -58,12 +58,14 @@ def last_round(transcript: Transcript, *, centred: bool) -> LastRound:
     scale, scale_error = _clipping_scale(moment, transcript.answers[-1])
     noisy, deviation = moment.matrix / n * scale, moment.deviation / n
     if not np.isfinite(noisy).all():
-        raise ReleaseError("release must hold traces of ordinary size, got others. Hint: it was made by hand.")
+        raise ReleaseError("release must hold traces of ordinary size, got others. Hint: ask for the original.")
     if not centred:
         return LastRound(rows, noisy, deviation, scale, scale_error, None, None, 0.0)
     told = transcript.take(Sum, last=True)
     if ellipsoid_of(told) != rows:
-        raise ReleaseError("release must hold mean and covariance in the same coordinates, got others. Hint: another version?")
+        raise ReleaseError(
+            "release must hold mean and covariance in the same coordinates, got different ones. Hint: another version?"
+        )
     mean, of_mean = told.values / n, told.deviation / n
     # The noise of the mean adds its variance to the square of the mean: it is taken off again.
     about = noisy - np.outer(mean, mean) + of_mean**2 * np.eye(len(mean))

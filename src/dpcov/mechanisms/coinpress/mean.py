@@ -168,7 +168,7 @@ def _in_deviations(public: Facts, covariance: Floats) -> float:
     deviations = public.grid.row_norm * float(np.linalg.norm(whitener_of(matrix), 2))
     if not deviations <= MOST_DEVIATIONS:
         raise ParameterError(
-            f"radius must be at most {MOST_DEVIATIONS:g} deviations, got more. Hint: a smaller radius or no covariance."
+            f"radius must be at most {MOST_DEVIATIONS:g} standard deviations, got more. Hint: take a smaller radius."
         )
     return deviations
 

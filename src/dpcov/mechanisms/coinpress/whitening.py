@@ -232,7 +232,9 @@ class Whitening:
 def check_whitening(bounds: Bounds, origin: Floats, radius: float) -> None:
     """Refuse what could not be carried out, whatever n is: before anything is charged."""
     if radius * float(np.linalg.norm(bounds.whitener, 2)) > MOST_DEVIATIONS:
-        raise ParameterError(f"radius must be at most {MOST_DEVIATIONS:g} deviations of upper, got more. Hint: a larger upper.")
+        raise ParameterError(
+            f"radius must be at most {MOST_DEVIATIONS:g} times the root of upper, got more. Hint: give a larger upper."
+        )
     Ellipsoid(as_tuple(origin), bounds.whitener)
 
 

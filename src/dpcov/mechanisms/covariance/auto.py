@@ -50,11 +50,11 @@ def resolve(
         return RESCALED, postprocess, {"robust": robust, "numerics": numerics}
     if robust:
         raise ParameterError(
-            "robust must be False for centred rows, streams and other postprocess, got True. Hint: leave it out."
+            "robust must be False for centred rows, for streams and for this postprocess, got True. Hint: leave it out."
         )
     errors = predicted_errors(public.second_moment(), budget, public.neighbors, numerics)
     if not errors:
-        raise ParameterError(f"budget must be large enough for some mechanism, got {budget!r}. Hint: spend more.")
+        raise ParameterError(f"budget must be larger, got {budget!r}, too little for any mechanism. Hint: spend more.")
     best = min(errors, key=errors.__getitem__)
     chosen = next(mechanism for mechanism in ADDITIVE if mechanism.name == best)
     return chosen, postprocess, {"clip": "private" if public.rereadable and not fits else "none"}

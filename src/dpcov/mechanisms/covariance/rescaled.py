@@ -73,7 +73,7 @@ def ask(curator: Face, budget: Budget, *, robust: bool = False, numerics: str = 
     check_steering(robust, numerics)
     noise = best_noise(curator, budget, numerics)
     if noise is None:
-        raise ParameterError(f"budget must be large enough for some noise, got {budget!r}. Hint: spend more.")
+        raise ParameterError(f"budget must be larger, got {budget!r}, too little for any noise. Hint: spend more.")
     whole, left, least = noise.budget, Fraction(1), MIN_SIGNAL_TO_NOISE * noise.deviation * math.sqrt(curator.d)
     prefetch_norms(curator)
     if curator.neighbors != REPLACE:
@@ -106,7 +106,7 @@ def estimate(transcript: Transcript, postprocess: str, **_options: Option) -> Es
     """Multiply the matrix of clipped rows, denoised unless it is wanted raw, by the scale that clipping took from it."""
     d, n = transcript.encoding.d, transcript.n
     if transcript.find(SecondMoment) is None:  # too few rows for the budget: nothing was asked
-        hint = "with too few rows for the budget nothing is asked, and nothing is known; spend more"
+        hint = "there were too few rows for the budget, so nothing was asked; spend more"
         return Estimate(covariance=np.zeros((d, d)), radius=transcript.encoding.row_norm, without_raw=hint)
     moment, chosen, overlap = taken_moment(transcript), transcript.take(Quantile), transcript.find(Overlap)
     eigenvalues = denoised(moment, n, chosen)
@@ -149,7 +149,9 @@ def _scale(transcript: Transcript, moment: Answer, overlap: Answer, eigenvalues:
     assert isinstance(overlap.question, Overlap)
     between = overlap.question.moment.grid
     if not isinstance(between, Annulus) or between.inner.row_norm != radius_of(moment):
-        raise ReleaseError("release must hold a scale of rows beyond its radius, got another. Hint: another version?")
+        raise ReleaseError(
+            "release must hold a scale measured beyond its own radius, got another radius. Hint: another version?"
+        )
     reach = (between.outer.row_norm / between.inner.row_norm) ** 2
     lost = min(max(float(overlap.values[0]) * reach / transcript.n, 0.0), reach - 1)
     along = float(eigenvalues[-1]) / float(eigenvalues @ eigenvalues)

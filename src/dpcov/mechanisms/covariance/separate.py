@@ -91,7 +91,7 @@ def estimate(transcript: Transcript, postprocess: str, **_options: Option) -> Es
     """Put the values that were asked apart on the eigenvectors of the noisy matrix, in the order in which they were asked."""
     moment, apart = taken_moment(transcript), transcript.take(Diagonal, Spectrum)
     if apart.integers.shape != (len(moment.matrix),):
-        raise ReleaseError("release must hold a value for each eigenvector, got others. Hint: another version?")
+        raise ReleaseError("release must hold one value for each eigenvector, got more or fewer. Hint: another version?")
     values = apart.values / transcript.n
     if postprocess == "clip":
         values = np.clip(values, 0.0, 1.0)

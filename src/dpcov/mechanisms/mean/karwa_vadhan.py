@@ -67,7 +67,7 @@ def ask(curator: Face, budget: Budget, *, origin: Origin = 0.0, covariance: Arra
     """
     point, whole = checked_origin(origin, curator.d), by_way_of_rho(budget)
     if covariance is None and curator.described:
-        raise ParameterError("covariance must be given with a schema, got none. Hint: the variance of each column.")
+        raise ParameterError("covariance must be given with a schema, got none. Hint: pass the public variance of each column.")
     widths = checked_deviations(1.0 if covariance is None else covariance, curator.d)
     radius = curator.grid.row_norm
     count = max(1, math.ceil(2 * radius / float(widths.min())))

@@ -104,7 +104,7 @@ def _middles(transcript: Transcript) -> Floats:
         total[column] += box.centre[column] + box.halves[column] * question.middle(int(answer.integers[0]))
         asked[column] += 1
     if not np.all(asked == 2):
-        raise ReleaseError("release must hold two quantiles of each column, got others. Hint: another version?")
+        raise ReleaseError("release must hold two quantiles of each column, got more or fewer. Hint: another version?")
     return total / 2
 
 

@@ -34,7 +34,7 @@ def resolve(public: Facts, budget: Budget, postprocess: str | None, *, k: int, s
         return SCREENED, postprocess, {"k": k, "screen": screen}
     if not screen:
         raise ParameterError(
-            "screen must be left out for centred rows and streams, got False. Hint: all columns are kept there."
+            "screen must be left out for centred rows and for streams, got False. Hint: they keep all columns anyway."
         )
     noise = best_noise(public, budget, "rounded")
     chosen = WISHART_PCA if noise is None or isinstance(noise.budget, PureDP) else GAUSSIAN_PCA

@@ -47,7 +47,7 @@ def ask(curator: Face, budget: ApproxDP, *, k: int) -> None:
     checked_k(k, curator.d)
     deviation = mod_sulq_beta(1, curator.d, float(budget.epsilon), float(budget.delta)) if budget.delta >= TINY else math.inf
     if not math.isfinite(deviation):
-        raise ParameterError(f"budget must be large enough for the noise, got {budget!r}. Hint: spend more.")
+        raise ParameterError(f"budget must be larger, got {budget!r}, too little for the noise. Hint: spend more.")
     variance = Fraction(deviation) ** 2
     ask_additive(curator, NOISE, budget, at_least=lambda _: variance)
 

@@ -93,7 +93,7 @@ def ask(curator: Face, budget: Budget, *, k: int, screen: bool = True, numerics:
         raise ParameterError(f"screen must be True or False, got {shown(screen)}. Hint: False keeps all columns.")
     noise = best_noise(curator, budget, numerics)
     if noise is None:
-        raise ParameterError(f"budget must be large enough for some noise, got {budget!r}. Hint: spend more.")
+        raise ParameterError(f"budget must be larger, got {budget!r}, too little for any noise. Hint: spend more.")
     screens = screen and _is_screened(noise, count)
     whole, left = noise.budget, 1 - EXPLAINED
     prefetch_norms(curator)
@@ -145,7 +145,7 @@ def estimate(transcript: Transcript, postprocess: str, *, k: Option, **_options:
         or not isinstance(grid, Grid)
         or grid.row_norm > outer
     ):
-        refuse_components("the eigenvectors of its block, of rows clipped no farther out")
+        refuse_components("which are eigenvectors of its block of rows clipped no farther out")
     told = asked.values / transcript.n
     if postprocess != RAW:
         told = _variances(transcript, block, asked, (grid.row_norm / outer) ** 2)
@@ -178,7 +178,7 @@ def _variances(transcript: Transcript, block: Answer, asked: Answer, unit: float
         assert isinstance(squares.question, Squares)
         assert isinstance(block.question, Block)
         if squares.question.moment != block.question.moment:
-            refuse_components("and squares of the same rows")
+            refuse_components("with squares of the same rows")
         trace = max(trace, float(squares.values.sum()) / n * unit)
     beside, size = trace - float(along.sum()), float(np.linalg.norm(along))
     if size > 0:

@@ -62,7 +62,9 @@ def estimate(
     place, penalty = _checked(encoding, target, alpha)
     answer = transcript.take(Solution)
     if encoding.constant or answer.question != _regression(encoding, transcript.n, place, penalty):
-        raise ReleaseError("release must hold the coefficients of its own target and alpha, got others. Hint: another version?")
+        raise ReleaseError(
+            "release must hold the coefficients of its own target and alpha, got other ones. Hint: another version?"
+        )
     return Estimate(coefficients=Coefficients(answer, place, penalty), radius=encoding.row_norm)
 
 
@@ -70,10 +72,10 @@ def _checked(encoding: Encoding, target: object, alpha: object) -> tuple[int, fl
     """Return the target's position and the penalty, or refuse them."""
     d = encoding.d
     if d < 2:
-        raise ParameterError(f"data must have two columns or more, a target and a feature, got {d}. Hint: add one.")
+        raise ParameterError(f"data must have at least two columns, a target and a feature, got {d}. Hint: add a column.")
     if type(target) is not int or not 0 <= target < d:
         raise ParameterError(f"target must be a position from 0 to {d - 1}, got {shown(target)}. Hint: count from 0.")
-    hint = "a number; 'auto' needs a covariance"
+    hint = "give a number; 'auto' needs a covariance"
     return target, check_real("alpha", alpha, "positive and finite", 1 / LARGEST, LARGEST, hint)
 
 

@@ -69,7 +69,9 @@ def _serves(noise: str, budget: Budget) -> bool:
 
 def _served(noise: str, budget: Budget, moment: SecondMoment, neighbors: str, *, one_answer: bool) -> Budget:
     if not _serves(noise, budget):
-        raise ParameterError(f"noise must serve the budget, got {noise!r} and {budget!r}. Hint: mechanism='auto' fits all.")
+        raise ParameterError(
+            f"noise must serve the budget, got {noise!r} and {budget!r}. Hint: mechanism='auto' takes any budget."
+        )
     if noise == GAUSSIAN and isinstance(budget, ApproxDP):
         # One Gaussian answer is calibrated analytically; two are composed as zCDP.
         return budget if one_answer and is_analytic(moment, budget, neighbors) else budget.to_zcdp()

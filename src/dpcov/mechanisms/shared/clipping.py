@@ -74,7 +74,7 @@ def check_rereadable(curator: Face, work: str = "private clipping") -> None:
     """Refuse a stream that can be read once, before anything is spent: clipping needs norms first, rounds the rows again."""
     if not curator.rereadable:
         raise ParameterError(
-            f"data must be readable twice for {work}, got a stream. Hint: write it to a file, or mechanism='auto'."
+            f"data must be readable twice for {work}, got a stream. Hint: write it to a file, or use mechanism='auto'."
         )
 
 

@@ -40,10 +40,12 @@ def checked_k(k: object, d: int) -> int:
     """Return the number of components, or refuse it."""
     if d < 2:
         raise ParameterError(
-            f"data must have two columns or more for components, got n_features = {d}. Hint: one column has no directions."
+            f"data must have at least two columns for components, got n_features = {d}. Hint: one column has no directions."
         )
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k < d:
-        raise ParameterError(f"k must be an integer from 1 to {d - 1}, got {shown(k)}. Hint: fewer than there are columns.")
+        raise ParameterError(
+            f"k must be an integer from 1 to {d - 1}, got {shown(k)}. Hint: ask for fewer components than columns."
+        )
     return int(k)
 
 
@@ -72,7 +74,7 @@ def from_drawn(transcript: Transcript, postprocess: str, *, k: Option, **_option
     asked, basis, radius = take_explained(transcript, count)
     drawn = transcript.take(Directions, Subspace)
     if not isinstance(basis, DirectionsOf) or basis.answer is not drawn:
-        refuse_components("those that were drawn")
+        refuse_components("which are those that were drawn")
     told = asked.values / transcript.n
     along, rows = told[:-1], basis.columns.T
     if isinstance(drawn.question, Subspace):
@@ -100,13 +102,15 @@ def take_explained(transcript: Transcript, k: int) -> tuple[Answer, Basis, float
     assert isinstance(asked.question, Explained)
     basis, grid = asked.question.basis, asked.question.grid
     if transcript.encoding.constant or not isinstance(grid, Grid) or basis.count != k:
-        refuse_components(f"{k} of rows clipped at a radius, without a constant")
+        refuse_components(f"which are {k}, of rows clipped at a radius and without a constant")
     return asked, basis, grid.row_norm
 
 
 def refuse_components(rule: str) -> NoReturn:
     """Refuse a transcript whose answers are about other components."""
-    raise ReleaseError(f"release must tell the variance along its components, {rule}, got another. Hint: another version?")
+    raise ReleaseError(
+        f"release must hold the variance along its components, {rule}, got something else. Hint: another version?"
+    )
 
 
 def with_variances(rows: Floats, told: Floats, radius: float, postprocess: str) -> Components:

@@ -34,8 +34,8 @@ def shape_of(answer: Answer, *shapes: type[Shape]) -> Shape:
     grid = question.grid if isinstance(question, Sum | SecondMoment | Trace) else None
     if not isinstance(grid, Ball | Box | Ellipsoid) or not isinstance(grid, shapes or (Ball, Box, Ellipsoid)):
         raise ReleaseError(
-            f"release must hold a {question.name} in the public coordinates of its mechanism, got another. "
-            f"Hint: another version, or it was made by hand."
+            f"release must hold a {question.name} in the public coordinates of its mechanism, got other coordinates. "
+            f"Hint: it was made by another version, or edited."
         )
     return grid
 

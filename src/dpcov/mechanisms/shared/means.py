@@ -34,7 +34,7 @@ def checked_origin(origin: object, d: int) -> Floats:
     point = as_numbers(origin)
     if point is None or point.shape not in ((), (d,)) or not np.all(np.abs(point) <= FARTHEST_ORIGIN):
         raise ParameterError(
-            f"origin must be a number, or {d} numbers, that are finite, got {shown(origin)}. Hint: a public guess of the mean."
+            f"origin must be one finite number or {d} of them, got {shown(origin)}. Hint: give a public guess of the mean."
         )
     return np.array(np.broadcast_to(point, (d,)))
 
@@ -48,7 +48,7 @@ def checked_covariance(covariance: ArrayLike, d: int, name: str = "covariance") 
 def checked_variances(covariance: ArrayLike, d: int, name: str = "covariance") -> Floats:
     """Return a public covariance: the variance of each column where no more is given, else a positive definite matrix."""
     rule = f"{name} must be a positive number, {d} of them, or a positive definite {d} by {d} matrix"
-    hint = "of columns that do not vary, take a small positive variance"
+    hint = "for columns that do not vary, take a small positive variance"
     given = as_numbers(covariance)
     if given is None:
         raise ParameterError(f"{rule}, got {shown(covariance)}. Hint: {hint}.")
@@ -77,7 +77,7 @@ def checked_rounds(rounds: object, most: int = 100) -> int | None:
     if rounds == "auto" and isinstance(rounds, str):
         return None
     if not isinstance(rounds, int | np.integer) or isinstance(rounds, bool) or not 1 <= rounds <= most:
-        raise ParameterError(f"rounds must be 'auto' or 1 to {most}, got {shown(rounds)}. Hint: 'auto' is near the best.")
+        raise ParameterError(f"rounds must be 'auto' or 1 to {most}, got {shown(rounds)}. Hint: 'auto' is close to the best.")
     return int(rounds)
 
 
@@ -85,7 +85,7 @@ def check_two_rows(curator: Face, *, read: bool = False) -> None:
     """Refuse a public n of one row, which is neither a mean nor a spread of anything; ``read`` reads a file for its n."""
     if curator.neighbors == REPLACE and (read or curator.knows_n) and curator.n < 2:
         raise ParameterError(
-            f"data must have 2 rows (or pairs) or more, got {curator.n}. Hint: one sample is nothing to hide among."
+            f"data must have at least 2 rows (or pairs), got {curator.n}. Hint: one row has no others to hide among."
         )
 
 
@@ -154,5 +154,5 @@ def check_provable(public: Facts, budget: PureDP | ZCDP, constants: str) -> None
     if constants == "proved" and (public.neighbors != REPLACE or isinstance(budget, PureDP) or public.described):
         raise ParameterError(
             "constants must be 'practical' under add-remove, under pure DP and with a schema, got 'proved'. "
-            "Hint: proofs are about Gaussian rows and noise, and a known n."
+            "Hint: the proof needs Gaussian noise, a known n and rows that no schema clips."
         )

@@ -46,7 +46,9 @@ def taken_moment(transcript: Transcript) -> Answer:
     """Return the noisy second moment of rows clipped at a radius, or refuse a transcript without."""
     moment = transcript.take(SecondMoment)
     if not isinstance(moment.question, SecondMoment) or type(moment.question.grid) is not Grid:
-        raise ReleaseError("release must hold a second moment of rows clipped at a radius, got another. Hint: another version?")
+        raise ReleaseError(
+            "release must hold a second moment of rows clipped at a radius, got another kind. Hint: another version?"
+        )
     return moment
 
 

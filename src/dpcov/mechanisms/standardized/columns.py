@@ -207,7 +207,7 @@ def read_columns(answers: Sequence[Answer], columns: Columns, schema: Schema, n:
         if histograms is None:
             histograms, found = question.histograms, unknown(question.histograms, schema)
         if question.histograms != histograms:
-            raise ReleaseError("release must hold answers about the same bins, got others. Hint: another version?")
+            raise ReleaseError("release must hold answers about the same bins, got different bins. Hint: another version?")
         found = with_moments(found, answer, n) if isinstance(question, ColumnMoments) else with_range(found, answer, n)
     return found if histograms is not None else unknown(histograms_of(columns), schema)
 

@@ -268,7 +268,7 @@ def _by_bounds(curator: Face, budget: Budget) -> None:
     """Ask for the second moment of rows encoded by their bounds, with the noise that has the smallest error."""
     errors = predicted_errors(curator.second_moment(), budget, curator.neighbors)
     if not errors:
-        raise ParameterError(f"budget must be large enough for some noise, got {budget!r}. Hint: spend more.")
+        raise ParameterError(f"budget must be larger, got {budget!r}, too little for any noise. Hint: spend more.")
     half = predicted_errors(curator.second_moment(), budget.share(Fraction(1, 2)), curator.neighbors)  # a radius takes less
     best = min([kind for kind in errors if kind in half] or errors, key=errors.__getitem__)
     ask_additive(curator, best, budget, clip="private")

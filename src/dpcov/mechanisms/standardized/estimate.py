@@ -112,9 +112,9 @@ class _Reading:
     def of(cls, transcript: Transcript, moment: Answer, rows: Standard) -> _Reading:
         encoding, n, units = transcript.encoding, transcript.n, rows.units
         if encoding.schema is None:
-            raise ReleaseError("release must be of a table, got another. Hint: another version?")
+            raise ReleaseError("release must be of a table with a schema, got one without. Hint: another version?")
         if not FARTHEST[0] <= rows.row_norm <= FARTHEST[1] or not rows.corner >= LEAST_CONSTANT * rows.row_norm:
-            raise ReleaseError("release must have a constant in front of its rows, got another. Hint: another version?")
+            raise ReleaseError("release must have a constant in front of its rows, got rows without it. Hint: another version?")
         columns: Columns = units.columns
         found = read_columns(transcript.every(ColumnMoments, Interval), columns, encoding.schema, n)
         groups = [np.array(one.groups, dtype=np.intp) for one in units.levels]

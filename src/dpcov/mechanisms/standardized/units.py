@@ -51,7 +51,7 @@ def usual_variance(column: NumericColumn) -> float:
     wide as it: between 1/(4z²) and 1/(16z²) of the square of half the range. A uniform column has more, one of a few rare
     values less.
     """
-    z = NormalDist().inv_cdf(1 - column.outside / 2)
+    z = NormalDist().inv_cdf(min(1 - column.outside / 2, 1 - 2**-53))  # below 1, also of the enormous n of a forged file
     return min(1 / (8 * z**2), PRIOR) * column.half**2 if z > 0 else PRIOR * column.half**2
 
 
