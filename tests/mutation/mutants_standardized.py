@@ -169,22 +169,34 @@ STANDARDIZED_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (DEVIATIONS + "test_what_is_usual_is_what_normal_columns_have",),
     ),
     "weights that take nothing from a mean": (
-        [(MEANS_FILE, "taken = max(lost * max(deviation, OF_FAR_END * 2 * lopsided), apart)", "taken = 0.0")],
+        [(MEANS_FILE, "taken = max(lost * max(deviation, OF_FAR_END * 2 * _lopsided(column)), apart)", "taken = 0.0")],
         (
             MEANS + "test_what_weights_may_take_is_an_error_of_the_weighted_mean",
             MEANS + "test_answers_that_are_far_from_each_other_are_not_averaged_by_noise",
         ),
     ),
     "a range that takes nothing from a mean": (
-        [(MEANS_FILE, "math.hypot(error, column.outside * lopsided)", "error")],
+        [(MEANS_FILE, "math.hypot(found.error, column.outside * _lopsided(column))", "found.error")],
         (MEANS + "test_what_a_range_may_take_is_an_error_of_all_that_was_measured_within",),
     ),
     "means of skewed columns by their noise alone": (
         [
-            (MEANS_FILE, "taken = max(lost * max(deviation, OF_FAR_END * 2 * lopsided), apart)", "taken = 0.0"),
-            (MEANS_FILE, "math.hypot(error, column.outside * lopsided)", "error"),
+            (MEANS_FILE, "taken = max(lost * max(deviation, OF_FAR_END * 2 * _lopsided(column)), apart)", "taken = 0.0"),
+            (MEANS_FILE, "math.hypot(found.error, column.outside * _lopsided(column))", "found.error"),
         ],
         (MEANS + "test_the_bias_of_a_mean_is_below_its_standard_error[ZCDP(rho=0.1)]",),
+    ),
+    "a mean between the bounds that weights took from, too": (
+        [(MEANS_FILE, "part * found.weighted, part)", "found.weighted, part)")],
+        (MEANS + "test_the_parts_of_a_mean_and_the_error_of_noise_alone[range]",),
+    ),
+    "what weights may take as noise": (
+        [(MEANS_FILE, "_of_average(part, weighted[1], own)", "error")],
+        (MEANS + "test_the_parts_of_a_mean_and_the_error_of_noise_alone[bounds]",),
+    ),
+    "ranges that took from what was asked between the bounds": (
+        [("uses/unit_intervals.py", "mean + back) + within * cut.mean", "mean + back) + cut.mean")],
+        (MEANS + "test_a_range_takes_only_from_what_was_asked_within_it",),
     ),
     "shares of levels that are more than 1 together": (
         [("release/record.py", "mean[place] = project_simplex(mean[place], 1.0)", "pass")],

@@ -6,7 +6,7 @@ Edits = list[tuple[str, str, str]]
 
 RIDGE, PENALTY, LEVEL = "uses/ridge.py", "uses/penalty.py", "uses/noise_level.py"
 LEMMA, SELECTION, PREDICTION = "uses/lemma.py", "uses/selection.py", "uses/prediction.py"
-SOLVING = "uses/solving.py"
+SOLVING, FITS = "uses/solving.py", "uses/fits.py"
 LAWS, RULE, REFUSED = "tests/uses/test_ridge.py::", "tests/uses/test_penalty.py::", "tests/uses/test_ridge_refusals.py::"
 RANDOM = LAWS + "test_it_is_scikit_learns_for_random_schemas_subsets_and_penalties"
 PLAIN = LAWS + "test_without_a_schema_units_are_the_users"
@@ -18,6 +18,8 @@ STANDING, CLEAR = "uses/standing_out.py", "tests/uses/test_standing_out.py::Test
 EQUAL = RULE + "test_the_residual_is_what_noise_explains"
 
 OWN = "tests/mechanisms/test_own_mechanism.py::"
+POPULATION = "tests/uses/test_population.py::"
+QUIET = POPULATION + "TestWithoutNoise::"
 
 USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "noise that is not told is taken to be 0": (
@@ -36,11 +38,11 @@ USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (OWN + "TestSilent::test_standard_errors_are_not_known[uncentred]",),
     ),
     "coefficients in the units of the feature": (
-        [(RIDGE, "encoded * (units[place] / units[chosen])", "encoded * (units[chosen] / units[place])")],
+        [(FITS, "encoded * (units[place] / units[chosen])", "encoded * (units[chosen] / units[place])")],
         (RANDOM,),
     ),
     "an intercept that forgets the features": (
-        [(RIDGE, "float(release.mean[place] - coefficients @ release.mean[chosen])", "float(release.mean[place])")],
+        [(FITS, "float(release.mean[place] - coefficients @ release.mean[chosen])", "float(release.mean[place])")],
         (RANDOM, PLAIN + "[True]"),
     ),
     "a penalty on the whole loss": (
@@ -70,7 +72,7 @@ USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (PLAIN + "[False]",),
     ),
     "predictions that forget what is encoded as 0": (
-        [(RIDGE, "products + float(weights @ offsets) + self.intercept", "products + self.intercept")],
+        [(RIDGE, "products + float(weights @ offsets) + fitted.intercept", "products + fitted.intercept")],
         (LAWS + "test_a_columns_levels_stand_together",),
     ),
     "unknown levels that pass": (
@@ -269,5 +271,49 @@ USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
             )
         ],
         (CLEAR + "test_noise_alone_does_not_stand_out[coinpress-rho-False]",),
+    ),
+    "which rows were drawn is forgotten": (
+        [("uses/raw.py", "np.sqrt((variance + sampling) * (1 - lost) + square)", "np.sqrt(variance * (1 - lost) + square)")],
+        (QUIET + "test_means", QUIET + "test_coefficients_are_those_of_least_squares_whatever_the_penalty[auto]"),
+    ),
+    "a fourth moment for a variance": (
+        [(INTERVALS, "(kurtosis(release, v * scale * scale) - 1)", "kurtosis(release, v * scale * scale)")],
+        (QUIET + "test_deviations_of_normal_columns",),
+    ),
+    "Fisher's z as a correlation": (
+        [("uses/sampling.py", "return np.tanh(middle - half), np.tanh(middle + half)", "return middle - half, middle + half")],
+        (QUIET + "test_correlations_are_fishers",),
+    ),
+    "an interval for the people about a penalised coefficient": (
+        [(COEFFICIENTS, "    if population:\n        penalty = 0.0\n", "")],
+        (QUIET + "test_coefficients_are_those_of_least_squares_whatever_the_penalty[0.5]",),
+    ),
+    "a reference that is not in the intercept": (
+        [(RIDGE, "intercept = intercept + sum(own.values())", "intercept = intercept + 0.0")],
+        (LAWS + "test_a_columns_levels_stand_together",),
+    ),
+    "a penalty where least squares wins": (
+        [(PENALTY, "- own >= CLEARLY * own", "- own < CLEARLY * own")],
+        (POPULATION + "TestLeastSquares::test_the_interval_of_the_first_example_holds_its_slope",),
+    ),
+    "rows that are long without their constant": (
+        [("uses/weights.py", "long = units.weighing.corner**2 + np.sum(", "long = np.sum(")],
+        (POPULATION + "TestTaken::test_by_weights",),
+    ),
+    "a range that cuts nothing off": (
+        [("uses/weights.py", "middle = first + about - within", "middle = first")],
+        (POPULATION + "TestTaken::test_by_a_range",),
+    ),
+    "variances that noise makes small": (
+        [("uses/sampling.py", "    p = np.clip(shares, away, 1 - away)\n", "    p = np.clip(shares, 0.0, 1.0)\n")],
+        (POPULATION + "test_a_share_that_noise_makes_0_is_not_certain",),
+    ),
+    "Laplace noise with the reach of normal noise": (
+        [("mechanisms/standardized/columns.py", "ALL_SEEN = {True: 7.0,", "ALL_SEEN = {True: 4.0,")],
+        ("tests/uses/test_private_units.py::test_a_complete_column_is_not_taken_to_be_empty",),
+    ),
+    "an outlier of Laplace noise for the better mean": (
+        [("mechanisms/standardized/means.py", "EXPLAINED[laplace] * math.hypot", "EXPLAINED[False] * math.hypot")],
+        ("tests/uses/test_private_units.py::test_an_outlier_of_laplace_noise_is_not_taken_for_the_better_mean",),
     ),
 }

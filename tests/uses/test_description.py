@@ -108,7 +108,7 @@ def test_errors_of_rounds_are_as_large_as_they_say(center: bool, neighbors: str)
 
 def test_the_errors_of_a_noisy_matrix_are_those_of_its_intervals() -> None:
     release = dpcov.covariance(mixed_table(3000), LOUD, schema=MIXED, center=True, mechanism="wishart", seed=0)
-    found, intervals = release.describe(), release.interval()
+    found, intervals = release.describe(), release.interval(about="rows")
     assert found.mean is not None
     assert found.deviation is not None
     assert intervals.mean is not None

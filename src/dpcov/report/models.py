@@ -82,6 +82,7 @@ def numbers(found: ModelReading) -> dict[str, Any]:
         "target": model.target,
         "features": list(model.feature_names),
         "columns": list(model.columns),
+        "references": list(model.references),
         "alpha": model.alpha,
         "intercept": finite(model.intercept),
         "coefficients": finite(model.coefficients),
@@ -182,7 +183,9 @@ def notes(found: ModelReading) -> list[str]:
     if found.bound is not None and found.bound <= found.size:
         said.append(_bound_line(found))
     said += _interval_lines(found)
-    if model.alpha == 0:
+    if model.references:
+        said.append(f"Levels are compared with {', '.join(printable(name) for name in model.references)}.")
+    if model.alpha == 0 and (found.intervals is None or not found.intervals.clear):
         said.append(
             "alpha 0: the noisy matrix is trusted as if it were exact; where it is singular, the smallest coefficients are "
             "taken. --alpha auto adapts to the noise."
@@ -216,9 +219,12 @@ def _interval_lines(found: ModelReading) -> list[str]:
     towards = (
         "" if found.model.alpha == 0 else " These are penalised coefficients, drawn towards 0: not those of least squares."
     )
+    denoised = (
+        "Coefficients are those of the raw noisy matrix, whose errors are known; `dpcov predict` uses denoised ones (--json)."
+    )
     return [
         f"Intervals: {penalised} on the exact matrix, for the privacy noise only; {each}.{towards}",
-        "Coefficients are those of the raw noisy matrix, whose errors are known; `dpcov predict` uses denoised ones (--json).",
+        *[denoised] * (found.model.penalised or not found.intervals.clear),
     ]
 
 

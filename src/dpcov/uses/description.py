@@ -268,7 +268,7 @@ class _Raw:
 
 def _around_raw(release: Release) -> Intervals | None:
     """Return intervals as wide as noise reaches; None where no entry has noise of a known size."""
-    return None if release.estimate.raw is None else release.interval(RARELY)
+    return None if release.estimate.raw is None else release.interval(RARELY, about="rows")
 
 
 def _mean(release: Release, levels: Flags, around: Intervals | None) -> Reading:
