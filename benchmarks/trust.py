@@ -21,9 +21,12 @@ other, so correlations are those between columns.
 from __future__ import annotations
 
 import argparse
+import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,7 +36,7 @@ from scipy.special import ndtr
 
 import dpcov
 from benchmarks.coinpress_runs import table
-from benchmarks.common import write
+from benchmarks.common import RESULTS, write
 
 Floats = NDArray[np.float64]
 
@@ -49,7 +52,8 @@ BUDGETS: dict[str, Any] = {
 LAWS = ("normal", "bounded", "mixed", "lognormal")
 KINDS = ("means", "deviations", "correlations", "coefficients")
 MODEL = 4  # columns of a regression: the first from the next
-TRUTH_ROWS, BLOCK = 4_000_000, 200_000  # drawn to know what has no closed form
+LEVELS = {"two": (("no", "yes"), (0.3,)), "three": (("a", "b", "c"), (-0.3, 0.9))}  # names, and where the next ones begin
+TERMS, STEP, SPAN = 60, 0.001, 9000  # of a series, and of sums over normal numbers: the truth is known to six digits
 
 
 @dataclass(frozen=True)
@@ -82,8 +86,7 @@ def schema(law: str, d: int) -> dpcov.Schema:
         "uniform": dpcov.Numeric(0, 10),
         "beta": dpcov.Numeric(0, 1),
         "lognormal": dpcov.Numeric(0, 30),
-        "two": dpcov.Categorical(["no", "yes"]),
-        "three": dpcov.Categorical(["a", "b", "c"]),
+        **{kind: dpcov.Categorical(list(names)) for kind, (names, _) in LEVELS.items()},
     }
     return dpcov.Schema({f"c{j}": columns[kind_of(law, j)] for j in range(d)})
 
@@ -104,41 +107,46 @@ def number(kind: str, z: Floats) -> Floats:
     return np.asarray(np.exp(z / 2) if kind == "lognormal" else 10 * ndtr(z) if kind == "uniform" else np.sqrt(ndtr(z)))
 
 
-def cells_of(law: str, z: Floats) -> tuple[dict[str, Any], Floats]:
-    """Return the table that normal numbers make, and its features."""
-    columns: dict[str, Any] = {}
-    features = []
-    for j, one in enumerate(z.T):
-        kind = kind_of(law, j)
-        if kind in ("two", "three"):
-            names = np.array(["no", "yes"] if kind == "two" else ["a", "b", "c"])
-            code = np.searchsorted([0.3] if kind == "two" else [-0.3, 0.9], one)
-            columns[f"c{j}"] = names[code]
-            features += list(np.eye(len(names))[code].T)
-        else:
-            values = number(kind, one)
-            columns[f"c{j}"] = values
-            features.append(values)
-    return columns, np.column_stack(features)
+def features_of(kind: str, z: Floats) -> tuple[Any, Floats]:
+    """Return the cells of a column that normal numbers make, and its features in columns."""
+    if kind not in LEVELS:
+        values = number(kind, z)
+        return values, values[:, None]
+    names, starts = LEVELS[kind]
+    code = np.searchsorted(starts, z)
+    return np.array(names)[code], np.eye(len(names))[code]
 
 
 @lru_cache
 def truth(law: str, d: int) -> tuple[Floats, Floats]:
-    """Return mean and covariance of the features: of many rows, drawn in pairs z and −z."""
-    random, total, square, count = np.random.default_rng(12345), 0.0, 0.0, 0
-    pivot = cells_of(law, np.zeros((1, d)))[1][0]
-    for _ in range(TRUTH_ROWS // BLOCK // 2):
-        z = random.standard_normal((BLOCK, d)) @ root(d).T
-        for sign in (1, -1):
-            x = cells_of(law, sign * z)[1] - pivot
-            total, square, count = total + x.sum(axis=0), square + x.T @ x, count + len(x)
-    mean = total / count
-    return mean + pivot, square / count - np.outer(mean, mean)
+    """Return mean and covariance of the features.
+
+    Between columns by Mehler's formula: of functions of two normal numbers with correlation ρ, whose coefficients in normed
+    Hermite polynomials are c and c′, the covariance is the sum of c·c′·ρᵏ over k ≥ 1.
+    """
+    z: Floats = (np.arange(-SPAN, SPAN, dtype=np.float64) + 0.5) * STEP  # middles: where levels begin is an edge
+    chances = np.exp(-(z**2) / 2)
+    chances /= chances.sum()
+    polynomials = [np.ones_like(z), z]
+    for k in range(2, TERMS):
+        polynomials.append((z * polynomials[-1] - math.sqrt(k - 1) * polynomials[-2]) / math.sqrt(k))
+    series, means, squares = [], [], []
+    for j in range(d):
+        features = features_of(kind_of(law, j), z)[1]
+        means.append(features.T @ chances)
+        series.append(np.array(polynomials[1:]) * chances @ features)
+        squares.append((features.T * chances) @ features - np.outer(means[-1], means[-1]))
+    between, powers = root(d) @ root(d).T, np.arange(1, TERMS)[:, None]
+    blocks = [
+        [squares[i] if i == j else (series[i] * between[i, j] ** powers).T @ series[j] for j in range(d)] for i in range(d)
+    ]
+    return np.concatenate(means), np.block(blocks)
 
 
 def released(cell: Cell, run: int) -> dpcov.Release:
     random = np.random.default_rng([run, cell.n, cell.d, LAWS.index(cell.law), list(BUDGETS).index(cell.budget)])
-    columns, _ = cells_of(cell.law, random.standard_normal((cell.n, cell.d)) @ root(cell.d).T)
+    rows = random.standard_normal((cell.n, cell.d)) @ root(cell.d).T
+    columns = {f"c{j}": features_of(kind_of(cell.law, j), z)[0] for j, z in enumerate(rows.T)}
     seed = int(random.integers(2**31))
     return dpcov.covariance(pa.table(columns), BUDGETS[cell.budget], schema=schema(cell.law, cell.d), seed=seed)
 
@@ -176,59 +184,78 @@ def _parts(found: Any, exact: Floats, unit: Floats | float) -> tuple[Floats, Flo
     return found.estimate * unit, found.lower * unit, found.upper * unit, exact * unit
 
 
-def measured(cell: Cell, runs: int) -> dict[str, tuple[float, float, float]]:
-    """Return coverage in percent, width over 3.92 r.m.s. errors, and the part of intervals that say something, by kind."""
-    parts: dict[str, list[tuple[Floats, ...]]] = {kind: [] for kind in kinds_of(cell.law)}
-    for run in range(runs):
-        for kind, numbers in found_in(cell, released(cell, run)).items():
-            parts[kind].append(numbers)
-    result = {}
-    for kind, each in parts.items():
-        centre, lower, upper, exact = (np.concatenate([one[i] for one in each]) for i in range(4))
-        inside = 100 * float(np.mean((lower <= exact) & (exact <= upper)))
-        most = 2.0 if kind == "correlations" else np.inf
-        told = np.isfinite(upper - lower) & (upper - lower < most)
-        width = float(np.mean((upper - lower)[told])) if told.any() else np.nan
-        error = float(np.sqrt(np.mean((centre - exact)[told] ** 2))) if told.any() else np.nan
-        result[kind] = inside, width / (3.92 * error), float(np.mean(told))
-    return result
+def runs_of(cell: Cell, first: int, runs: int, folder: Path) -> list[dict[str, list[list[float]]]]:
+    """Return centres, ends and truths of runs, by kind; those that the folder holds are read, others are run and kept there."""
+    path, kept = folder / f"{cell.law}-{cell.n}-{cell.d}-{list(BUDGETS).index(cell.budget)}.jsonl", {}
+    if path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            run = json.loads(line)
+            kept[run["run"]] = run["found"]
+    for number in range(first, first + runs):
+        if number not in kept:
+            found = found_in(cell, released(cell, number))
+            kept[number] = {kind: [part.tolist() for part in parts] for kind, parts in found.items()}
+            folder.mkdir(parents=True, exist_ok=True)
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"run": number, "found": kept[number]}) + "\n")
+    return [kept[number] for number in range(first, first + runs)]
+
+
+def measured(each: Sequence[dict[str, list[list[float]]]], kind: str) -> tuple[float, float, float, float]:
+    """Return coverage in percent and its standard error, width over 3.92 r.m.s. errors, and the part that says something."""
+    centre, lower, upper, exact = (np.array([run[kind][i] for run in each]) for i in range(4))
+    inside = (lower <= exact) & (exact <= upper)
+    told = np.isfinite(upper - lower) & (upper - lower < (2.0 if kind == "correlations" else np.inf))
+    width = float(np.mean((upper - lower)[told])) if told.any() else np.nan
+    error = float(np.sqrt(np.mean((centre - exact)[told] ** 2))) if told.any() else np.nan
+    between = float(np.std(100 * inside.mean(axis=1))) / math.sqrt(len(each))  # numbers of one run are not independent
+    return 100 * float(np.mean(inside)), between, width / (3.92 * error), float(np.mean(told))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=200, help="releases for each cell")
-    parser.add_argument("--law", choices=LAWS, action="append", help="only these laws")
+    parser.add_argument("--first", type=int, default=0, help="the first run: others have other rows and other noise")
+    parser.add_argument("--cells", action="append", help="only these, such as 'mixed 500' or 'ρ'; may be given more than once")
+    parser.add_argument(
+        "--to", type=Path, default=RESULTS / "trust", help="folder of runs; those that it holds are not run again"
+    )
     arguments = parser.parse_args()
     lines: list[list[str]] = []
     records: list[dict[str, object]] = []
-    verdicts: dict[str, list[tuple[float, float, float]]] = {kind: [] for kind in KINDS}
     for cell in cells():
-        if arguments.law and cell.law not in arguments.law:
+        name = f"{cell.law} {cell.n} {cell.d} {cell.budget}"
+        if arguments.cells and not any(wanted in name for wanted in arguments.cells):
             continue
-        found = measured(cell, arguments.runs)
+        each = runs_of(cell, arguments.first, arguments.runs, arguments.to)
         line = [cell.law, str(cell.n), str(cell.d), cell.budget]
         for kind in KINDS:
-            if kind not in found:
+            if kind not in kinds_of(cell.law):
                 line.append("")
                 continue
-            inside, width, told = found[kind]
-            verdicts[kind].append((inside, width, told))
-            line.append(f"{inside:.1f} ({width:.2f})" + f" [{100 * told:.0f}]" * (told < 1))
-            records.append({**vars(cell), "kind": kind, "coverage": inside, "width": width, "told": told})
+            inside, error, width, told = measured(each, kind)
+            line.append(f"{inside:.1f} ± {error:.1f} ({width:.2f})" + f" [{100 * told:.0f}]" * (told < 1))
+            records.append({**vars(cell), "kind": kind, "coverage": inside, "error": error, "width": width, "told": told})
         lines.append(line)
         print(*line, sep=" | ", flush=True)
     table(["law", "n", "d", "budget", *KINDS], lines)
     print("coverage in percent (mean width over 3.92 r.m.s. errors) [percent of intervals that say anything, if not all]")
-    for kind, each in verdicts.items():
-        if each:
-            held = [LOWEST <= inside <= HIGHEST for inside, _, _ in each]
-            wide = [width <= WIDEST for _, width, _ in each]
-            lowest = min(inside for inside, _, _ in each)
-            print(
-                f"{kind}: {sum(held)} of {len(each)} cells within {LOWEST:.0f} to {HIGHEST:.0f} %, lowest {lowest:.1f} "
-                f"(wanted: {LEAST:.0f}), width at most {WIDEST} in {sum(wide)}"
-            )
+    for kind in KINDS:
+        verdict(kind, [record for record in records if record["kind"] == kind])
     write("trust.csv", records)
+
+
+def verdict(kind: str, records: Sequence[dict[str, Any]]) -> None:
+    if records:
+        held = [record["coverage"] for record in records]
+        within, above, below = (
+            sum(one) for one in zip(*((LOWEST <= x <= HIGHEST, x > HIGHEST, x < LEAST) for x in held), strict=True)
+        )
+        narrow = sum(record["width"] <= WIDEST for record in records)
+        print(
+            f"{kind}: {within} of {len(held)} cells within {LOWEST:.0f} to {HIGHEST:.0f} %, {above} above, {below} below "
+            f"{LEAST:.0f} % (lowest {min(held):.1f}); width at most {WIDEST} in {narrow}"
+        )
 
 
 if __name__ == "__main__":

@@ -312,6 +312,19 @@ USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         [("mechanisms/standardized/columns.py", "ALL_SEEN = {True: 7.0,", "ALL_SEEN = {True: 4.0,")],
         ("tests/uses/test_private_units.py::test_a_complete_column_is_not_taken_to_be_empty",),
     ),
+    "Laplace noise on counts of levels with the reach of normal noise": (
+        [("mechanisms/standardized/columns.py", "reach = ALL_SEEN[is_laplace(answer)]", "reach = ALL_SEEN[False]")],
+        (
+            "tests/uses/test_private_units.py::test_a_count_that_noise_explains_is_no_sign_of_missing_cells[PureDP(epsilon=4)-7.0]",
+        ),
+    ),
+    "an outlier of Laplace noise for the better share": (
+        [("mechanisms/standardized/estimate.py", "APART[laplace] * np.hypot", "APART[False] * np.hypot")],
+        (
+            "tests/uses/test_private_units.py::"
+            "test_a_count_is_taken_for_the_share_where_noise_does_not_explain_how_far_off_it_is[PureDP(epsilon=4)-7.0]",
+        ),
+    ),
     "an outlier of Laplace noise for the better mean": (
         [("mechanisms/standardized/means.py", "EXPLAINED[laplace] * math.hypot", "EXPLAINED[False] * math.hypot")],
         ("tests/uses/test_private_units.py::test_an_outlier_of_laplace_noise_is_not_taken_for_the_better_mean",),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,10 @@ from numpy.typing import NDArray
 import dpcov
 from dpcov import Categorical, Numeric, Schema
 from dpcov.errors import ParameterError
+from dpcov.kernel.questions.moments import SecondMoment
+from dpcov.kernel.questions.table import LevelCounts
+from dpcov.kernel.rows.standard import Standard
+from dpcov.mechanisms.standardized.columns import level_columns
 from dpcov.uses.regression import regression
 
 Floats = NDArray[np.float64]
@@ -222,3 +227,40 @@ def test_an_outlier_of_laplace_noise_is_not_taken_for_the_better_mean() -> None:
     apart = found.weighing.apart * release.units + release.offsets
     assert np.abs(apart - rows.mean(axis=0)).max() > 4.2 * float(np.nanmax(found.weighing.apart_noise * release.units))
     assert np.abs(release.mean - rows.mean(axis=0)).max() < 0.01
+
+
+def with_counts(release: dpcov.Release, level: int, deviations: float) -> dpcov.Release:
+    """Return the release had the noise on the count of one level been so many deviations larger."""
+    answers = list(release.answers)
+    at = next(i for i, answer in enumerate(answers) if isinstance(answer.question, LevelCounts))
+    integers = answers[at].integers.copy()
+    integers[level] += round(deviations * answers[at].deviation)
+    answers[at] = replace(answers[at], integers=integers)
+    return replace(release, answers=tuple(answers))
+
+
+@pytest.mark.parametrize(("budget", "reach"), [(dpcov.PureDP(4), 7.0), (dpcov.ZCDP("0.5"), 4.0)], ids=str)
+def test_a_count_that_noise_explains_is_no_sign_of_missing_cells(budget: Any, reach: float) -> None:
+    """The sum of two counts: beyond seven deviations of Laplace noise, or four of normal noise, cells are missing."""
+    release = released(budget)
+    answer = release.take(LevelCounts)
+    question = release.take(SecondMoment).question
+    assert isinstance(question, SecondMoment)
+    assert isinstance(question.grid, Standard)
+    columns = question.grid.units.columns
+    way = reach * math.sqrt(2) + float(answer.integers[:2].sum() - N) / answer.deviation
+    for change, missing in ((way - 0.1, False), (way + 0.1, True)):
+        counts = with_counts(release, 0, -change).take(LevelCounts)
+        found = level_columns(SCHEMA, columns, counts, N, [np.arange(2), np.arange(4)])
+        assert len(found[0].shares) == 2 + missing
+        assert len(found[1].shares) == 4
+
+
+@pytest.mark.parametrize(("budget", "reach"), [(dpcov.PureDP(4), 7.0), (dpcov.ZCDP("0.5"), 4.0)], ids=str)
+def test_a_count_is_taken_for_the_share_where_noise_does_not_explain_how_far_off_it_is(budget: Any, reach: float) -> None:
+    """And not by chance: Laplace noise is beyond four deviations once in 290 levels, normal noise once in 16 000."""
+    exact = released(budget)
+    noise = exact.take(LevelCounts).deviation / N
+    for change, least, most in ((0.85, 0.0, 0.3), (1.6, 0.7, 1.1)):
+        moved = (with_counts(exact, 5, change * reach).mean[8] - exact.mean[8]) / (change * reach * noise)
+        assert least < moved < most
