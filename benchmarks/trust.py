@@ -1,6 +1,7 @@
 """How often 95 % intervals about the population hold, where the truth is known: means, deviations, correlations, coefficients.
 
 python -m benchmarks.trust --runs 200
+python -m benchmarks.trust --runs 0      the table of what was run already
 
 A cell is a law of the rows, n, d and a budget. Each run draws n people from the law, releases them through a schema, and looks
 whether the intervals hold what is true of the law itself, not of the rows nor of what bounds, ranges and weights left of them.
@@ -198,7 +199,7 @@ def runs_of(cell: Cell, first: int, runs: int, folder: Path) -> list[dict[str, l
             folder.mkdir(parents=True, exist_ok=True)
             with path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps({"run": number, "found": kept[number]}) + "\n")
-    return [kept[number] for number in range(first, first + runs)]
+    return [kept[number] for number in (range(first, first + runs) if runs else sorted(kept))]
 
 
 def measured(each: Sequence[dict[str, list[list[float]]]], kind: str) -> tuple[float, float, float, float]:
@@ -214,7 +215,7 @@ def measured(each: Sequence[dict[str, list[list[float]]]], kind: str) -> tuple[f
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=200, help="releases for each cell")
+    parser.add_argument("--runs", type=int, default=200, help="releases for each cell; 0: those that the folder holds")
     parser.add_argument("--first", type=int, default=0, help="the first run: others have other rows and other noise")
     parser.add_argument("--cells", action="append", help="only these, such as 'mixed 500' or 'ρ'; may be given more than once")
     parser.add_argument(
@@ -228,17 +229,29 @@ def main() -> None:
         if arguments.cells and not any(wanted in name for wanted in arguments.cells):
             continue
         each = runs_of(cell, arguments.first, arguments.runs, arguments.to)
-        line = [cell.law, str(cell.n), str(cell.d), cell.budget]
+        if not each:
+            continue
+        line = [cell.law, str(cell.n), str(cell.d), cell.budget, str(len(each))]
         for kind in KINDS:
             if kind not in kinds_of(cell.law):
                 line.append("")
                 continue
             inside, error, width, told = measured(each, kind)
             line.append(f"{inside:.1f} ± {error:.1f} ({width:.2f})" + f" [{100 * told:.0f}]" * (told < 1))
-            records.append({**vars(cell), "kind": kind, "coverage": inside, "error": error, "width": width, "told": told})
+            records.append(
+                {
+                    **vars(cell),
+                    "runs": len(each),
+                    "kind": kind,
+                    "coverage": inside,
+                    "error": error,
+                    "width": width,
+                    "told": told,
+                }
+            )
         lines.append(line)
         print(*line, sep=" | ", flush=True)
-    table(["law", "n", "d", "budget", *KINDS], lines)
+    table(["law", "n", "d", "budget", "runs", *KINDS], lines)
     print("coverage in percent (mean width over 3.92 r.m.s. errors) [percent of intervals that say anything, if not all]")
     for kind in KINDS:
         verdict(kind, [record for record in records if record["kind"] == kind])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import dpcov
 from dpcov.kernel.budget import ZCDP, Budget, PureDP
 from dpcov.mechanisms.standardized.columns import NumericColumn
-from dpcov.mechanisms.standardized.means import mean_of
+from dpcov.mechanisms.standardized.means import asked_apart, asked_variances, mean_of
 from dpcov.mechanisms.standardized.units import ABOUT, likely_variance, usual_variance
 from dpcov.schema import Categorical, Numeric, Schema
 from dpcov.uses.unit_intervals import unit_means
@@ -165,6 +165,33 @@ class TestMeans:
         assert found.of_noise < found.error
         assert 0 < found.weighted < found.within
         assert (found.within == 1) == (whole is None)
+
+    def test_what_was_asked_apart_is_not_drawn_to_what_is_usual(self) -> None:
+        """A noisy mean is drawn to the middle of its range, to be safe as a centre, and a noisy variance to a ninth."""
+        drawn, trust = 0.1 / (0.1 + 0.2**2), 0.1**2 / (0.1**2 + 0.05**2)
+        column = NumericColumn(
+            0,
+            2**16,
+            2**17,
+            mean=-0.5 + 0.5 * 0.4 * drawn,
+            mean_noise=0.5 * 0.2,
+            variance=0.25 * (trust * 0.15 + (1 - trust) / 9),
+            noise=0.25 * 0.05,
+            asked=True,
+        )
+        assert (column.middle, column.half) == (-0.5, 0.5)
+        mean, of_mean, within = asked_apart({0: column}, np.array([3.0]))
+        variance, of_variance = asked_variances({0: column}, np.array([3.0]))
+        assert mean == pytest.approx([3 * (-0.5 + 0.5 * 0.4)])
+        assert of_mean == pytest.approx([3 * 0.5 * 0.2], rel=1e-3)
+        assert within == pytest.approx([1.0])
+        assert variance == pytest.approx([9 * 0.25 * 0.15])
+        assert of_variance == pytest.approx([9 * 0.25 * 0.05 / trust])
+        whole = asked_apart({0: replace(column, whole=(-0.31 / (1 + 0.01**2 / 0.1), 0.01))}, np.array([3.0]))
+        assert whole[0] == pytest.approx([3 * -0.31], abs=0.01)  # the mean between the bounds is much more certain
+        unasked = asked_variances({0: replace(column, asked=False)}, np.array([3.0]))
+        assert np.isnan(unasked[0]).all()
+        assert np.isinf(unasked[1]).all()
 
     def test_a_range_takes_only_from_what_was_asked_within_it(self) -> None:
         """About the population; where nothing of a mean was, it is the mean between the bounds."""

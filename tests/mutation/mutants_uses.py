@@ -274,7 +274,11 @@ USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     ),
     "which rows were drawn is forgotten": (
         [("uses/raw.py", "np.sqrt((variance + sampling) * (1 - lost) + square)", "np.sqrt(variance * (1 - lost) + square)")],
-        (QUIET + "test_means", QUIET + "test_coefficients_are_those_of_least_squares_whatever_the_penalty[auto]"),
+        (QUIET + "test_means",),
+    ),
+    "coefficients of rows that are all there are": (
+        [(COEFFICIENTS, "np.maximum(variance + square + drawn,", "np.maximum(variance + square,")],
+        (QUIET + "test_coefficients_are_those_of_least_squares_whatever_the_penalty[auto]",),
     ),
     "a fourth moment for a variance": (
         [(INTERVALS, "(kurtosis(release, v * scale * scale) - 1)", "kurtosis(release, v * scale * scale)")],
@@ -297,7 +301,7 @@ USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
         (POPULATION + "TestLeastSquares::test_the_interval_of_the_first_example_holds_its_slope",),
     ),
     "rows that are long without their constant": (
-        [("uses/weights.py", "long = units.weighing.corner**2 + np.sum(", "long = np.sum(")],
+        [("uses/drawn_rows.py", "long = units.weighing.corner**2 + np.sum(", "long = np.sum(")],
         (POPULATION + "TestTaken::test_by_weights",),
     ),
     "a range that cuts nothing off": (
@@ -307,6 +311,59 @@ USES_MUTANTS: dict[str, tuple[Edits, tuple[str, ...]]] = {
     "variances that noise makes small": (
         [("uses/sampling.py", "    p = np.clip(shares, away, 1 - away)\n", "    p = np.clip(shares, 0.0, 1.0)\n")],
         (POPULATION + "test_a_share_that_noise_makes_0_is_not_certain",),
+    ),
+    "a mean that is given back what it lost as if it were centred": (
+        [("uses/weights.py", "-ratio * scale * (inverse @ weighted.about)", "-ratio * scale * weighted.about[draw.numbers]")],
+        (POPULATION + "TestTaken::test_means_by_weights_and_what_becomes_of_their_errors",),
+    ),
+    "variances whose errors do not grow": (
+        [("uses/weights.py", "np.asarray(np.linalg.inv(one - slopes), dtype=np.float64)", "one.copy()")],
+        (POPULATION + "TestTaken::test_errors_of_variances_grow_as_what_is_missing_is_given_back",),
+    ),
+    "correlations whose errors do not grow": (
+        [("uses/drawn_rows.py", "slope = (1 + of_product) / np.outer(roots, roots)", "slope = 1 / np.outer(roots, roots)")],
+        (POPULATION + "TestTaken::test_errors_of_correlations_grow_by_the_slope_of_weighted_ones",),
+    ),
+    "a mean weight that cancels in correlations with levels": (
+        [("uses/spread_intervals.py", "(1 - np.add.outer(divided, divided) / 2)", "0.0")],
+        (POPULATION + "TestTaken::test_the_noise_of_the_mean_weight_is_in_correlations_with_levels",),
+    ),
+    "residuals that do not depend on features": (
+        [("uses/coefficient_intervals.py", "drawn = drawn * factor + (moved", "drawn = drawn + (moved")],
+        (POPULATION + "TestResiduals::test_they_are_in_intervals_about_the_population",),
+    ),
+    "noise that is counted once beside the diagonal": (
+        [("uses/coefficient_errors.py", ' + np.einsum("ij,ij->i", (c * u) @ above, c * h)', "")],
+        (POPULATION + "TestFieller::test_products_are_those_of_sums_over_entries",),
+    ),
+    "what clipping may have taken is forgotten about the population": (
+        [(INTERVALS, "taken = np.hypot(half, factor * lost * (size / BOUND + half)) - half", "taken = 0.0 * half")],
+        (POPULATION + "test_the_most_that_clipping_may_have_taken_counts_as_three_standard_errors",),
+    ),
+    "correlations of independent columns that are clear": (
+        [
+            (
+                "uses/description.py",
+                "return np.asarray(1 / np.sqrt(np.minimum.outer(seen, seen)))",
+                "return 0 * np.outer(seen, seen)",
+            )
+        ],
+        (
+            "tests/uses/test_description.py::test_correlations_of_independent_columns_are_rarely_clear[True]",
+            "tests/uses/test_description.py::test_correlations_of_independent_columns_are_rarely_clear[False]",
+        ),
+    ),
+    "a tail that ends where a beta law's does": (
+        [("uses/drawn_rows.py", "> LONG * math.sqrt(relative)", "> 1e9")],
+        (POPULATION + "test_a_column_next_to_one_bound_and_far_from_the_other_has_a_long_tail[1.0-1.6487212707001282]",),
+    ),
+    "means asked apart that are drawn to the middle": (
+        [("mechanisms/standardized/means.py", "column = _unbiased(column)", "pass")],
+        ("tests/mechanisms/test_standardized_units.py::TestMeans::test_what_was_asked_apart_is_not_drawn_to_what_is_usual",),
+    ),
+    "variances asked apart that are drawn to what is usual": (
+        [("mechanisms/standardized/means.py", "usual + (column.variance - usual) / trust", "column.variance")],
+        ("tests/mechanisms/test_standardized_units.py::TestMeans::test_what_was_asked_apart_is_not_drawn_to_what_is_usual",),
     ),
     "Laplace noise with the reach of normal noise": (
         [("mechanisms/standardized/columns.py", "ALL_SEEN = {True: 7.0,", "ALL_SEEN = {True: 4.0,")],

@@ -21,6 +21,9 @@ from scipy import stats
 import dpcov
 from dpcov import Categorical, Numeric, ParameterError, Release, ReleaseError, Schema
 from dpcov.release.estimate import PrivateUnits
+from dpcov.uses.clipping import most_lost
+from dpcov.uses.coefficient_errors import DrawnResiduals, EntryNoise
+from dpcov.uses.drawn_rows import quantiles
 from dpcov.uses.sampling import kurtosis, share_variance
 from dpcov.uses.weights import cut_by_ranges, lost_by_weights
 
@@ -35,6 +38,9 @@ QUIET = dpcov.ZCDP(10**9)
 SCHEMA = Schema(
     {"age": Numeric(0, 100), "pay": Numeric(0, 2000), "sex": Categorical(["f", "m"]), "town": Categorical(["a", "b", "c"])}
 )
+
+
+Z = np.random.default_rng(9).multivariate_normal(np.zeros(2), [[1, 0.6], [0.6, 1]], 200_000)
 
 
 def rows(seed: int, n: int = N) -> Floats:
@@ -222,22 +228,116 @@ class TestTaken:
         assert release.estimate.units is not None
         return release, release.estimate.units
 
-    def test_by_weights(self) -> None:
+    def weighted(self, mean: tuple[float, float] = (0.0, 0.0), **changes: Any) -> PrivateUnits:
+        """Return units of which rows with this mean, variances 1 and a correlation of 0.6 were weighted, without noise."""
         _, units = self.units()
-        z = np.random.default_rng(9).multivariate_normal(np.zeros(2), [[1, 0.6], [0.6, 1]], 400_000)
+        z = Z + np.array(mean)
         weights = np.minimum(1, 3.0 / (1.0 + np.sum(z**2, axis=1)))
-        seen = (z.T * weights) @ z / weights.sum()
-        weighing = dataclasses.replace(units.weighing, row_norm=math.sqrt(3.0), corner=1.0, weight=float(weights.mean()))
-        back = np.eye(2)
-        clipped = dataclasses.replace(units, back=back, mean=np.zeros(2), covariance=seen, weighing=weighing, weight_error=1e-9)
-        found = lost_by_weights(clipped)
+        about = weights @ z / weights.sum()
+        seen = (z.T * weights) @ z / weights.sum() - np.outer(about, about)
+        given: dict[str, Any] = {"weight": float(weights.mean()), "noise": 0.0, "averaged": np.ones(2)} | changes
+        weighing = dataclasses.replace(
+            units.weighing, row_norm=math.sqrt(3.0), corner=1.0, variance_noise=np.full(2, np.inf), **given
+        )
+        return dataclasses.replace(
+            units,
+            back=np.eye(2),
+            centre=np.zeros(2),
+            reach=np.full(2, 1e3),
+            low=np.full(2, -1e3),
+            high=np.full(2, 1e3),
+            mean=about,
+            covariance=seen,
+            raw=seen,
+            divisor=seen.diagonal(),
+            mean_variance=0.0,
+            weight_error=1e9,  # nothing is known of how rows differ from drawn ones
+            weighing=weighing,
+        )
+
+    def test_by_weights(self) -> None:
+        units = self.weighted()
+        found = lost_by_weights(units)
         truth = np.array([[1, 0.6], [0.6, 1]])
-        assert np.abs(truth - seen).max() > 0.15
-        assert seen + found.covariance == pytest.approx(truth, abs=0.04)
-        assert seen * weights.mean() + found.whole == pytest.approx(truth, abs=0.04)
-        assert found.mean == pytest.approx(np.zeros(2), abs=1e-9)
-        wide = dataclasses.replace(clipped, weighing=dataclasses.replace(weighing, row_norm=100.0))
-        assert not lost_by_weights(wide).covariance.any()
+        assert np.abs(truth - units.raw).max() > 0.15
+        assert units.raw + found.covariance == pytest.approx(truth, abs=0.03)
+        assert found.variance == pytest.approx(np.ones(2), abs=0.03)
+        assert found.mean == pytest.approx(np.zeros(2), abs=5e-3)
+        longer = dataclasses.replace(units.weighing, weight=1 - 1.2 * float(1 - found.weights.mean()))
+        other = lost_by_weights(dataclasses.replace(units, weighing=longer, weight_error=1e-9))
+        assert other.covariance[0, 1] > 1.1 * found.covariance[0, 1]  # rows that have smaller weights lost more
+        assert other.uncertain < 1e-6 < found.uncertain
+        wide = dataclasses.replace(units, weighing=dataclasses.replace(units.weighing, row_norm=100.0))
+        assert lost_by_weights(wide).covariance == pytest.approx(np.zeros((2, 2)), abs=1e-12)
+        assert lost_by_weights(wide).drawn_correlations == pytest.approx(np.ones((2, 2)), abs=0.1)
+
+    def test_means_by_weights_and_what_becomes_of_their_errors(self) -> None:
+        """Rows about (0.3, 0.2) where weights are about 0: the weighted mean is nearer to 0."""
+        centre = np.array([0.3, 0.2])
+        units = self.weighted((0.3, 0.2))
+        found = lost_by_weights(units)
+        assert np.abs(units.mean - centre).min() > 0.03
+        assert units.mean + found.mean == pytest.approx(centre, abs=0.015)
+        for j in range(2):
+            step = np.zeros(2)
+            step[j] = 0.05
+            up, down = (lost_by_weights(dataclasses.replace(units, mean=units.mean + sign * step)).mean for sign in (1, -1))
+            assert np.eye(2)[j] + (up - down) / 0.1 == pytest.approx(found.on_means[:, j], abs=0.02)
+        weights = np.minimum(1, 3.0 / (1.0 + np.sum((Z + centre) ** 2, axis=1)))
+        influence = (Z + centre - units.mean) * (weights / weights.mean())[:, None] @ found.on_means.T
+        assert found.drawn_means == pytest.approx(influence.var(axis=0), rel=0.05)
+
+    def test_errors_of_variances_grow_as_what_is_missing_is_given_back(self) -> None:
+        units = self.weighted(noise=1e-4)
+        found, slopes = lost_by_weights(units), []
+        for j in range(2):
+            step = np.zeros((2, 2))
+            step[j, j] = 0.02
+            up, down = (lost_by_weights(dataclasses.replace(units, raw=units.raw + sign * step)).variance for sign in (1, -1))
+            slopes.append((up - down) / 0.04 / units.weighing.weight)
+        assert np.array(slopes).diagonal().min() > 1.3
+        error = math.sqrt(2e-4) * np.linalg.norm(np.array(slopes), axis=0)
+        missing = np.array(slopes).T @ (found.variance - units.weighing.weight * units.raw.diagonal())
+        error = np.hypot(error, found.uncertain * missing)
+        assert found.variance_error == pytest.approx(error, rel=0.05)
+        apart = dataclasses.replace(
+            units.weighing, variance=np.array([1.03, np.nan]), variance_noise=np.array([error[0], np.inf])
+        )
+        both = lost_by_weights(dataclasses.replace(units, weighing=apart))
+        assert both.variance == pytest.approx([(found.variance[0] + 1.03) / 2, found.variance[1]], abs=2e-3)
+        assert both.variance_error == pytest.approx([found.variance_error[0] / math.sqrt(2), found.variance_error[1]], rel=0.05)
+
+    def test_errors_of_correlations_grow_by_the_slope_of_weighted_ones(self) -> None:
+        units = self.weighted()
+        found = lost_by_weights(units)
+
+        def of(correlation: float) -> float:
+            z = Z.copy()
+            z[:, 1] = correlation * Z[:, 0] + math.sqrt(1 - correlation**2) * (Z[:, 1] - 0.6 * Z[:, 0]) / 0.8
+            weights = np.minimum(1, 3.0 / (1.0 + np.sum(z**2, axis=1)))
+            c = (z.T * weights) @ z
+            return float(c[0, 1] / math.sqrt(c[0, 0] * c[1, 1]))
+
+        assert found.on_correlations[0, 1] == pytest.approx(0.1 / (of(0.65) - of(0.55)), abs=0.03)
+        weights = np.minimum(1, 3.0 / (1.0 + np.sum(Z**2, axis=1)))
+        x = Z / np.sqrt(units.raw.diagonal())
+        r = float(units.raw[0, 1] / math.sqrt(units.raw[0, 0] * units.raw[1, 1]))
+        influence = weights / weights.mean() * (x[:, 0] * x[:, 1] - r / 2 * (x[:, 0] ** 2 + x[:, 1] ** 2))
+        expected = float(influence.var()) * found.on_correlations[0, 1] ** 2 / (1 - r**2) ** 2
+        assert found.drawn_correlations[0, 1] == pytest.approx(expected, rel=0.08)
+
+    def test_the_noise_of_the_mean_weight_is_in_correlations_with_levels(self) -> None:
+        """Variances of numbers are divided by it, as covariances are, those of levels are not."""
+        release = dpcov.covariance(TABLE, dpcov.ZCDP(1), schema=SCHEMA, seed=0)
+        found = release.interval(about="rows")
+        assert isinstance(found._raw, PrivateUnits)
+        sure = dataclasses.replace(found, _raw=dataclasses.replace(found._raw, weight_error=0.0)).correlations
+        more = np.sqrt(found.correlations.standard_error**2 - sure.standard_error**2)
+        error, divided = found._raw.weight_error, found._raw.weighing.divided
+        assert (divided[2:] == 0).all()
+        for i, j in ((0, 1), (0, 2), (3, 5)):
+            left = 1 - (divided[i] + divided[j]) / 2
+            assert more[i, j] == pytest.approx(abs(found._raw.raw_correlation[i, j]) * error * left, rel=1e-3, abs=1e-9)
 
     def test_by_a_range(self) -> None:
         release, units = self.units()
@@ -254,6 +354,93 @@ class TestTaken:
         assert cut.mean() + found.mean[0] * centre == pytest.approx(0.5, abs=0.05)
         assert cut.var() + found.variance[0] * centre**2 == pytest.approx(1.0, abs=0.1)
         assert (found.mean[1], found.variance[1]) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(("scores", "truth"), [(1.0, math.exp(0.5)), (-2.0, math.exp(-1.0)), (9.0, 30.0)])
+def test_a_column_next_to_one_bound_and_far_from_the_other_has_a_long_tail(scores: float, truth: float) -> None:
+    """exp(z/2) between 0 and 30, and its mirror image; near both bounds it would have a beta law."""
+    mean, variance = math.exp(1 / 8), math.exp(0.25) * (math.exp(0.25) - 1)
+    at = np.array([scores])
+    assert quantiles(0.0, 30.0, mean, variance, at) == pytest.approx([truth], rel=1e-9)
+    assert quantiles(-30.0, 0.0, -mean, variance, -at) == pytest.approx([-truth], rel=1e-9)
+    assert quantiles(0.0, 1.0, 0.5, 1 / 12, np.array([0.5])) == pytest.approx([stats.norm.cdf(0.5)], rel=1e-6)
+    assert quantiles(-30.0, 30.0, 1.0, 1.0, np.array([2.0])) == pytest.approx([3.0])
+
+
+def test_the_most_that_clipping_may_have_taken_counts_as_three_standard_errors() -> None:
+    """About the rows it is added to the interval; about the population it is one error beside others."""
+    data = np.random.default_rng(3).standard_normal((500, 3))
+    schema = Schema({f"c{j}": Numeric(-9, 11) for j in range(3)})
+    release = dpcov.covariance(data, dpcov.PureDP(1), schema=schema, seed=0)
+    lost = most_lost(release, squared=True)
+    assert lost > 0.1
+    for about in ("population", "rows"):
+        found = release.interval(0.95, about=about)
+        noisy, whole = found.noisy_entries, found.entries
+        half, size = (noisy.upper - noisy.lower) / 2, np.abs(noisy.estimate)
+        wider = np.hypot(half, 1.96 * lost * (size / 3 + half)) if about == "population" else half + lost * (size + half)
+        assert (whole.upper - whole.lower) / 2 == pytest.approx(wider, rel=1e-4)
+
+
+class TestResiduals:
+    """Rows (x, y) with y = 2x + e: least squares has the variance E x²e²/(E x²)²/n, not E e²/E x²/n."""
+
+    def test_that_depend_on_features(self) -> None:
+        x, e = Z[:, 0], (Z[:, 1] - 0.6 * Z[:, 0]) / 0.8
+        for scale, factor in ((np.ones_like(x), 1.0), (np.abs(x), 3.0)):
+            found = DrawnResiduals(np.column_stack([x, 2 * x + scale * e]), np.ones(len(x)))
+            grown, moved = found.of(np.array([[0.0, 1.0]]))
+            assert grown == pytest.approx([factor], rel=0.02)
+            assert moved == pytest.approx([0.0], abs=1e-9)
+
+    def test_weights_move_coefficients(self) -> None:
+        weights = np.minimum(1, 3.0 / (1.0 + np.sum(Z**2, axis=1)))
+        _, moved = DrawnResiduals(Z, weights).of(np.array([[0.0, 1.0]]))
+        c = (Z.T * weights) @ Z
+        assert moved == pytest.approx([0.6 - c[0, 1] / c[0, 0]], abs=5e-3)
+        assert moved[0] > 0.05
+
+    def test_they_are_in_intervals_about_the_population(self) -> None:
+        """Two uniform columns with a normal copula: errors are as large as those of the rows' own sandwich, about."""
+        share = stats.norm.cdf(Z[:20_000])
+        schema = Schema({"a": Numeric(0, 1), "b": Numeric(0, 1)})
+        model = dpcov.covariance(share, dpcov.ZCDP(10**4), schema=schema, seed=0, columns=["a", "b"]).ridge("b")
+        x, y = (share - share.mean(axis=0)).T
+        residual = y - x * (x @ y) / (x @ x)
+        plain, sandwich = math.sqrt(np.mean(residual**2) / (x @ x)), math.sqrt(float(x**2 @ residual**2)) / float(x @ x)
+        assert abs(sandwich / plain - 1) > 0.04
+        assert model.interval().coefficients.standard_error == pytest.approx([sandwich], rel=0.025)
+
+
+class TestFieller:
+    def test_products_are_those_of_sums_over_entries(self) -> None:
+        draw = np.random.default_rng(3)
+        c, u, h = draw.normal(size=(2, 3)), draw.normal(size=3), draw.normal(size=(2, 3))
+        variances = draw.uniform(1, 2, (3, 3))
+        variances = variances + variances.T
+        noise = EntryNoise(c, variances)
+        for row in range(2):
+            by_hand, each = 0.0, np.zeros(3)
+            for i in range(3):
+                for j in range(i, 3):
+                    of = np.zeros(3)
+                    of[i] += u[j]
+                    of[j] += u[i] * (i != j)
+                    other = c[row, i] * h[row, j] + (c[row, j] * h[row, i] if i != j else 0.0)
+                    by_hand += variances[i, j] * float(c[row] @ of) * other
+                    each += variances[i, j] * float(c[row] @ of) * of
+            assert noise.products(u, h)[row] == pytest.approx(by_hand)
+            assert noise.with_each(u)[row] == pytest.approx(each)
+
+    def test_coverage_where_noise_is_large(self) -> None:
+        """One feature with slope 1, noise a tenth of its variance: 200 draws, size 1e-6 on either side."""
+        held = 0
+        for seed in range(RUNS):
+            x = np.random.default_rng([21, seed]).standard_normal((1000, 2))
+            x[:, 1] += x[:, 0]
+            found = released(x, dpcov.ZCDP("0.06"), seed=seed, center=False).ridge("x1").interval(LEVEL)
+            held += bool(found.coefficients.contains(1.0).all())
+        assert LEAST <= held <= MOST
 
 
 class TestLeastSquares:

@@ -130,6 +130,8 @@ class PrivateUnits:
         Of features: denoised, and with all of their noise.
     low, high : arrays
         The range of each feature, encoded, within which it was measured.
+    reach : array
+        The public bounds of each number, encoded: −reach to reach.
     seen : array
         The share of cells that are there.
     """
@@ -161,6 +163,7 @@ class PrivateUnits:
     correlation_error: Floats
     low: Floats
     high: Floats
+    reach: Floats
     seen: Floats
 
     @property
@@ -178,8 +181,8 @@ class Weighing:
     ----------
     row_norm, corner : float
         R and a.
-    weight : float
-        The mean weight of rows, with its noise.
+    weight, noise : float
+        The mean weight of rows, with its noise, and the variance of the noise in Σ wzzᵀ/n above the diagonal.
     divided, told, averaged : arrays
         Which part of ``divisor``, of the square of ``deviation``, and of the mean, is of the weighted moment, by feature.
     within : array
@@ -187,11 +190,14 @@ class Weighing:
     apart, apart_noise, apart_within : arrays
         Means that were asked apart, without weights, their noise, and which part of them is of such cells; NaN where there are
         none.
+    variance, variance_noise : arrays
+        Variances that were asked apart, and their noise, infinite where there are none.
     """
 
     row_norm: float
     corner: float
     weight: float
+    noise: float
     divided: Floats
     told: Floats
     averaged: Floats
@@ -199,6 +205,8 @@ class Weighing:
     apart: Floats
     apart_noise: Floats
     apart_within: Floats
+    variance: Floats
+    variance_noise: Floats
 
 
 def error_of_spread(share: Floats, error: Floats) -> Floats:

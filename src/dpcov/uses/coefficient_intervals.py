@@ -10,7 +10,11 @@ Where A is large against K, the right side is all but linear in the noise, and i
 
 About a population α is 0: what a penalty would make of it nobody asks for. For n rows whose residuals have the variance s²
 whatever the features are, the exact coefficients vary around the population's with the covariance s²A⁻¹/n; s² = uᵀHu, or its
-own standard error where that is larger.
+own standard error where that is larger. In private units that is multiplied with what residuals of drawn rows, which depend on
+features and have weights, make of it.
+
+The noise of a coefficient is as large as u* makes it, which errs with it. With t the error and E[u* | t] = u + g·t, the
+variance is V(t) = V + 2t·Q(u, g) + t²·Q(g, g), and the interval holds the t with t² ≤ q²·V(t), as Fieller's does for a ratio.
 """
 
 from __future__ import annotations
@@ -25,9 +29,10 @@ from numpy.typing import NDArray
 from dpcov.errors import ReleaseError, check_real
 from dpcov.kernel.answer import Answer
 from dpcov.release.record import Release
+from dpcov.uses.coefficient_errors import DrawnResiduals, EntryNoise
 from dpcov.uses.intervals import Interval, checked_level, interval
 from dpcov.uses.raw import ONE_DEVIATION, RawMoment
-from dpcov.uses.regression import Regression, regression
+from dpcov.uses.regression import Between, Regression, regression
 from dpcov.uses.sampling import ROWS, about_population, rows_seen
 from dpcov.uses.selection import column_of_feature
 from dpcov.uses.tails import peaks, quantile
@@ -96,6 +101,7 @@ class _System:
     centred: bool
     rows: float = math.inf
     """How many rows were drawn; infinite: they are the population."""
+    like: DrawnResiduals | None = None
 
     def least_squares(self) -> LeastSquares | None:
         """Return the coefficients of the system, None where it is not clear of noise."""
@@ -111,7 +117,10 @@ class _System:
         return LeastSquares(along, float(found[0]) if self.centred else 0.0, self.raw.covariance, noise[own, own])
 
     def functional(self, wanted: Floats, level: float) -> tuple[Floats, Floats, Floats, bool]:
-        """Return estimates, half widths and standard errors of wanted·ω, a row each, and whether A is clear of the noise."""
+        """Return estimates, widths and standard errors of wanted·ω, a row each, and whether A is clear of the noise.
+
+        Widths are those below the estimates and, in the second row, above them.
+        """
         raw, x, mean = self.raw, self.x, self.raw.mean[self.x]
         covariance = raw.covariance
         values, vectors = np.linalg.eigh(covariance[np.ix_(x, x)] + self.alpha * np.eye(len(x)))
@@ -129,7 +138,7 @@ class _System:
             weights = np.concatenate([[raw.mean[self.y] - mean @ weights], weights])
         if not clear:
             half, error = (self._wide(wanted, inverse, often, bool(kept.all())) for often in (level, ONE_DEVIATION))
-            return wanted @ weights, half, error, False
+            return wanted @ weights, np.array([half, half]), error, False
         return *self._linear(wanted @ lifted, wanted, lifted, weights, shaky, level), True
 
     def _residual_variance(self, u: Floats) -> float:
@@ -169,13 +178,35 @@ class _System:
         penalised = c[:, :-1] * corrected * self.alpha
         if self.centred:
             penalised[:, 0] = both[:, 0]  # the constant's noise is the count's
-        drawn = np.zeros(len(rows))
         if self.rows < math.inf:
-            small = wanted / size
-            drawn = np.maximum(self._residual_variance(u) / self.rows * np.einsum("ij,jk,ik->i", small, lifted, small), 0.0)
-        half, error = raw.half_width(variance, self._peaked(c, u), penalised.sum(axis=1), level, drawn)
+            small, residual = wanted / size, self._residual_variance(u) / self.rows
+            drawn = np.maximum(residual * np.einsum("ij,jk,ik->i", small, lifted, small), 0.0)
+            if self.like is not None:
+                factor, moved = self.like.of(wanted)
+                drawn = drawn * factor + (moved / size[:, 0]) ** 2
+            square = (penalised.sum(axis=1) * raw.gain) ** 2
+            noise = EntryNoise(c, variances)
+            together = (noise.with_each(u)[:, :-1] + residual * small) @ lifted  # how all of ω err with what is wanted
+            half, error = self._fieller(noise, u, np.hstack([together, np.zeros((len(c), 1))]), square, drawn, level)
+            return wanted @ corrected, half * size[:, 0], error * size[:, 0]
+        half, error = raw.half_width(variance, self._peaked(c, u), penalised.sum(axis=1), level)
         half = half * (1 + MARGIN * math.sqrt(shaky))
-        return wanted @ corrected, half * size[:, 0], error * size[:, 0]
+        return wanted @ corrected, np.array([half, half]) * size[:, 0], error * size[:, 0]
+
+    def _fieller(
+        self, noise: EntryNoise, u: Floats, together: Floats, square: Floats, drawn: Floats, level: float
+    ) -> tuple[Floats, Floats]:
+        """Return the widths below and above of what is as uncertain as u makes it, and standard errors."""
+        variance = noise.products(u, u)
+        total = np.maximum(variance + square + drawn, np.finfo(np.float64).tiny)
+        tails = (variance / total) ** 2 * self._peaked(noise.rows, u) + (square / total) ** 2 * self.raw.gain_peaked
+        factor = quantile(tails, level)
+        g = together / total[:, None]
+        first, second = factor**2 * noise.products(u, g), 1 - factor**2 * noise.products(g, g)
+        with np.errstate(all="ignore"):
+            reach = np.sqrt(first**2 + factor**2 * total * second)
+            half = np.where(second > 0, np.array([reach - first, reach + first]) / second, np.inf)
+        return half, np.sqrt(total)
 
     def _peaked(self, c: Floats, u: Floats) -> Floats:
         """Return 1/k of Σ cᵢKᵢⱼuⱼ: of independent entries by how evenly it is spread, of others the largest there is."""
@@ -253,7 +284,7 @@ def coefficient_intervals(
         system = _system(found, min(penalty / found.radius / found.radius, 1e300), drawn=population)
         estimate, half, error, clear = system.functional(wanted, level)
         own = slice(len(reported))
-        encoded = interval(estimate[own], half[own], error[own], level)
+        encoded = _around(estimate[own], half[:, own], error[own], level)
         if not clear:  # |f·w| ≤ ‖f‖·‖w‖
             sizes = np.linalg.norm(wanted[own, int(centred) :], axis=1)
             encoded = _within(encoded, sizes * system.longest(raw.norms(level)[0]))
@@ -261,8 +292,9 @@ def coefficient_intervals(
         if not centred:
             return CoefficientIntervals(coefficients, None, encoded, clear, population)
         origin = float(release.offsets[target_place] + unit * found.target_centre)
-    own_estimate, width, deviation = (np.asarray(part[-1]) for part in (estimate, half, error))
-    intercept = interval(own_estimate, width, deviation, level, np.asarray(unit), offsets=origin)
+    around = _around(estimate[-1:], half[:, -1:], error[-1:], level)
+    middle, lower, upper = (np.asarray(part[0] * unit + origin) for part in (around.estimate, around.lower, around.upper))
+    intercept = Interval(middle, lower, upper, np.asarray(around.standard_error[0] * unit), level)
     return CoefficientIntervals(coefficients, intercept, encoded, clear, population)
 
 
@@ -270,7 +302,18 @@ def _system(found: Regression, penalty: float, *, drawn: bool) -> _System:
     """Return the system of a regression; about a population, with as many rows as have all of its cells, about."""
     x = list(range(len(found.raw.mean) - 1))
     rows = float(rows_seen(found.release)[[*found.places, found.place]].min()) if drawn else math.inf
-    return _System(found.raw, x, len(x), penalty, found.release.encoding.constant, rows)
+    like = _drawn_residuals(found.between) if drawn and found.between is not None else None
+    return _System(found.raw, x, len(x), penalty, found.release.encoding.constant, rows, like)
+
+
+def _drawn_residuals(between: Between) -> DrawnResiduals | None:
+    """Return those of rows like the release's; None where cells are missing, as nobody knows of how many together."""
+    from dpcov.uses.weights import lost_by_weights
+
+    if (between.units.seen < 1).any():
+        return None
+    lost = lost_by_weights(between.units)
+    return DrawnResiduals(lost.rows @ between.rows.T, lost.weights)
 
 
 def least_squares(found: Regression) -> LeastSquares | None:
@@ -315,6 +358,13 @@ def _in_units(encoded: Interval, back: Floats) -> Interval:
     """Return intervals for encoded coefficients in the user's units."""
     bounds = encoded.estimate * back, encoded.lower * back, encoded.upper * back
     return Interval(*bounds, encoded.standard_error * back, encoded.level)
+
+
+def _around(estimate: Floats, half: Floats, error: Floats, level: float) -> Interval:
+    """Return intervals with these widths below and above estimates; what is not known is infinite."""
+    lower, upper = estimate - half[0], estimate + half[1]
+    lower, upper = np.where(np.isnan(lower), -np.inf, lower), np.where(np.isnan(upper), np.inf, upper)
+    return Interval(estimate.copy(), lower, upper, error.copy(), level)
 
 
 def _within(found: Interval, longest: Floats) -> Interval:

@@ -34,6 +34,7 @@ from dpcov.results import Drawable
 from dpcov.uses.clipping import most_lost
 from dpcov.uses.raw import ONE_DEVIATION, RawMoment, raw_moment
 from dpcov.uses.sampling import ROWS, about_population, kurtosis, levels_of, rows_seen, share_variance
+from dpcov.uses.tails import quantile
 from dpcov.uses.unit_intervals import ABOUT as ABOUT_UNITS
 from dpcov.uses.unit_intervals import unit_eigenvalues, unit_entries, unit_means
 
@@ -295,6 +296,9 @@ class Intervals(Drawable):
         with np.errstate(all="ignore"):
             half, error, size = (found.upper - found.lower) / 2, found.standard_error, np.abs(found.estimate - zero)
             taken, error = lost * (size + half), np.hypot(error, lost * (size / BOUND + error))
+            if self.population:  # one of several errors, of which none is at its worst where others are
+                factor = float(quantile(np.array(0.0), self.level))
+                taken = np.hypot(half, factor * lost * (size / BOUND + half)) - half
             return Interval(found.estimate.copy(), found.lower - taken, found.upper + taken, error, self.level)
 
 

@@ -43,7 +43,7 @@ def deviation_intervals(found: Intervals) -> Interval:
         if isinstance(raw, PrivateUnits):
             squares = release.units**2
             variance, noise = _variances(raw, found.taken)
-            drawn = found._of_variances * (1.0 if found.taken is None else found.taken[0].amplified ** 2)
+            drawn = found._of_variances * (1.0 if found.taken is None else found.taken[0].drawn_variances)
             half, error = with_sampling(noise, peaks(raw.law, len(raw.owner) + 1)[0], drawn, found.level)
             variance, half, error = variance * squares, half * squares, error * squares
         else:
@@ -82,6 +82,8 @@ def correlation_intervals(found: Intervals) -> Interval:
             relative = raw.variance_noise.copy()
             if found.taken is not None:
                 values = _unweighted(raw, found.taken[0].covariance, levels)
+                given = found.taken[0].uncertain * (values - raw.raw_correlation)
+                noise = np.hypot(noise * found.taken[0].on_correlations, given)
         else:
             # what clipping took of all rows alike cancels in a quotient
             entries, peaked = found.noisy_entries, raw.peaked[0]
@@ -98,10 +100,15 @@ def correlation_intervals(found: Intervals) -> Interval:
             relative = np.where(levels, known, relative)
         squares = relative**2
         noise = np.sqrt(noise**2 + values**2 / 4 * np.add.outer(squares, squares))
+        if isinstance(raw, PrivateUnits):  # the noisy mean weight cancels as far as variances were divided by it
+            divided = raw.weighing.divided
+            noise = np.hypot(noise, values * raw.weight_error * (1 - np.add.outer(divided, divided) / 2))
         known_both = np.logical_and.outer(relative * KNOWN < 1, relative * KNOWN < 1)
         r = np.clip(values, -1.0, 1.0)
         seen = rows_seen(release)
         n = np.minimum.outer(seen, seen)
+        if found.taken is not None:
+            n = np.maximum(n / found.taken[0].drawn_correlations, 4.0)  # as uncertain as so many normal rows
         drawn = (1 - np.minimum(np.abs(r), np.maximum(1 - noise, 0.0)) ** 2) ** 2 / n if found.population else np.zeros_like(r)
         total = noise**2 + drawn
         factor = quantile(np.nan_to_num(np.where(total > 0, noise**2 / total, 1.0), nan=1.0) ** 2 * peaked, found.level)
@@ -137,14 +144,11 @@ def _variances(units: PrivateUnits, taken: tuple[LostByWeights, CutByRanges] | N
     About the rows, that of the sum of weights is part of it. About the population what weights took is given back instead, to a
     moment that was divided by n and not by this sum: the noise of the sum is then in what was given back.
     """
-    told, own = units.weighing.told, units.raw.diagonal()
     if taken is None:
+        told, own = units.weighing.told, units.raw.diagonal()
         return units.deviation**2, np.hypot(units.reported_noise, told * units.weight_error * own)
     lost, cut = taken
-    more = lost.whole.diagonal()
-    variance = units.deviation**2 + told * ((units.weighing.weight - 1) * own + more) + cut.variance
-    noise = (units.reported_noise * np.where(told > 0, lost.amplified, 1.0)) ** 2
-    return variance, np.sqrt(noise + (told * lost.uncertain * more) ** 2 + cut.variance_error**2)
+    return lost.variance + cut.variance, np.hypot(lost.variance_error, cut.variance_error)
 
 
 def _unweighted(units: PrivateUnits, lost: Floats, levels: NDArray[np.bool_]) -> Floats:

@@ -29,6 +29,7 @@ INTERCEPT = "intercept"
 LEVELS = (0.5, 0.8, 0.95, 0.99, 0.999, 0.9999, 0.999999)  # at which tails are looked at for p
 DRAWN = "Over the noise and the draw of rows."
 ASSUMED = f"{DRAWN} Residuals are taken to have the same variance whatever the features."
+LIKE_DRAWN = f"{DRAWN} Residuals are taken to be like those of rows that are drawn from the release."
 FISHER = f"{DRAWN} Columns are taken to be normal (Fisher's z)."
 
 
@@ -150,7 +151,8 @@ def model_summary(model: RidgeModel, level: float) -> Summary:
         )
 
     names = (INTERCEPT, *model.feature_names) if len(at(level).estimate) > len(model.feature_names) else model.feature_names
-    notes = [ASSUMED]
+    units = model.release.estimate.units
+    notes = [ASSUMED if units is None or (units.seen < 1).any() else LIKE_DRAWN]
     if model.references:
         notes.append(f"Levels are compared with {', '.join(printable(name) for name in model.references)}.")
     if model.penalised:

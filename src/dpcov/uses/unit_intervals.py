@@ -55,13 +55,21 @@ def unit_means(
     lost, cut = taken
     weighing = units.weighing
     back = weighing.averaged * lost.mean
-    noise = np.hypot(units.mean_noise, lost.uncertain * back)
+    noise = np.sqrt(_with_what_was_missing(units, lost) + (lost.uncertain * back) ** 2)
     with np.errstate(all="ignore"):  # long rows are on one side of a skewed column: what was asked without weights is safer
         apart = (np.abs(skewness(release, (units.deviation * release.units) ** 2)) > SKEWED) & np.isfinite(weighing.apart)
     within = np.where(apart, weighing.apart_within, weighing.within)  # ranges took nothing of what was asked between the bounds
     middle = np.where(apart, weighing.apart, mean + back) + within * cut.mean
     noise = np.hypot(np.where(apart, weighing.apart_noise, noise), within * cut.mean_error)
-    return middle, *with_sampling(noise, number_tails(units), sampling, level)
+    drawn = sampling * np.where(apart, 1.0, lost.drawn_means)
+    return middle, *with_sampling(noise, number_tails(units), drawn, level)
+
+
+def _with_what_was_missing(units: PrivateUnits, lost: LostByWeights) -> Floats:
+    """Return the variance of the noise of means to which what weights took was given back."""
+    of_weighted = units.mean_variance * np.einsum("ij,ij->i", units.back, units.back) / units.seen**2
+    more = lost.on_means**2 @ of_weighted - of_weighted
+    return np.asarray(units.mean_noise**2 + units.weighing.averaged**2 * np.maximum(more, 0.0))
 
 
 def number_tails(units: PrivateUnits) -> float:

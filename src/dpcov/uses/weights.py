@@ -1,10 +1,9 @@
 r"""What private clipping took from a table in private units, found on drawn rows: a parametric bootstrap.
 
-*Weights.* Rows count with weights f² = min(1, R²/(a² + ‖z‖²)): long ones less, so that variances come out too small, by a tenth
-where there are 500 rows. How much depends on what rows are like. So rows are drawn with the released means and covariance,
-numbers by a normal copula with normal margins, beta ones where an end of the range is near, levels by their shares. With Σ(S)
-the weighted covariance of drawn rows of covariance S, the release has Ŝ = Σ(S), and S is found by steps S ← Ŝ + S − Σ(S). Both
-covariances are of the same drawn rows, so that the chance in them all but cancels, and depend on the release only.
+*Weights.* Rows x count with weights w = min(1, R²/(a² + ‖x‖²)): long ones less, so that variances come out too small, by a
+tenth where there are 500 rows. How much depends on what rows are like, so `drawn_rows` draws some. Variances that are what was
+measured and what drawn rows of these variances lose are found by Newton's steps; an error of what was measured grows by
+(1 − D)⁻¹, that of a mean by J⁻¹, and that of a correlation by the inverse of its slope.
 
 Other rows lose more or less, in about the measure in which their mean weight differs, which is released: what was found is
 multiplied with (1 − released mean weight)/(1 − that of drawn rows), as far as the noise of the first allows.
@@ -22,154 +21,146 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.kernel.bits import SeededBits
-from dpcov.kernel.noise.normal import normals
 from dpcov.release.estimate import PrivateUnits
 from dpcov.release.record import Release
-from dpcov.uses.sampling import FAR
+from dpcov.uses.drawn_rows import STEEPEST, DrawnRows, quantiles
 
 Floats = NDArray[np.float64]
 
-DRAWS = 4096  # rows, in pairs z and −z: what they say is known to a hundredth of itself
-STEPS = 2
-UNLIKE = 0.3  # standard deviation, over laws of rows, of what is lost over what drawn rows lose
+STEPS, MORE = 3, 2  # of Newton, for rows as they are drawn, and with what is known of how they differ
+UNLIKE = 0.15  # standard deviation, over laws of rows, of what is lost over what drawn rows lose
 MOST = 2.0  # times what they lose
-LARGER, STEEPEST = 0.1, 0.5  # of a covariance: the step in which slopes are found; and the steepest that is believed
-ALONE = 0.6  # of the slope where all variances grow alike: about that where one does
+FARTHEST = (0.25, 4.0)  # times a measured variance: what it may have been
+EXPLAINED = 4.0  # standard errors by which two answers about a variance may differ by noise alone
 CUTS = 3  # steps in which what a range cut off is found
 MOST_CUT = 3.0  # times a variance within a range: what it may be without
 UNLIKE_CUT = 0.5  # of what a range cut off: its standard error, as tails are the least known of a law
 NARROWER = 1e-3  # of the public bounds: a range that is one
 FINE = np.linspace(-6.0, 6.0, 241)
 CHANCES = np.exp(-(FINE**2) / 2) / np.exp(-(FINE**2) / 2).sum()  # that a normal number is near each of these
-SCORES = np.linspace(-4.5, 4.5, 121)  # normal numbers at which the quantiles of a column are known
 
 
 @dataclass(frozen=True, eq=False)
 class LostByWeights:
-    """What weights took from a covariance of encoded features.
+    """What weights took from a covariance of encoded features, and what giving it back does to errors.
 
     Attributes
     ----------
     covariance : array
-        What is missing of a weighted covariance, Σ f²zzᵀ/Σ f² about the weighted mean: for correlations, in which a factor
+        What is missing of a weighted covariance, Σ wxxᵀ/Σ w about the weighted mean: for correlations, in which a factor
         cancels.
-    whole : array
-        What is missing of Σ f²zzᵀ/n, which does not divide by a noisy sum of weights: for variances.
+    variance, variance_error : array
+        The variances of features with what was missing, averaged with those that were asked apart, and the standard errors of
+        noise and of what was missing.
     mean : array
         What is missing of a weighted mean.
     uncertain : float
-        The standard error of all three, in parts of themselves.
-    amplified : array
-        By how much an error of a variance grows as what it lost is given back: noise that makes it larger makes that larger.
+        The standard error of what is missing, in parts of itself.
+    on_means : array of shape (features, features)
+        What an error of each weighted mean does to what it is with what was missing.
+    on_correlations : array
+        By how much the error of a weighted correlation grows.
+    drawn_means, drawn_variances : array
+        The variance over draws of rows, in parts of that without weights.
+    drawn_correlations : array
+        The same in parts of (1 − r²)²/n, as which it is for normal columns without weights.
+    rows, weights : array
+        Drawn coordinates, and their weights.
     """
 
     covariance: Floats
-    whole: Floats
+    variance: Floats
+    variance_error: Floats
     mean: Floats
     uncertain: float
-    amplified: Floats
+    on_means: Floats
+    on_correlations: Floats
+    drawn_means: Floats
+    drawn_variances: Floats
+    drawn_correlations: Floats
+    rows: Floats
+    weights: Floats
 
 
+@lru_cache(maxsize=4)
 def lost_by_weights(units: PrivateUnits) -> LostByWeights:
     """Return what weights took from rows like these, corrected by how many rows are long."""
-    back = units.back / units.coordinate_seen
-    size, features = len(units.owner), len(back)
-    draw, found = _Rows.of(units), units.covariance
-    lost = whole = np.zeros_like(found)
-    weight, about = 1.0, np.zeros(size)
-    for _ in range(STEPS + 1 if size else 0):
-        weight, about, lost, whole = _weighted(units, draw.with_covariance(found + lost))
-    if not size or weight >= 1:
-        nothing = np.zeros((features, features))
-        return LostByWeights(nothing, nothing, np.zeros(features), 0.0, np.ones(features))
+    back, weighing = units.back, units.weighing
+    features, draw = len(back), DrawnRows.of(units)
+    places = np.array([int(np.flatnonzero(units.column == units.owner[k])[0]) for k in draw.numbers], dtype=np.intp)
+    one, inside = np.eye(len(places)), np.ix_(places, places)
+    own = back[places, draw.numbers] ** 2
+    with np.errstate(all="ignore"):
+        # what the noise of the mean took off is given back, too
+        measured = weighing.weight * (units.raw.diagonal()[places] / own + units.mean_variance / units.seen[places] ** 2)
+        least, most = (factor * units.divisor[places] / own for factor in FARTHEST)
+    variances, missing = np.clip(measured, least, most), np.zeros_like(one)
+    weighted, slopes, (ratio, uncertain) = draw.weighted(units, variances, missing), missing, (1.0, 0.0)
+    for step in range(STEPS + MORE if len(places) else 0):
+        if step == STEPS:  # not before: it would go back and forth with what it is made of
+            ratio, uncertain = _like(units, weighted.weight)
+        slopes = ratio * weighted.slopes(variances, draw.numbers)
+        slopes = slopes * np.minimum(1.0, STEEPEST / np.maximum(slopes.sum(axis=1, keepdims=True), STEEPEST))
+        left = measured + ratio * weighted.whole[draw.numbers] - variances
+        variances = np.clip(variances + np.linalg.solve(one - slopes, left), least, most)
+        missing = ratio * weighted.lost_correlation(draw.numbers)
+        weighted = draw.weighted(units, variances, missing)
+    mean, on_means = np.zeros(features), np.eye(features)
+    variance, error = units.deviation**2, units.reported_noise.copy()
+    drawn_means, drawn_variances = np.ones(features), np.ones(features)
+    on_correlations, drawn_correlations = (np.ones((features, features)) for _ in range(2))
+    if len(places):
+        scale, inverse = np.sqrt(own), weighted.inverse[draw.numbers]
+        mean[places] = -ratio * scale * (inverse @ weighted.about)
+        on_means[inside] = inverse[:, draw.numbers] * np.divide.outer(scale, scale)
+        drawn_means[places] = weighted.drawn_means(draw.numbers, weighing.averaged[places])
+        grown = np.asarray(np.linalg.inv(one - slopes), dtype=np.float64)
+        off_centre = 1 + (units.mean[draw.numbers] / weighing.corner) ** 2
+        noise = math.sqrt(2 * weighing.noise) * off_centre / units.seen[places]
+        found, error[places], part = _averaged(
+            (variances, np.sqrt(grown**2 @ noise**2 + (uncertain * ratio * (grown @ weighted.whole[draw.numbers])) ** 2)),
+            (weighing.variance[places] / own, weighing.variance_noise[places] / own),
+        )
+        variance[places], error[places] = found * own, error[places] * own
+        drawn_variances[places] = weighted.drawn_variances(draw.numbers, part, grown)
+        on_correlations[inside], drawn_correlations[inside] = weighted.correlations(draw.numbers, draw.scores(missing))
+    return LostByWeights(
+        ratio * (back @ weighted.lost @ back.T),
+        variance,
+        error,
+        mean,
+        uncertain,
+        on_means,
+        on_correlations,
+        drawn_means,
+        drawn_variances,
+        drawn_correlations,
+        weighted.rows,
+        weighted.weights,
+    )
+
+
+def _averaged(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> tuple[Floats, Floats, Floats]:
+    """Return the best average of numbers that are given with their errors, its error, and the part of the first ones.
+
+    By how much farther they are from each other than errors explain is an error, too.
+    """
+    known = np.isfinite(other[1]) & np.isfinite(other[0])
+    second, noise = np.where(known, other[0], one[0]), np.where(known, other[1], 1.0)
+    part = np.where(known, noise**2 / (noise**2 + one[1] ** 2), 1.0)
+    apart = np.maximum(np.abs(one[0] - second) - EXPLAINED * np.hypot(one[1], noise), 0.0)
+    error = np.hypot(part * one[1], (1 - part) * noise)
+    return part * one[0] + (1 - part) * second, np.hypot(error, apart), part
+
+
+def _like(units: PrivateUnits, weight: float) -> tuple[float, float]:
+    """Return by how much more the real rows lose than drawn ones of this mean weight, and the standard error of that."""
+    if weight >= 1:
+        return 1.0, 0.0
     prior = UNLIKE * (1 - weight)
     known = prior**2 / (prior**2 + units.weight_error**2)
-    ratio = min(max(1 + known * ((1 - units.weighing.weight) / (1 - weight) - 1), 0.0), MOST)
-    numbers = np.isin(units.column, units.owner[draw.numbers])  # shares of levels are counted
-    mean = np.where(numbers, -ratio * (back @ about), 0.0)
-    more = _weighted(units, draw.with_covariance((found + lost) * (1 + LARGER)))[3]
-    slope, own = back @ (more - whole) @ back.T, back @ (found + lost) @ back.T
-    with np.errstate(all="ignore"):
-        steep = np.nan_to_num(np.clip(ALONE * ratio * slope.diagonal() / (LARGER * own.diagonal()), 0.0, STEEPEST))
-    weighted, divided = (np.asarray(ratio * (back @ part @ back.T)) for part in (lost, whole))
-    return LostByWeights(weighted, divided, mean, UNLIKE * math.sqrt(1 - known), np.where(numbers, 1 / (1 - steep), 1.0))
-
-
-def _weighted(units: PrivateUnits, rows: Floats) -> tuple[float, Floats, Floats, Floats]:
-    """Return the mean weight of rows about 0, their weighted mean, and what is missing of both covariances."""
-    long = units.weighing.corner**2 + np.sum((units.mean + rows) ** 2, axis=1)
-    weights = np.minimum(1.0, units.weighing.row_norm**2 / long)
-    weight, about = float(weights.mean()), weights @ rows / weights.sum()
-    drawn, seen = rows.T @ rows / len(rows), (rows.T * weights) @ rows / len(rows) - weight * np.outer(about, about)
-    return weight, about, drawn - seen / weight, drawn - seen
-
-
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """Drawn rows of coordinates: numbers by a normal copula, levels by their shares."""
-
-    normal: Floats
-    numbers: NDArray[np.intp]
-    tables: list[Floats]
-    fixed: Floats
-
-    @classmethod
-    def of(cls, units: PrivateUnits) -> _Rows:
-        from scipy.special import ndtr
-
-        size = len(units.owner)
-        normal, fixed = _drawn(size), np.zeros((DRAWS, size))
-        numbers: list[int] = []
-        tables: list[Floats] = []
-        for column in dict.fromkeys(units.owner.tolist()):
-            own, features = np.flatnonzero(units.owner == column), np.flatnonzero(units.column == column)
-            if len(features) == 1:
-                numbers.append(int(own[0]))
-                tables.append(_quantiles(units, int(features[0])))
-            else:
-                one = units.high[features] - units.low[features]
-                shares = np.maximum(
-                    (units.centre[features] + units.back[features] @ units.mean - units.low[features]) / one, 0.0
-                )
-                shares = shares / shares.sum() if shares.sum() > 0 else np.full(len(one), 1 / len(one))
-                levels = units.forward[np.ix_(features, own)] * one[:, None]
-                chosen = np.searchsorted(np.cumsum(shares)[:-1], ndtr(normal[:, own[0]]))
-                fixed[:, own] = (levels - shares @ levels)[chosen]
-        return cls(normal, np.array(numbers, dtype=np.intp), tables, fixed)
-
-    def with_covariance(self, covariance: Floats) -> Floats:
-        """Return rows whose numbers have these variances, and about these correlations."""
-        rows, numbers = self.fixed.copy(), self.numbers
-        sizes = np.sqrt(np.maximum(covariance.diagonal()[numbers], 1e-300))
-        values, vectors = np.linalg.eigh(covariance[np.ix_(numbers, numbers)] / np.outer(sizes, sizes))
-        drawn = self.normal[:, numbers] @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
-        for j, (size, table) in enumerate(zip(sizes, self.tables, strict=True)):
-            cells = np.interp(drawn[:, j], SCORES, table)
-            rows[:, numbers[j]] = size * (cells - cells.mean()) / max(float(cells.std()), 1e-300)
-        return rows
-
-
-@lru_cache(maxsize=8)
-def _drawn(size: int) -> Floats:
-    """Return independent normal numbers, always the same, each with its negative."""
-    half = normals(DRAWS // 2 * size, SeededBits(0)).reshape(-1, size)
-    found = np.concatenate([half, -half])
-    found.flags.writeable = False
-    return found
-
-
-def _quantiles(units: PrivateUnits, feature: int) -> Floats:
-    """Return the quantiles of a column at `SCORES`: of a normal law far from the ends of its range, else of a beta law."""
-    from scipy.special import betaincinv, ndtr
-
-    low, width = float(units.low[feature]), float(units.high[feature] - units.low[feature])
-    part = (float(units.centre[feature] + units.back[feature] @ units.mean) - low) / max(width, 1e-300)
-    relative = float(units.divisor[feature]) / max(width, 1e-300) ** 2
-    if not 0 < part < 1 or min(part, 1 - part) > FAR * math.sqrt(max(relative, 0.0)):
-        return SCORES
-    size = part * (1 - part) / min(max(relative, 1e-9), 0.9 * part * (1 - part)) - 1
-    return np.asarray(betaincinv(part * size, (1 - part) * size, ndtr(SCORES)))
+    ratio = 1 + known * ((1 - units.weighing.weight) / (1 - weight) - 1)
+    return min(max(ratio, 0.0), MOST), UNLIKE * math.sqrt(1 - known)
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +191,7 @@ def cut_by_ranges(release: Release, units: PrivateUnits) -> CutByRanges:
             first, second = float(means[j]), float(units.deviation[j]) ** 2
             middle, square = first, second
             for _ in range(CUTS):
-                cells = _law(low[j], high[j], middle, square)
+                cells = quantiles(low[j], high[j], middle, square, FINE)
                 cut = np.clip(cells, units.low[j], units.high[j])
                 about, within = float(CHANCES @ cells), float(CHANCES @ cut)
                 spread = float(CHANCES @ (cut - within) ** 2)
@@ -210,15 +201,3 @@ def cut_by_ranges(release: Release, units: PrivateUnits) -> CutByRanges:
                 square = second * min(float(CHANCES @ (cells - about) ** 2) / spread, MOST_CUT)
             mean[j], variance[j] = middle - first, square - second
     return CutByRanges(mean, variance, UNLIKE_CUT * np.abs(mean), UNLIKE_CUT * variance)
-
-
-def _law(low: float, high: float, mean: float, variance: float) -> Floats:
-    """Return the quantiles at `FINE`, between public bounds."""
-    from scipy.special import betaincinv, ndtr
-
-    part, width = (mean - low) / (high - low), high - low
-    relative = variance / width / width
-    if not 0 < part < 1 or min(part, 1 - part) > FAR * math.sqrt(max(relative, 0.0)):
-        return mean + math.sqrt(max(variance, 0.0)) * FINE
-    size = part * (1 - part) / min(max(relative, 1e-12), 0.9 * part * (1 - part)) - 1
-    return np.asarray(low + width * betaincinv(part * size, (1 - part) * size, ndtr(FINE)))

@@ -30,7 +30,7 @@ from dpcov.kernel.rows.standard import Standard, Units
 from dpcov.linalg import from_spectrum
 from dpcov.mechanisms.shared.moment import from_noisy_moment
 from dpcov.mechanisms.standardized.columns import LevelColumn, NumericColumn, grouped, is_laplace, level_columns, read_columns
-from dpcov.mechanisms.standardized.means import Means, asked_apart, averaged, mean_of
+from dpcov.mechanisms.standardized.means import Means, asked_apart, asked_variances, averaged, mean_of
 from dpcov.mechanisms.standardized.units import Lift, lift_of, share_covariance, with_variances
 from dpcov.release.estimate import Estimate, InMatrix, NoisyCoordinates, PrivateUnits, Weighing, error_of_spread
 from dpcov.release.record import Option, Transcript
@@ -203,15 +203,18 @@ class _Reading:
                     self.rows.row_norm,
                     self.rows.corner,
                     1 / raw.weight,
+                    spread.off_diagonal_variance * self.rows.row_norm**4,
                     *parts,
                     *means.parts,
                     *asked_apart(self.numeric, reach),
+                    *asked_variances(self.numeric, reach),
                 ),
                 correlation=correlation,
                 raw_correlation=raw_correlation,
                 correlation_error=of_correlation,
                 low=ranges[0],
                 high=ranges[1],
+                reach=reach,
                 seen=seen,
             ),
         )

@@ -1,16 +1,16 @@
-"""The mean of a column of numbers, from the weighted rows and from what was asked of the column itself."""
+"""The mean of a column of numbers, from the weighted rows and from what was asked of the column itself, and its variance."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.kernel.questions.table import ONE
-from dpcov.mechanisms.standardized.columns import NumericColumn
+from dpcov.mechanisms.standardized.columns import PRIOR, TRUSTED, NumericColumn
 
 Floats = NDArray[np.float64]
 
@@ -79,10 +79,33 @@ def asked_apart(columns: Mapping[int, NumericColumn], reach: Floats) -> tuple[Fl
     mean, noise, within = (np.full(len(reach), np.nan) for _ in range(3))
     for feature, column in columns.items():
         if column.asked and not column.constant:
+            column = _unbiased(column)
             own = _own_error(column)
             found = _between_bounds(column, ColumnMean(column.mean, own, own, 0.0))
             mean[feature], noise[feature], within[feature] = found.value, found.of_noise, found.within
     return mean * reach, noise * reach, within
+
+
+def asked_variances(columns: Mapping[int, NumericColumn], reach: Floats) -> tuple[Floats, Floats]:
+    """Return variances that were asked apart, without weights and without what is usual weighed in, and their noise.
+
+    Encoded, ``reach`` being one unit of a feature; NaN and infinite for features that were not asked apart.
+    """
+    variance, noise = np.full(len(reach), np.nan), np.full(len(reach), np.inf)
+    for feature, column in columns.items():
+        if column.asked and not column.constant and column.variance > 0:
+            usual, trust = PRIOR * column.half**2, TRUSTED**2 / (TRUSTED**2 + (column.noise / column.half**2) ** 2)
+            variance[feature], noise[feature] = usual + (column.variance - usual) / trust, column.noise / trust
+    return variance * reach**2, noise * reach**2
+
+
+def _unbiased(column: NumericColumn) -> NumericColumn:
+    """Return a column whose means were not drawn towards the middles of their ranges, as those of centres are."""
+    away = 1 + (column.mean_noise / column.half) ** 2 / TRUSTED
+    mean, whole = column.middle + away * (column.mean - column.middle), column.whole
+    if whole is not None:
+        whole = whole[0] * (1 + whole[1] ** 2 / TRUSTED), whole[1]
+    return replace(column, mean=mean, whole=whole)
 
 
 def _between_bounds(column: NumericColumn, found: ColumnMean) -> ColumnMean:
