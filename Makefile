@@ -55,6 +55,7 @@ bench: $(READY) ## Speed against X.T @ X plus eigh, and accuracy tables (DATA=fo
 	$(RUN) -m benchmarks.ridge $(if $(DATA),--data $(DATA))
 	$(RUN) -m benchmarks.units $(if $(DATA),--data $(DATA))
 	$(RUN) -m benchmarks.planning $(if $(DATA),--data $(DATA))
+	$(RUN) -m benchmarks.trust
 
 clean: ## Remove the environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

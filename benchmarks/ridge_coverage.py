@@ -95,7 +95,7 @@ def _count(release: Release, counts: Counts) -> None:
     """Note what holds for one release."""
     center, upper = release.center, np.triu_indices(D)
     truth, scale = clipped(release.clip_radius), _scale(release)
-    whole, moment, found = clipped(1.0).about(center), truth.about(center) * scale, release.interval(LEVEL)
+    whole, moment, found = clipped(1.0).about(center), truth.about(center) * scale, release.interval(LEVEL, about="rows")
     counts["entries"].append(found.entries.contains(moment)[upper])
     counts["entries, rows as they are"].append(found.entries.contains(whole)[upper])
     counts["eigenvalues"].append(found.eigenvalues.contains(np.linalg.eigvalsh(moment)[::-1]))
@@ -107,7 +107,7 @@ def _count(release: Release, counts: Counts) -> None:
         held, clear, bounds, intercepts = [], [], [], []
         for target in range(D):
             model = release.ridge(target, alpha=alpha)
-            x, intervals = others(D, target), model.interval(LEVEL)
+            x, intervals = others(D, target), model.interval(LEVEL, about="rows")
             wanted = exact.ridge(target, x, model.alpha, True)
             held.append(intervals.coefficients.contains(wanted))
             clear.append(intervals.clear)

@@ -33,6 +33,8 @@ BEGIN, END = "<!-- At a glance: made by docs/generate.py -->", "<!-- end of what
 MET = (
     "uses.description.Reading",
     "uses.description.Spectrum",
+    "uses.weights.LostByWeights",
+    "uses.weights.CutByRanges",
     "evaluate.comparison.Cell",
     "evaluate.plan.Prediction",
     "evaluate.plan.RowsNeeded",

@@ -112,10 +112,10 @@ ESTIMATES: dict[str, Callable[[dpcov.Release], Any]] = {
     "correlation": lambda r: r.correlation(),
     "errors": lambda r: r.describe().mean.standard_error,  # type: ignore[union-attr]
     "deviations": lambda r: r.describe().deviation.standard_error,  # type: ignore[union-attr]
-    "intervals": lambda r: r.interval().entries.upper,
-    "mean intervals": lambda r: r.interval().mean.upper,  # type: ignore[union-attr]
-    "eigenvalues": lambda r: r.interval().eigenvalues.upper,
-    "coefficient intervals": lambda r: r.ridge(0).interval().coefficients.upper,
+    "intervals": lambda r: r.interval(about="rows").entries.upper,
+    "mean intervals": lambda r: r.interval(about="rows").mean.upper,  # type: ignore[union-attr]
+    "eigenvalues": lambda r: r.interval(about="rows").eigenvalues.upper,
+    "coefficient intervals": lambda r: r.ridge(0).interval(about="rows").coefficients.upper,
     "bound": lambda r: [r.ridge(0).bound(0.9)],
     "expected error": lambda r: [r.expected_error],
     "confidence": lambda r: _region(r),

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from dpcov.uses.pca import PrincipalComponents
     from dpcov.uses.ridge import RidgeModel
     from dpcov.uses.scoring import Score
+    from dpcov.uses.summary import Summary
 
 _HOME = {
     "covariance": "api",
@@ -70,6 +71,7 @@ _HOME = {
     "Interval": "uses.intervals",
     "Intervals": "uses.intervals",
     "CoefficientIntervals": "uses.coefficient_intervals",
+    "Summary": "uses.summary",
     "convergence": "uses.convergence",
     "Release": "release.record",
     "Schema": "schema",
@@ -133,6 +135,7 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "Interval",
     "Intervals",
     "CoefficientIntervals",
+    "Summary",
     "convergence",
     "DpcovError",
     "ParameterError",

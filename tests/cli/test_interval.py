@@ -39,7 +39,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("of", KEYS)
 def test_intervals_are_the_library_s(of: str) -> None:
-    found = made()["centred.json"].interval(0.9)
+    found = made()["centred.json"].interval(0.9, about="rows")
     facts = json.loads(call("interval", "centred.json", "--of", of, "--level", "0.9", "--json").out)
     assert (facts["level"], facts["about"]) == (0.9, found.about)
     assert set(KEYS.values()) & set(facts) == {KEYS[of]}
@@ -52,7 +52,7 @@ def test_intervals_are_the_library_s(of: str) -> None:
 def test_what_people_read_of_intervals() -> None:
     told = call("interval", "centred.json")
     assert (told.code, told.err) == (0, "")
-    found = made()["centred.json"].interval(0.95)
+    found = made()["centred.json"].interval(0.95, about="rows")
     assert found.mean is not None
     numbers = [0, 6]  # the variance of a level follows from its share
     variances = zip(found.entries.estimate.diagonal()[numbers], found.entries.standard_error.diagonal()[numbers], strict=True)

@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 import dpcov
 from dpcov.kernel.budget import ZCDP, Budget, PureDP
 from dpcov.mechanisms.standardized.columns import NumericColumn
-from dpcov.mechanisms.standardized.means import mean_of
+from dpcov.mechanisms.standardized.means import asked_apart, asked_variances, mean_of
 from dpcov.mechanisms.standardized.units import ABOUT, likely_variance, usual_variance
 from dpcov.schema import Categorical, Numeric, Schema
+from dpcov.uses.unit_intervals import unit_means
+from dpcov.uses.weights import cut_by_ranges, lost_by_weights
 
 Floats = NDArray[np.float64]
 
@@ -129,26 +131,78 @@ class TestMeans:
     def test_what_weights_may_take_is_an_error_of_the_weighted_mean(self) -> None:
         """Near the lower end of its bounds: 3 % of the weight, a third of the 1.6 that the upper end is farther away."""
         column = NumericColumn(0, 2**17, 2**17, mean=-0.8, mean_noise=0.1, asked=True)
-        mean, error = mean_of(column, (-0.85, 0.001), 0.05, 0.03)
+        found = mean_of(column, (-0.85, 0.001), 0.05, 0.03)
         taken = 0.03 * 1.6 / 3
-        assert error == pytest.approx(1 / math.hypot(1 / 0.1, 1 / math.hypot(taken, 0.001)), rel=1e-6)
-        assert -0.85 < mean < -0.845
+        assert found.error == pytest.approx(1 / math.hypot(1 / 0.1, 1 / math.hypot(taken, 0.001)), rel=1e-6)
+        assert -0.85 < found.value < -0.845
         symmetric = replace(column, mean=0.0)
-        assert mean_of(symmetric, (0.0, 0.001), 0.05, 0.03)[1] == pytest.approx(math.hypot(0.0015, 0.001), rel=1e-3)
+        assert mean_of(symmetric, (0.0, 0.001), 0.05, 0.03).error == pytest.approx(math.hypot(0.0015, 0.001), rel=1e-3)
 
     def test_answers_that_are_far_from_each_other_are_not_averaged_by_noise(self) -> None:
         column = NumericColumn(0, 2**17, 2**17, mean=0.0, mean_noise=0.01, asked=True)
-        mean, error = mean_of(column, (-0.2, 0.001), 0.05, 0.0)
-        assert abs(mean) < 0.001  # 0.2 less three errors is what weights took
-        assert error == pytest.approx(0.01, rel=0.01)
+        found = mean_of(column, (-0.2, 0.001), 0.05, 0.0)
+        assert abs(found.value) < 0.001  # 0.2 less three errors is what weights took
+        assert found.error == pytest.approx(0.01, rel=0.01)
 
     def test_what_a_range_may_take_is_an_error_of_all_that_was_measured_within(self) -> None:
         """2 % of the cells outside, the mean 0.1 from the middle of the range; the mean between the bounds is as certain."""
         column = NumericColumn(0, 2**15, 2**17, mean=-0.85, mean_noise=1e-4, asked=True, outside=0.02, whole=(-0.84, 0.002))
         assert column.middle == -0.75
-        mean, error = mean_of(column, (-0.85, 1e-4), 0.05, 0.0)
-        assert mean == pytest.approx(-0.845, abs=1e-4)
-        assert error == pytest.approx(0.002 / math.sqrt(2), rel=0.01)
+        found = mean_of(column, (-0.85, 1e-4), 0.05, 0.0)
+        assert found.value == pytest.approx(-0.845, abs=1e-4)
+        assert found.error == pytest.approx(0.002 / math.sqrt(2), rel=0.01)
+
+    @pytest.mark.parametrize("whole", [None, (-0.84, 0.004)], ids=["bounds", "range"])
+    def test_the_parts_of_a_mean_and_the_error_of_noise_alone(self, whole: tuple[float, float] | None) -> None:
+        """The value moves with each answer by its part; noise alone is what the parts make of the noise of each."""
+        column = NumericColumn(0, 2**15, 2**17, mean=-0.85, mean_noise=0.004, asked=True, outside=0.02, whole=whole)
+        noisy = -0.851, 0.002
+        found, step = mean_of(column, noisy, 0.1, 0.03), 1e-6
+        moved = mean_of(column, (noisy[0] + step, noisy[1]), 0.1, 0.03)
+        assert (moved.value - found.value) / step == pytest.approx(found.weighted, rel=1e-6)
+        of_both = np.array([found.weighted, found.within - found.weighted, 1 - found.within]) * [0.002, 0.004, 0.004]
+        assert found.of_noise == pytest.approx(float(np.linalg.norm(of_both)), rel=1e-3)
+        assert found.of_noise < found.error
+        assert 0 < found.weighted < found.within
+        assert (found.within == 1) == (whole is None)
+
+    def test_what_was_asked_apart_is_not_drawn_to_what_is_usual(self) -> None:
+        """A noisy mean is drawn to the middle of its range, to be safe as a centre, and a noisy variance to a ninth."""
+        drawn, trust = 0.1 / (0.1 + 0.2**2), 0.1**2 / (0.1**2 + 0.05**2)
+        column = NumericColumn(
+            0,
+            2**16,
+            2**17,
+            mean=-0.5 + 0.5 * 0.4 * drawn,
+            mean_noise=0.5 * 0.2,
+            variance=0.25 * (trust * 0.15 + (1 - trust) / 9),
+            noise=0.25 * 0.05,
+            asked=True,
+        )
+        assert (column.middle, column.half) == (-0.5, 0.5)
+        mean, of_mean, within = asked_apart({0: column}, np.array([3.0]))
+        variance, of_variance = asked_variances({0: column}, np.array([3.0]))
+        assert mean == pytest.approx([3 * (-0.5 + 0.5 * 0.4)])
+        assert of_mean == pytest.approx([3 * 0.5 * 0.2], rel=1e-3)
+        assert within == pytest.approx([1.0])
+        assert variance == pytest.approx([9 * 0.25 * 0.15])
+        assert of_variance == pytest.approx([9 * 0.25 * 0.05 / trust])
+        whole = asked_apart({0: replace(column, whole=(-0.31 / (1 + 0.01**2 / 0.1), 0.01))}, np.array([3.0]))
+        assert whole[0] == pytest.approx([3 * -0.31], abs=0.01)  # the mean between the bounds is much more certain
+        unasked = asked_variances({0: replace(column, asked=False)}, np.array([3.0]))
+        assert np.isnan(unasked[0]).all()
+        assert np.isinf(unasked[1]).all()
+
+    def test_a_range_takes_only_from_what_was_asked_within_it(self) -> None:
+        """About the population; where nothing of a mean was, it is the mean between the bounds."""
+        release = dpcov.covariance(skewed(6000), PureDP(4), schema=SKEWED, seed=1)
+        units = release.estimate.units
+        assert units is not None
+        lost, cut, without = lost_by_weights(units), cut_by_ranges(release, units), np.zeros(release.d)
+        assert np.abs(cut.mean).max() > 0
+        weighing = replace(units.weighing, within=without, averaged=without, apart=np.full(release.d, np.nan))
+        between, _, _ = unit_means(release, replace(units, weighing=weighing), 0.95, (lost, cut))
+        assert release.units * between + release.offsets == pytest.approx(release.mean)
 
 
 def numbers() -> list[tuple[str, Numeric]]:

@@ -126,7 +126,7 @@ def test_a_scale_of_nothing() -> None:
     """A matrix of zeros beside what clipping took from it: an interval divided by its norm."""
     tree, moment = start("rescaled", "pure", "overlap")
     moment["integers"] = [0] * len(moment["integers"])
-    widths = parse(sealed(tree)).interval().entries
+    widths = parse(sealed(tree)).interval(about="rows").entries
     assert np.isfinite(widths.upper - widths.lower).all()
 
 

@@ -74,6 +74,7 @@ def results() -> dict[str, Any]:
         "chains": Chains(components, convergence(components, chains=2)),
         "model": model,
         "reading": model.reading(0.9),
+        "summary": model.summary(0.9),
         "score": model.score(table()),
         "intervals": release.interval(),
         "comparison": dpcov.compare(rows, dpcov.PureDP(1), ["wishart", "laplace"], row_norm=1, runs=2),
@@ -86,7 +87,7 @@ def results() -> dict[str, Any]:
 
 NAMES = [
     "release", "components alone", "a regression", "description", "correlation", "components", "chains", "model", "reading",
-    "score", "intervals", "comparison", "plan", "table plan", "rows needed", "rehearsal",
+    "summary", "score", "intervals", "comparison", "plan", "table plan", "rows needed", "rehearsal",
 ]  # fmt: skip
 
 

@@ -135,7 +135,8 @@ def test_the_residual_is_what_noise_explains(center: bool, mechanism: str) -> No
 
 
 def test_it_grows_with_the_noise() -> None:
-    found = [released(mechanism="gaussian", budget=dpcov.ZCDP(rho)).ridge("x1").alpha for rho in ("100", "1", "0.01")]
+    releases = [released(mechanism="gaussian", budget=dpcov.ZCDP(rho)) for rho in ("100", "1", "0.01")]
+    found = [automatic_penalty(regression(release, 1, [0, 2, 3, 4, 5])) for release in releases]
     assert found[0] < found[1] < found[2]
     assert released(mechanism="gaussian", budget=dpcov.ZCDP(10**9)).ridge("x1").alpha < 1e-6
 
@@ -229,7 +230,7 @@ def test_targets_share_their_decompositions(monkeypatch: pytest.MonkeyPatch) -> 
     calls = counted_decompositions(monkeypatch)
     for j in range(6):
         release.ridge(j)
-    assert len(calls) <= 3  # to denoise, for the noise's slopes, and of the covariance
+    assert sum(size >= 6 for size in calls) <= 3  # to denoise, for the noise's slopes, and of the covariance
 
 
 def test_an_answer_is_denoised_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,7 +243,7 @@ def test_an_answer_is_denoised_once(monkeypatch: pytest.MonkeyPatch) -> None:
         release.ridge(0)
         release.interval()
     assert release.covariance.any()
-    assert len(calls) <= 2
+    assert sum(size >= 6 for size in calls) <= 2
 
 
 @pytest.mark.parametrize("mechanism", ["gaussian", "rescaled", "eigenvectors", "coinpress"])
@@ -339,7 +340,7 @@ class TestLemma:
         for seed in range(100):
             model = dpcov.ridge(DATA, budget, "x1", alpha=0.01, row_norm=1, seed=seed).ridge()
             held += int(np.linalg.norm(model.coefficients - w) <= model.bound())
-            inside += int(model.interval(0.8).coefficients.contains(w).sum())
+            inside += int(model.interval(0.8, about="rows").coefficients.contains(w).sum())
         assert held >= 76
         assert 354 <= inside <= 441  # of 500 at 80 %: a binomial count leaves this range less often than 1e-6
         assert model.bound(0.5) < model.bound(0.99)

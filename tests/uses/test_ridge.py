@@ -123,7 +123,7 @@ def test_it_is_scikit_learns_for_random_schemas_subsets_and_penalties(
     target = data.draw(st.sampled_from([j for j, f in enumerate(release.feature_names) if f.split("=")[0] == target_column]))
     others = data.draw(st.lists(st.sampled_from([c for c in columns if c != target_column]), min_size=1, unique=True))
     places = [j for name in others for j, f in enumerate(release.feature_names) if f.split("=")[0] == name]
-    model = release.ridge(release.feature_names[target], alpha=alpha, features=others)
+    model = release.ridge(release.feature_names[target], alpha=alpha, features=others, reference="none")
     rows = rows_with_the_moments(release)
     theirs, predicted = by_scikit_learn(release, rows, target, places, alpha)
     scale = float(np.abs(theirs.coef_).max()) + 1e-12
@@ -132,6 +132,21 @@ def test_it_is_scikit_learns_for_random_schemas_subsets_and_penalties(
     assert np.abs(model.encoded_coefficients - theirs.coef_).max() <= 1e-6 * scale + of_coefficients
     ours = model.intercept + rows[:, places] @ model.coefficients
     assert np.abs(ours - predicted).max() <= (1e-6 + of_predictions) * release.units[target]
+    compared = release.ridge(release.feature_names[target], alpha=alpha, features=others)
+    dropped = [name.split("=")[0] for name in compared.references]
+    levels = {name: column.levels for name, column in schema.used.items() if isinstance(column, Categorical)}
+    wide = [name for name in others if len(levels.get(name, ())) > 1]
+    assert dropped == (wide if center else [])
+    assert set(compared.references) | set(compared.feature_names) == set(model.feature_names)
+    own = [release.feature_names.index(name) for name in compared.feature_names]
+    full = schema.bounds()[1]
+    if center:  # rows that have one level of each column: where all but its first are 0
+        whole = np.zeros((1, release.d))
+        for name in others:
+            first = next(j for j, f in enumerate(release.feature_names) if f.split("=")[0] == name)
+            whole[0, first] = full[first]
+        one, other = (m.intercept + whole[:, p] @ m.coefficients for m, p in ((model, places), (compared, own)))
+        assert np.abs(one - other).max() <= 1e-6 * release.units[target] * (1 + scale * len(others))
 
 
 @pytest.mark.parametrize("center", [True, False])
@@ -148,7 +163,7 @@ def test_with_the_noise_off_it_is_the_fit_of_the_table(center: bool, alpha: floa
     ]
     rows = pd.concat(dummies, axis=1).to_numpy(dtype=np.float64)
     for target, features in [("age", None), ("balance", ["sex", "score"]), ("sex=M", ["age", "grade"]), ("score", ["age"])]:
-        model = release.ridge(target, alpha=alpha, features=features)
+        model = release.ridge(target, alpha=alpha, features=features, reference="none")
         place = release.feature_names.index(target)
         places = [release.feature_names.index(name) for name in model.feature_names]
         _, predicted = by_scikit_learn(release, rows, place, places, alpha)
@@ -216,7 +231,16 @@ class TestSolved:
 
 def test_a_columns_levels_stand_together() -> None:
     release = released()
-    assert release.ridge("age", features=["grade"], alpha=1).feature_names == ("grade=2", "grade=1", "grade=3")
+    every = release.ridge("age", features=["grade"], alpha=1, reference="none")
+    assert (every.feature_names, every.references) == (("grade=2", "grade=1", "grade=3"), ())
+    compared = release.ridge("age", features=["grade"], alpha=1, reference={"grade": 1})
+    assert (compared.feature_names, compared.references) == (("grade=2", "grade=3"), ("grade=1",))
+    assert compared.coefficients == pytest.approx(every.coefficients[[0, 2]] - every.coefficients[1])
+    assert compared.intercept == pytest.approx(every.intercept + every.coefficients[1])
+    assert np.array_equal(compared.predict(people(50)), every.predict(people(50)))
+    (most,) = release.ridge("age", features=["grade"], alpha=1).references
+    shares = {name: release.mean[release.feature_names.index(name)] for name in every.feature_names}
+    assert shares[most] == max(shares.values())
     assert "sex=F" not in release.ridge("sex=M", alpha=1).feature_names
     one = release.ridge("age", features=["grade=1", "score"], alpha=1)
     assert one.columns == ("grade", "score")
@@ -255,7 +279,7 @@ def test_the_matrix_is_that_of_the_chosen_postprocess() -> None:
 class TestNewData:
     """`predict` reads what the analyst has, and says what is wrong with it."""
 
-    MODEL = released(budget=dpcov.ZCDP(1000), mechanism="gaussian").ridge("age", alpha=1e-3)
+    MODEL = released(budget=dpcov.ZCDP(1000), mechanism="gaussian").ridge("age", alpha=1e-3, reference="none")
 
     def test_any_table_gives_the_same(self, tmp_path: Any) -> None:
         import polars as pl

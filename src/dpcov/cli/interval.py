@@ -34,6 +34,6 @@ def interval(file: str, level: float, of: str | None, everything: bool, plot: st
 
     release = load(file)
     check_covariance(release, "intervals")
-    found, choice = release.interval(level), {"of": of}
+    found, choice = release.interval(level, about="rows"), {"of": of}
     picture = checked_picture(plot, file)
     tell(found, file, as_json=as_json, picture=picture, choice=choice, drawn=choice, words={"everything": everything})

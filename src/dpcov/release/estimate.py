@@ -121,12 +121,21 @@ class PrivateUnits:
         The covariance of features with all of its noise, whose variances are ``noise``.
     deviation, deviation_error, mean_error : arrays
         Of encoded features; what the smaller weights of long rows may have taken is part of the errors.
+    mean_noise, reported_noise : arrays
+        The standard errors that noise alone gives to the mean and to the square of ``deviation``; where two answers about a
+        variance disagree, what separates them.
+    divisor : array
+        The variances that correlations are divided by.
+    weighing : Weighing
+        What makes the weights of rows.
     variance_noise : array
         The relative standard error that noise alone gives to what correlations are divided by.
     correlation, raw_correlation, correlation_error : arrays
         Of features: denoised, and with all of their noise.
     low, high : arrays
         The range of each feature, encoded, within which it was measured.
+    reach : array
+        The public bounds of each number, encoded: −reach to reach.
     seen : array
         The share of cells that are there.
     """
@@ -149,11 +158,16 @@ class PrivateUnits:
     deviation_error: Floats
     variance_noise: Floats
     mean_error: Floats
+    mean_noise: Floats
+    reported_noise: Floats
+    divisor: Floats
+    weighing: Weighing
     correlation: Floats
     raw_correlation: Floats
     correlation_error: Floats
     low: Floats
     high: Floats
+    reach: Floats
     seen: Floats
 
     @property
@@ -161,6 +175,42 @@ class PrivateUnits:
         """The share of cells that are there, by coordinate."""
         by_column = dict(zip(self.column.tolist(), self.seen.tolist(), strict=True))
         return np.array([by_column[column] for column in self.owner.tolist()])
+
+
+@dataclass(frozen=True, eq=False)
+class Weighing:
+    """How long rows (a, z) get smaller weights: min(1, R²/(a² + ‖z‖²)), and what of the estimate that is about.
+
+    Attributes
+    ----------
+    row_norm, corner : float
+        R and a.
+    weight, noise : float
+        The mean weight of rows, with its noise, and the variance of the noise in Σ wzzᵀ/n above the diagonal.
+    divided, told, averaged : arrays
+        Which part of ``divisor``, of the square of ``deviation``, and of the mean, is of the weighted moment, by feature.
+    within : array
+        Which part of the mean is of cells that count as the ends of their range beyond it.
+    apart, apart_noise, apart_within : arrays
+        Means that were asked apart, without weights, their noise, and which part of them is of such cells; NaN where there are
+        none.
+    variance, variance_noise : arrays
+        Variances that were asked apart, and their noise, infinite where there are none.
+    """
+
+    row_norm: float
+    corner: float
+    weight: float
+    noise: float
+    divided: Floats
+    told: Floats
+    averaged: Floats
+    within: Floats
+    apart: Floats
+    apart_noise: Floats
+    apart_within: Floats
+    variance: Floats
+    variance_noise: Floats
 
 
 def error_of_spread(share: Floats, error: Floats) -> Floats:

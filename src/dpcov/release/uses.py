@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dpcov.uses.pca import PrincipalComponents
     from dpcov.uses.penalty import Decomposed
     from dpcov.uses.ridge import RidgeModel
+    from dpcov.uses.summary import Summary
     from dpcov.verify.retrace import Retraced
 
 Floats = NDArray[np.float64]
@@ -68,6 +69,7 @@ class Uses(Drawable):
         *,
         alpha: float | str = "auto",
         features: Sequence[str | int] | None = None,
+        reference: Mapping[str, object] | str | None = None,
     ) -> RidgeModel:
         """Fit a ridge regression, at no cost in privacy: any target, any features, any number of times.
 
@@ -79,14 +81,19 @@ class Uses(Drawable):
         target : str or int
             What is predicted: a feature by name ("age", "sex=Male") or position.
         alpha : float or "auto"
-            The penalty, 0 or more; "auto" takes it from the release's own noise. 0 trusts the noisy matrix as if it were exact,
-            and where it is singular means the smallest coefficients.
+            The penalty, 0 or more. 0 is least squares: on the raw noisy moments where these are clear of noise; elsewhere the
+            denoised matrix is trusted as if it were exact, and where it is singular the smallest coefficients are taken.
+            "auto" is 0 where that is estimated to have the smaller error, else a penalty from the release's own noise.
         features : list of names or positions, optional
             What it is predicted from; a column with levels stands for all of them. By default all other columns.
+        reference : mapping of columns to levels, or "none", optional
+            The level of a named column that its others are compared with, by default the most frequent one by the release; it
+            has no coefficient. Predictions do not depend on it. "none": a coefficient for every level, which only a penalty can
+            tell apart.
         """
         from dpcov.uses.ridge import ridge
 
-        return ridge(self._release, target, alpha=alpha, features=features)
+        return ridge(self._release, target, alpha=alpha, features=features, reference=reference)
 
     @cached_property
     def noise_level(self) -> NoiseLevel:
@@ -131,14 +138,30 @@ class Uses(Drawable):
 
         return describe(self._release)
 
-    def interval(self, level: float = 0.95) -> Intervals:
-        """Return intervals for entries, means and eigenvalues, from the public law of the noise, around the raw estimates.
+    def interval(self, level: float = 0.95, about: str = "population") -> Intervals:
+        """Return intervals for means, deviations, correlations, entries of the covariance and eigenvalues: docs/intervals.md.
 
-        They cover the noise, and neither what public bounds cut off nor another sample of people: docs/intervals.md.
+        Parameters
+        ----------
+        level : float
+            How often each of them holds.
+        about : {"population", "rows"}
+            "population": about the people that the rows were drawn from. The sampling variance, estimated from the release, is
+            added to that of the noise; what is assumed is in ``about`` of the result. "rows": about the rows alone, over the
+            noise, whose law is public: nothing is assumed.
         """
         from dpcov.uses.intervals import intervals
 
-        return intervals(self._release, level)
+        return intervals(self._release, level, about)
+
+    def summary(self, level: float = 0.95) -> tuple[Summary | None, Summary | None]:
+        """Return two tables, of means and of correlations between columns: estimate, standard error, t, p and interval.
+
+        About the population, as `interval` is by default. None where the release is not centred, or has one column.
+        """
+        from dpcov.uses.summary import release_summary
+
+        return release_summary(self._release, level)
 
     def sample(self, m: int, *, seed: int | None = None) -> Any:
         """Return m synthetic rows: a pyarrow table within the schema, or without one an array.

@@ -22,6 +22,7 @@ HOMES = {
     "Chains": "chains",
     "RidgeModel": "models",
     "ModelReading": "models",
+    "Summary": "summaries",
     "Score": "scores",
     "Intervals": "intervals",
     "Comparison": "comparisons",

@@ -83,6 +83,7 @@ def numbers(found: ModelReading) -> dict[str, Any]:
         "target": model.target,
         "features": list(model.feature_names),
         "columns": list(model.columns),
+        "references": list(model.references),
         "alpha": model.alpha,
         "intercept": finite(model.intercept),
         "coefficients": finite(model.coefficients),
@@ -190,7 +191,9 @@ def notes(found: ModelReading) -> list[str]:
     if found.bound is not None and found.bound <= found.size:
         said.append(_bound_line(found))
     said += _interval_lines(found)
-    if model.alpha == 0:
+    if model.references:
+        said.append(f"Levels are compared with {', '.join(printable(name) for name in model.references)}.")
+    if model.alpha == 0 and (found.intervals is None or not found.intervals.clear):
         auto = by("--alpha auto", "alpha='auto'")
         said.append(
             "alpha 0: the noisy matrix is trusted as if it were exact; where it is singular, the smallest coefficients are "
@@ -227,9 +230,10 @@ def _interval_lines(found: ModelReading) -> list[str]:
         "" if found.model.alpha == 0 else " These are penalised coefficients, drawn towards 0: not those of least squares."
     )
     denoised = by("`dpcov predict` uses denoised ones (--json)", "predictions use denoised ones (model.coefficients)")
+    raw = f"Coefficients are those of the raw noisy matrix, whose errors are known; {denoised}."
     return [
         f"Intervals: {penalised} on the exact matrix, for the privacy noise only; {each}.{towards}",
-        f"Coefficients are those of the raw noisy matrix, whose errors are known; {denoised}.",
+        *[raw] * (found.model.penalised or not found.intervals.clear),
     ]
 
 

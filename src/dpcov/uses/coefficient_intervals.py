@@ -1,4 +1,4 @@
-r"""Intervals for the coefficients of a ridge regression, from the public law of the noise.
+r"""Intervals for the coefficients of a regression: from the public law of the noise, and the draw of rows.
 
 With H the raw matrix of (1, x) and y, K its noise, D = diag(0, 1, …, 1), ω = (b, w) and u = (ω, −1), the exact coefficients
 solve (H − K)u + αDω = 0 in the rows of (1, x). So, exactly,
@@ -7,6 +7,14 @@ solve (H − K)u + αDω = 0 in the rows of (1, x). So, exactly,
 
 Where A is large against K, the right side is all but linear in the noise, and its small bias is taken off. Elsewhere only
 ‖F u‖ ≤ ‖F‖·‖u‖ is used, with F the error of the raw covariance, and ‖w‖ ≤ √(C_yy/α)/2, which is true of any ridge regression.
+
+About a population α is 0: what a penalty would make of it nobody asks for. For n rows whose residuals have the variance s²
+whatever the features are, the exact coefficients vary around the population's with the covariance s²A⁻¹/n; s² = uᵀHu, or its
+own standard error where that is larger. In private units that is multiplied with what residuals of drawn rows, which depend on
+features and have weights, make of it.
+
+The noise of a coefficient is as large as u* makes it, which errs with it. With t the error and E[u* | t] = u + g·t, the
+variance is V(t) = V + 2t·Q(u, g) + t²·Q(g, g), and the interval holds the t with t² ≤ q²·V(t), as Fieller's does for a ratio.
 """
 
 from __future__ import annotations
@@ -18,12 +26,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import check_real
+from dpcov.errors import ReleaseError, check_real
 from dpcov.kernel.answer import Answer
 from dpcov.release.record import Release
+from dpcov.uses.coefficient_errors import DrawnResiduals, EntryNoise
 from dpcov.uses.intervals import Interval, checked_level, interval
 from dpcov.uses.raw import ONE_DEVIATION, RawMoment
-from dpcov.uses.regression import regression
+from dpcov.uses.regression import Between, Regression, regression
+from dpcov.uses.sampling import ROWS, about_population, rows_seen
+from dpcov.uses.selection import column_of_feature
 from dpcov.uses.tails import peaks, quantile
 
 Floats = NDArray[np.float64]
@@ -36,7 +47,7 @@ SINGULAR = 1e-12  # of the largest eigenvalue
 
 @dataclass(frozen=True, eq=False)
 class CoefficientIntervals:
-    """Intervals for the coefficients of a ridge regression from the exact matrix, at the same penalty.
+    """Intervals for coefficients: of least squares on the population, or of the same ridge regression on the exact matrix.
 
     Attributes
     ----------
@@ -46,12 +57,37 @@ class CoefficientIntervals:
         The coefficients in encoded coordinates, where the penalty is on their squares.
     clear : bool
         Whether the matrix stands clear of its noise; else the intervals are much wider, and hold for all coefficients at once.
+    population : bool
+        Whether they are about the population: over which rows were drawn, too.
     """
 
     coefficients: Interval
     intercept: Interval | None
     encoded: Interval
     clear: bool
+    population: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class LeastSquares:
+    """Coefficients of coordinates by least squares on the raw moments, where these are clear of noise.
+
+    Attributes
+    ----------
+    along : array
+        The coefficients, less the bias that noise gives them.
+    intercept : float
+        That of the target's coordinate, in units of the radius.
+    covariance : array
+        The raw covariance of predictors and, last, the target, in units of the squared radius.
+    residual : array
+        The covariance of the noise in C_xy − C_xx·along, in units of the radius to the fourth.
+    """
+
+    along: Floats
+    intercept: float
+    covariance: Floats
+    residual: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +99,28 @@ class _System:
     y: int
     alpha: float
     centred: bool
+    rows: float = math.inf
+    """How many rows were drawn; infinite: they are the population."""
+    like: DrawnResiduals | None = None
+
+    def least_squares(self) -> LeastSquares | None:
+        """Return the coefficients of the system, None where it is not clear of noise."""
+        wanted = np.eye(len(self.x) + self.centred)
+        found, _, _, clear = self.functional(wanted, ONE_DEVIATION)
+        if not clear:
+            return None
+        along, u = found[int(self.centred) :], np.append(found, -1.0)
+        variances = self._variances()
+        noise = variances * np.outer(u, u)
+        np.fill_diagonal(noise, variances @ u**2)
+        own = slice(int(self.centred), -1)
+        return LeastSquares(along, float(found[0]) if self.centred else 0.0, self.raw.covariance, noise[own, own])
 
     def functional(self, wanted: Floats, level: float) -> tuple[Floats, Floats, Floats, bool]:
-        """Return estimates, half widths and standard errors of wanted·ω, a row each, and whether A is clear of the noise."""
+        """Return estimates, widths and standard errors of wanted·ω, a row each, and whether A is clear of the noise.
+
+        Widths are those below the estimates and, in the second row, above them.
+        """
         raw, x, mean = self.raw, self.x, self.raw.mean[self.x]
         covariance = raw.covariance
         values, vectors = np.linalg.eigh(covariance[np.ix_(x, x)] + self.alpha * np.eye(len(x)))
@@ -83,8 +138,15 @@ class _System:
             weights = np.concatenate([[raw.mean[self.y] - mean @ weights], weights])
         if not clear:
             half, error = (self._wide(wanted, inverse, often, bool(kept.all())) for often in (level, ONE_DEVIATION))
-            return wanted @ weights, half, error, False
+            return wanted @ weights, np.array([half, half]), error, False
         return *self._linear(wanted @ lifted, wanted, lifted, weights, shaky, level), True
+
+    def _residual_variance(self, u: Floats) -> float:
+        """Return that of the target, given the features; never below its own standard error."""
+        w = u[int(self.centred) :]
+        found = float(w @ self.raw.covariance @ w) + self.raw.along * float(w @ w)
+        variance = self.raw.off * 2 * float(w @ w) ** 2
+        return max(found, math.sqrt(variance))
 
     def _variances(self) -> Floats:
         """Return the variance of each entry of K, for (1, x, y); the constant's own is public, or part of the gain."""
@@ -116,9 +178,35 @@ class _System:
         penalised = c[:, :-1] * corrected * self.alpha
         if self.centred:
             penalised[:, 0] = both[:, 0]  # the constant's noise is the count's
+        if self.rows < math.inf:
+            small, residual = wanted / size, self._residual_variance(u) / self.rows
+            drawn = np.maximum(residual * np.einsum("ij,jk,ik->i", small, lifted, small), 0.0)
+            if self.like is not None:
+                factor, moved = self.like.of(wanted)
+                drawn = drawn * factor + (moved / size[:, 0]) ** 2
+            square = (penalised.sum(axis=1) * raw.gain) ** 2
+            noise = EntryNoise(c, variances)
+            together = (noise.with_each(u)[:, :-1] + residual * small) @ lifted  # how all of ω err with what is wanted
+            half, error = self._fieller(noise, u, np.hstack([together, np.zeros((len(c), 1))]), square, drawn, level)
+            return wanted @ corrected, half * size[:, 0], error * size[:, 0]
         half, error = raw.half_width(variance, self._peaked(c, u), penalised.sum(axis=1), level)
         half = half * (1 + MARGIN * math.sqrt(shaky))
-        return wanted @ corrected, half * size[:, 0], error * size[:, 0]
+        return wanted @ corrected, np.array([half, half]) * size[:, 0], error * size[:, 0]
+
+    def _fieller(
+        self, noise: EntryNoise, u: Floats, together: Floats, square: Floats, drawn: Floats, level: float
+    ) -> tuple[Floats, Floats]:
+        """Return the widths below and above of what is as uncertain as u makes it, and standard errors."""
+        variance = noise.products(u, u)
+        total = np.maximum(variance + square + drawn, np.finfo(np.float64).tiny)
+        tails = (variance / total) ** 2 * self._peaked(noise.rows, u) + (square / total) ** 2 * self.raw.gain_peaked
+        factor = quantile(tails, level)
+        g = together / total[:, None]
+        first, second = factor**2 * noise.products(u, g), 1 - factor**2 * noise.products(g, g)
+        with np.errstate(all="ignore"):
+            reach = np.sqrt(first**2 + factor**2 * total * second)
+            half = np.where(second > 0, np.array([reach - first, reach + first]) / second, np.inf)
+        return half, np.sqrt(total)
 
     def _peaked(self, c: Floats, u: Floats) -> Floats:
         """Return 1/k of Σ cᵢKᵢⱼuⱼ: of independent entries by how evenly it is spread, of others the largest there is."""
@@ -145,51 +233,116 @@ class _System:
 
 
 def coefficient_intervals(
-    release: Release, target_place: int, places: Sequence[int], alpha: float, level: float = 0.95
+    release: Release,
+    target_place: int,
+    places: Sequence[int],
+    alpha: float,
+    level: float = 0.95,
+    about: str = ROWS,
+    references: Sequence[int] = (),
 ) -> CoefficientIntervals:
-    """Return intervals for the coefficients of a ridge regression: see `RidgeModel.interval`.
+    """Return intervals for the coefficients of a regression: see `RidgeModel.interval`.
 
     Parameters
     ----------
     target_place, places : int, sequence of int
         Positions of the target and of the features in ``release.feature_names``.
     alpha : float
-        The penalty on squared encoded coefficients.
+        The penalty on squared encoded coefficients, about the rows; about the population there is none.
     level : float
-        How often each interval holds, over the noise.
+        How often each interval holds.
+    about : {"population", "rows"}
+        What is to lie in them; "rows": over the noise alone.
+    references : sequence of int
+        Levels among the features that the others of their columns are compared with; they have no coefficient.
 
     Raises
     ------
     ReleaseError
-        Where the release has no noisy second moment.
+        Where the release has no noisy second moment, or of coefficients that were released themselves nobody knows how much
+        another draw of rows would change them.
     """
-    level = checked_level(level)
+    level, population = checked_level(level), about_population(about)
     penalty = check_real("alpha", alpha, "0 or more, and finite", 0.0, 1e300, "0 is least squares")
     if release.estimate.coefficients is not None:
+        if population:
+            raise ReleaseError(
+                "release must hold a covariance for intervals about the population, got one regression. Hint: about='rows'."
+            )
         return _of_coefficients(release, release.estimate.coefficients.answer, target_place, list(places), level)
+    if population:
+        penalty = 0.0
     found = regression(release, target_place, places)
-    unit, back = release.units[target_place], release.units[target_place] / release.units[list(places)]
+    reported = [j for j in places if j not in set(references)]
+    unit, back = release.units[target_place], release.units[target_place] / release.units[reported]
     if len(found.covariance) == 1 or found.size == 0:  # constant columns: nothing was asked of them, and nothing is known
-        nothing = np.zeros(len(places)), np.full(len(places), math.inf), np.full(len(places), math.inf)
+        nothing = np.zeros(len(reported)), np.full(len(reported), math.inf), np.full(len(reported), math.inf)
         encoded = interval(*nothing, level)
-        return CoefficientIntervals(encoded, None, encoded, False)
-    raw, wanted, centred = found.raw, found.wanted, release.encoding.constant
-    x = list(range(len(raw.mean) - 1))
+        return CoefficientIntervals(encoded, None, encoded, False, population)
+    raw, wanted, centred = found.raw, compared(release, found.wanted, places, references), release.encoding.constant
     with np.errstate(all="ignore"):
-        system = _System(raw, x, len(x), min(penalty / found.radius / found.radius, 1e300), centred)
+        system = _system(found, min(penalty / found.radius / found.radius, 1e300), drawn=population)
         estimate, half, error, clear = system.functional(wanted, level)
-        own = slice(len(places))
-        encoded = interval(estimate[own], half[own], error[own], level)
+        own = slice(len(reported))
+        encoded = _around(estimate[own], half[:, own], error[own], level)
         if not clear:  # |f·w| ≤ ‖f‖·‖w‖
             sizes = np.linalg.norm(wanted[own, int(centred) :], axis=1)
             encoded = _within(encoded, sizes * system.longest(raw.norms(level)[0]))
         coefficients = _in_units(encoded, back)
         if not centred:
-            return CoefficientIntervals(coefficients, None, encoded, clear)
+            return CoefficientIntervals(coefficients, None, encoded, clear, population)
         origin = float(release.offsets[target_place] + unit * found.target_centre)
-    own_estimate, width, deviation = (np.asarray(part[-1]) for part in (estimate, half, error))
-    intercept = interval(own_estimate, width, deviation, level, np.asarray(unit), offsets=origin)
-    return CoefficientIntervals(coefficients, intercept, encoded, clear)
+    around = _around(estimate[-1:], half[:, -1:], error[-1:], level)
+    middle, lower, upper = (np.asarray(part[0] * unit + origin) for part in (around.estimate, around.lower, around.upper))
+    intercept = Interval(middle, lower, upper, np.asarray(around.standard_error[0] * unit), level)
+    return CoefficientIntervals(coefficients, intercept, encoded, clear, population)
+
+
+def _system(found: Regression, penalty: float, *, drawn: bool) -> _System:
+    """Return the system of a regression; about a population, with as many rows as have all of its cells, about."""
+    x = list(range(len(found.raw.mean) - 1))
+    rows = float(rows_seen(found.release)[[*found.places, found.place]].min()) if drawn else math.inf
+    like = _drawn_residuals(found.between) if drawn and found.between is not None else None
+    return _System(found.raw, x, len(x), penalty, found.release.encoding.constant, rows, like)
+
+
+def _drawn_residuals(between: Between) -> DrawnResiduals | None:
+    """Return those of rows like the release's; None where cells are missing, as nobody knows of how many together."""
+    from dpcov.uses.weights import lost_by_weights
+
+    if (between.units.seen < 1).any():
+        return None
+    lost = lost_by_weights(between.units)
+    return DrawnResiduals(lost.rows @ between.rows.T, lost.weights)
+
+
+def least_squares(found: Regression) -> LeastSquares | None:
+    """Return least squares on the raw moments; None where there are none, or where they are not clear of noise."""
+    if found.release.estimate.raw is None and found.between is None:
+        return None
+    if len(found.covariance) == 1 or found.size == 0:
+        return None
+    with np.errstate(all="ignore"):
+        return _system(found, 0.0, drawn=False).least_squares()
+
+
+def compared(release: Release, rows: Floats, places: Sequence[int], references: Sequence[int]) -> Floats:
+    """Return rows for encoded coefficients of features, and at last the intercept, as differences from reference levels.
+
+    A row has one level of each column, so that a constant can move from levels to the intercept: with references r the
+    coefficients are w_l − w_r, and the intercept grows by that of each r.
+    """
+    if not references:
+        return rows
+    columns, place = column_of_feature(release.schema, release.feature_names), {j: i for i, j in enumerate(places)}
+    of_column = {columns[r]: place[r] for r in references}
+    found = rows.copy()
+    for i, j in enumerate(places):
+        if columns[j] in of_column:
+            found[i] = rows[i] - rows[of_column[columns[j]]]
+    for r in references:
+        found[-1] = found[-1] + rows[place[r]] / release.units[r]
+    return np.delete(found, [place[r] for r in references], axis=0)
 
 
 def _of_coefficients(release: Release, answer: Answer, target_place: int, x: list[int], level: float) -> CoefficientIntervals:
@@ -205,6 +358,13 @@ def _in_units(encoded: Interval, back: Floats) -> Interval:
     """Return intervals for encoded coefficients in the user's units."""
     bounds = encoded.estimate * back, encoded.lower * back, encoded.upper * back
     return Interval(*bounds, encoded.standard_error * back, encoded.level)
+
+
+def _around(estimate: Floats, half: Floats, error: Floats, level: float) -> Interval:
+    """Return intervals with these widths below and above estimates; what is not known is infinite."""
+    lower, upper = estimate - half[0], estimate + half[1]
+    lower, upper = np.where(np.isnan(lower), -np.inf, lower), np.where(np.isnan(upper), np.inf, upper)
+    return Interval(estimate.copy(), lower, upper, error.copy(), level)
 
 
 def _within(found: Interval, longest: Floats) -> Interval:

@@ -12,7 +12,9 @@ raw numbers are large by chance. Those that are not clear are the denoised ones.
 Standard errors are of the noise. Those of noisy matrices and sums are exact; those of directions, and of values that were asked
 apart, hold to first order. Where rows were clipped at a privately chosen radius, a third of what that may have taken from means
 and covariances is added: with few rows the choice itself is noise, and all rows may have been shortened to next to nothing. A
-common factor cancels in correlations. Which rows happened to be drawn from a population is not in them.
+common factor cancels in correlations. Which rows happened to be drawn from a population is not in them; but a correlation of
+different columns is clear only where it is further from 0 than three times what noise and the draw of rows, 1/√n, make
+together: columns that are independent have correlations in any n rows.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from dpcov.uses.correlation import denoised_correlation
 from dpcov.uses.held import holds_covariance, is_centered
 from dpcov.uses.intervals import Interval, Intervals
 from dpcov.uses.noise_level import Eigenbasis
+from dpcov.uses.sampling import rows_seen
 from dpcov.uses.selection import column_of_feature, column_places
 
 Floats = NDArray[np.float64]
@@ -219,7 +222,7 @@ def _in_units(release: Release, units: PrivateUnits, columns: tuple[str, ...], l
         noise = np.where(same, np.abs(units.correlation) / 2 * np.hypot.outer(odds, odds), noise)
         both = np.logical_and.outer(deviation.clear, deviation.clear)
         least = np.minimum(np.abs(units.correlation), np.abs(units.raw_correlation))
-        clear = both & (least > CLEAR * noise)
+        clear = both & (least > CLEAR * np.hypot(noise, np.where(same, 0.0, _of_draw(release))))
     noise = np.where(np.isnan(noise), np.inf, np.maximum(noise, noise.T))
     clear &= clear.T
     np.fill_diagonal(noise, 0.0)
@@ -268,7 +271,7 @@ class _Raw:
 
 def _around_raw(release: Release) -> Intervals | None:
     """Return intervals as wide as noise reaches; None where no entry has noise of a known size."""
-    return None if release.estimate.raw is None else release.interval(RARELY)
+    return None if release.estimate.raw is None else release.interval(RARELY, about="rows")
 
 
 def _mean(release: Release, levels: Flags, around: Intervals | None) -> Reading:
@@ -341,6 +344,14 @@ def _deviation(release: Release, levels: Flags, entries: _Raw, mean: Reading | N
     return Reading(roots, errors, clear)
 
 
+def _of_draw(release: Release) -> Floats:
+    """Return the standard error that the draw of rows gives to the correlation of independent columns, 1/√n of their cells."""
+    if not is_centered(release):
+        return np.zeros((release.d, release.d))  # cosines about 0 are not 0 for independent columns
+    seen = rows_seen(release)
+    return np.asarray(1 / np.sqrt(np.minimum.outer(seen, seen)))
+
+
 def _correlation(
     release: Release, columns: tuple[str, ...], levels: Flags, entries: _Raw, mean: Reading | None, deviation: Reading
 ) -> Correlation:
@@ -355,7 +366,8 @@ def _correlation(
         values = np.clip(values, -1.0, 1.0)
         relative = np.where(levels, (1 + deviation.standard_error / roots) ** 2 - 1, noise.diagonal())  # errors of variances
         noise = np.sqrt(noise**2 + values**2 / 4 * np.add.outer(relative**2, relative**2))
-        clear = both & (np.minimum(np.abs(values), np.abs(denoised)) > np.maximum(reach, CLEAR * noise))
+        least = CLEAR * np.hypot(noise, _of_draw(release))
+        clear = both & (np.minimum(np.abs(values), np.abs(denoised)) > np.maximum(reach, least))
         if mean is not None and levels.any():  # levels of one column: −√(p·q/((1 − p)(1 − q))), by their shares alone
             same = np.equal.outer(np.array(columns), np.array(columns)) & levels
             odds = mean.standard_error / (mean.values * (1 - mean.values))

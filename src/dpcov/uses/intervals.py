@@ -1,8 +1,9 @@
-r"""Intervals from the public law of the noise: for each entry of a covariance, for the mean, for eigenvalues.
+r"""Intervals for means, deviations, correlations, entries of a covariance and eigenvalues.
 
-They are about the rows as they were encoded, and hold over the noise; where a private choice of the radius may have clipped
-many rows, they are wider by what that may have taken. Which rows happened to be drawn is not in them. Their centres are *raw*
-estimates, not the denoised ones: how far those are off for the matrix at hand, no interval can say.
+``about="rows"``: about the rows as they were encoded, over the noise alone, whose law is public. ``about="population"``: about
+what the rows were drawn from; the variance of that draw, estimated by `sampling`, is added to the noise's. Where a private
+choice of the radius may have clipped many rows, they are wider by what that may have taken. Their centres are *raw* estimates,
+not the denoised ones: how far those are off for the matrix at hand, no interval can say.
 docs/intervals.md derives them and says how often they held.
 
 =============  =======================================================================================
@@ -21,6 +22,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,8 +33,13 @@ from dpcov.release.record import Release
 from dpcov.results import Drawable
 from dpcov.uses.clipping import most_lost
 from dpcov.uses.raw import ONE_DEVIATION, RawMoment, raw_moment
+from dpcov.uses.sampling import ROWS, about_population, kurtosis, levels_of, rows_seen, share_variance
+from dpcov.uses.tails import quantile
 from dpcov.uses.unit_intervals import ABOUT as ABOUT_UNITS
 from dpcov.uses.unit_intervals import unit_eigenvalues, unit_entries, unit_means
+
+if TYPE_CHECKING:
+    from dpcov.uses.weights import CutByRanges, LostByWeights
 
 Floats = NDArray[np.float64]
 
@@ -48,9 +55,16 @@ ABOUT_SCALE = (
 )
 
 
+ABOUT_POPULATION = (
+    "the people that the rows were drawn from; over the noise, and over which rows were drawn, with errors whose size the "
+    "release tells; numbers are taken to be normal or, near the ends of their ranges, to have a beta law; not over what public "
+    "bounds or a public radius took"
+)
+
+
 @dataclass(frozen=True, eq=False)
 class Interval:
-    """Intervals for one number or many, each of which holds with probability ``level`` over the noise.
+    """Intervals for one number or many, each of which holds with probability ``level``.
 
     Attributes
     ----------
@@ -59,9 +73,9 @@ class Interval:
     lower, upper : array
         Infinite where the noise says nothing.
     standard_error : array
-        Standard deviation of the noise; where an interval is made of norms, half of its width at a level of 68 %.
+        Standard deviation of the error; where an interval is made of norms, half of its width at a level of 68 %.
     level : float
-        The probability, over the noise, with which each of them holds.
+        The probability with which each of them holds: over the noise, and about the population over the draw of rows, too.
     """
 
     estimate: Floats
@@ -87,17 +101,20 @@ class Intervals(Drawable):
     Attributes
     ----------
     level : float
-        The probability, over the noise, with which each of them holds.
+        The probability with which each of them holds.
     about : str
         What they are about, and what they leave out.
     release : Release
         What it was made of.
+    population : bool
+        Whether they are about the population: over which rows were drawn, too.
     """
 
     level: float
     about: str
     release: Release = field(repr=False)
     _raw: RawMoment | PrivateUnits = field(repr=False)
+    population: bool = False
 
     @cached_property
     def entries(self) -> Interval:
@@ -118,7 +135,7 @@ class Intervals(Drawable):
         raw, d = self._raw, self.release.d
         if isinstance(raw, PrivateUnits):
             units = self.release.units
-            return interval(*unit_entries(raw, self.level), self.level, units[:, None], units[None, :])
+            return interval(*unit_entries(raw, self.level, self._of_entries()), self.level, units[:, None], units[None, :])
         on, above = raw.peaked
         variance, peaked = raw.combined((raw.off, above), *_by_mean(raw, raw.mean[:, None], raw.mean[None, :]))
         variance, peaked = (np.array(np.broadcast_to(array, (d, d))) for array in (variance, peaked))
@@ -126,7 +143,8 @@ class Intervals(Drawable):
         for matrix, entries in zip((variance, peaked), diagonal, strict=True):
             np.fill_diagonal(matrix, entries)
         estimate = raw.covariance
-        half, error = raw.half_width(variance, peaked, estimate - np.outer(raw.mean, raw.mean), self.level)
+        about_zero = estimate - np.outer(raw.mean, raw.mean)
+        half, error = raw.half_width(variance, peaked, about_zero, self.level, self._of_entries())
         np.fill_diagonal(estimate, estimate.diagonal() + raw.along)
         radius = self.release.clip_radius
         units = self.release.units * radius
@@ -139,14 +157,95 @@ class Intervals(Drawable):
         if not self.release.encoding.constant:
             return None
         if isinstance(raw, PrivateUnits):
-            parts = unit_means(self.release, raw, self.level)
+            parts = unit_means(self.release, raw, self.level, self.taken, self._of_means())
             return interval(*parts, self.level, self.release.units, offsets=self.release.offsets)
         variance, peaked = np.full(self.release.d, raw.along), np.full(self.release.d, raw.peaked[1])
-        half, error = raw.half_width(variance, peaked, raw.mean, self.level)
+        half, error = raw.half_width(variance, peaked, raw.mean, self.level, self._of_means())
         half = half + raw.step / 2 * np.sqrt(raw.along / raw.off)
         units = self.release.units * self.release.clip_radius
         found = interval(raw.mean, half, error, self.level, units, offsets=self.release.offsets)
         return self._widened(found, self.release.offsets)
+
+    @cached_property
+    def deviations(self) -> Interval:
+        """For each standard deviation (of an uncentred release: root mean square), in the data's units.
+
+        Roots of the ends of an interval for the variance; of a level with share p, √(p(1 − p)) over the interval for p.
+        """
+        from dpcov.uses.spread_intervals import deviation_intervals
+
+        return deviation_intervals(self)
+
+    @cached_property
+    def correlations(self) -> Interval:
+        """For each correlation (of an uncentred release: cosine about 0), between −1 and 1.
+
+        From −1 to 1 where the variance of one of the two is not clear of noise: nobody knows what was divided by.
+        """
+        from dpcov.uses.spread_intervals import correlation_intervals
+
+        return correlation_intervals(self)
+
+    @cached_property
+    def taken(self) -> tuple[LostByWeights, CutByRanges] | None:
+        """What smaller weights of long rows, and privately chosen ranges, took from rows like those of the release.
+
+        It is added to what means, deviations and correlations are made of, about the population; None where nothing is.
+        """
+        from dpcov.uses.weights import cut_by_ranges, lost_by_weights
+
+        if not self.population or not isinstance(self._raw, PrivateUnits):
+            return None
+        with np.errstate(all="ignore"):
+            return lost_by_weights(self._raw), cut_by_ranges(self.release, self._raw)
+
+    @cached_property
+    def _variances(self) -> Floats:
+        """The variances of features, encoded (without private units: over the squared radius), for sampling errors."""
+        raw, release = self._raw, self.release
+        if isinstance(raw, PrivateUnits):
+            scale, found, mean, error = release.units, raw.deviation**2, release.mean, raw.mean_noise * release.units
+            found = np.maximum(found, raw.reported_noise)
+        else:
+            scale = release.units * release.clip_radius
+            found = np.maximum(raw.covariance.diagonal() + raw.along, math.sqrt(raw.diagonal))
+            mean, error = raw.mean * scale + release.offsets, math.sqrt(raw.along) * scale
+        levels = levels_of(release)
+        if release.encoding.constant and levels.any():
+            with np.errstate(all="ignore"):
+                found = np.where(levels, share_variance(mean, error) / scale / scale, found)
+        return np.asarray(found)
+
+    def _of_means(self) -> Floats | float:
+        """Return the variances of means over the draw of rows; 0 about the rows."""
+        return self._variances / rows_seen(self.release) if self.population else 0.0
+
+    def _of_entries(self) -> Floats | float:
+        """Return the variances of entries of the covariance over the draw of rows, as for normal rows; 0 about the rows."""
+        if not self.population:
+            return 0.0
+        raw, v = self._raw, self._variances
+        covariance = raw.raw if isinstance(raw, PrivateUnits) else raw.covariance
+        with np.errstate(all="ignore"):
+            seen = np.minimum.outer(rows_seen(self.release), rows_seen(self.release))
+            found = (np.outer(v, v) + np.minimum(covariance**2, np.outer(v, v))) / seen
+        np.fill_diagonal(found, self._of_variances)
+        return np.asarray(found)
+
+    @property
+    def _of_variances(self) -> Floats:
+        """The variances of variances over the draw of rows, in the squared units of `_variances`; 0 about the rows."""
+        release, v = self.release, self._variances
+        if not self.population:
+            return np.zeros(len(v))
+        scale = release.units if isinstance(self._raw, PrivateUnits) else release.units * release.clip_radius
+        with np.errstate(all="ignore"):
+            found = (kurtosis(release, v * scale * scale) - 1) * v * v / rows_seen(release)
+            if release.encoding.constant:  # (1 − 2p)²·p(1 − p): what p(1 − p) moves by as p does, and 2/n² of that where p is ½
+                share = v * scale * scale
+                of_level = v * v * (np.maximum(1 / np.maximum(share, 1e-300) - 4, 0.0) + 2 / rows_seen(release))
+                found = np.where(levels_of(release), of_level / rows_seen(release), found)
+        return np.asarray(found)
 
     @cached_property
     def eigenvalues(self) -> Interval:
@@ -157,7 +256,9 @@ class Intervals(Drawable):
         """
         raw, d, radius = self._raw, self.release.d, self.release.clip_radius
         if isinstance(raw, PrivateUnits):
-            return interval(*unit_eigenvalues(raw, self.level), self.level)
+            values, half, error = unit_eigenvalues(raw, self.level)
+            half, error = (part + self._of_norm(values, often) for part, often in ((half, self.level), (error, ONE_DEVIATION)))
+            return interval(values, half, error, self.level)
         values, vectors = np.linalg.eigh(raw.covariance + raw.along * np.eye(d))
         values, along = values[::-1], (raw.mean @ vectors[:, ::-1]) ** 2
         gaps = values[:, None] - values[None, :]
@@ -169,11 +270,20 @@ class Intervals(Drawable):
         crowding = np.where(apart, crowding, 0.0)
         own = np.maximum(raw.diagonal, 2 * raw.off * (d > 1)) * (1 + crowding)
         variance, peaked = raw.combined((own, raw.peaked[0]), (4 * raw.along * along, raw.peaked[1]))
-        half, error = raw.half_width(variance, peaked, along - values, self.level)
-        half = np.where(apart, half + raw.step / 2, raw.norms(self.level)[0] + raw.along)
-        error = np.where(apart, error, raw.norms(ONE_DEVIATION)[0] + raw.along)
+        drawn = 2 * values**2 / self.release.n if self.population else 0.0
+        half, error = raw.half_width(variance, peaked, along - values, self.level, drawn)
+        wide, one = (raw.norms(often)[0] + raw.along + self._of_norm(values, often) for often in (self.level, ONE_DEVIATION))
+        half, error = np.where(apart, half + raw.step / 2, wide), np.where(apart, error, one)
         found = interval(values - np.where(apart, shift, 0.0), half, error, self.level, np.full(d, radius), np.full(d, radius))
         return self._widened(found, 0.0, squared=True)
+
+    def _of_norm(self, values: Floats, level: float) -> float:
+        """Return what the norm of the error that a draw of normal rows adds stays below; 0 about the rows."""
+        if not self.population:
+            return 0.0
+        root = math.sqrt(self.release.d) + math.sqrt(-2 * math.log1p(-level))  # Davidson and Szarek (2001), in units of √n
+        part = root / math.sqrt(self.release.n)
+        return float(np.abs(values).max()) * (2 * part + part**2)
 
     def __repr__(self) -> str:
         return f"<Intervals of {self.release.d} features, each with probability {self.level:g}>"
@@ -186,28 +296,34 @@ class Intervals(Drawable):
         with np.errstate(all="ignore"):
             half, error, size = (found.upper - found.lower) / 2, found.standard_error, np.abs(found.estimate - zero)
             taken, error = lost * (size + half), np.hypot(error, lost * (size / BOUND + error))
+            if self.population:  # one of several errors, of which none is at its worst where others are
+                factor = float(quantile(np.array(0.0), self.level))
+                taken = np.hypot(half, factor * lost * (size / BOUND + half)) - half
             return Interval(found.estimate.copy(), found.lower - taken, found.upper + taken, error, self.level)
 
 
-def intervals(release: Release, level: float = 0.95) -> Intervals:
-    """Return intervals for the entries, the mean and the eigenvalues of a release: see `Release.interval`.
+def intervals(release: Release, level: float = 0.95, about: str = ROWS) -> Intervals:
+    """Return intervals for what a release holds: see `Release.interval`.
 
     Parameters
     ----------
     level : float
-        How often each interval holds, over the noise.
+        How often each interval holds.
+    about : {"population", "rows"}
+        What is to lie in them; "rows": over the noise alone.
 
     Raises
     ------
     ReleaseError
         Where there is no noisy second moment, or more than one answer makes the estimate.
     """
-    checked = checked_level(level)
+    checked, population = checked_level(level), about_population(about)
     if release.estimate.units is not None:
-        return Intervals(checked, ABOUT_UNITS, release, release.estimate.units)
+        return Intervals(checked, ABOUT_POPULATION if population else ABOUT_UNITS, release, release.estimate.units, population)
     raw = raw_moment(release)
     scaled = release.estimate.raw is not None and release.estimate.raw.by is not None
-    return Intervals(checked, ABOUT_SCALE if scaled else ABOUT, release, raw)
+    text = ABOUT_POPULATION if population else ABOUT_SCALE if scaled else ABOUT
+    return Intervals(checked, text, release, raw, population)
 
 
 def checked_level(level: object) -> float:

@@ -131,7 +131,7 @@ def read_model(release: Release, model: RidgeModel, level: float) -> ModelReadin
     intervals, bound, silent = None, None, ""
     try:
         bound = model.bound(level)
-        intervals = model.interval(level)
+        intervals = model.interval(level, about="rows")
     except ReleaseError as error:
         silent = str(error).partition(" Hint:")[0].rstrip(".")
     by_name = {name: place for place, name in enumerate(release.feature_names)}

@@ -9,11 +9,17 @@ by its norm (Morozov's discrepancy principle) and half by its product with c (th
 
 and w = 0 where c itself is no larger than its noise. With C₊ = Q diag(q) Qᵀ over features and target, u is a column of
 (C₊ + α)⁻¹, divided by its diagonal entry: all α come from one decomposition, which targets share.
+
+Few features whose covariance is clear of noise need no penalty, which would only bias them. With w₀ the least-squares
+coefficients of the raw moments, A = C_xx raw and K the covariance of the noise in their residual, their risk (ŵ − w)ᵀA(ŵ − w)
+is tr A⁻¹K on average, and Stein's estimate of that of w(α) is ‖w(α) − w₀‖²_A + 2·tr (A + α)⁻¹K − tr A⁻¹K. That estimate is
+noisy itself, and least squares can be read: a penalty must halve the risk.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +28,13 @@ from dpcov.release.record import Release
 from dpcov.uses.noise_level import Eigenbasis, NoiseLevel
 from dpcov.uses.regression import Regression
 
+if TYPE_CHECKING:
+    from dpcov.uses.coefficient_intervals import LeastSquares
+
 Floats = NDArray[np.float64]
 
 CAUTION = 1.3  # τ
+CLEARLY = 0.5  # of the risk of least squares: a penalty with more is not worth coefficients that are drawn towards 0
 LEAST, MOST = -40, 10  # powers of two, times the largest eigenvalue, between which a penalty is looked for
 NOTHING = 2.0**40  # times the largest eigenvalue: a penalty that leaves nothing of the coefficients
 
@@ -56,6 +66,27 @@ def automatic_penalty(found: Regression) -> float:
         return found.radius * found.radius  # nothing was found: any penalty gives zeros
     with np.errstate(all="ignore"):  # extreme units and noises overflow harmlessly inside
         return system.largest * _penalty(system, found.noise, found.chosen, found.own)
+
+
+def least_squares_wins(least: LeastSquares, alpha: float, along: Floats) -> bool:
+    """Whether a penalty, in units of the squared radius, does not clearly have the smaller estimated risk."""
+    system = least.covariance[:-1, :-1]
+    values, vectors = np.linalg.eigh(system)
+    noise = np.einsum("ij,ij->j", vectors, least.residual @ vectors)
+    with np.errstate(all="ignore"):
+        own, penalised = float(np.sum(noise / values)), float(np.sum(noise / (values + alpha)))
+        moved = along - least.along
+        return bool(float(moved @ system @ moved) + 2 * penalised - own >= CLEARLY * own)
+
+
+def explained_by_least_squares(least: LeastSquares) -> float:
+    """Return about which share of the target's variance least squares explains, as `explained_share` does, by raw moments."""
+    whole = float(least.covariance[-1, -1])
+    if not whole > 0:
+        return 0.0
+    with np.errstate(all="ignore"):
+        system, aim = least.covariance[:-1, :-1] / whole, least.covariance[:-1, -1] / whole
+        return _gain(system, aim, least.along, least.residual / whole / whole, 0.0)
 
 
 def explained_share(found: Regression, alpha: float, along: Floats) -> float:

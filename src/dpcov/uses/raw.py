@@ -88,19 +88,23 @@ class RawMoment:
         power = 2 if self.independent else 1  # entries of the others share their W
         return total, np.asarray(sum(share**power * peaked for share, peaked in shares))
 
-    def half_width(self, variance: Floats, peaked: Floats, gain: Floats, level: float) -> tuple[Floats, Floats]:
+    def half_width(
+        self, variance: Floats, peaked: Floats, gain: Floats, level: float, sampling: Floats | float = 0.0
+    ) -> tuple[Floats, Floats]:
         """Return half of the width, and the standard error, for noise of this variance and a common factor's error ``gain``·η.
 
-        A noisy count divides. As with Fieller's interval for a ratio that is infinite where the count may be 0.
+        A noisy count divides. As with Fieller's interval for a ratio that is infinite where the count may be 0. ``sampling`` is
+        the variance of a normal error on top: it makes the tails lighter.
         """
         square = (gain * self.gain) ** 2
-        total = variance + square
+        total = variance + square + sampling
         with np.errstate(all="ignore"):
             shares = np.where(total > 0, variance / total, 1.0)
-        factor = quantile(shares**2 * peaked + (1 - shares) ** 2 * self.gain_peaked, level)
+            of_gain = 1 - shares - np.where(total > 0, sampling / total, 0.0)
+        factor = quantile(shares**2 * peaked + of_gain**2 * self.gain_peaked, level)
         lost = np.minimum((factor * self.count) ** 2, 1.0)
         with np.errstate(all="ignore"):
-            half = factor * np.sqrt(variance * (1 - lost) + square) / (1 - lost)
+            half = factor * np.sqrt((variance + sampling) * (1 - lost) + square) / (1 - lost)
         return np.where(lost < 1, half, np.inf), np.sqrt(total)
 
     def norms(self, level: float) -> tuple[float, float]:

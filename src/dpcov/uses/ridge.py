@@ -10,8 +10,9 @@ the schema. docs/ridge.md derives ``alpha="auto"``.
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -23,10 +24,11 @@ from dpcov.errors import ParameterError, ReleaseError, check_real, printable, sh
 from dpcov.release.estimate import Coefficients
 from dpcov.release.record import Release
 from dpcov.results import Drawable
+from dpcov.uses.fits import Fitted, fitted, least_squares_fit, penalised_fit, wins
 from dpcov.uses.held import check_covariance, tells_noise
-from dpcov.uses.regression import Regression, regression
-from dpcov.uses.selection import column_of_feature, feature_places, target_place
-from dpcov.uses.solving import LARGEST_ALPHA, solved
+from dpcov.uses.regression import regression
+from dpcov.uses.selection import column_of_feature, feature_places, reference_places, target_place
+from dpcov.uses.solving import LARGEST_ALPHA
 
 if TYPE_CHECKING:
     from dpcov.schema import Schema
@@ -34,13 +36,11 @@ if TYPE_CHECKING:
     from dpcov.uses.model_reading import ModelReading
     from dpcov.uses.prediction import Products
     from dpcov.uses.scoring import Score
+    from dpcov.uses.summary import Summary
 
 Floats = NDArray[np.float64]
 
 AUTO = "auto"
-
-Solution = tuple[Regression, Floats]
-"""A regression and the coefficients of its coordinates."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,11 +58,13 @@ class RidgeModel(Drawable):
     intercept : float
         0 where the release is not centred; NaN where it is one of differences, which know no mean.
     alpha : float
-        The penalty, on squared encoded coefficients.
+        The penalty, on squared encoded coefficients; 0: least squares.
     encoded_coefficients : array
-        The same coefficients in encoded coordinates, where alpha penalises them; without a schema no others.
+        The same coefficients in encoded coordinates; without a schema no others. A penalty is on those of all levels.
     columns : tuple of str
         The columns that new data must have, in this order where they are an array.
+    references : tuple of str
+        The levels that others of their columns are compared with: they have no coefficient, and count in the intercept.
     release : Release
         What it was made of.
     """
@@ -74,10 +76,15 @@ class RidgeModel(Drawable):
     alpha: float
     encoded_coefficients: Floats
     columns: tuple[str, ...]
+    references: tuple[str, ...]
     release: Release = field(repr=False)
     _place: int = field(repr=False)
-    _places: tuple[int, ...] = field(repr=False)
-    _solution: Solution | None = field(default=None, repr=False)
+    _fitted: Fitted = field(repr=False)
+
+    @property
+    def penalised(self) -> bool:
+        """Whether the coefficients are drawn towards 0: then they are for predictions, not for reading one by one."""
+        return self.alpha > 0
 
     @cached_property
     def explained(self) -> float:
@@ -85,12 +92,14 @@ class RidgeModel(Drawable):
 
         NaN for a release that does not tell: one of coefficients, or whose mechanism does not say how large its noise is.
         """
-        from dpcov.uses.penalty import explained_share
+        from dpcov.uses.penalty import explained_by_least_squares, explained_share
 
-        if self._solution is None or not tells_noise(self.release):
+        fitted = self._fitted
+        if fitted.system is None or not tells_noise(self.release):
             return math.nan
-        system, along = self._solution
-        return explained_share(system, self.alpha, along)
+        if fitted.least is not None:
+            return explained_by_least_squares(fitted.least)
+        return explained_share(fitted.system, self.alpha, fitted.along)
 
     def predict(self, data: Any, *, progress: Callable[[float | None], None] | None = None) -> Floats:
         """Return a prediction for each row of new data, which costs nothing: the data are yours, and are only read.
@@ -115,11 +124,12 @@ class RidgeModel(Drawable):
             offsets, scales, order = np.zeros(len(self.coefficients)), np.ones(len(self.coefficients)), list(self.feature_names)
         else:
             offsets, scales, order = source.schema.offsets(about), source.schema.scales(about), list(source.feature_names)
-        by_name = dict(zip(self.feature_names, self.coefficients, strict=True))
+        fitted = self._fitted  # a cell that is no level is none of them, not the reference
+        by_name = dict(zip((release.feature_names[j] for j in fitted.places), fitted.coefficients, strict=True))
         weights = np.array([by_name.get(name, 0.0) for name in order])  # of a column's levels only some may be features
         with np.errstate(all="ignore"):
             products = self._products(source.schema, weights * scales, order, scales).of_source(source)[:, 0]
-            return np.asarray(products + float(weights @ offsets) + self.intercept)
+            return np.asarray(products + float(weights @ offsets) + fitted.intercept)
 
     def _products(self, schema: Schema | None, weights: Floats, order: list[str], scales: Floats) -> Products:
         """Return what adds up the products of rows with these weights; as a release measured its columns, where it tells."""
@@ -168,59 +178,104 @@ class RidgeModel(Drawable):
         held = self.release.estimate.coefficients
         if held is not None:
             return released_bound(held.answer, level)
-        assert self._solution is not None  # a model that was not released itself was solved
-        system, along = self._solution
-        return coefficient_bound(system, self.alpha, along, level)
+        fitted = self._fitted
+        assert fitted.system is not None  # a model that was not released itself was solved
+        within = coefficient_bound(fitted.system, self.alpha, fitted.along, level)
+        return within * fitted.stretch(self.release)
 
-    def interval(self, level: float = 0.95) -> CoefficientIntervals:
-        """Return intervals for coefficients and intercept, in the user's units, around those of the raw noisy matrix."""
+    def interval(self, level: float = 0.95, about: str = "population") -> CoefficientIntervals:
+        """Return intervals for coefficients and intercept, in the user's units, around those of the raw noisy matrix.
+
+        Parameters
+        ----------
+        level : float
+            How often each of them holds.
+        about : {"population", "rows"}
+            "population": about the coefficients of least squares on the people that the rows were drawn from, whatever the
+            penalty, for residuals whose variance does not depend on the features. Where the model is not `penalised` its
+            coefficients are their centres. "rows": about those that the same penalty gives on the exact matrix, over the noise.
+        """
         from dpcov.uses.coefficient_intervals import coefficient_intervals
+        from dpcov.uses.sampling import about_population
 
-        return coefficient_intervals(self.release, self._place, self._places, self.alpha, level)
+        fitted, population = self._fitted, about_population(about)
+        places, references = fitted.places, fitted.references
+        if population and self.release.estimate.units is None:  # without a penalty all levels of a column are one too many
+            places, references = tuple(j for j in places if j not in references), ()
+        return coefficient_intervals(self.release, self._place, places, self.alpha, level, about, references)
+
+    def summary(self, level: float = 0.95) -> Summary:
+        """Return each coefficient with its standard error, t, p and interval, about the population: least squares.
+
+        See `interval`: noise and the draw of rows are both in them. Of a `penalised` model these are not its coefficients.
+        """
+        from dpcov.uses.summary import model_summary
+
+        return model_summary(self, level)
 
 
 def ridge(
-    release: Release, target: object, *, alpha: float | str = AUTO, features: Sequence[str | int] | None = None
+    release: Release,
+    target: object,
+    *,
+    alpha: float | str = AUTO,
+    features: Sequence[str | int] | None = None,
+    reference: Mapping[str, object] | str | None = None,
 ) -> RidgeModel:
     """Fit a ridge regression to a release: see `Release.ridge`."""
     if release.estimate.coefficients is not None:
+        if reference is not None:
+            raise ParameterError(f"reference must be None for a released model, got {shown(reference)}. Hint: leave it out.")
         return _asked_model(release, release.estimate.coefficients, target, alpha, features)
     check_covariance(release, "a regression")
     if target is None:
         hint = f"name a feature to predict, such as {release.feature_names[0]!r}"
         raise ParameterError(f"target must be given, got None. Hint: {hint}.")
+    automatic = isinstance(alpha, str) and alpha == AUTO
+    given = 0.0 if automatic else _checked_alpha(alpha)
     place = target_place(release.feature_names, release.schema, target)
     places = feature_places(release.feature_names, release.schema, features, place)
+    references = reference_places(release, places, features, reference)
     system = regression(release, place, places)
-    if isinstance(alpha, str) and alpha == AUTO:
-        from dpcov.uses.penalty import automatic_penalty
+    penalised = penalised_fit(release, system, alpha if automatic else given)
+    least = least_squares_fit(release, system, places, references) if automatic or given == 0 else None
+    if least is not None and automatic and isinstance(reference, str):
+        least = None  # all levels: only a penalty tells them apart
+    if least is not None and (not automatic or wins(least, penalised)):
+        return _model(release, place, 0.0, least, references)
+    return _model(release, place, penalised.alpha, penalised, references)
 
-        penalty = automatic_penalty(system)
-    else:
-        penalty = _checked_alpha(alpha)
-    along = solved(system.predictors, system.aim, penalty, release.postprocess)
-    return _model(release, place, places, penalty, system.coefficients(along), (system, along))
 
-
-def _model(
-    release: Release, place: int, places: tuple[int, ...], alpha: float, encoded: Floats, solution: Solution | None = None
-) -> RidgeModel:
-    """Return the model in the user's units."""
-    units, chosen = release.units, list(places)
-    with np.errstate(all="ignore"):
-        coefficients = encoded * (units[place] / units[chosen])
-        intercept = float(release.mean[place] - coefficients @ release.mean[chosen]) if release.center else 0.0
-    if release.encoding.pairs:
-        intercept = math.nan  # differences of rows know no mean
+def _model(release: Release, place: int, alpha: float, fitted: Fitted, references: tuple[int, ...] = ()) -> RidgeModel:
+    """Return the model that people read: levels as differences from their references."""
+    fitted = dataclasses.replace(fitted, references=tuple(r for r in references if r in fitted.places))
+    reported = [j for j in fitted.places if j not in references]
+    units, coefficients, intercept = release.units, fitted.coefficients.copy(), fitted.intercept
     columns = column_of_feature(release.schema, release.feature_names)
-    used = tuple(dict.fromkeys(columns[j] for j in places))
+    with np.errstate(all="ignore"):
+        own = {columns[r]: float(fitted.coefficients[fitted.places.index(r)]) for r in fitted.references}
+        coefficients = coefficients - np.array([own.get(columns[j], 0.0) for j in fitted.places])
+        intercept = intercept + sum(own.values())
+        coefficients = coefficients[[fitted.places.index(j) for j in reported]]
+        encoded = coefficients * (units[reported] / units[place]) if fitted.references else fitted.encoded.copy()
+    used = tuple(dict.fromkeys(columns[j] for j in (*fitted.places, *references)))
     if release.schema is not None:
         used = tuple(release.schema.table_columns(used))
-    names = tuple(release.feature_names[j] for j in places)
-    for array in (coefficients, encoded):
+    names = release.feature_names
+    for array in (coefficients, encoded, fitted.coefficients, fitted.encoded):
         array.flags.writeable = False
     return RidgeModel(
-        release.feature_names[place], names, coefficients, intercept, alpha, encoded, used, release, place, places, solution
+        names[place],
+        tuple(names[j] for j in reported),
+        coefficients,
+        intercept,
+        alpha,
+        encoded,
+        used,
+        tuple(names[r] for r in references),
+        release,
+        place,
+        fitted,
     )
 
 
@@ -237,7 +292,7 @@ def _asked_model(release: Release, held: Coefficients, target: object, alpha: ob
             f"release must hold the model you ask for, got only that of {names[own]!r} from all others with "
             f"alpha={penalty!r}. Hint: a release of dpcov.covariance has all models."
         )
-    return _model(release, own, others, penalty, held.answer.values.copy())
+    return _model(release, own, penalty, fitted(release, own, others, held.answer.values.copy(), penalty))
 
 
 def _checked_alpha(alpha: object) -> float:

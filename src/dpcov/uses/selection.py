@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from dpcov.errors import ParameterError, did_you_mean, first_repeated, shown
-from dpcov.schema import Schema
+from dpcov.schema import Categorical, Schema
+
+if TYPE_CHECKING:
+    from dpcov.release.record import Release
 
 MOST_NAMES = 8  # in a message
+EVERY_LEVEL = "none"  # the reference of a model that has all levels
 
 
 def column_places(schema: Schema) -> dict[str, slice]:
@@ -55,6 +60,66 @@ def feature_places(names: Sequence[str], schema: Schema | None, features: object
         need = ": a regression needs two columns or more" * (len(names) == 1)
         raise ParameterError(f"features must hold at least one feature, got none{need}. Hint: read release.mean for the mean.")
     return tuple(places)
+
+
+def reference_places(
+    release: Release, places: Sequence[int], features: Sequence[str | int] | None, reference: object
+) -> tuple[int, ...]:
+    """Return the level of each named column that its others are compared with: a given one, or the most frequent one released.
+
+    Columns of which single levels were named have none, nor has one with a single level; without an intercept, where rows are
+    not centred, a constant has no other place, and no column has one.
+    """
+    names, schema = release.feature_names, release.schema
+    if isinstance(reference, str) and reference == EVERY_LEVEL:
+        return ()
+    if reference is not None and not isinstance(reference, Mapping):
+        raise ParameterError(
+            f"reference must be a level for each of some columns, or 'none', got {shown(reference)}. Hint: {{'sex': 'F'}}."
+        )
+    wanted = {} if reference is None else dict(reference)
+    whole = _whole_columns(release, places, features)
+    found = []
+    for name, own in whole.items():
+        if name in wanted:
+            found.append(_reference(names, own, name, wanted.pop(name)))
+        elif len(own) > 1:
+            found.append(max(own, key=lambda j: float(release.mean[j])))
+    if wanted:
+        column = next(iter(wanted))
+        known = ", ".join(repr(name) for name in list(whole)[:MOST_NAMES]) or "none here"
+        if schema is not None and not release.encoding.constant:
+            known = "a release that is not centred has no intercept, and so no reference"
+        raise ParameterError(f"reference must be of columns whose levels are all features, got {shown(column)}. Hint: {known}.")
+    return tuple(sorted(found, key=list(places).index))
+
+
+def _whole_columns(release: Release, places: Sequence[int], features: Sequence[str | int] | None) -> dict[str, list[int]]:
+    """Return the features of columns with levels that stand among the features as a whole, named so or by default."""
+    schema = release.schema
+    if schema is None or not release.encoding.constant:
+        return {}
+    named = set(schema.used) if features is None else {feature for feature in features if isinstance(feature, str)}
+    chosen = set(places)
+    return {
+        name: list(range(block.start, block.stop))
+        for name, block in column_places(schema).items()
+        if name in named and isinstance(schema.used[name], Categorical) and chosen.issuperset(range(block.start, block.stop))
+    }
+
+
+def _reference(names: Sequence[str], own: Sequence[int], column: str, level: object) -> int:
+    """Return the place of a column's level, by its name or by that of its feature."""
+    found = [j for j in own if level == names[j] or f"{column}={_text(level)}" == names[j]]
+    if not found:
+        known = ", ".join(repr(names[j].removeprefix(f"{column}=")) for j in own[:MOST_NAMES])
+        raise ParameterError(f"reference must be one of the levels of {column!r}, got {shown(level)}. Hint: {known}.")
+    return found[0]
+
+
+def _text(level: object) -> str:
+    """Return a level as names of features have it."""
+    return str(level).lower() if isinstance(level, bool) else str(level)
 
 
 def _places(names: Sequence[str], columns: list[str], wanted: object, name: str) -> list[int]:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from dpcov.errors import ReleaseError
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.budget import ZCDP, PureDP
+from dpcov.kernel.noise.laws import DiscreteLaplace
 from dpcov.kernel.questions.moments import REPLACE
 from dpcov.kernel.questions.table import MOST_BINS, MOST_BITS, ONE, ColumnMoments, Histograms, Interval, Range
 from dpcov.kernel.rows.columns import Columns
@@ -31,7 +32,9 @@ TRUSTED = 0.1  # noise of a variance, or of a mean, at which half of the answer 
 DROWNED = {PureDP: 5.0, ZCDP: 4.0}  # times its noise: a smaller variance may be noise; Laplace noise has longer tails
 STRETCH = 2  # a range is so many times the interval that was chosen
 NARROWER = 0.7  # of the bounds: a wider range is not worth having
-ALL_SEEN = 4.0  # deviations of the noise that a share of cells that are there may be below 1 where none should be missing
+ALL_SEEN = {True: 7.0, False: 4.0}
+"""Deviations of Laplace and of normal noise that a share of cells that are there may be below 1 where none should be missing:
+once in 40 000 complete columns it is lower. One that seems to be all but empty is measured in units that are far off."""
 LEAST_SEEN = 0.05  # share of cells that are there: divisors stay away from 0
 NATS = 8.0  # by so much an interval that is far too wide is less likely: M = 2·NATS/ε′ cells are left outside
 FINEST = 16  # halvings: cells in so narrow an interval are one value
@@ -114,14 +117,19 @@ def with_moments(columns: Sequence[NumericColumn], answer: Answer, n: int) -> li
         seen, of_seen = 1.0, 0.0
         if one.weight:
             of_seen = noise * ONE / one.weight
-            seen = share_seen(next(values) * ONE / one.weight, of_seen, nullable=column.nullable)
+            seen = share_seen(next(values) * ONE / one.weight, ALL_SEEN[is_laplace(answer)] * of_seen, nullable=column.nullable)
         found[one.column] = _with_moments(column, total, squares, noise, seen, of_seen if seen < 1 else 0.0)
     return found
 
 
-def share_seen(answered: float, noise: float, *, nullable: bool) -> float:
+def is_laplace(answer: Answer | None) -> bool:
+    """Whether the noise of an answer has the longer tails."""
+    return answer is not None and isinstance(answer.law, DiscreteLaplace)
+
+
+def share_seen(answered: float, reach: float, *, nullable: bool) -> float:
     """Return the share of cells that are there: all of them, where a column is not nullable and noise explains the rest."""
-    if not nullable and answered > 1 - ALL_SEEN * noise:
+    if not nullable and answered > 1 - reach:
         return 1.0
     return min(max(answered, LEAST_SEEN), 1.0)
 
@@ -243,7 +251,8 @@ def level_columns(
     nullable = [column.nullable for column in schema.used.values() if isinstance(column, Categorical)]
     noise = math.inf if answer is None else answer.deviation / n
     shares = _level_shares(columns, answer, n)
-    return [_level_column(p, g, known, noise) for p, g, known in zip(shares, groups, nullable, strict=True)]
+    reach = ALL_SEEN[is_laplace(answer)]
+    return [_level_column(p, g, known, noise, reach) for p, g, known in zip(shares, groups, nullable, strict=True)]
 
 
 def _level_shares(columns: Columns, answer: Answer | None, n: int) -> list[Floats]:
@@ -253,8 +262,8 @@ def _level_shares(columns: Columns, answer: Answer | None, n: int) -> list[Float
     return np.split(answer.values / n, np.cumsum(counts)[:-1])
 
 
-def _level_column(shares: Floats, groups: NDArray[np.intp], nullable: bool, noise: float) -> LevelColumn:
-    there = share_seen(float(shares.sum()), noise * math.sqrt(len(shares)), nullable=nullable)
+def _level_column(shares: Floats, groups: NDArray[np.intp], nullable: bool, noise: float, reach: float) -> LevelColumn:
+    there = share_seen(float(shares.sum()), reach * noise * math.sqrt(len(shares)), nullable=nullable)
     seen, none = (there, 0.0) if nullable else (1.0, 1 - there)
     parts = np.ones(len(shares))
     for group in np.flatnonzero(np.bincount(groups) > 1):

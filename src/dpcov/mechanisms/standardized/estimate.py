@@ -26,13 +26,13 @@ from dpcov.kernel.questions.choices import Quantile
 from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.questions.table import ColumnMoments, Interval, LevelCounts
 from dpcov.kernel.rows.columns import Columns
-from dpcov.kernel.rows.standard import LevelUnits, Standard, Units
+from dpcov.kernel.rows.standard import Standard, Units
 from dpcov.linalg import from_spectrum
 from dpcov.mechanisms.shared.moment import from_noisy_moment
-from dpcov.mechanisms.standardized.columns import LevelColumn, NumericColumn, grouped, level_columns, read_columns
-from dpcov.mechanisms.standardized.means import averaged, mean_of
-from dpcov.mechanisms.standardized.units import Lift, lift_of
-from dpcov.release.estimate import Estimate, InMatrix, NoisyCoordinates, PrivateUnits, error_of_spread
+from dpcov.mechanisms.standardized.columns import LevelColumn, NumericColumn, grouped, is_laplace, level_columns, read_columns
+from dpcov.mechanisms.standardized.means import Means, asked_apart, asked_variances, averaged, mean_of
+from dpcov.mechanisms.standardized.units import Lift, lift_of, share_covariance, with_variances
+from dpcov.release.estimate import Estimate, InMatrix, NoisyCoordinates, PrivateUnits, Weighing, error_of_spread
 from dpcov.release.record import Option, Transcript
 from dpcov.spectra import POSTPROCESS
 
@@ -41,7 +41,9 @@ Floats = NDArray[np.float64]
 LEAST_CORNER = 0.2  # of a²: the weights of rows are above it unless the noise is as large as the matrix
 LEFT_OVER = 0.25  # of the variance of the noise: what denoising the spectrum leaves of it
 AGREE = 2.0  # standard errors: two answers about a variance that are nearer to each other are averaged
-APART = 4.0  # standard errors: of two shares that are farther from each other the one that knows no weights is taken
+APART = {True: 7.0, False: 4.0}
+"""Standard errors of Laplace and of normal noise: of two shares that are farther from each other the one that knows no weights
+is taken. With Laplace noise four would be exceeded by chance, once in 290 levels, and the outlier be taken."""
 FAR = 6.0  # times its noise: a variance that was asked apart is believed where clipping took from the moment
 TAILS = 1.5  # times the noise of a variance that was asked apart: Laplace noise has longer tails than its deviation says
 LEAST_SHARE = 1e-6  # of a level, as a divisor
@@ -141,9 +143,10 @@ class _Reading:
         noise = variance * (np.outer(squares, squares) + products**2)
         mean_noise = math.sqrt(variance) / self.rows.corner * np.sqrt(np.einsum("ij,ij->i", back, back) + 2 * moved**2)
         lost = min(max(1 - 1 / soft.weight, 0.0), self._most_lost())
-        mean, mean_noise = self._means(lift.centre + moved * self.rows.corner, mean_noise, lost)
+        means = self._means(lift.centre + moved * self.rows.corner, mean_noise, lost)
+        mean, mean_noise = means.values, means.errors
         exact, found = back @ raw.covariance @ back.T, back @ soft.covariance @ back.T
-        variances, for_deviation, error, of_noise = self._variances(
+        variances, for_deviation, error, of_noise, of_both, parts = self._variances(
             exact.diagonal() * seen, found.diagonal() * seen, np.sqrt(noise.diagonal()) * seen, mean
         )
         with np.errstate(all="ignore"):
@@ -160,7 +163,7 @@ class _Reading:
         ranges = self._ranges(reach)
         of_mean = math.sqrt(variance) / self.rows.corner
         of_features = _symmetric(lift.matrix @ covariance @ lift.matrix.T)
-        of_features = _with_variances(of_features, np.where(lift.is_level, of_features.diagonal(), for_deviation))
+        of_features = with_variances(of_features, np.where(lift.is_level, of_features.diagonal(), for_deviation))
         return Estimate(
             mean=mean * reach,
             covariance=of_features * np.outer(reach, reach),
@@ -193,11 +196,25 @@ class _Reading:
                 deviation_error=(np.sqrt(for_deviation + error) - widths) * reach,
                 variance_noise=of_noise / variances,
                 mean_error=mean_noise * reach,
+                mean_noise=means.of_noise * reach,
+                reported_noise=of_both * reach**2,
+                divisor=variances * reach**2,
+                weighing=Weighing(
+                    self.rows.row_norm,
+                    self.rows.corner,
+                    1 / raw.weight,
+                    spread.off_diagonal_variance * self.rows.row_norm**4,
+                    *parts,
+                    *means.parts,
+                    *asked_apart(self.numeric, reach),
+                    *asked_variances(self.numeric, reach),
+                ),
                 correlation=correlation,
                 raw_correlation=raw_correlation,
                 correlation_error=of_correlation,
                 low=ranges[0],
                 high=ranges[1],
+                reach=reach,
                 seen=seen,
             ),
         )
@@ -228,21 +245,26 @@ class _Reading:
         covariance = (lifted[1:, 1:] * square - weight * np.outer(mean, mean)) * (corner / weight)
         return _Centred(mean, covariance, corner / weight)
 
-    def _means(self, mean: Floats, noise: Floats, lost: float) -> tuple[Floats, Floats]:
+    def _means(self, mean: Floats, noise: Floats, lost: float) -> Means:
         """Return means inside the bounds, shares that sum to 1 at most; those of columns that were asked apart averaged in."""
-        mean, noise = mean.copy(), noise.copy()
+        mean, noise, alone = mean.copy(), noise.copy(), noise.copy()
+        weighted, within = np.ones(len(mean)), np.ones(len(mean))
+        laplace = is_laplace(self.transcript.find(ColumnMoments, LevelCounts))
         for feature, column in self.numeric.items():
             if column.constant:
                 mean[feature], noise[feature] = column.mean, 2 * column.half
+                alone[feature], weighted[feature] = noise[feature], 0.0
             elif column.asked:
                 deviation = float(np.linalg.norm(self.lift.matrix[feature]))
-                mean[feature], noise[feature] = mean_of(column, (float(mean[feature]), float(noise[feature])), deviation, lost)
+                found = mean_of(column, (float(mean[feature]), float(noise[feature])), deviation, lost, laplace=laplace)
+                mean[feature], noise[feature], alone[feature] = found.value, found.error, found.of_noise
+                weighted[feature], within[feature] = found.weighted, found.within
             mean[feature] = min(max(mean[feature], -1.0), 1.0)
         for (number, count), levels in zip(self.rows.units.columns.levels, self.levels, strict=True):
             own = self.rows.units.columns.own(number)
             of_count = 1 / (1 + (levels.noise / np.maximum(noise[own], 1e-300)) ** 2)  # the weight of shares that were counted
             counted = levels.parts * levels.shares[levels.groups]
-            far = np.abs(counted - mean[own]) > APART * np.hypot(levels.noise, noise[own])
+            far = np.abs(counted - mean[own]) > APART[laplace] * np.hypot(levels.noise, noise[own])
             of_count = np.where(far & ~levels.pooled, 1.0, of_count)  # long rows have small weights
             shares = np.maximum((1 - of_count) * mean[own] + of_count * counted, 0.0)
             total = float(shares.sum())
@@ -250,22 +272,31 @@ class _Reading:
             mean[own] = shares / (total if all_levels or total > 1 else 1.0) if total > 0 else 1 / count
             of_weights = np.minimum(OF_WEIGHTS[0] * np.sqrt(mean[own] * (1 - mean[own])), levels.noise)
             both = np.where(of_count == 1, levels.noise, np.hypot(np.sqrt(1 - of_count) * noise[own], of_weights))
+            counted_alone = np.where(of_count == 1, levels.noise, np.sqrt(1 - of_count) * noise[own])
+            alone[own] = np.where(levels.pooled, levels.noise, counted_alone)
+            weighted[own] = 1 - of_count
             noise[own] = np.where(levels.pooled, levels.noise, both)
-        return mean, noise
+        return Means(mean, noise, alone, (weighted, within))
 
-    def _variances(self, raw: Floats, soft: Floats, noise: Floats, mean: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return variances to divide covariances by, those that are reported, their standard errors, and those of noise alone.
+    def _variances(
+        self, raw: Floats, soft: Floats, noise: Floats, mean: Floats
+    ) -> tuple[Floats, Floats, Floats, Floats, Floats, tuple[Floats, Floats]]:
+        """Return variances to divide covariances by, those that are reported, three standard errors, and parts of the moment.
 
+        Errors of the reported ones, of noise alone for the first, and for the reported ones without what weights may take.
+        Parts are of what both are made of: the second moment has 1 where nothing that was asked apart is averaged in.
         What small weights of long rows take from a variance they take from its covariances, too.
         """
         p = np.clip(mean, LEAST_SHARE, 1 - LEAST_SHARE)
         for_correlation = np.where(self.lift.is_level, p * (1 - p), 0.0)
-        reported, error, of_noise = for_correlation.copy(), noise.copy(), noise.copy()
+        reported, error, of_noise, alone = for_correlation.copy(), noise.copy(), noise.copy(), noise.copy()
+        divided, told = (np.where(self.lift.is_level, 0.0, 1.0) for _ in range(2))
         for feature, column in self.numeric.items():
             first, first_noise = column.variance, TAILS * column.noise
             if column.constant:
                 for_correlation[feature] = reported[feature] = first
-                error[feature] = first
+                error[feature] = alone[feature] = first
+                divided[feature] = told[feature] = 0.0
                 continue
             own, own_noise = float(raw[feature]), float(noise[feature]) + 1e-300
             value = max(own, float(soft[feature]), own_noise)
@@ -273,13 +304,15 @@ class _Reading:
             if abs(first - own) <= AGREE * math.hypot(own_noise, first_noise):
                 average, of_both = averaged((own, own_noise), (first, first_noise))
                 for_correlation[feature] = reported[feature] = max(average, 0.5 * of_both)
-                of_noise[feature] = of_both
+                of_noise[feature] = alone[feature] = of_both
+                divided[feature] = told[feature] = (first_noise / math.hypot(own_noise, first_noise)) ** 2
                 error[feature] = math.hypot(of_both, min(OF_WEIGHTS[1] * average, first_noise))
             elif first > own and first > FAR * column.noise:
                 reported[feature], error[feature] = first, first_noise
+                alone[feature], told[feature] = math.hypot(first_noise, first - own), 0.0
             else:
-                error[feature] = math.hypot(own_noise, first - own)
-        return for_correlation, reported, error, of_noise
+                error[feature] = alone[feature] = math.hypot(own_noise, first - own)
+        return for_correlation, reported, error, of_noise, alone, (divided, told)
 
     def _correlations(
         self, soft: Floats, raw: Floats, noise: Floats, scale: Floats, mean: Floats
@@ -346,7 +379,7 @@ class _Reading:
         for (number, _), one in zip(units.columns.levels, units.levels, strict=True):
             if one.size:
                 block = slice(place, place + one.size)
-                found[block, block] = _of_shares(one, mean[units.columns.own(number)])
+                found[block, block] = share_covariance(one, mean[units.columns.own(number)])
                 place += one.size
         values, vectors = np.linalg.eigh(_symmetric(found))
         return from_spectrum(np.maximum(values, 0.0), vectors)
@@ -359,23 +392,6 @@ class _Centred:
     mean: Floats
     covariance: Floats
     weight: float
-
-
-def _of_shares(levels: LevelUnits, shares: Floats) -> Floats:
-    """Return the covariance of the coordinates of levels with these shares: those of diag(p) − ppᵀ."""
-    p = np.bincount(levels.groups, shares)
-    if len(levels.shares) > len(p):
-        p = np.append(p, max(1 - float(p.sum()), 0.0))
-    p = p / p.sum()
-    inward = levels.stretch * levels.basis / np.array(levels.divisors)[:, None]
-    return np.asarray(inward.T @ (np.diag(p) - np.outer(p, p)) @ inward)
-
-
-def _with_variances(covariance: Floats, variances: Floats) -> Floats:
-    """Return a covariance with other variances, and the same correlations."""
-    own = covariance.diagonal()
-    factors = np.sqrt(np.divide(variances, own, out=np.ones(len(own)), where=own > 0))
-    return np.asarray(covariance * np.outer(factors, factors))
 
 
 def _symmetric(matrix: Floats) -> Floats:

@@ -143,3 +143,20 @@ def lift_of(units: Units, levels: Sequence[LevelColumn], d: int) -> Lift:
         lift.forward[features, own] = table.vectors[:-1]
         place += table.size
     return lift
+
+
+def share_covariance(levels: LevelUnits, shares: Floats) -> Floats:
+    """Return the covariance of the coordinates of levels with these shares: those of diag(p) − ppᵀ."""
+    p = np.bincount(levels.groups, shares)
+    if len(levels.shares) > len(p):
+        p = np.append(p, max(1 - float(p.sum()), 0.0))
+    p = p / p.sum()
+    inward = levels.stretch * levels.basis / np.array(levels.divisors)[:, None]
+    return np.asarray(inward.T @ (np.diag(p) - np.outer(p, p)) @ inward)
+
+
+def with_variances(covariance: Floats, variances: Floats) -> Floats:
+    """Return a covariance with other variances, and the same correlations."""
+    own = covariance.diagonal()
+    factors = np.sqrt(np.divide(variances, own, out=np.ones(len(own)), where=own > 0))
+    return np.asarray(covariance * np.outer(factors, factors))
