@@ -59,12 +59,13 @@ def test_people_read_it(table: Path) -> None:
 
 def test_it_names_the_columns_and_says_what_text_counts_as(tmp_path: Path) -> None:
     """A column of names in a CSV file would be read as missing numbers: seen before it is paid for."""
+    columns = ["--columns", "name," + ",".join(f"x{i}" for i in range(9))]
     wide = ",".join(f"x{i}" for i in range(9))
     (tmp_path / "wide.csv").write_text(f"name,{wide}\nanna{',1' * 9}\n", encoding="utf-8")
     (tmp_path / "wide.toml").write_text("[columns]\nx0 = { lower = 0, upper = 1 }\n", encoding="utf-8")
     said = "No schema: every column is read as numbers, and a cell that is none counts as missing."
     path = str(tmp_path / "wide.csv")
-    told = call("release", path, "--rho", "0.5", "--row-norm", "100", "--dry-run").out
+    told = call("release", path, *columns, "--rho", "0.5", "--row-norm", "100", "--dry-run").out
     assert "10 features (name, x0, x1, x2, x3, x4, ...), n is not known before reading." in told
     assert said in told
     described = call("release", path, "--rho", "0.5", "--schema", str(tmp_path / "wide.toml"), "--dry-run").out

@@ -66,7 +66,7 @@ def test_a_picture(ending: str) -> None:
     [
         (["--n", "5", "--epsilon", "1"], "Missing option '--schema'"),
         (["--schema", "people.toml", "--epsilon", "1"], "Missing option '--n'"),
-        (["--schema", "people.toml", "--n", "5"], "give --rho, or --epsilon"),
+        (["--schema", "people.toml", "--n", "5"], "give a privacy budget: --epsilon 1"),
         ([*SAID, "--n", "0"], "--n must be an integer from 1 to 2**30, got 0"),
         ([*SAID, "--spread", "2"], "--spread must be above 0 and at most 0.5, got 2.0"),
         ([*SAID, "--columns", "agee"], "did you mean 'age'"),

@@ -77,20 +77,28 @@ PLANTED = {
         by=TEST_MECHANISMS_STANDARDIZED + "TestForged::test_a_radius_beyond_all_rows[1e+149]",
     ),
     "weights that take nothing from a mean": mutant(
-        (MEANS, "taken = max(lost * max(deviation, OF_FAR_END * 2 * lopsided), apart)", "taken = 0.0"),
+        (
+            "mechanisms/standardized/means.py",
+            "taken = max(lost * max(deviation, OF_FAR_END * 2 * _lopsided(column)), apart)",
+            "taken = 0.0",
+        ),
         by=(
-            TEST_STANDARDIZED_UNITS + "TestMeans::test_what_weights_may_take_is_an_error_of_the_weighted_mean",
-            TEST_STANDARDIZED_UNITS + "TestMeans::test_answers_that_are_far_from_each_other_are_not_averaged_by_noise",
+            "tests/mechanisms/test_standardized_units.py::TestMeans::test_what_weights_may_take_is_an_error_of_the_weighted_mean",
+            "tests/mechanisms/test_standardized_units.py::TestMeans::test_answers_that_are_far_from_each_other_are_not_averaged_by_noise",
         ),
     ),
     "a range that takes nothing from a mean": mutant(
-        (MEANS, "math.hypot(error, column.outside * lopsided)", "error"),
-        by=TEST_STANDARDIZED_UNITS + "TestMeans::test_what_a_range_may_take_is_an_error_of_all_that_was_measured_within",
+        ("mechanisms/standardized/means.py", "math.hypot(found.error, column.outside * _lopsided(column))", "found.error"),
+        by="tests/mechanisms/test_standardized_units.py::TestMeans::test_what_a_range_may_take_is_an_error_of_all_that_was_measured_within",
     ),
     "means of skewed columns by their noise alone": mutant(
-        (MEANS, "taken = max(lost * max(deviation, OF_FAR_END * 2 * lopsided), apart)", "taken = 0.0"),
-        (MEANS, "math.hypot(error, column.outside * lopsided)", "error"),
-        by=TEST_STANDARDIZED_UNITS + "TestMeans::test_the_bias_of_a_mean_is_below_its_standard_error[ZCDP(rho=0.1)]",
+        (
+            "mechanisms/standardized/means.py",
+            "taken = max(lost * max(deviation, OF_FAR_END * 2 * _lopsided(column)), apart)",
+            "taken = 0.0",
+        ),
+        ("mechanisms/standardized/means.py", "math.hypot(found.error, column.outside * _lopsided(column))", "found.error"),
+        by="tests/mechanisms/test_standardized_units.py::TestMeans::test_the_bias_of_a_mean_is_below_its_standard_error[ZCDP(rho=0.1)]",
     ),
     "levels that lie in another order": mutant(
         (
@@ -118,5 +126,37 @@ PLANTED = {
     "a usual variance of any range": mutant(
         (UNITS, "z = NormalDist().inv_cdf(min(1 - column.outside / 2, 1 - 2**-53))", "z = 2.2"),
         by=DEVIATIONS + "test_what_is_usual_is_what_normal_columns_have",
+    ),
+    "means asked apart that are drawn to the middle": mutant(
+        ("mechanisms/standardized/means.py", "column = _unbiased(column)", "pass"),
+        by="tests/mechanisms/test_standardized_units.py::TestMeans::test_what_was_asked_apart_is_not_drawn_to_what_is_usual",
+    ),
+    "variances asked apart that are drawn to what is usual": mutant(
+        ("mechanisms/standardized/means.py", "usual + (column.variance - usual) / trust", "column.variance"),
+        by="tests/mechanisms/test_standardized_units.py::TestMeans::test_what_was_asked_apart_is_not_drawn_to_what_is_usual",
+    ),
+    "Laplace noise with the reach of normal noise": mutant(
+        ("mechanisms/standardized/columns.py", "ALL_SEEN = {True: 7.0,", "ALL_SEEN = {True: 4.0,"),
+        by="tests/uses/test_private_units.py::test_a_complete_column_is_not_taken_to_be_empty",
+    ),
+    "Laplace noise on counts of levels with the reach of normal noise": mutant(
+        ("mechanisms/standardized/columns.py", "reach = ALL_SEEN[is_laplace(answer)]", "reach = ALL_SEEN[False]"),
+        by="tests/uses/test_private_units.py::test_a_count_that_noise_explains_is_no_sign_of_missing_cells[PureDP(epsilon=4)-7.0]",
+    ),
+    "an outlier of Laplace noise for the better share": mutant(
+        ("mechanisms/standardized/estimate.py", "APART[laplace] * np.hypot", "APART[False] * np.hypot"),
+        by="tests/uses/test_private_units.py::test_a_count_is_taken_for_the_share_where_noise_does_not_explain_how_far_off_it_is[PureDP(epsilon=4)-7.0]",
+    ),
+    "an outlier of Laplace noise for the better mean": mutant(
+        ("mechanisms/standardized/means.py", "EXPLAINED[laplace] * math.hypot", "EXPLAINED[False] * math.hypot"),
+        by="tests/uses/test_private_units.py::test_an_outlier_of_laplace_noise_is_not_taken_for_the_better_mean",
+    ),
+    "a mean between the bounds that weights took from, too": mutant(
+        ("mechanisms/standardized/means.py", "part * found.weighted, part)", "found.weighted, part)"),
+        by="tests/mechanisms/test_standardized_units.py::TestMeans::test_the_parts_of_a_mean_and_the_error_of_noise_alone[range]",
+    ),
+    "what weights may take as noise": mutant(
+        ("mechanisms/standardized/means.py", "_of_average(part, weighted[1], own)", "error"),
+        by="tests/mechanisms/test_standardized_units.py::TestMeans::test_the_parts_of_a_mean_and_the_error_of_noise_alone[bounds]",
     ),
 }

@@ -33,11 +33,11 @@ def written(folder: Path, text: str, name: str = "table.csv") -> Path:
 def test_a_cell_cannot_delete_its_row(tmp_path: Path, cell: str) -> None:
     """Writers leave an empty line for a missing value in a file of one column."""
     path = written(tmp_path, f"income\n10\n{cell}\n30\n")
-    assert dpcov.covariance(path, ONE, row_norm=50).n == 3
+    assert dpcov.covariance(path, ONE, row_norm=50, columns=["income"]).n == 3
 
 
 def test_blank_lines_of_wider_files_are_no_rows(tmp_path: Path) -> None:
-    assert dpcov.covariance(written(tmp_path, "a,b\n1,2\n\n3,4\n\n"), ONE, row_norm=9).n == 2
+    assert dpcov.covariance(written(tmp_path, "a,b\n1,2\n\n3,4\n\n"), ONE, row_norm=9, columns=["a", "b"]).n == 2
 
 
 @pytest.mark.parametrize("neighbors", ["replace", "add-remove"])

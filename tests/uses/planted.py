@@ -132,4 +132,91 @@ PLANTED = {
         ("uses/synthetic.py", "float(math.ceil(column.lower))", "float(math.floor(column.lower))"),
         by="tests/uses/test_synthetic.py::TestWholeNumbers::test_synthetic_cells_are_whole_and_within_the_bounds",
     ),
+    "which rows were drawn is forgotten": mutant(
+        ("uses/raw.py", "np.sqrt((variance + sampling) * (1 - lost) + square)", "np.sqrt(variance * (1 - lost) + square)"),
+        by="tests/uses/test_population.py::TestWithoutNoise::test_means",
+    ),
+    "coefficients of rows that are all there are": mutant(
+        ("uses/coefficient_intervals.py", "np.maximum(variance + square + drawn,", "np.maximum(variance + square,"),
+        by="tests/uses/test_population.py::TestWithoutNoise::test_coefficients_are_those_of_least_squares_whatever_the_penalty[auto]",
+    ),
+    "a fourth moment for a variance": mutant(
+        ("uses/intervals.py", "(kurtosis(release, v * scale * scale) - 1)", "kurtosis(release, v * scale * scale)"),
+        by="tests/uses/test_population.py::TestWithoutNoise::test_deviations_of_normal_columns",
+    ),
+    "Fisher's z as a correlation": mutant(
+        ("uses/sampling.py", "return np.tanh(middle - half), np.tanh(middle + half)", "return middle - half, middle + half"),
+        by="tests/uses/test_population.py::TestWithoutNoise::test_correlations_are_fishers",
+    ),
+    "an interval for the people about a penalised coefficient": mutant(
+        ("uses/coefficient_intervals.py", "    if population:\n        penalty = 0.0\n", ""),
+        by="tests/uses/test_population.py::TestWithoutNoise::test_coefficients_are_those_of_least_squares_whatever_the_penalty[0.5]",
+    ),
+    "a reference that is not in the intercept": mutant(
+        ("uses/ridge.py", "intercept = intercept + sum(own.values())", "intercept = intercept + 0.0"),
+        by="tests/uses/test_ridge.py::test_a_columns_levels_stand_together",
+    ),
+    "a penalty where least squares wins": mutant(
+        ("uses/penalty.py", "- own >= CLEARLY * own", "- own < CLEARLY * own"),
+        by="tests/uses/test_population.py::TestLeastSquares::test_the_interval_of_the_first_example_holds_its_slope",
+    ),
+    "rows that are long without their constant": mutant(
+        ("uses/drawn_rows.py", "long = units.weighing.corner**2 + np.sum(", "long = np.sum("),
+        by="tests/uses/test_population.py::TestTaken::test_by_weights",
+    ),
+    "a range that cuts nothing off": mutant(
+        ("uses/weights.py", "middle = first + about - within", "middle = first"),
+        by="tests/uses/test_population.py::TestTaken::test_by_a_range",
+    ),
+    "variances that noise makes small": mutant(
+        ("uses/sampling.py", "    p = np.clip(shares, away, 1 - away)\n", "    p = np.clip(shares, 0.0, 1.0)\n"),
+        by="tests/uses/test_population.py::test_a_share_that_noise_makes_0_is_not_certain",
+    ),
+    "a mean that is given back what it lost as if it were centred": mutant(
+        ("uses/weights.py", "-ratio * scale * (inverse @ weighted.about)", "-ratio * scale * weighted.about[draw.numbers]"),
+        by="tests/uses/test_population.py::TestTaken::test_means_by_weights_and_what_becomes_of_their_errors",
+    ),
+    "variances whose errors do not grow": mutant(
+        ("uses/weights.py", "np.asarray(np.linalg.inv(one - slopes), dtype=np.float64)", "one.copy()"),
+        by="tests/uses/test_population.py::TestTaken::test_errors_of_variances_grow_as_what_is_missing_is_given_back",
+    ),
+    "correlations whose errors do not grow": mutant(
+        ("uses/drawn_rows.py", "slope = (1 + of_product) / np.outer(roots, roots)", "slope = 1 / np.outer(roots, roots)"),
+        by="tests/uses/test_population.py::TestTaken::test_errors_of_correlations_grow_by_the_slope_of_weighted_ones",
+    ),
+    "a mean weight that cancels in correlations with levels": mutant(
+        ("uses/spread_intervals.py", "(1 - np.add.outer(divided, divided) / 2)", "0.0"),
+        by="tests/uses/test_population.py::TestTaken::test_the_noise_of_the_mean_weight_is_in_correlations_with_levels",
+    ),
+    "residuals that do not depend on features": mutant(
+        ("uses/coefficient_intervals.py", "drawn = drawn * factor + (moved", "drawn = drawn + (moved"),
+        by="tests/uses/test_population.py::TestResiduals::test_they_are_in_intervals_about_the_population",
+    ),
+    "noise that is counted once beside the diagonal": mutant(
+        ("uses/coefficient_errors.py", ' + np.einsum("ij,ij->i", (c * u) @ above, c * h)', ""),
+        by="tests/uses/test_population.py::TestFieller::test_products_are_those_of_sums_over_entries",
+    ),
+    "what clipping may have taken is forgotten about the population": mutant(
+        ("uses/intervals.py", "taken = np.hypot(half, factor * lost * (size / BOUND + half)) - half", "taken = 0.0 * half"),
+        by="tests/uses/test_population.py::test_the_most_that_clipping_may_have_taken_counts_as_three_standard_errors",
+    ),
+    "correlations of independent columns that are clear": mutant(
+        (
+            "uses/description.py",
+            "return np.asarray(1 / np.sqrt(np.minimum.outer(seen, seen)))",
+            "return 0 * np.outer(seen, seen)",
+        ),
+        by=(
+            "tests/uses/test_description.py::test_correlations_of_independent_columns_are_rarely_clear[True]",
+            "tests/uses/test_description.py::test_correlations_of_independent_columns_are_rarely_clear[False]",
+        ),
+    ),
+    "a tail that ends where a beta law's does": mutant(
+        ("uses/drawn_rows.py", "> LONG * math.sqrt(relative)", "> 1e9"),
+        by="tests/uses/test_population.py::test_a_column_next_to_one_bound_and_far_from_the_other_has_a_long_tail[1.0-1.6487212707001282]",
+    ),
+    "ranges that took from what was asked between the bounds": mutant(
+        ("uses/unit_intervals.py", "mean + back) + within * cut.mean", "mean + back) + cut.mean"),
+        by="tests/mechanisms/test_standardized_units.py::TestMeans::test_a_range_takes_only_from_what_was_asked_within_it",
+    ),
 }

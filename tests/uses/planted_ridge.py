@@ -93,15 +93,19 @@ PLANTED = {
         by=TEST_RIDGE + "TestNewData::test_missing_cells_count_as_in_the_release",
     ),
     "coefficients in the units of the feature": mutant(
-        (RIDGE, "encoded * (units[place] / units[chosen])", "encoded * (units[chosen] / units[place])"), by=RANDOM
+        ("uses/fits.py", "encoded * (units[place] / units[chosen])", "encoded * (units[chosen] / units[place])"),
+        by="tests/uses/test_ridge.py::test_it_is_scikit_learns_for_random_schemas_subsets_and_penalties",
     ),
     "an intercept that forgets the features": mutant(
-        (RIDGE, "float(release.mean[place] - coefficients @ release.mean[chosen])", "float(release.mean[place])"),
-        by=(RANDOM, PLAIN + "[True]"),
+        ("uses/fits.py", "float(release.mean[place] - coefficients @ release.mean[chosen])", "float(release.mean[place])"),
+        by=(
+            "tests/uses/test_ridge.py::test_it_is_scikit_learns_for_random_schemas_subsets_and_penalties",
+            "tests/uses/test_ridge.py::test_without_a_schema_units_are_the_users[True]",
+        ),
     ),
     "predictions that forget what is encoded as 0": mutant(
-        (RIDGE, "products + float(weights @ offsets) + self.intercept", "products + self.intercept"),
-        by=TEST_RIDGE + "test_a_columns_levels_stand_together",
+        ("uses/ridge.py", "products + float(weights @ offsets) + fitted.intercept", "products + fitted.intercept"),
+        by="tests/uses/test_ridge.py::test_a_columns_levels_stand_together",
     ),
     "a level predicted from the others of its column": mutant(
         (SELECTION, "if columns[j] != columns[target]]", "if j != target]"),

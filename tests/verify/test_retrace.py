@@ -98,7 +98,7 @@ def made(named: Named, budget: Budget, neighbors: str, center: bool = False, row
     if named.bound == "schema":
         given["schema"] = dpcov.Schema({f"x{j}": dpcov.Numeric(-1, 1) for j in range(rows.shape[1])})
     elif given.get("upper") is None:
-        given["row_norm"] = 1.0
+        given |= {"row_norm": 1.0} | ({} if isinstance(rows, np.ndarray) else {"columns": list("abcd")})
     elif center:
         given["radius"] = 5.0
     if named.target == "pca":

@@ -15,6 +15,7 @@ from dpcov.cli.compare import compare
 from dpcov.cli.completion import completion
 from dpcov.cli.correlation import correlation
 from dpcov.cli.demo import demo
+from dpcov.cli.groups import DidYouMean, nearest_option
 from dpcov.cli.interval import interval
 from dpcov.cli.mean import mean
 from dpcov.cli.mechanisms import mechanisms
@@ -26,7 +27,7 @@ from dpcov.cli.ridge import ridge
 from dpcov.cli.sample import sample
 from dpcov.cli.schema import schema
 from dpcov.cli.show import show
-from dpcov.cli.words import DidYouMean, nearest_option, speak_shell
+from dpcov.cli.words import speak_shell
 from dpcov.errors import BudgetError, DpcovError, EngineError
 
 WIDTH = 100  # of help texts: as wide as results are where stdout is no terminal; a narrow terminal has narrower ones

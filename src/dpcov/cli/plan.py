@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dpcov.cli.groups import TableByDefault
 from dpcov.cli.options import budget_options, json_option, neighbors_option
 from dpcov.cli.plan_pca import plan_pca
 from dpcov.cli.plan_table import EXAMPLE as TABLE_EXAMPLE
 from dpcov.cli.plan_table import plan_table
 from dpcov.cli.telling import print_json
-from dpcov.cli.words import TableByDefault
 
 if TYPE_CHECKING:
     from dpcov.kernel.budget import Budget

@@ -6,9 +6,9 @@ import shlex
 
 import click
 
+from dpcov.cli.groups import DidYouMean
 from dpcov.cli.options import csv_options, json_option
 from dpcov.cli.telling import print_json
-from dpcov.cli.words import DidYouMean
 
 
 @click.group(cls=DidYouMean, epilog="\b\nExample:\n  dpcov schema init adult.csv -o adult.toml")

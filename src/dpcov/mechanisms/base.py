@@ -40,6 +40,8 @@ RESERVED = (
     "columns",
     "seed",
     "progress",
+    "allow_weak",
+    "expected_n",
 )
 """What `dpcov.covariance` and its siblings take themselves: an option of such a name could never be given."""
 

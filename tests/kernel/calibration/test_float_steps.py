@@ -165,8 +165,9 @@ class TestCurator:
             data = tmp_path / "rows.csv"
             lines = [",".join(f"x{j}" for j in range(40)), *[",".join(["0.0"] * 40)] * 50]
             data.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        given: dict[str, Any] = {"row_norm": 1, "columns": [f"x{j}" for j in range(40)], "neighbors": neighbors, "seed": 1}
         for mechanism in ("separate", "eigenvectors"):
-            release = dpcov.covariance(data, ZCDP(1), row_norm=1, mechanism=mechanism, neighbors=neighbors, seed=1)
+            release = dpcov.covariance(data, ZCDP(1), mechanism=mechanism, **given)
             release.save(tmp_path / "release.json")
             back = dpcov.load(tmp_path / "release.json")
             assert [(a.question, a.laws) for a in back.answers] == [(a.question, a.laws) for a in release.answers]
