@@ -219,4 +219,8 @@ PLANTED = {
         ("uses/unit_intervals.py", "mean + back) + within * cut.mean", "mean + back) + cut.mean"),
         by="tests/mechanisms/test_standardized_units.py::TestMeans::test_a_range_takes_only_from_what_was_asked_within_it",
     ),
+    "a tail of what is not a number": mutant(
+        ("uses/tails.py", "np.nan_to_num(peaked, nan=1.0)", "peaked"),
+        by="tests/uses/test_population.py::test_variances_beyond_floats_have_the_longest_tail",
+    ),
 }

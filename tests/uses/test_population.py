@@ -25,6 +25,7 @@ from dpcov.uses.clipping import most_lost
 from dpcov.uses.coefficient_errors import DrawnResiduals, EntryNoise
 from dpcov.uses.drawn_rows import quantiles
 from dpcov.uses.sampling import kurtosis, share_variance
+from dpcov.uses.tails import quantile
 from dpcov.uses.weights import cut_by_ranges, lost_by_weights
 
 Floats = NDArray[np.float64]
@@ -571,3 +572,9 @@ class TestRefusals:
         assert model.interval(about="rows").clear
         with pytest.raises(ParameterError, match="reference must be None for a released model"):
             model.release.ridge(reference={"x1": 0})
+
+
+def test_variances_beyond_floats_have_the_longest_tail() -> None:
+    """Of a forged file: what is not a number must not end in the error of a solver."""
+    found = quantile(np.array([np.nan, 1.0, 0.0]), 0.95)
+    assert found[0] == found[1] > found[2]

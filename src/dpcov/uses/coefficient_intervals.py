@@ -181,7 +181,7 @@ class _System:
         if self.rows < math.inf:
             small, residual = wanted / size, self._residual_variance(u) / self.rows
             drawn = np.maximum(residual * np.einsum("ij,jk,ik->i", small, lifted, small), 0.0)
-            if self.like is not None:
+            if self.like is not None and self.like.rows.shape[1] == wanted.shape[1]:  # a forged file may hold other columns
                 factor, moved = self.like.of(wanted)
                 drawn = drawn * factor + (moved / size[:, 0]) ** 2
             square = (penalised.sum(axis=1) * raw.gain) ** 2

@@ -47,7 +47,8 @@ def peaks(law: NoiseLaw, width: int) -> tuple[float, float]:
 
 def quantile(peaked: Floats, level: float) -> Floats:
     """Return what the absolute value of a number with variance 1 and this 1/k stays below with probability ``level``."""
-    found, places = np.unique(np.clip(peaked, 0.0, 1.0), return_inverse=True)
+    peaked = np.clip(np.nan_to_num(peaked, nan=1.0), 0.0, 1.0)  # the longest tail, where variances beyond floats tell none
+    found, places = np.unique(peaked, return_inverse=True)
     if len(found) <= FEW:
         return np.asarray(np.array([_quantile(float(value), level) for value in found])[places.reshape(peaked.shape)])
     return np.asarray(np.interp(peaked, *_nodes(level)))
