@@ -73,18 +73,22 @@ def check_epsilon(budget: Budget) -> None:
         )
 
 
+def check_expected_n(expected_n: int | None, neighbors: str) -> None:
+    """Refuse a guess of the rows that is none, or where their number is public."""
+    if expected_n is None:
+        return
+    if not isinstance(expected_n, numbers.Integral) or isinstance(expected_n, bool) or expected_n < 1:
+        raise ParameterError(
+            f"expected_n must be a whole number of at least 1, got {shown(expected_n)}. Hint: a public guess of the rows."
+        )
+    if neighbors == REPLACE:
+        raise ParameterError(
+            "expected_n must be left out with neighbors='replace', got one. Hint: the number of rows is public there."
+        )
+
+
 def check_delta(budget: Budget, neighbors: str, expected_n: int | None) -> None:
     """Refuse a delta with which a release may publish a row; under add-remove n itself is neither known here nor asked for."""
-    if expected_n is not None:
-        whole = isinstance(expected_n, numbers.Integral) and not isinstance(expected_n, bool)
-        if not whole or expected_n < 1:
-            raise ParameterError(
-                f"expected_n must be a whole number of at least 1, got {shown(expected_n)}. Hint: a public guess of the rows."
-            )
-        if neighbors == REPLACE:
-            raise ParameterError(
-                "expected_n must be left out with neighbors='replace', got one. Hint: the number of rows is public there."
-            )
     if not isinstance(budget, ApproxDP) or neighbors == REPLACE:
         return
     if expected_n is not None:
@@ -226,9 +230,10 @@ def request(
     if not isinstance(allow_weak, bool):
         raise ParameterError(f"allow_weak must be True or False, got {shown(allow_weak)}. Hint: False is the default.")
     strong = not allow_weak and seed is None  # what is seeded is stamped as not private
+    check_expected_n(expected_n, neighbors)
     if strong:
         check_epsilon(budget)  # type: ignore[arg-type]  # a budget, as checked above
-    check_delta(budget if strong else PureDP(1), neighbors, expected_n)  # type: ignore[arg-type]
+        check_delta(budget, neighbors, expected_n)  # type: ignore[arg-type]
     return replace(made, postprocess=postprocess, seed=seed, allow_weak=not strong)
 
 

@@ -181,7 +181,7 @@ PLANTED = {
         ),
     ),
     "a delta without its factor": mutant(
-        (STATEMENT, "bits - (epsilon + math.log1p(math.exp(-epsilon))) / math.log(2) - 1e-9", "bits - 1e-9"),
+        (STATEMENT, "_bits(tail) - (epsilon + math.log1p(math.exp(-epsilon))) / math.log(2) - 1e-9", "_bits(tail) - 1e-9"),
         by=TEST_CALIBRATED + "TestStatedDelta::test_it_covers_all_tails",
     ),
     "a chain for floats as for real numbers": mutant(

@@ -24,9 +24,9 @@ def promise(privacy: Budget, laws: Sequence[NoiseLaw]) -> str:
         PureDP: lambda p: f"{decimal_text(p.epsilon)}-DP",
         ApproxDP: lambda p: f"({decimal_text(p.epsilon)}, {decimal_text(p.delta)})-DP",
     }[type(privacy)](privacy)
-    tails = [law.tail for law in laws if isinstance(law, RoundedLaw)]
+    tails = _tails(laws)
     if tails and isinstance(privacy, PureDP):  # an (ε, δ) promise has them in its δ; zCDP has no rounded noise
-        text = _rounded(privacy, sum(tails, start=Fraction(0)))
+        text = _rounded(privacy, tails)
     if any(isinstance(law, Bingham | MatrixBingham) for law in laws):
         text += " (for real numbers: directions are drawn in float64)"
     if any(law.numerics == "markov chain" for law in laws):
@@ -34,14 +34,20 @@ def promise(privacy: Budget, laws: Sequence[NoiseLaw]) -> str:
     return text
 
 
+def _tails(laws: Sequence[NoiseLaw]) -> Fraction:
+    """Add up how often noise that is drawn in floats is not what it should be."""
+    return sum((law.tail for law in laws if isinstance(law, RoundedLaw)), start=Fraction(0))
+
+
 def _rounded(privacy: PureDP, tail: Fraction) -> str:
     """Name the δ of pure noise that is drawn in floats: what is within p of ε-DP is (ε, (1 + e^ε)·p)-DP (docs/guarantee.md)."""
     epsilon, text = float(privacy.epsilon), decimal_text(privacy.epsilon)
-    bits = math.log2(tail.denominator) - math.log2(tail.numerator)
-    digits = math.floor(bits - (epsilon + math.log1p(math.exp(-epsilon))) / math.log(2) - 1e-9)  # rounded: δ is no larger
+    digits = math.floor(
+        _bits(tail) - (epsilon + math.log1p(math.exp(-epsilon))) / math.log(2) - 1e-9
+    )  # rounded: δ is no larger
     if digits > 0:
         return f"({text}, delta)-DP with delta = 2**-{digits} ({ROUNDING})"
-    return f"within a probability of 2**-{math.floor(bits - 1e-9)} ({ROUNDING}) of a release that is {text}-DP"
+    return f"within a probability of 2**-{math.floor(_bits(tail) - 1e-9)} ({ROUNDING}) of a release that is {text}-DP"
 
 
 def statement(promised: str, neighbors: str, rows: str, seeded: bool, public: str) -> str:
@@ -70,8 +76,8 @@ def risk(privacy: Budget, neighbors: str, laws: Sequence[NoiseLaw] = (), *, seed
         if isinstance(privacy, ApproxDP):
             return known + chance
         return f"{known}{chance} ({decimal_text(privacy.rho)}-zCDP is ({_round_up(privacy.epsilon(1e-6))}, 1e-06)-DP.)"
-    tails = sum((law.tail for law in laws if isinstance(law, RoundedLaw)), start=Fraction(0))
-    but = f", but for a chance of 2**-{_bits(tails)}" if tails else ""
+    tails = _tails(laws)
+    but = f", but for a chance of 2**-{math.floor(_bits(tails) - 1e-9)}" if tails else ""
     values = "" if neighbors == "replace" else f" (between two guesses at the row itself: {_power(2 * privacy.epsilon)})"
     return (
         f"For one person: {limit}even to someone who knows every other row, the release changes the odds between two guesses "
@@ -80,9 +86,9 @@ def risk(privacy: Budget, neighbors: str, laws: Sequence[NoiseLaw] = (), *, seed
     )
 
 
-def _bits(probability: Fraction) -> int:
-    """Return the largest k with probability ≤ 2⁻ᵏ."""
-    return math.floor(math.log2(probability.denominator) - math.log2(probability.numerator) - 1e-9)
+def _bits(probability: Fraction) -> float:
+    """Return the k with probability = 2⁻ᵏ."""
+    return math.log2(probability.denominator) - math.log2(probability.numerator)
 
 
 def _power(epsilon: Fraction) -> str:
