@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.mutation.form import Edit, Mutant
 
-__all__ = ["MUTANTS", "Edit", "Mutant"]
+__all__ = ["MUTANTS", "WRITTEN_IN", "Edit", "Mutant"]
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,3 +28,5 @@ def together(parts: Iterable[tuple[str, dict[str, Mutant]]]) -> dict[str, Mutant
 
 
 MUTANTS = together((name, import_module(name).PLANTED) for name in modules())
+WRITTEN_IN = {bug: f"{name.replace('.', '/')}.py" for name in modules() for bug in import_module(name).PLANTED}
+"""The file in which each bug is written down, from the root of the repository."""

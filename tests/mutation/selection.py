@@ -1,8 +1,8 @@
 """Which bugs are planted: all of them, or those of files that changed on this branch.
 
-A bug belongs to the files it is planted in and to those of the tests that catch it. What changed is what differs, in the
-working tree, from where this branch left the main one. Without git, as in an unpacked source distribution, nobody knows
-what changed: then every twentieth bug is planted.
+A bug belongs to the file it is written down in, to those it is planted in and to those of the tests that catch it. What
+changed is what differs, in the working tree, from where this branch left the main one. Without git, as in an unpacked source
+distribution, nobody knows what changed: then every twentieth bug is planted.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from tests.mutation.mutants import MUTANTS, Mutant
+from tests.mutation.mutants import MUTANTS, WRITTEN_IN
 
 ROOT = Path(__file__).parents[2]
 EVERY = 20
@@ -29,13 +29,15 @@ def chosen(which: str) -> tuple[list[str], str]:
     if since is None:
         return names[::EVERY], f"every {EVERY}th {among}: without git nobody knows what changed (--plant all for all)"
     files = changed(since)
-    names = [name for name in names if concerns(MUTANTS[name]) & files]
+    names = [name for name in names if concerns(name) & files]
     return names, f"{len(names)} {among}, those of files that changed since {since[:10]} (--plant all for all)"
 
 
-def concerns(mutant: Mutant) -> set[str]:
+def concerns(name: str) -> set[str]:
     """Return the files that a bug belongs to, from the root of the repository."""
-    return {f"src/dpcov/{edit.file}" for edit in mutant.edits} | {test.partition("::")[0] for test in mutant.caught_by}
+    bug = MUTANTS[name]
+    of_tests = {test.partition("::")[0] for test in bug.caught_by}
+    return {WRITTEN_IN[name], *of_tests, *(f"src/dpcov/{edit.file}" for edit in bug.edits)}
 
 
 def merge_base() -> str | None:

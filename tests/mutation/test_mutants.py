@@ -18,7 +18,7 @@ import pytest
 
 from tests.mutation import selection
 from tests.mutation.form import Edit, Mutant, mutant
-from tests.mutation.mutants import MUTANTS, modules, together
+from tests.mutation.mutants import MUTANTS, WRITTEN_IN, modules, together
 from tests.mutation.planting import ROOT, against, copy, edited, verdict
 
 
@@ -105,9 +105,15 @@ class TestEdits:
 
 
 class TestSelection:
-    def test_by_what_is_edited_and_by_what_catches_it(self) -> None:
+    def test_by_where_it_is_written_what_is_edited_and_what_catches_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
         mutant = Mutant((Edit("a/b.py", "x", "y"),), ("tests/c.py::Test::test_d[e]", "tests/f.py::test_g"))
-        assert selection.concerns(mutant) == {"src/dpcov/a/b.py", "tests/c.py", "tests/f.py"}
+        monkeypatch.setitem(MUTANTS, "a bug", mutant)
+        monkeypatch.setitem(WRITTEN_IN, "a bug", "tests/planted.py")
+        assert selection.concerns("a bug") == {"src/dpcov/a/b.py", "tests/c.py", "tests/f.py", "tests/planted.py"}
+
+    def test_each_bug_is_written_down_in_a_file_that_is_there(self) -> None:
+        assert WRITTEN_IN.keys() == MUTANTS.keys()
+        assert all((selection.ROOT / file).is_file() for file in set(WRITTEN_IN.values()))
 
     def test_changed_files_only(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(selection, "merge_base", lambda: "0" * 40)
@@ -115,7 +121,7 @@ class TestSelection:
         names, why = selection.chosen("changed")
         assert "scale halved" in names
         assert {edit.file for name in names for edit in MUTANTS[name].edits} >= {"kernel/calibrate.py"}
-        assert all("src/dpcov/kernel/calibrate.py" in selection.concerns(MUTANTS[name]) for name in names)
+        assert all("src/dpcov/kernel/calibrate.py" in selection.concerns(name) for name in names)
         assert why.startswith(f"{len(names)} of {len(MUTANTS)} planted bugs")
 
     def test_a_sample_where_nobody_knows_what_changed(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
