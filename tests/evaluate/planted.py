@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from tests.mutation.form import mutant
 
+TEST_PLAN = "tests/evaluate/test_table_plan.py::"
+MEDIANS = TEST_PLAN + "TestPrediction::test_it_is_the_median_of_what_releases_of_made_up_rows_print"
+NARROWER = TEST_PLAN + "TestPrediction::test_narrower_bounds_are_of_the_same_rows"
+MADE_UP = TEST_PLAN + "TestMadeUpRows::"
+WORDS = TEST_PLAN + "TestWords::"
+
 PLANTED = {
     "cells outside the bounds are not counted as clipped": mutant(
         ("evaluate/looking.py", "(values < described.lower) | (values > described.upper)", "(values < described.lower)"),
@@ -12,5 +18,91 @@ PLANTED = {
     "what is exact is not called so": mutant(
         ("evaluate/looking.py", '{"private": False, "warning": WARNING, ', "{"),
         by="tests/evaluate/test_looking.py::TestCommand::test_machines_are_told_as_well",
+    ),
+    "a plan takes means in place of medians": mutant(
+        ("evaluate/table_plan.py", "kind: float(np.median(relative", "kind: float(np.mean(relative"), by=MEDIANS
+    ),
+    "a plan's least deviation is one standard error of a variance": mutant(
+        ("evaluate/table_plan.py", "np.sqrt(CLEAR * of_variance)", "np.sqrt(of_variance)"), by=MEDIANS
+    ),
+    "a plan forgets the square of a deviation's error": mutant(
+        ("evaluate/table_plan.py", "2 * found.deviation.values * error + error**2", "2 * found.deviation.values * error"),
+        by=MEDIANS,
+    ),
+    "a plan forgets the widths of bounds": mutant(
+        ("evaluate/table_plan.py", "for kind in alike]) * (high - low)", "for kind in alike])"), by=MEDIANS
+    ),
+    "people of narrower bounds shrink with them": mutant(
+        ("evaluate/table_plan.py", "_Trial(asked, schema, half, n, wide)", "_Trial(asked, half, half, n, wide)"), by=NARROWER
+    ),
+    "narrower bounds are the same bounds": mutant(
+        ("evaluate/table_plan.py", "upper=column.midpoint", "upper=column.upper"), by=NARROWER
+    ),
+    "the chosen columns are planned as all of them": mutant(
+        (
+            "evaluate/table_plan.py",
+            "None if chosen is None else small.outlook(budget)",
+            "None if chosen is None else whole.outlook(budget)",
+        ),
+        by=TEST_PLAN + "TestPrediction::test_columns_that_are_left_out_leave_more_for_the_others",
+    ),
+    "delta grows with the budgets of the picture": mutant(
+        (
+            "evaluate/table_plan.py",
+            "ApproxDP(budget.epsilon * factor, budget.delta)",
+            "ApproxDP(budget.epsilon * factor, budget.delta * factor)",
+        ),
+        by=TEST_PLAN + "TestPicture::test_errors_at_five_budgets",
+    ),
+    "rows that stand for several count once": mutant(
+        ("evaluate/made_up.py", "self._source.total(statistic) * self._times", "self._source.total(statistic)"),
+        by=MADE_UP + "test_repeated_rows_have_the_sums_of_a_table_that_repeats_them",
+    ),
+    "made-up cells are missing in every column": mutant(
+        (
+            "evaluate/made_up.py",
+            "gone = bits.words(n) < GONE * 2.0**64 if column.nullable else None",
+            "gone = bits.words(n) < GONE * 2.0**64",
+        ),
+        by=MADE_UP + "test_they_are_what_is_said_of_them",
+    ),
+    "made-up numbers are spread over half of what is said": mutant(
+        ("evaluate/made_up.py", "reach * (spread / unit)", "reach * (spread / unit / 2)"),
+        by=MADE_UP + "test_they_are_what_is_said_of_them",
+    ),
+    "made-up rows are always the same": mutant(
+        ("evaluate/made_up.py", "SeededBits(FIRST_SEED + seed)", "SeededBits(FIRST_SEED)"),
+        by=MADE_UP + "test_they_have_a_seed",
+    ),
+    "a deviation that cannot be seen is printed as a number": mutant(
+        ("report/table_plans.py", "NOTHING if least > width / 2 else digits(least)", "digits(least)"),
+        by=WORDS + "test_what_cannot_be_told_from_noise_is_no_number",
+    ),
+    "a mean that is noise is printed as a number": mutant(
+        (
+            "report/table_plans.py",
+            "digits(float(errors[0])) if not CLEAR * errors[0] > width / 2 else NOISE",
+            "digits(float(errors[0]))",
+        ),
+        by=WORDS + "test_what_cannot_be_told_from_noise_is_no_number",
+    ),
+    "correlations of one standard error are called clear": mutant(
+        (
+            "report/table_plans.py",
+            "those below {digits(CLEAR * outlook.correlation)}",
+            "those below {digits(outlook.correlation)}",
+        ),
+        by=WORDS + "test_numbers_are_those_of_the_plan",
+    ),
+    "shares are not in percent": mutant(
+        ("report/table_plans.py", 'f"{digits(100 * share)} %"', 'f"{digits(share)} %"'),
+        by=WORDS + "test_numbers_are_those_of_the_plan",
+    ),
+    "bounds that make correlations worse are advised": mutant(
+        ("report/table_plans.py", "if not other.correlation > (1 + SAME) * outlook.correlation:", "if True:"),
+        by=(
+            WORDS + "test_narrower_bounds_are_advised_only_where_they_help",
+            WORDS + "test_of_the_hospital_they_do_not_help",
+        ),
     ),
 }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import math
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from rich.console import Console
 
 import dpcov
 from benchmarks.planning import TEN, rms, truth, wine
@@ -20,7 +23,7 @@ from dpcov.evaluate.table_plan import NO_CORRELATION, SPREAD
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.questions.moments import Count, SecondMoment
 from dpcov.kernel.rows.grid import Grid
-from dpcov.report.table_plans import digits, figure
+from dpcov.report.table_plans import digits, figure, write
 from dpcov.sources.opening import open_source
 from examples.hospital.table import hospital
 
@@ -82,7 +85,7 @@ class TestPrediction:
         means, least, errors = [], [], []
         for run in range(9):
             release = dpcov.covariance(made_up(schema, 3000, SPREAD, 7 + run), budget, schema=schema, seed=7 + run)
-            read = release.describe()
+            read = release.describe("rows")
             assert read.mean is not None
             assert read.deviation is not None
             assert read.correlation is not None
@@ -113,6 +116,13 @@ class TestPrediction:
         assert found.narrower is not None
         assert found.narrower.feature_names == found.outlook.feature_names
         assert found.narrower.mean[0] < 0.8 * found.outlook.mean[0]
+        half = {
+            name: replace(column, upper=(column.lower + column.upper) / 2) if isinstance(column, dpcov.Numeric) else column
+            for name, column in SCHEMA.columns.items()
+        }
+        by_hand = dpcov.plan_table(dpcov.Schema(half), dpcov.ZCDP("0.01"), n=5000, spread=2 * SPREAD).outlook
+        np.testing.assert_allclose(found.narrower.mean, by_hand.mean, rtol=1e-9)  # the same people fill twice as much of them
+        assert found.narrower.correlation == pytest.approx(by_hand.correlation, rel=1e-9)
         levels = dpcov.Schema({"a": dpcov.Categorical(["x", "y"]), "b": dpcov.Categorical(["x", "y", "z"])})
         only = dpcov.plan_table(levels, PURE, n=5000)
         assert only.narrower is None
@@ -159,7 +169,7 @@ class TestAgainstReleases:
         pairs = np.ix_(numbers, numbers)
         apart, of_pairs = [], []
         for seed in seeds:
-            found = dpcov.covariance(table, budget, schema=schema, seed=seed).describe()
+            found = dpcov.covariance(table, budget, schema=schema, seed=seed).describe("rows")
             assert found.mean is not None
             assert found.correlation is not None
             apart.append((found.mean.values - means)[numbers])
@@ -197,6 +207,53 @@ def test_a_schema_is_needed_and_must_have_the_columns() -> None:
         dpcov.plan_table("people.toml", PURE, n=5)  # type: ignore[arg-type]
     with pytest.raises(SchemaError, match="did you mean 'age'"):
         dpcov.plan_table(SCHEMA, PURE, n=5, columns=["agee"])
+
+
+class TestWords:
+    def test_what_cannot_be_told_from_noise_is_no_number(self) -> None:
+        lost, seen = said(planned(n=50, budget=dpcov.PureDP("0.1"))), said(planned())
+        assert "No correlation can be seen: more rows" in lost
+        for word in ("≈ noise", "none"):
+            assert [cell.strip() for cell in line_of(lost, "stay").split("│")].count(word) == 1
+            assert word not in seen
+
+    def test_numbers_are_those_of_the_plan(self) -> None:
+        found = planned()
+        cells = [cell.strip() for cell in line_of(said(found), "age").split("│")][1:-1]
+        assert cells == ["age", "20 to 100", digits(found.outlook.mean[0]), digits(found.outlook.deviation_from[0])]
+        cells = [cell.strip() for cell in line_of(said(found), "ward").split("│")][1:-1]
+        assert cells == ["ward", "4 levels", f"{digits(100 * found.outlook.mean[2])} %", ""]
+        error = found.outlook.correlation
+        assert f"A correlation ± {digits(error)}: those below {digits(3 * error)} cannot be told from noise." in said(found)
+
+    def test_narrower_bounds_are_advised_only_where_they_help(self) -> None:
+        found = planned()
+        assert found.narrower is not None
+        for factor, helps in ((0.5, True), (1.04, True), (1.06, False), (2.0, False)):
+            narrower = replace(found.narrower, correlation=factor * found.outlook.correlation)
+            text = said(replace(found, narrower=narrower))
+            assert ("With bounds half as wide: a correlation" in text) == helps
+            assert ("Narrower bounds would not help correlations: with bounds half as wide" in text) != helps
+            assert digits(narrower.correlation) in text
+
+    def test_of_the_hospital_they_do_not_help(self) -> None:
+        """Every column drowns, and pays for a range: with bounds half as wide it is not kept."""
+        schema = dpcov.Schema.read(Path(__file__).parents[2] / "examples" / "hospital" / "hospital.toml")
+        found = dpcov.plan_table(schema, PURE, n=8000)
+        assert found.narrower is not None
+        assert found.narrower.correlation > 1.3 * found.outlook.correlation
+        assert "Narrower bounds would not help correlations" in said(found)
+
+
+def said(found: dpcov.TablePlan) -> str:
+    out = Console(file=io.StringIO(), width=200, highlight=False, markup=False, record=True)
+    write(out, found)
+    return out.export_text()
+
+
+def line_of(text: str, name: str) -> str:
+    (line,) = [line for line in text.splitlines() if line.startswith(f"│ {name} ")]
+    return line
 
 
 class TestPicture:

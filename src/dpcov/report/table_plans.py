@@ -68,7 +68,7 @@ def _lines(found: TablePlan, outlook: Outlook) -> list[str]:
         columns = len(dict.fromkeys(found.chosen.columns))
         said.append(f"With the {counted(columns, 'column')} you chose: {_gained(found.chosen, outlook)}.")
     if found.narrower is not None:
-        said.append(f"With bounds half as wide: {_gained(found.narrower, outlook)}.")
+        said.append(_narrower(found.narrower, outlook))
     if any(NOISE in cells for cells in _listed(found).values()):
         said.append(f"{NOISE}: a mean cannot be told from noise, wherever it lies between its bounds.")
     if any(isinstance(column, Categorical) for column in found.schema.used.values()):
@@ -89,6 +89,20 @@ def _correlation(outlook: Outlook) -> str:
         return "No correlation can be seen: more rows, a larger budget or fewer columns are needed."
     size = digits(outlook.correlation)
     return f"A correlation ± {size}: those below {digits(CLEAR * outlook.correlation)} cannot be told from noise."
+
+
+def _narrower(other: Outlook, outlook: Outlook) -> str:
+    """Say what bounds half as wide would give; where correlations get worse, that is no advice, and why.
+
+    A column whose variance drowns in its noise pays for a private range, which tells its spread; one that fills too much of its
+    bounds pays as well, but the range is hardly narrower than they are, and is not kept.
+    """
+    if not other.correlation > (1 + SAME) * outlook.correlation:
+        return f"With bounds half as wide: {_gained(other, outlook)}."
+    return (
+        f"Narrower bounds would not help correlations: with bounds half as wide, {_gained(other, outlook)}. "
+        "Fewer columns would then get a private range, which tells their spread."
+    )
 
 
 def _gained(other: Outlook, outlook: Outlook) -> str:
