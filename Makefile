@@ -33,8 +33,9 @@ check: $(READY) ## Formatting, lint, strict types, the direction of imports
 	$(VENV)/bin/mypy
 	$(RUN) -m pytest -q tests/test_architecture.py
 
-docs: $(READY) ## Make the pages that are made from the code: reference, mechanisms, commands
+docs: $(READY) ## Make the pages that are made from the code: reference, mechanisms, commands, the hospital's figures
 	$(RUN) docs/generate.py
+	$(ONE_THREAD) $(RUN) docs/run_page.py docs/hospital.md
 
 audit: $(READY) ## Slower evidence: more trials, and branch coverage of the kernel
 	$(ONE_THREAD) $(RUN) -m pytest -m audit -raP $(WORKERS) --override-ini 'addopts=--strict-markers'
@@ -56,6 +57,7 @@ bench: $(READY) ## Speed against X.T @ X plus eigh, and accuracy tables (DATA=fo
 	$(RUN) -m benchmarks.units $(if $(DATA),--data $(DATA))
 	$(RUN) -m benchmarks.planning $(if $(DATA),--data $(DATA))
 	$(RUN) -m benchmarks.trust
+	$(RUN) -m benchmarks.small_models $(if $(DATA),--data $(DATA))
 
 clean: ## Remove the environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -1,0 +1,64 @@
+"""docs/hospital.md runs as written, and prints what it shows; `make docs` writes what it prints now."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "hospital.md"
+TOOL = runpy.run_path(str(ROOT / "docs" / "run_page.py"))
+
+
+def test_the_page_shows_what_its_blocks_print(tmp_path: Path) -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert TOOL["refreshed"](text, tmp_path) == text, "run `make docs`"
+
+
+def test_every_block_of_it_is_run_or_printed() -> None:
+    """A block of another kind would be looked at by nobody; every step is there in the shell and in Python."""
+    text = PAGE.read_text(encoding="utf-8")
+    kinds = re.findall(r"^```(.+)$", text, flags=re.MULTILINE)
+    assert set(kinds) == {"sh run", "python run", "text"}
+    assert text.count("```text\n") == len(re.findall(r"^```\n```text$", text, flags=re.MULTILINE))
+    shell = "".join(block for kind, block in TOOL["BLOCK"].findall(text) if kind == "sh run")
+    for command in ("schema check", "plan", "release", "show", "correlation", "ridge", "predict", "sample"):
+        assert f"dpcov {command} " in shell
+    assert len(re.findall(r"^```text\n(?:(?!```).*\n)*?.*\btrue\b", text, flags=re.MULTILINE)) >= 5  # the truth beside each
+
+
+def test_a_page_that_lies_is_found_out(tmp_path: Path) -> None:
+    """In either language, with another output, with none, and with one too many."""
+    honest = (
+        "```sh run\necho 2 > two\ncat two\n```\n```text\n2\n```\nso\n```python run\nx = open('two').read()\nprint(x)\n```\n"
+    )
+    (tmp_path / "a").mkdir()
+    true = TOOL["refreshed"](honest, tmp_path / "a")
+    assert true.endswith("print(x)\n```\n```text\n2\n\n```\n")
+    lies = (true.replace("```text\n2\n```", "```text\n3\n```"), true.replace("```text\n2\n\n```\n", ""), honest)
+    for place, lie in enumerate(lies):
+        (tmp_path / str(place)).mkdir()
+        assert TOOL["refreshed"](lie, tmp_path / str(place)) == true != lie
+    quiet = "```python run\nx = 1\n```\n```text\n1\n```\n"
+    (tmp_path / "b").mkdir()
+    assert TOOL["refreshed"](quiet, tmp_path / "b") == "```python run\nx = 1\n```\n"
+
+
+@pytest.mark.parametrize("block", ["```sh run\nfalse\n```\n", "```python run\nraise SystemExit(3)\n```\n"])
+def test_a_block_that_fails_is_no_output(block: str, tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError):
+        TOOL["refreshed"](block, tmp_path)
+
+
+def test_the_command_checks_and_writes(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```python run\nprint(1 + 1)\n```\n```text\n3\n```\n", encoding="utf-8")
+    with pytest.raises(SystemExit) as refused:
+        TOOL["main"]([str(page), "--check"])
+    assert refused.value.code == 1
+    TOOL["main"]([str(page)])
+    assert page.read_text(encoding="utf-8").endswith("```text\n2\n```\n")
+    TOOL["main"]([str(page), "--check"])
