@@ -32,7 +32,8 @@ BEGIN, END = "<!-- At a glance: made by docs/generate.py -->", "<!-- end of what
 
 MET = (
     "uses.description.Reading",
-    "uses.description.Spectrum",
+    "uses.spectrum.Spectrum",
+    "uses.component_errors.ComponentErrors",
     "uses.weights.LostByWeights",
     "uses.weights.CutByRanges",
     "evaluate.comparison.Cell",

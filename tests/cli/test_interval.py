@@ -37,22 +37,22 @@ REFUSED = {
 }
 
 
+@pytest.mark.parametrize("about", ["population", "rows"])
 @pytest.mark.parametrize("of", KEYS)
-def test_intervals_are_the_library_s(of: str) -> None:
-    found = made()["centred.json"].interval(0.9, about="rows")
-    facts = json.loads(call("interval", "centred.json", "--of", of, "--level", "0.9", "--json").out)
+def test_intervals_are_the_library_s(of: str, about: str) -> None:
+    found = made()["centred.json"].interval(0.9, about)
+    chosen = ["--about", "rows"] if about == "rows" else []
+    facts = json.loads(call("interval", "centred.json", "--of", of, "--level", "0.9", *chosen, "--json").out)
     assert (facts["level"], facts["about"]) == (0.9, found.about)
     assert set(KEYS.values()) & set(facts) == {KEYS[of]}
-    exact = found.entries if of == "variances" else getattr(found, of)
     for name in ("estimate", "lower", "upper", "standard_error"):
-        numbers = getattr(exact, name).diagonal() if of == "variances" else getattr(exact, name)
-        assert facts[KEYS[of]][name] == numbers.tolist()
+        assert facts[KEYS[of]][name] == getattr(getattr(found, of), name).tolist()
 
 
 def test_what_people_read_of_intervals() -> None:
     told = call("interval", "centred.json")
     assert (told.code, told.err) == (0, "")
-    found = made()["centred.json"].interval(0.95, about="rows")
+    found = made()["centred.json"].interval(0.95)
     assert found.mean is not None
     numbers = [0, 6]  # the variance of a level follows from its share
     variances = zip(found.entries.estimate.diagonal()[numbers], found.entries.standard_error.diagonal()[numbers], strict=True)

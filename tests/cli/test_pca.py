@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 
 import dpcov
-from dpcov.report.components import MOST_FEATURES, _features
+from dpcov.report.components import MOST_FEATURES, _features, with_error
+from dpcov.report.text import rounded
 from tests.cli.known_rows import CHAIN, MECHANISMS, NAMES, ROWS, SPEND, TRUTH, contents, released, size
 from tests.cli.shell import PROGRAM, assert_told, call, run
 
@@ -34,12 +35,14 @@ def test_the_new_user_s_commands(file: str, tmp_path: Path) -> None:
     assert told.out.endswith("Written to picture.png.\n")
     shown = run("show", "pca.json", cwd=tmp_path)
     assert (shown.code, shown.err) == (0, "")
-    strongest = NAMES[int(np.abs(release.components[0]).argmax())]
+    found, place = release.pca(), int(np.abs(release.components[0]).argmax())
+    errors = found.errors
+    assert errors.determined[0]
     for text in (made.out, told.out, shown.out):
-        assert f"{release.explained[0]:.3g}" in text
-        assert f"{100 * release.pca().ratio[0]:.1f} %" in text
-        assert f"Total second moment: {release.pca().total:.3g}" in text
-        assert f"{strongest} +{np.abs(release.components[0]).max():.2f}" in text
+        assert with_error(release.explained[0], errors.explained[0]) in text
+        assert f"{with_error(100 * found.ratio[0], 100 * errors.ratio[0])} %" in text
+        assert f"Total second moment: {with_error(found.total, errors.total)}" in text
+        assert f"{NAMES[place]} +{with_error(abs(release.components[0, place]), errors.loadings[0, place])}" in text
         assert "PC2" in text
         assert "PC3" not in text
         assert "Expected error" not in text
@@ -82,10 +85,13 @@ def test_centred_rows_have_a_mean_and_no_advice_to_centre() -> None:
     assert "Total variance" in made.out
     shown = call("show", "pca.json")
     assert_told(shown.out, release)
-    clear = release.pca().standing_out
-    assert clear is not None
-    assert clear > 0
-    assert all(f"{number:.4g}" in shown.out for number in release.components[:clear].flat)
+    found = release.pca()
+    assert found.standing_out == 2
+    assert found.errors.determined.all()
+    assert found.clear.all()
+    for place in zip(*np.nonzero(found.clear), strict=True):
+        number, error = rounded(found.components[place], found.errors.loadings[place])
+        assert re.search(f"│ +{re.escape(number)} │ +{re.escape(error)} │", shown.out)
     assert json.loads(call("show", "pca.json", "--json").out)["mean"] == release.mean.tolist()
 
 

@@ -71,7 +71,9 @@ def test_predictions_are_the_library_s_in_the_order_of_rows(file: str) -> None:
 def test_an_output_is_written_whole_and_told() -> None:
     printed = call("predict", "centred.json", "new.csv", *HOURS).out
     told = call("predict", "centred.json", "new.csv", *HOURS, "-o", "out.csv")
-    assert (told.code, told.out, told.err) == (0, f"{NEW} predictions of hours written to out.csv.\n", "")
+    error = made()["centred.json"].ridge("hours", alpha=0.001).residual_deviation
+    away = f"People are about {error:.2g} away from theirs, r.m.s.; --level 0.95 adds intervals."
+    assert (told.code, told.out, told.err) == (0, f"{NEW} predictions of hours written to out.csv. {away}\n", "")
     assert Path("out.csv").read_text(encoding="utf-8") == printed
     assert call("predict", "centred.json", "new.csv", *HOURS, "-o", "out.csv").code == 2
     other = call("predict", "centred.json", "new.csv", "--target", "age", "-o", "out.csv", "--force", "--quiet")

@@ -82,9 +82,9 @@ def test_json_is_one_object_with_the_facts() -> None:
     assert facts["kind"] == "covariance"
     assert facts["privacy"] == {"notion": "zCDP", "rho": "1/2"}
     assert facts["statement"] == release.statement()
-    assert facts["mean"] == release.mean.tolist()
     found = release.describe()
     assert found.mean is not None
+    assert facts["mean"] == found.mean.values.tolist()
     assert found.deviation is not None
     assert facts["standard_deviation"] == found.deviation.values.tolist()
     assert facts["standard_error"]["mean"] == found.mean.standard_error.tolist()

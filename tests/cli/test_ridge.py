@@ -67,7 +67,7 @@ def test_the_model_is_the_library_s(alpha: str) -> None:
     release = made()["centred.json"]
     model = release.ridge("hours", alpha=alpha if alpha == "auto" else float(alpha))
     found = facts(*HOURS, "--alpha", alpha)
-    intervals = model.interval(0.95, about="rows")
+    intervals = model.interval(0.95)
     interval = intervals.coefficients
     assert intervals.intercept is not None
     assert found["coefficients"] == model.coefficients.tolist()
@@ -89,7 +89,7 @@ def test_what_people_read_of_a_model() -> None:
     model = made()["centred.json"].ridge("hours")
     assert model.alpha == 0
     assert "Model: hours from 4 features of 3 columns; alpha 0, chosen by auto; intercept" in told.out
-    intervals = model.interval(0.95, about="rows").coefficients
+    intervals = model.interval(0.95).coefficients
     assert intervals.estimate == pytest.approx(model.coefficients)  # what is printed is what intervals are around
     clear = np.abs(intervals.estimate) > 3.4 * intervals.standard_error  # three for one, more for the largest of four
     assert 0 < clear.sum() < 4
@@ -99,7 +99,7 @@ def test_what_people_read_of_a_model() -> None:
     assert f"... and {drowned} that may be noise (--all lists {'them' if drowned > 1 else 'it'})" in told.out
     everything = call(*HOURS, "--all").out
     assert everything.count("≈ noise │") == 2 * drowned  # the coefficient, and over its range
-    own = model.interval(0.95, about="rows").intercept
+    own = model.interval(0.95).intercept
     assert own is not None
     assert f"intercept {rounded(float(own.estimate), float(own.standard_error))[0]} (95 % interval" in told.out
     assert made()["centred.json"].statement() in told.out
@@ -107,13 +107,14 @@ def test_what_people_read_of_a_model() -> None:
         "over its range",
         "95 % interval",
         "Explained: ",
-        "Intervals: for least squares",
+        "Intervals: about the population, over the noise and the draw of rows; each holds on its own.",
         f"Levels are compared with {', '.join(model.references)}.",
     ):
         assert word in told.out
-    for word in ("Intervals: for what ridge with alpha", "penalised", "uses denoised ones"):
-        assert word in call(*HOURS, "--alpha", "0.001").out
+    for word in ("Intervals: for what ridge with alpha", "penalised", "uses those of the model"):
+        assert word in call(*HOURS, "--alpha", "0.001", "--about", "rows").out
         assert word not in told.out
+    assert "Intervals: for least squares on the exact matrix" in call(*HOURS, "--about", "rows").out
     assert "alpha 0:" not in told.out
     assert "No intercept" not in told.out
     assert "nearer to the truth" not in told.out
@@ -173,7 +174,7 @@ def test_the_level_is_that_of_intervals_and_bound() -> None:
     model = made()["centred.json"].ridge("hours", alpha=0.01)
     assert (
         facts(*HOURS, "--alpha", "0.01", "--level", "0.5")["interval"]["lower"]
-        == model.interval(0.5, about="rows").coefficients.lower.tolist()
+        == model.interval(0.5).coefficients.lower.tolist()
     )
     assert facts(*HOURS, "--alpha", "0.01", "--level", "50%") == facts(*HOURS, "--alpha", "0.01", "--level", "0.5")
     assert "50 % interval" in call(*HOURS, "--alpha", "0.01", "--level", "0.5").out

@@ -85,8 +85,8 @@ def test_cells_that_match_no_level_are_counted() -> None:
 
 
 def test_long_tables_are_cut_unless_all_is_asked_for() -> None:
-    found = made(50, center=True, schema=True).describe().spectrum
-    short, full = call("show", "r.json"), call("show", "r.json", "--all")
+    found = made(50, center=True, schema=True).describe("rows").spectrum
+    short, full = (call("show", "r.json", "--about", "rows", *words) for words in ([], ["--all"]))
     assert "and 10 more features" in short.out
     assert "x39" in short.out
     assert "x40" not in short.out

@@ -47,7 +47,7 @@ from dpcov.kernel.budget import Budget
 from dpcov.mechanisms import MECHANISMS
 from dpcov.release.file import parse, text_of
 from dpcov.report.releases import record
-from dpcov.uses.description import spectrum
+from dpcov.uses.spectrum import spectrum
 from tests.helpers.small import sealed
 
 SEED = 20_240_607

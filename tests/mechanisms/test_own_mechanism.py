@@ -44,7 +44,7 @@ from dpcov.report.releases import write_made
 from dpcov.report.text import console
 from dpcov.request import checked_request
 from dpcov.sources.array import ArraySource
-from dpcov.uses.description import spectrum
+from dpcov.uses.spectrum import spectrum
 from dpcov.verify.audit import audit_covariance
 from dpcov.verify.replay import replay
 from dpcov.verify.testing import NoSource, opened, scripted
@@ -133,8 +133,10 @@ class TestEstimates:
         assert release.second_moment.tolist() == release.covariance.tolist()
         assert np.abs(release.pca(2).components).tolist() == np.eye(4)[:2].tolist()
         assert release.ridge("x0").coefficients.tolist() == [0, 0, 0]
-        found = release.describe()
+        found, people = release.describe("rows"), release.describe()
         assert found.deviation is not None
+        assert people.deviation is not None
+        assert (people.deviation.standard_error[:3] > found.deviation.standard_error[:3]).all()  # the draw of rows, too
         assert found.deviation.values == pytest.approx(np.sqrt(release.covariance.diagonal()))
         assert found.deviation.clear.tolist() == [True, True, True, False]
         assert found.deviation.standard_error == pytest.approx(np.sqrt(2) * 1e-3 / (2 * found.deviation.values), rel=0.1)

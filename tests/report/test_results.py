@@ -282,8 +282,11 @@ def test_a_model_s_effects_are_over_the_range_of_a_feature() -> None:
     assert reading.intervals.coefficients.level == 0.9
 
 
-def test_variances_are_the_diagonal_of_the_entries() -> None:
-    found = results()["intervals"]
+def test_variances_are_squares_of_deviations_and_about_rows_the_diagonal_of_the_entries() -> None:
+    people = results()["intervals"]
+    assert people.variances.lower == pytest.approx(people.deviations.lower**2)
+    assert people.variances.upper == pytest.approx(people.deviations.upper**2)
+    found = people.release.interval(people.level, about="rows")
     for part in ("estimate", "lower", "upper", "standard_error"):
         assert (getattr(found.variances, part) == getattr(found.entries, part).diagonal()).all()
 

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 import dpcov
 from dpcov.report.text import rounded
 from dpcov.uses.clipping import clipped_share
-from dpcov.uses.description import CLEAR, spectrum
+from dpcov.uses.description import CLEAR
+from dpcov.uses.spectrum import spectrum
 from tests.uses.test_correlation import MIXED, any_release, mixed_table, one_hot
 
 Floats = NDArray[np.float64]
@@ -61,7 +62,7 @@ def test_errors_are_as_large_as_they_say(name: str, center: bool, neighbors: str
         release = dpcov.covariance(
             table, budget, schema=MIXED, center=center, mechanism=name, neighbors=neighbors, seed=seed, **options
         )
-        found = release.describe()
+        found = release.describe("rows")
         for i, (reading, right) in enumerate(zip((found.mean, found.deviation, found.correlation), exact, strict=True)):
             if reading is not None:
                 known = np.isfinite(reading.standard_error) & (reading.standard_error > 0)
@@ -97,7 +98,7 @@ def test_errors_of_rounds_are_as_large_as_they_say(center: bool, neighbors: str)
             seed=seed,
             **options,
         )
-        found = release.describe()
+        found = release.describe("rows")
         assert found.deviation is not None
         assert found.correlation is not None
         ratios.append((found.deviation.values - deviations) / found.deviation.standard_error)
@@ -108,7 +109,7 @@ def test_errors_of_rounds_are_as_large_as_they_say(center: bool, neighbors: str)
 
 def test_the_errors_of_a_noisy_matrix_are_those_of_its_intervals() -> None:
     release = dpcov.covariance(mixed_table(3000), LOUD, schema=MIXED, center=True, mechanism="wishart", seed=0)
-    found, intervals = release.describe(), release.interval(about="rows")
+    found, intervals = release.describe("rows"), release.interval(about="rows")
     assert found.mean is not None
     assert found.deviation is not None
     assert intervals.mean is not None

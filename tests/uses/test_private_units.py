@@ -94,7 +94,7 @@ def test_errors_are_about_as_large_as_they_say(budget: Any, neighbors: str) -> N
     apart = np.triu(column[:, None] != column)
     ratios: list[list[Floats]] = [[], [], []]
     for seed in range(12):
-        found = released(budget, seed, neighbors=neighbors).describe()
+        found = released(budget, seed, neighbors=neighbors).describe("rows")
         assert found.mean is not None
         assert found.deviation is not None
         assert found.correlation is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dpcov.cli.options import json_option
+from dpcov.cli.options import about_option, json_option
 from dpcov.cli.telling import plot_option, tell
 
 EXAMPLE = """\b
@@ -17,8 +17,9 @@ Example:
 @click.argument("file", metavar="RELEASE", type=click.Path())
 @click.option("--top", type=click.IntRange(1), default=20, show_default=True, metavar="NUMBER", help="How many pairs to list.")
 @plot_option("Also draw the matrix")
+@about_option
 @json_option
-def correlation(file: str, top: int, plot: str | None, as_json: bool) -> None:
+def correlation(file: str, top: int, plot: str | None, about: str, as_json: bool) -> None:
     """Print the correlations in a RELEASE that are clear of noise, between features of different columns, by strength.
 
     Nothing is spent, and no data are read. Of a release without --center they are cosines about 0.
@@ -29,5 +30,5 @@ def correlation(file: str, top: int, plot: str | None, as_json: bool) -> None:
 
     release = load(file)
     check_covariance(release, "correlations")
-    found = release.describe().correlation
+    found = release.describe(about).correlation
     tell(found, file, as_json=as_json, picture=checked_picture(plot, file), choice={"top": top})

@@ -184,7 +184,14 @@ level_option = click.option(
     show_default=True,
     callback=read_level,
     metavar="NUMBER",
-    help="Confidence level; covers the privacy noise only.",
+    help="Confidence level of each interval.",
+)
+about_option = click.option(
+    "--about",
+    type=click.Choice(["population", "rows"]),
+    default="population",
+    show_default=True,
+    help="Whom errors are about: the people the rows were drawn from, or these rows alone (the privacy noise only).",
 )
 
 

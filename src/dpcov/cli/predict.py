@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 
 import click
 
 from dpcov.cli.model_options import model_options
-from dpcov.cli.options import csv_options, json_option, read_columns
+from dpcov.cli.options import csv_options, json_option, read_columns, read_level
 from dpcov.cli.telling import print_json
 
 EXAMPLE = """\b
@@ -17,12 +18,23 @@ Example:
   dpcov predict adult.json test.csv --target hours-per-week --score"""
 
 
+def read_optional_level(context: click.Context, parameter: click.Parameter, text: str | None) -> float | None:
+    """Turn 0.95 or 95% into a probability, where one is given."""
+    return None if text is None else read_level(context, parameter, text)
+
+
 @click.command(epilog=EXAMPLE, short_help="Predict a column of new rows from a release, for free.")
 @click.argument("file", metavar="RELEASE", type=click.Path())
 @click.argument("data", metavar="NEWDATA", type=click.Path())
 @model_options
 @csv_options
 @click.option("--score", is_flag=True, help="Print how good the predictions are; NEWDATA must have the target, too.")
+@click.option(
+    "--level",
+    callback=read_optional_level,
+    metavar="NUMBER",
+    help="Add columns lower and upper, between which the values of new people should lie so often: 0.95 for example.",
+)
 @click.option("--force", is_flag=True, help="Overwrite an existing output.")
 @click.option("--quiet", is_flag=True, help="Print no progress and no summary.")
 @json_option
@@ -34,6 +46,7 @@ def predict(
     alpha: float | str,
     features: str | None,
     score: bool,
+    level: float | None,
     force: bool,
     quiet: bool,
     as_json: bool,
@@ -41,8 +54,9 @@ def predict(
 ) -> None:
     """Predict --target for the rows in NEWDATA (.csv, .tsv or .parquet) with the model that `dpcov ridge` prints.
 
-    Predictions are a CSV with one column, in the order of the rows. NEWDATA are read, and not protected: predictions and
-    scores tell about them. With --score, errors are printed in place of the predictions, which still go to --output.
+    Predictions are a CSV with one column, in the order of the rows; --level adds two more. NEWDATA are read, and not
+    protected: predictions and scores tell about them. With --score, errors are printed in place of the predictions, which
+    still go to --output.
     """
     from dpcov.cli.files import checked_table, save_table
     from dpcov.cli.progress import progress_bar
@@ -50,7 +64,8 @@ def predict(
     from dpcov.report import record, write
     from dpcov.report.models import drowned_line
     from dpcov.report.tables import column_table
-    from dpcov.report.text import console, printable
+    from dpcov.report.text import console, finite, printable
+    from dpcov.uses.prediction import prediction_interval
 
     if as_json and output is None and not score:
         raise click.UsageError("give --output or --score with --json: otherwise stdout has the predictions")
@@ -64,13 +79,21 @@ def predict(
         predictions = model.predict(data, progress=progress)
     scored = model.score(data, predictions=predictions) if score else None
     if place is not None or scored is None:
-        save_table(column_table(model.target, predictions), place)
+        table = column_table(model.target, predictions)
+        if level is not None:
+            inside = prediction_interval(model, predictions, level)
+            table = table.append_column("lower", [inside.lower]).append_column("upper", [inside.upper])
+        save_table(table, place)
     if as_json:
-        facts = {"target": model.target, "alpha": model.alpha, "rows": len(predictions)}
+        within = finite(model.residual_deviation)
+        facts = {"target": model.target, "alpha": model.alpha, "rows": len(predictions), "residual_deviation": within}
         own = {} if scored is None else {"score": record(scored)}
         print_json({"file": file, "data": str(data), "output": output, **facts, **own})
         return
     if scored is not None:
         write(console(), scored)
     if output is not None and not quiet:
-        click.echo(f"{len(predictions)} predictions of {printable(model.target)} written to {shlex.quote(output)}.")
+        away, error = "", model.residual_deviation
+        if math.isfinite(error):
+            away = f" People are about {error:.2g} away from theirs, r.m.s.; --level 0.95 adds intervals."
+        click.echo(f"{len(predictions)} predictions of {printable(model.target)} written to {shlex.quote(output)}.{away}")

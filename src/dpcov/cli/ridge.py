@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from dpcov.cli.model_options import model_options
-from dpcov.cli.options import all_option, json_option, level_option, read_columns
+from dpcov.cli.options import about_option, all_option, json_option, level_option, read_columns
 from dpcov.cli.telling import plot_option, tell
 
 EXAMPLE = """\b
@@ -19,6 +19,7 @@ Example:
 @click.argument("file", metavar="RELEASE", type=click.Path())
 @model_options
 @level_option
+@about_option
 @all_option
 @plot_option("Also draw the largest coefficients")
 @json_option
@@ -28,6 +29,7 @@ def ridge(
     alpha: float | str,
     features: str | None,
     level: float,
+    about: str,
     everything: bool,
     plot: str | None,
     as_json: bool,
@@ -41,5 +43,5 @@ def ridge(
     from dpcov.release.file import load
 
     release, picture = load(file), checked_picture(plot, file)
-    found = release.ridge(target, alpha=alpha, features=read_columns(features, "--features")).reading(level)
+    found = release.ridge(target, alpha=alpha, features=read_columns(features, "--features")).reading(level, about)
     tell(found, file, as_json=as_json, picture=picture, words={"asked": alpha, "everything": everything})

@@ -283,7 +283,7 @@ class _Trial:
         described = []
         for run, source in enumerate(self._sources):
             asked = replace(self.request, schema=self.schema, seed=first + run)
-            described.append(asked.run(source, budget).describe())
+            described.append(asked.run(source, budget).describe("rows"))
         one = described[0]
         return Outlook(
             budget=budget,

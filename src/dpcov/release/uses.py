@@ -125,18 +125,28 @@ class Uses(Drawable):
             raise ReleaseError(f"release must hold a covariance, got {held}. Hint: make one with dpcov.covariance.")
         return found.values.copy()
 
-    def describe(self) -> Description:
+    def describe(self, about: str = "population") -> Description:
         """Return means, deviations and correlations, each with its standard error and whether it is clear of noise.
 
         What that means, and how well it holds: docs/reading.md.
+
+        Parameters
+        ----------
+        about : {"population", "rows"}
+            "population": standard errors about the people that the rows were drawn from, of noise and of that draw together.
+            "rows": of the noise alone. A mean that comes without a covariance has only these.
         """
-        return self._description
+        from dpcov.uses.description import describe
+        from dpcov.uses.sampling import about_population
+
+        about_population(about)
+        if about not in self._descriptions:
+            self._descriptions[about] = describe(self._release, about)
+        return self._descriptions[about]
 
     @cached_property
-    def _description(self) -> Description:
-        from dpcov.uses.description import describe
-
-        return describe(self._release)
+    def _descriptions(self) -> dict[str, Description]:
+        return {}
 
     def interval(self, level: float = 0.95, about: str = "population") -> Intervals:
         """Return intervals for means, deviations, correlations, entries of the covariance and eigenvalues: docs/intervals.md.

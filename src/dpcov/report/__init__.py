@@ -59,13 +59,23 @@ def html(result: object) -> str:
 
 
 def frame(result: object) -> Any:
-    """Return a result as a table: a pandas DataFrame where pandas is installed, else a pyarrow Table."""
+    """Return a result as a table: a pandas DataFrame where pandas is installed, else a pyarrow Table.
+
+    What its standard errors are about stands in the attribute, or the metadata, "about".
+    """
     from importlib.util import find_spec
 
     import pyarrow as pa
 
-    table = pa.table(home(result).columns(result))
-    return table if find_spec("pandas") is None else table.to_pandas()
+    module = home(result)
+    table = pa.table(module.columns(result))
+    about = module.about(result) if hasattr(module, "about") else None
+    if find_spec("pandas") is None:
+        return table if about is None else table.replace_schema_metadata({"about": about})
+    frame = table.to_pandas()
+    if about is not None:
+        frame.attrs["about"] = about
+    return frame
 
 
 def draw(result: object, path: str | os.PathLike[str], **settings: Any) -> None:

@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcov.report.descriptions import people_words
 from dpcov.report.pictures import COLOURS, DROWNED, PALE, new_figure
-from dpcov.report.text import NOISE, SILENT, by, features_table, new_table, print_promise, printable, shortened
+from dpcov.report.text import NOISE, SILENT, by, features_table, finite, new_table, print_promise, printable, rounded, shortened
+from dpcov.uses.description import Reading
 from dpcov.uses.held import is_centered
+from dpcov.uses.sampling import POPULATION
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from dpcov.uses.pca import PrincipalComponents
 
@@ -36,7 +40,7 @@ def write(out: Console, found: PrincipalComponents, asked: float | None = None, 
     if isinstance(asked, float) and found.total > 0 and found.ratio.sum() < asked - 1e-9:
         said.append(f"All {found.k} components that the release holds explain less than {100 * asked:g} % together.")
     out.print("\n".join(said), soft_wrap=True)
-    for first in range(0, found.readable, MOST_COLUMNS) if everything else ():
+    for first in range(0, len(legible(found)), MOST_COLUMNS) if everything else ():
         out.print(features_table(found.feature_names, loadings(found, first), "loadings", None))
 
 
@@ -44,8 +48,8 @@ def write_held(out: Console, found: PrincipalComponents, limit: int | None, *, l
     """Print the components that a release was made for, and what those that stand out are made of."""
     out.print(components_table(found, None if limit is None else MOST_COMPONENTS))
     out.print("\n".join(notes(found)), soft_wrap=True)
-    if loadings_too and found.readable:
-        many = f" (the first {MOST_COLUMNS} components)" * (found.readable > MOST_COLUMNS)
+    if loadings_too and legible(found):
+        many = f" (the first {MOST_COLUMNS} components)" * (len(legible(found)) > MOST_COLUMNS)
         out.print(features_table(found.feature_names, loadings(found), f"loadings{many}", limit))
 
 
@@ -58,6 +62,7 @@ def record(found: PrincipalComponents) -> dict[str, Any]:
 
 def numbers(found: PrincipalComponents) -> dict[str, Any]:
     """Return what is known of components for machines."""
+    errors = found.errors
     return {
         "k": found.k,
         "explained": found.explained.tolist(),
@@ -65,7 +70,18 @@ def numbers(found: PrincipalComponents) -> dict[str, Any]:
         "cumulative": np.cumsum(found.ratio).tolist(),
         "total": found.total,
         "standing_out": found.standing_out,
+        "noise_edge": finite(found.noise_edge),
         "components": found.components.tolist(),
+        "about": POPULATION,
+        "standard_error": {
+            "explained": finite(errors.explained),
+            "ratio": finite(errors.ratio),
+            "cumulative": finite(errors.cumulative),
+            "total": finite(errors.total),
+            "components": finite(errors.loadings),
+        },
+        "determined": errors.determined.tolist(),
+        "clear_of_noise": found.clear.tolist(),
         "offsets": found.offsets.tolist(),
         "scales": found.scales.tolist(),
     }
@@ -73,9 +89,19 @@ def numbers(found: PrincipalComponents) -> dict[str, Any]:
 
 def columns(found: PrincipalComponents) -> dict[str, Any]:
     """Return a line for each component: what it explains, and its loadings."""
-    cells: dict[str, Any] = {"component": [f"PC{i + 1}" for i in range(found.k)], "explained": found.explained}
-    cells |= {"ratio": found.ratio, "clear": [i < found.readable for i in range(found.k)]}
-    return cells | {f"loading {name}": found.components[:, j] for j, name in enumerate(found.feature_names)}
+    errors = found.errors
+    cells: dict[str, Any] = {"component": [f"PC{i + 1}" for i in range(found.k)]}
+    cells |= {"explained": found.explained, "explained_error": errors.explained}
+    cells |= {"ratio": found.ratio, "ratio_error": errors.ratio}
+    cells |= {"clear": [i < found.readable for i in range(found.k)], "determined": errors.determined}
+    for j, name in enumerate(found.feature_names):
+        cells |= {f"loading {name}": found.components[:, j], f"loading {name} error": errors.loadings[:, j]}
+    return cells
+
+
+def about(found: PrincipalComponents) -> str:  # noqa: ARG001 - one signature for all
+    """Return what standard errors are about."""
+    return POPULATION
 
 
 def components_table(found: PrincipalComponents, limit: int | None = MOST_COMPONENTS) -> Table:
@@ -85,27 +111,56 @@ def components_table(found: PrincipalComponents, limit: int | None = MOST_COMPON
     for heading in ("component", "explained", "ratio", "cumulative"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("largest loadings", overflow="fold")
-    running = np.cumsum(found.ratio)
+    running, errors = np.cumsum(found.ratio), found.errors
     for place in range(found.k - hidden):
         if place >= found.readable:
             table.add_row(f"PC{place + 1}", NOISE, "", "", "", style="dim")
             continue
-        shares = (f"{100 * part:.1f} %" for part in (found.ratio[place], running[place]))
-        table.add_row(f"PC{place + 1}", f"{found.explained[place]:.3g}", *shares, _loadings_line(found, place))
+        parts = ((found.ratio[place], errors.ratio[place]), (running[place], errors.cumulative[place]))
+        shares = (f"{with_error(100 * part, 100 * error)} %" for part, error in parts)
+        own = with_error(found.explained[place], errors.explained[place])
+        table.add_row(f"PC{place + 1}", own, *shares, _loadings_line(found, place))
     return table
 
 
-def _loadings_line(found: PrincipalComponents, place: int) -> str:
-    """Name the features with the largest loadings on one component."""
-    row = found.components[place]
-    largest = np.argsort(-np.abs(row), kind="stable")[:MOST_LOADINGS]
+def with_error(value: float, error: float) -> str:
+    """Return a number with its standard error, and no more digits than that allows."""
+    return " ± ".join(rounded(float(value), float(error)))
+
+
+def _loadings_line(found: PrincipalComponents, place: int) -> str | Text:
+    """Name the features with the largest loadings on one component that are clear of noise."""
+    from rich.text import Text
+
+    if not found.errors.determined[place]:
+        return Text("not determined", style="dim")
+    row, errors, clear = found.components[place], found.errors.loadings[place], found.clear[place]
+    largest = [j for j in np.argsort(-np.abs(row), kind="stable")[:MOST_LOADINGS] if clear[j]]
+    if not largest:
+        return Text(NOISE, style="dim")
     kept = [j for rank, j in enumerate(largest) if rank == 0 or abs(row[j]) >= 0.005]  # others would read 0.00
-    return ", ".join(f"{shortened(printable(found.feature_names[j]))} {row[j]:+.2f}" for j in kept)
+    return ", ".join(f"{shortened(printable(found.feature_names[j]))} {_loading(row[j], errors[j])}" for j in kept)
 
 
-def loadings(found: PrincipalComponents, first: int = 0) -> dict[str, Floats]:
+def _loading(value: float, error: float) -> str:
+    """Return a loading with its sign and error; of an unknown error in two digits."""
+    if not np.isfinite(error):
+        return f"{value:+.2f} ± ?"
+    number, own = rounded(float(value), max(float(error), 0.0005))
+    return f"{'+' * int(value >= 0)}{number} ± {own}"
+
+
+def legible(found: PrincipalComponents) -> list[int]:
+    """Return the components whose loadings are worth reading: they stand out of the noise, and are determined."""
+    return [place for place in range(found.readable) if found.errors.determined[place]]
+
+
+def loadings(found: PrincipalComponents, first: int = 0) -> dict[str, Reading]:
     """Return the loadings of a few components that are worth reading by heading, a number for each feature."""
-    return {f"PC{i + 1}": found.components[i] for i in range(first, min(first + MOST_COLUMNS, found.readable))}
+    return {
+        f"PC{i + 1}": Reading(found.components[i], found.errors.loadings[i], found.clear[i])
+        for i in legible(found)[first : first + MOST_COLUMNS]
+    }
 
 
 def notes(found: PrincipalComponents) -> list[str]:
@@ -114,7 +169,18 @@ def notes(found: PrincipalComponents) -> list[str]:
     what = "variance" if is_centered(release) else "second moment"
     unit = "in the data's units, squared" if release.schema is None else "of encoded columns, which the schema's bounds scale"
     clear = found.readable
-    said = [f"Total {what}: {found.total:.3g}, {unit}; all numbers here are estimates."] * (clear > 0)
+    total = with_error(found.total, found.errors.total)
+    said = [f"Total {what}: {total}, {unit}."] * (clear > 0)
+    said += [f"±: one standard error {people_words(POPULATION)}, to first order."] * (clear > 0)
+    mixed = [f"PC{place + 1}" for place in range(clear) if not found.errors.determined[place]]
+    if mixed:
+        listed = ", ".join(mixed[:MOST_COLUMNS]) + ", ..." * (len(mixed) > MOST_COLUMNS)
+        said.append(
+            f"Loadings of {listed} are not determined: other directions explain as much, as far as errors can tell, and any "
+            f"mixture of them would do as well."
+        )
+    if clear and np.isnan(found.errors.loadings[:clear]).any():
+        said.append("How certain loadings are depends on the exact spectrum, which nobody knows.")
     if found.standing_out is None:
         said.append(f"Which of them stand out of the noise: {SILENT}.")
     if clear < found.k:
@@ -144,6 +210,7 @@ def figure(found: PrincipalComponents) -> Any:
     _heat_map(drawn, right, found, shown, k)
     parts = [f"{len(shown)} of {len(found.feature_names)} features"] * hidden
     parts += [f"{k} of {found.k} components"] * (k < found.k)
+    parts += ["grey: not clear of noise"] * (not bool(found.clear[:k, shown].all()))
     right.set_title("loadings" + (f" ({', '.join(parts)})" if parts else ""), fontsize=10)
     return drawn
 
@@ -162,11 +229,21 @@ def _scree(axis: Any, held: PrincipalComponents, chosen: int, bars: int, what: s
     clear = held.readable
     colours = [DROWNED if place > clear else COLOURS[0] if place <= chosen else PALE for place in places]
     axis.bar(places, held.explained[:bars], color=colours, width=0.72)
+    shown = places[: min(bars, clear)]
+    reach = held.errors.explained[: len(shown)]
+    if len(shown) and np.isfinite(reach).any():
+        known = np.isfinite(reach)
+        style = {"fmt": "none", "ecolor": "#444444", "elinewidth": 1, "capsize": 2}
+        axis.errorbar(shown[known], held.explained[: len(shown)][known], yerr=reach[known], **style)
+    edge = held.noise_edge[:bars]
+    if np.isfinite(edge).all() and clear < held.k:
+        axis.step(places, edge, where="mid", color="#777777", linewidth=1, linestyle="--")
     axis.set_xlabel("component")
     axis.set_ylabel(f"explained {what}", color=COLOURS[0])
     axis.xaxis.set_major_locator(FixedLocator(places.tolist()) if bars <= MOST_TICKS else MaxNLocator(integer=True))
     axis.set_xlim(0.3, max(bars, 2) + 0.7)
-    axis.set_ylim(0, 1.08 * max(float(held.explained.max()), 1e-300))
+    highest = np.nan_to_num((held.explained + held.errors.explained)[:clear], nan=0.0, posinf=0.0)
+    axis.set_ylim(0, 1.08 * max(float(held.explained.max()), float(highest.max(initial=0.0)), 1e-300))
     ratio = axis.twinx()
     running = np.cumsum(held.ratio)[: min(bars, clear)]
     ratio.plot(
@@ -177,8 +254,9 @@ def _scree(axis: Any, held: PrincipalComponents, chosen: int, bars: int, what: s
     ratio.yaxis.set_major_formatter(PercentFormatter(1.0))
     ratio.set_ylabel("cumulative ratio", color=COLOURS[1])
     parts = [f"the first {bars} of {held.k}"] * (held.k > bars) + [f"dark: {chosen} chosen"] * (chosen < min(bars, clear))
-    parts += ["grey: noise"] * (clear < bars)
-    axis.set_title(f"explained {what}" + (f" ({', '.join(parts)})" if parts else ""), fontsize=10)
+    parts += ["grey: noise; dashed: its edge" if np.isfinite(edge).all() else "grey: noise"] * (clear < bars)
+    errors = " ± standard error" * bool(len(shown) and np.isfinite(reach).any())
+    axis.set_title(f"explained {what}{errors}" + (f"\n({', '.join(parts)})" if parts else ""), fontsize=10)
     for side in (axis, ratio):
         side.tick_params(labelsize=8)
         side.spines["top"].set_visible(False)
@@ -187,8 +265,7 @@ def _scree(axis: Any, held: PrincipalComponents, chosen: int, bars: int, what: s
 def _heat_map(drawn: Any, axis: Any, found: PrincipalComponents, shown: NDArray[np.int64], k: int) -> None:
     from matplotlib import colormaps
 
-    matrix = found.components[:k, shown].T.copy()
-    matrix[:, found.readable :] = np.nan
+    matrix = np.where(found.clear, found.components, np.nan)[:k, shown].T.copy()
     largest = max(float(np.nanmax(np.abs(matrix), initial=0.0)), 1e-300)
     image = axis.imshow(
         matrix,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from dpcov.report.descriptions import cell_lines, head_line, what_correlates
+from dpcov.report.descriptions import cell_lines, head_line, people_words, what_correlates
 from dpcov.report.pictures import heat_map, new_figure
 from dpcov.report.text import MORE, SILENT, by, finite, new_table, print_promise, printable, reading_cells, shortened
 from dpcov.uses.held import is_centered
@@ -27,18 +27,20 @@ def write(out: Console, found: Correlation, top: int = MOST_PAIRS) -> None:
     centered = is_centered(release)
     what = "correlation" if centered else "cosine"
     print_promise(out, release)
-    out.print(head_line(release.describe()), style="bold", soft_wrap=True)
+    said_of = release.describe(found.about)
+    out.print(head_line(said_of), style="bold", soft_wrap=True)
     said = []
     if clear:
         out.print(_table(found, clear, top, what))
-        said.append("±: the standard error that the noise gives. Pairs within 3 of them are not listed: they may be noise.")
+        said.append(f"±: one standard error {people_words(found.about)}.")
+        said.append("Pairs that noise and the draw of rows could make are not listed.")
     elif not found.known:
         said.append(f"No {what} is listed: {SILENT}.")
     elif found.pairs(clear=False):
         said.append(f"No {what} is clear of noise, so none is listed. {MORE}")
     else:
         said.append("There is only one column, so there are no pairs.")
-    said += cell_lines(release, release.describe())
+    said += cell_lines(release, said_of)
     if not centered:
         center = by("--center", "center=True")
         said.append(f"Rows were not centred: these are cosines about 0. {center} at the release gives correlations.")
@@ -67,6 +69,7 @@ def record(found: Correlation, top: int = MOST_PAIRS) -> dict[str, Any]:
     return {
         **promise(found.release),
         "of": "correlation" if is_centered(found.release) else "cosine",
+        "about": found.about,
         "feature_names": list(found.feature_names),
         "correlation": matrix.tolist(),
         "standard_error": finite(errors),
@@ -142,3 +145,8 @@ def _name(axis: Any, found: Correlation, blocks: list[tuple[str, int, int]], cel
     axis.set_xticks(places, names, rotation=90, fontsize=size, parse_math=False)  # a name may hold a $
     axis.set_yticks(places, names, fontsize=size, parse_math=False)
     axis.tick_params(length=2 if names else 0)
+
+
+def about(found: Correlation) -> str:
+    """Return what standard errors are about."""
+    return found.about

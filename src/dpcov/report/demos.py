@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def write(out: Console, found: Demo) -> None:
     """Print estimates beside the truth, what was asked, and what it is worth."""
-    release, said = found.release, found.release.describe()
+    release, said = found.release, found.release.describe("rows")  # beside the truth of the same rows
     out.print(head_line(said), style="bold", soft_wrap=True)
     title = "mean and standard deviation, in the columns' units"
     out.print(features_table(release.feature_names, _beside(found), title, None))
@@ -26,14 +26,14 @@ def write(out: Console, found: Demo) -> None:
     out.print(f"Privacy: {release.statement()}", soft_wrap=True)
     out.print(error_line(release), soft_wrap=True)
     out.print(
-        f"±: the standard error that the noise gives; {NOISE}: within 3 of them, so it cannot be told from noise.",
+        f"±: one standard error of the noise, as the truth beside it is that of the same rows; {NOISE}: within 3 of them.",
         soft_wrap=True,
     )
     out.print("178 rows are few: means come out well, correlations roughly. The noise falls as 1/n.", soft_wrap=True)
 
 
 def _beside(found: Demo) -> dict[str, Any]:
-    said = found.release.describe()
+    said = found.release.describe("rows")
     return {
         "true mean": found.rows.mean(axis=0),
         "private": said.mean,
@@ -54,7 +54,7 @@ def next_lines(file: str) -> list[str]:
 
 def figure(found: Demo) -> Any:
     """Return a figure: exact and private correlations, and their eigenvalues."""
-    said, exact, private = found.release.describe(), "truth (not private)", f"private, rho = {RHO}"
+    said, exact, private = found.release.describe("rows"), "truth (not private)", f"private, rho = {RHO}"
     matrices: dict[str, Any] = {exact: found.correlation, private: said.correlation}
     spectra: dict[str, Any] = {exact: found.eigenvalues, private: said.spectrum}
     return matrices_figure("Correlation of 178 wines", found.release.feature_names, matrices, spectra, "correlation")
@@ -65,4 +65,4 @@ def columns(found: Demo) -> dict[str, Any]:
     from dpcov.report.descriptions import columns as described
 
     truth = {"mean_truth": found.rows.mean(axis=0), "deviation_truth": found.rows.std(axis=0)}
-    return described(found.release.describe()) | truth
+    return described(found.release.describe("rows")) | truth

@@ -11,6 +11,7 @@ from dpcov.report.text import NOISE, SILENT, features_table, finite, printable, 
 from dpcov.uses.clipping import clipped_share
 from dpcov.uses.description import CLEAR, Description, Reading
 from dpcov.uses.held import is_centered
+from dpcov.uses.sampling import POPULATION
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -70,10 +71,17 @@ def write(out: Console, found: Description, title: str = "private estimates", li
     out.print("\n".join(_notes(found.release, found, list(columns.values()))), soft_wrap=True)
 
 
+def people_words(about: str, *, clipping: bool = False) -> str:
+    """Say in a few words what standard errors are of."""
+    if about == POPULATION:
+        return f"about the population: noise{', clipping' * clipping} and the draw of rows together"
+    return f"of the noise{' and of clipping' * clipping}; which people happened to be in the table is not in it"
+
+
 def _notes(release: Release, found: Description, shown: list[Reading]) -> list[str]:
     """Say what ± is, what stands for noise, and what a missing cell counts as."""
-    clipping = " and of clipping" * (clipped_share(release) > 0)
-    said = [f"±: one standard error, of the noise{clipping}; it leaves out which people happened to be in the table."]
+    clipping = clipped_share(release) > 0
+    said = [f"±: one standard error {people_words(found.about, clipping=clipping)}."]
     if release.estimate.radius is None and release.estimate.covariance is not None:
         said.append("Rows are taken to be roughly normal: others, such as rare levels, are clipped, which is not in it either.")
     if any(reading.known and not reading.clear.all() for reading in shown):
@@ -129,9 +137,10 @@ def unmatched_lines(found: Description) -> list[str]:
     return said
 
 
-def spectrum_line(release: Release, limit: int | None) -> str:
+def spectrum_line(said: Description, limit: int | None) -> str:
     """List the eigenvalues that are clear of noise, and say where the others lie."""
-    found, d, of = release.describe().spectrum, release.d, spectrum_of(release)
+    release, found = said.release, said.spectrum
+    d, of = release.d, spectrum_of(release)
     of += f" of the {found.features} features with a clear deviation" * (0 < found.features < d)
     about = "" if found.about == 0 else f"{found.about:g} "
     within = f"{about}± {found.edge:.2g}"
@@ -148,9 +157,9 @@ def spectrum_line(release: Release, limit: int | None) -> str:
     listed = ", ".join(clear[: len(clear) - hidden]) + f", ... ({len(clear)} in all)" * bool(hidden)
     below = int((found.values < found.about - found.edge).sum()) if found.about else 0
     rest = len(found.values) - len(clear) - below
-    said = [listed, *[f"the other {rest} cannot be told from noise (within {within})"] * bool(rest)]
-    said += [f"{below} below {within}, what the larger ones leave: all add up to {found.features}"] * bool(below)
-    return f"Eigenvalues ({of}): {'; '.join(said)}."
+    parts = [listed, *[f"the other {rest} cannot be told from noise (within {within})"] * bool(rest)]
+    parts += [f"{below} below {within}, what the larger ones leave: all add up to {found.features}"] * bool(below)
+    return f"Eigenvalues ({of}): {'; '.join(parts)}."
 
 
 def record(found: Description) -> dict[str, Any]:
@@ -162,15 +171,16 @@ def record(found: Description) -> dict[str, Any]:
     if found.correlation is not None:
         clear["correlations"] = {"clear": len(found.pairs()), "pairs": len(found.pairs(clear=False))}
     return {
+        "about": found.about,
         **{name: reading.values.tolist() for name, reading in named.items()},
         "standard_error": {name: finite(reading.standard_error) for name, reading in named.items()},
         "clear_of_noise": clear,
     }
 
 
-def spectrum_record(release: Release) -> dict[str, Any]:
+def spectrum_record(said: Description) -> dict[str, Any]:
     """Return eigenvalues for machines."""
-    found = release.describe().spectrum
+    release, found = said.release, said.spectrum
     return {
         "of": spectrum_of(release),
         "values": found.values.tolist(),
@@ -187,3 +197,8 @@ def columns(found: Description) -> dict[str, Any]:
         name = heading.replace(" ", "_")
         cells |= {name: reading.values, f"{name}_error": reading.standard_error, f"{name}_clear": reading.clear}
     return cells
+
+
+def about(found: Description) -> str:
+    """Return what standard errors are about, for those who look at a table alone."""
+    return found.about

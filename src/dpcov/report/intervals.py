@@ -9,10 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ReleaseError
-from dpcov.report.pictures import COLOURS, bare, error_bars, new_figure
-from dpcov.report.text import interval_record, new_table, percent, print_promise, printable, rounded, shortened, span
+from dpcov.report.pictures import COLOURS, DROWNED, bare, error_bars, new_figure
+from dpcov.report.text import (
+    MORE,
+    NOISE,
+    by,
+    interval_record,
+    new_table,
+    percent,
+    print_promise,
+    printable,
+    rounded,
+    shortened,
+    span,
+)
+from dpcov.uses.description import CLEAR
 from dpcov.uses.held import is_centered
 from dpcov.uses.intervals import Interval, Intervals
+from dpcov.uses.sampling import POPULATION, ROWS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,6 +35,7 @@ if TYPE_CHECKING:
     from dpcov.release.record import Release
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 Places = tuple[NDArray[np.intp], ...]
 
 OF = ("mean", "variances", "entries", "eigenvalues")
@@ -45,6 +60,15 @@ class Listed:
     note: str = ""
     zero: Floats | float = 0.0
     unit: Floats | float = 1.0
+    clear: Flags | None = None
+
+    @property
+    def is_clear(self) -> Flags:
+        """Which of the intervals' numbers can be told from noise; by default those that are three standard errors from 0."""
+        if self.clear is not None:
+            return self.clear
+        with np.errstate(all="ignore"):
+            return np.asarray(np.abs(self.interval.estimate) > CLEAR * self.interval.standard_error)
 
 
 def write(out: Console, found: Intervals, of: str | None = None, everything: bool = False) -> None:
@@ -55,10 +79,20 @@ def write(out: Console, found: Intervals, of: str | None = None, everything: boo
     print_promise(out, found.release)
     if line := clip_line(found.release):
         out.print(line, soft_wrap=True)
+    if not any(one.is_clear[one.places].any() for one in lists):
+        every = by("--all lists them all the same", "to_frame() has them all the same")
+        what = " or ".join(one.title for one in lists)
+        out.print(
+            f"Nothing can be seen: the noise of the release is too large to tell its {what} ({every}). {MORE}", soft_wrap=True
+        )
+        if not everything:
+            return
     for one in lists:
         out.print(interval_table(one, found.level, None if everything else MOST))
         if one.note:
             out.print(one.note, soft_wrap=True)
+    if any(not one.is_clear[one.places].all() for one in lists):
+        out.print(f"{NOISE}: within {CLEAR:g} standard errors of what no signal at all would show.", soft_wrap=True)
     out.print(f"About: {found.about}.", soft_wrap=True)
     rest = (
         "The level is that of each interval alone: of many, some miss. Raw estimates may be impossible, as a variance below 0."
@@ -72,7 +106,10 @@ def record(found: Intervals, of: str | None = None) -> dict[str, Any]:
 
     facts = {**promise(found.release), "level": found.level, "about": found.about}
     facts |= {"feature_names": list(found.release.feature_names)}
-    return facts | {one.key: interval_record(one.interval) for one in listed(found, of)}
+    facts |= {"population": found.population}
+    return facts | {
+        one.key: {**interval_record(one.interval), "clear_of_noise": one.is_clear.tolist()} for one in listed(found, of)
+    }
 
 
 def columns(found: Intervals) -> dict[str, Any]:
@@ -99,15 +136,17 @@ def listed(found: Intervals, of: str | None = None) -> list[Listed]:
     names = {"feature": list(release.feature_names)}
     every = np.arange(release.d)
     low, ranges = _ranges(release)
-    lists = []
+    lists, said = [], release.describe(POPULATION if found.population else ROWS)
     if found.mean is not None and of in (None, "mean"):
-        lists.append(Listed("mean", "means", found.mean, names, (every,), "", low, ranges))
-    numbers = every if found.mean is None else np.flatnonzero(~release.describe().is_level)
+        clear = None if said.mean is None else said.mean.clear
+        lists.append(Listed("mean", "means", found.mean, names, (every,), "", low, ranges, clear))
+    numbers = every if found.mean is None else np.flatnonzero(~said.is_level)
     if of in (None, "variances") and len(numbers):
         what = "variances" if is_centered(release) else "second moments"
         known = "" if len(numbers) == release.d else "The variance of a level follows from its share p: p(1 − p)."
         names = {"feature": [release.feature_names[j] for j in numbers]}
-        one = Listed(what.replace(" ", "_"), what, found.variances, names, (numbers,), known, 0.0, ranges**2)
+        clear = None if said.deviation is None else said.deviation.clear
+        one = Listed(what.replace(" ", "_"), what, found.variances, names, (numbers,), known, 0.0, ranges**2, clear)
         lists.append(one)
     return lists
 
@@ -157,7 +196,10 @@ def interval_table(one: Listed, level: float, limit: int | None) -> Table:
         place = tuple(axis[row] for axis in one.places)
         numbers = rounded(float(found.estimate[place]), float(found.standard_error[place]))
         names = (printable(column[row]) for column in one.names.values())
-        table.add_row(*names, *numbers, span(found.lower[place], found.upper[place]))
+        if not one.is_clear[place]:
+            numbers = NOISE, numbers[1]
+        ends = span(found.lower[place], found.upper[place])
+        table.add_row(*names, *numbers, ends, style=None if one.is_clear[place] else "dim")
     return table
 
 
@@ -165,7 +207,8 @@ def figure(found: Intervals, of: str | None = None) -> Any:
     """Return a figure with a panel for each list."""
     release, lists = found.release, listed(found, of)
     rows = max(min(len(one.places[0]), MOST_DRAWN) for one in lists)
-    title = f"How far noise may have moved the {' and the '.join(one.title for one in lists)}"
+    what = " and the ".join(one.title for one in lists)
+    title = f"What the {what} of the population may be" if found.population else f"How far noise may have moved the {what}"
     drawn = new_figure(1.2 + 4.6 * len(lists), max(2.8, 0.2 * rows + 1.8), title, release, size=9)
     axes = drawn.subplots(1, len(lists), squeeze=False)[0]
     for axis, one in zip(axes, lists, strict=True):
@@ -181,13 +224,18 @@ def _panel(axis: Any, one: Listed, *, scaled: bool) -> None:
             ((part - one.zero) / one.unit)[shown] for part in (one.interval.estimate, one.interval.lower, one.interval.upper)
         )
     places = np.arange(count)
-    error_bars(axis, places, middle, lower, upper, color=COLOURS[0], ecolor=COLOURS[1], markersize=2.5)
+    clear = one.is_clear[shown]
+    for which, dot, line in ((clear, *COLOURS), (~clear, "#b0b0b0", DROWNED)):
+        ends = (part[which] for part in (middle, lower, upper))
+        error_bars(axis, places[which], *ends, color=dot, ecolor=line, markersize=2.5)
     names = zip(*(column[:count] for column in one.names.values()), strict=True)
     labels = [" · ".join(shortened(printable(name)) for name in pair) for pair in names]
     axis.set_yticks(places, labels, fontsize=7, parse_math=False)  # a name may hold a $
     axis.set_ylim(count - 0.4, -0.6)
     bare(axis)
-    hidden = f" ({count} of {len(one.places[0])})" if count < len(one.places[0]) else ""
+    parts = [f"{count} of {len(one.places[0])}"] * (count < len(one.places[0]))
+    parts += ["grey: not clear of noise"] * (not clear.all())
+    hidden = f" ({', '.join(parts)})" if parts else ""
     axis.set_title(f"{one.title}, {percent(one.interval.level)} intervals{hidden}", fontsize=9)
     axis.set_xlabel(UNITS.get(one.key, UNITS["covariance"]) if scaled else "", fontsize=8)
     axis.tick_params(axis="x", labelsize=7)

@@ -24,6 +24,7 @@ from dpcov.report.text import (
 )
 from dpcov.uses.held import holds_covariance, is_centered
 from dpcov.uses.model_reading import ModelReading
+from dpcov.uses.sampling import POPULATION, ROWS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -90,7 +91,10 @@ def numbers(found: ModelReading) -> dict[str, Any]:
         "encoded_coefficients": finite(model.encoded_coefficients),
         "effects": {"per": found.per, "values": finite(found.effects)},
         "explained": finite(model.explained),
+        "explained_error": finite(model.explained_error),
+        "residual_deviation": finite(model.residual_deviation),
         "level": found.level,
+        "about": None if intervals is None else POPULATION if intervals.population else ROWS,
         "bound": None if found.bound is None else finite(found.bound),
         "interval": None if intervals is None else interval_record(intervals.coefficients),
         "intercept_interval": None if own is None else interval_record(own),
@@ -118,7 +122,7 @@ def coefficients_table(found: ModelReading, limit: int | None = MOST_COEFFICIENT
     if interval is not None:
         table.add_column(f"{percent(found.level)} interval", justify="right")
     for j in listed:
-        numbers = [coefficient(found, j), *[three_digits(found.shown[j] * found.scales[j])] * compared]
+        numbers = [coefficient(found, j), *[effect(found, j)] * compared]
         cells = [Text(number if clear[j] else NOISE) for number in numbers]
         if interval is not None:
             cells.append(Text(span(interval.lower[j], interval.upper[j])))
@@ -131,6 +135,15 @@ def coefficient(found: ModelReading, place: int) -> str:
     if found.useful is None:
         return f"{found.shown[place]:.4g}"
     return rounded(float(found.shown[place]), float(found.useful.standard_error[place]))[0]
+
+
+def effect(found: ModelReading, place: int) -> str:
+    """Return what a feature changes, with its sign and as many digits as its standard error allows."""
+    change = float(found.shown[place] * found.scales[place])
+    if found.useful is None:
+        return three_digits(change)
+    number = rounded(change, float(found.useful.standard_error[place] * found.scales[place]))[0]
+    return number if number.startswith("-") else f"+{number}"
 
 
 def three_digits(number: float) -> str:
@@ -186,7 +199,7 @@ def notes(found: ModelReading) -> list[str]:
     elif holds_covariance(release):
         what = "variance" if is_centered(release) else "second moment"
         score = by("`dpcov predict --score`", "model.score(rows)")
-        share = f"roughly {100 * model.explained:.0f} % of the {what}"
+        share = f"{' ± '.join(rounded(100 * model.explained, 100 * model.explained_error))} % of the {what}"
         said.append(f"Explained: {share}, by the release alone; {score} measures it on new rows.")
     if found.bound is not None and found.bound <= found.size:
         said.append(_bound_line(found))
@@ -223,18 +236,28 @@ def _interval_lines(found: ModelReading) -> list[str]:
             "Intervals: each on its own, for the privacy noise only, around the coefficients that the exact matrix would give."
         ]
     each = "each holds on its own" if found.intervals.clear else "wide, as the matrix does not stand clear of its noise"
+    if found.intervals.population:
+        least = " Least squares: the model itself is penalised, and its coefficients are drawn towards 0."
+        drawn = "over the noise and the draw of rows" if found.intervals.clear else "over the noise"
+        return [
+            f"Intervals: about the population, {drawn}; {each}.{least * found.model.penalised}",
+            *[f"Coefficients here are their centres; {_denoised()}."] * found.model.penalised,
+        ]
     penalised = (
         "for least squares" if found.model.alpha == 0 else f"for what ridge with alpha {found.model.alpha:.3g} would give"
     )
     towards = (
         "" if found.model.alpha == 0 else " These are penalised coefficients, drawn towards 0: not those of least squares."
     )
-    denoised = by("`dpcov predict` uses denoised ones (--json)", "predictions use denoised ones (model.coefficients)")
-    raw = f"Coefficients are those of the raw noisy matrix, whose errors are known; {denoised}."
+    raw = f"Coefficients are those of the raw noisy matrix, whose errors are known; {_denoised()}."
     return [
         f"Intervals: {penalised} on the exact matrix, for the privacy noise only; {each}.{towards}",
         *[raw] * (found.model.penalised or not found.intervals.clear),
     ]
+
+
+def _denoised() -> str:
+    return by("`dpcov predict` uses those of the model (--json)", "predictions use those of the model (model.coefficients)")
 
 
 def _bound_line(found: ModelReading) -> str:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from dpcov.errors import ParameterError
 from dpcov.kernel.budget import Budget, decimal_text
 from dpcov.report.text import printable, shortened
-from dpcov.uses.description import Reading, Spectrum
+from dpcov.uses.description import Reading
+from dpcov.uses.spectrum import Spectrum
 
 if TYPE_CHECKING:
     from dpcov.release.record import Release
@@ -166,6 +167,9 @@ def _spectrum(axis: Any, spectra: Mapping[str, Floats | Spectrum], of: str) -> N
             if not drawn.clear.all():
                 axis.plot(places[~drawn.clear], values[~drawn.clear], marker, **hollow)
             values = np.where(drawn.clear, values, np.nan)  # a line must not lead through noise
+            if drawn.clear.any() and np.isfinite(drawn.errors[drawn.clear]).all():
+                bars = {"fmt": "none", "ecolor": colour, "elinewidth": 1, "capsize": 2}
+                axis.errorbar(places[drawn.clear], values[drawn.clear], yerr=drawn.errors[drawn.clear], **bars)
         if np.isfinite(values).any():
             axis.plot(places, values, color=colour, marker=marker, markersize=size, linewidth=1, label=label)
     axis.axhline(0, color="#999999", linewidth=0.6)

@@ -23,6 +23,7 @@ from dpcov.report.release_lines import (
 from dpcov.report.text import MORE, finite, print_promise, printable, spends_table
 from dpcov.uses.convergence import is_chain
 from dpcov.uses.held import holds_covariance, is_centered
+from dpcov.uses.sampling import POPULATION
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,8 +33,8 @@ MOST_AT_FIRST = 20  # features, when a release was just made
 MOST_EIGENVALUES = 10
 
 
-def write(out: Console, release: Release, everything: bool = False) -> None:
-    """Print a release: promise, spends, estimates."""
+def write(out: Console, release: Release, everything: bool = False, about: str = POPULATION) -> None:
+    """Print a release: promise, spends, estimates; ``about`` says what standard errors are about."""
     print_promise(out, release)
     if (unknown := unknown_line(release)) is not None:
         out.print(spends_table(release.spent))
@@ -50,11 +51,12 @@ def write(out: Console, release: Release, everything: bool = False) -> None:
     if release.estimate.k is not None:
         components.write_held(out, release.pca(), limit)
     name = printable(release.header()["mechanism"]["name"])
-    descriptions.write(out, release.describe(), f"estimate ({name}, postprocess {printable(release.postprocess)})", limit)
+    said = release.describe(about)
+    descriptions.write(out, said, f"estimate ({name}, postprocess {printable(release.postprocess)})", limit)
     if region := confidence_line(release):
         out.print(region, soft_wrap=True)
     if holds_covariance(release):
-        out.print(spectrum_line(release, None if everything else MOST_EIGENVALUES), soft_wrap=True)
+        out.print(spectrum_line(said, None if everything else MOST_EIGENVALUES), soft_wrap=True)
 
 
 def write_made(out: Console, release: Release, file: str) -> None:
@@ -84,16 +86,16 @@ def _next(release: Release, file: str) -> list[str]:
     return [f"dpcov show {file}", f"dpcov show {file} --plot picture.png", f"dpcov pca {file}", *model]
 
 
-def record(release: Release) -> dict[str, Any]:
+def record(release: Release, about: str = POPULATION) -> dict[str, Any]:
     """Return a release's facts and estimates for machines."""
     spent = [{"asked": s.asked, "noise": s.noise, "budget": s.budget.to_json()} for s in release.spent]
     if (unknown := unknown_line(release)) is not None:
         header = {**release.header(), "statement": release.statement(), "risk": release.risk()}
         return {**header, "spent": spent, "estimate": None, "unknown": unknown}
-    found = {**facts(release), "spent": spent}
+    found = {**facts(release, about), "spent": spent}
     if holds_covariance(release):
         found["covariance" if is_centered(release) else "second_moment"] = finite(release.covariance)
-        found["eigenvalues"] = spectrum_record(release)
+        found["eigenvalues"] = spectrum_record(release.describe(about))
     return found
 
 
@@ -113,7 +115,7 @@ def promise(release: Release) -> dict[str, Any]:
     }
 
 
-def facts(release: Release) -> dict[str, Any]:
+def facts(release: Release, about: str = POPULATION) -> dict[str, Any]:
     """Return what a machine wants to know of a release."""
     header = release.header()
     return {
@@ -128,17 +130,17 @@ def facts(release: Release) -> dict[str, Any]:
         "feature_names": list(release.feature_names),
         "ranges": {name: list(pair) for name, pair in release.ranges.items()},
         "observed": release.observed,
-        **_estimates(release),
+        **_estimates(release, about),
         **({} if (region := confidence(release)) is None else {"confidence": region}),
     }
 
 
-def _estimates(release: Release) -> dict[str, Any]:
+def _estimates(release: Release, about: str) -> dict[str, Any]:
     """Return what is estimated: numbers for each feature, components, or a model."""
     if release.estimate.coefficients is not None:
         return models.numbers(release.ridge().reading())
     held = {} if release.estimate.k is None else components.numbers(release.pca())
-    return {**descriptions.record(release.describe()), **held}
+    return {**descriptions.record(release.describe(about)), **held}
 
 
 def columns(release: Release) -> dict[str, Any]:
@@ -150,13 +152,13 @@ def columns(release: Release) -> dict[str, Any]:
     return descriptions.columns(release.describe())
 
 
-def figure(release: Release) -> Any:
+def figure(release: Release, about: str = POPULATION) -> Any:
     """Return a figure: correlations and their spectrum, components, or a model."""
     if release.estimate.k is not None:
         return components.figure(release.pca())
     if release.estimate.coefficients is not None:
         return models.figure(release.ridge())
-    found = release.describe()
+    found = release.describe(about)
     if found.correlation is None:
         from dpcov.errors import ReleaseError
 
@@ -164,3 +166,10 @@ def figure(release: Release) -> Any:
     of = spectrum_of(release)
     matrices, spectra = {what_correlates(release): found.correlation}, {of: found.spectrum}
     return matrices_figure(f"Which of {release.d} features go together", release.feature_names, matrices, spectra, of, release)
+
+
+def about(release: Release) -> str | None:
+    """Return what standard errors in the table are about; None of coefficients, which have intervals."""
+    if release.estimate.coefficients is not None:
+        return None
+    return POPULATION if release.estimate.k is not None else release.describe().about

@@ -1,4 +1,9 @@
-r"""What people read of a release: means, deviations and correlations, each with the standard error that its noise gives it.
+r"""What people read of a release: means, deviations and correlations, each with its standard error.
+
+``about="population"``, the default: standard errors about the people that the rows were drawn from, of noise and of that draw
+together, by the formulas of `sampling`. Tables in private units have them, and the estimates, from `Release.interval`, which
+gives back what weights and ranges took. ``about="rows"``: of the noise alone. A mean that comes without a covariance does not
+tell how rows vary, and has those of the noise, whatever was asked.
 
 A number is *clear of noise* where it is further than three standard errors away from what noise alone would show (for noise
 with longer tails: further than it goes as rarely): a deviation or a correlation from 0, a mean from the nearest public bound
@@ -9,18 +14,21 @@ Deviations and correlations that are clear come from the *raw* noisy matrix, as 
 towards 0, by more than their standard errors where there are many columns. They must be clear by both, as the largest of many
 raw numbers are large by chance. Those that are not clear are the denoised ones.
 
-Standard errors are of the noise. Those of noisy matrices and sums are exact; those of directions, and of values that were asked
-apart, hold to first order. Where rows were clipped at a privately chosen radius, a third of what that may have taken from means
-and covariances is added: with few rows the choice itself is noise, and all rows may have been shortened to next to nothing. A
-common factor cancels in correlations. Which rows happened to be drawn from a population is not in them; but a correlation of
+Standard errors of noisy matrices and sums are exact; those of directions, and of values that were asked apart, hold to first
+order. Where rows were clipped at a privately chosen radius, a third of what that may have taken from means and covariances is
+added: with few rows the choice itself is noise, and all rows may have been shortened to next to nothing. A common factor
+cancels in correlations.
+
+Which deviations are clear depends on the noise alone: rows that vary come from a population that does. A correlation of
 different columns is clear only where it is further from 0 than three times what noise and the draw of rows, 1/√n, make
-together: columns that are independent have correlations in any n rows.
+together, whatever it is about: columns that are independent have correlations in any n rows.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +42,11 @@ from dpcov.uses.correlation import denoised_correlation
 from dpcov.uses.held import holds_covariance, is_centered
 from dpcov.uses.intervals import Interval, Intervals
 from dpcov.uses.noise_level import Eigenbasis
-from dpcov.uses.sampling import rows_seen
+from dpcov.uses.sampling import POPULATION, ROWS, about_population, rows_seen
 from dpcov.uses.selection import column_of_feature, column_places
+
+if TYPE_CHECKING:
+    from dpcov.uses.spectrum import Spectrum
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -46,7 +57,7 @@ RARELY = math.erf(CLEAR / math.sqrt(2))  # and stays within them with this proba
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """Numbers with the standard errors that noise gives them.
+    """Numbers with their standard errors.
 
     Attributes
     ----------
@@ -84,11 +95,14 @@ class Correlation(Reading, Drawable):
         The column of each feature: the levels of one share it.
     release : Release
         What they were read of.
+    about : {"population", "rows"}
+        What standard errors are about.
     """
 
     feature_names: tuple[str, ...]
     columns: tuple[str, ...]
     release: Release = field(repr=False)
+    about: str = ROWS
 
     def pairs(self, *, clear: bool = True) -> list[tuple[int, int]]:
         """Return the pairs of features of different columns, the strongest first; unless told otherwise only clear ones."""
@@ -123,6 +137,9 @@ class Description(Result):
         squares and ``correlation`` cosines about 0.
     release : Release
         What it was made of.
+    about : {"population", "rows"}
+        What standard errors are about: noise and the draw of rows together, or the noise alone. A release without a covariance
+        does not tell how rows vary, and has the second.
     """
 
     feature_names: tuple[str, ...]
@@ -132,6 +149,7 @@ class Description(Result):
     deviation: Reading | None
     correlation: Correlation | None
     release: Release = field(repr=False)
+    about: str = ROWS
 
     def pairs(self, *, clear: bool = True) -> list[tuple[int, int]]:
         """Return the pairs of features of different columns, by the size of their correlation; only clear ones unless told."""
@@ -147,6 +165,8 @@ class Description(Result):
     @property
     def spectrum(self) -> Spectrum:
         """Eigenvalues of the correlations; of an uncentred second moment, whose columns share a unit, its own."""
+        from dpcov.uses.spectrum import spectrum
+
         return spectrum(self.release, self)
 
     def __repr__(self) -> str:
@@ -154,32 +174,18 @@ class Description(Result):
         return f"<Description of {len(self.feature_names)} features: {', '.join(held) or 'nothing'}>"
 
 
-@dataclass(frozen=True, eq=False)
-class Spectrum:
-    """Eigenvalues, and where noise alone would put them.
-
-    Attributes
-    ----------
-    values, errors : array
-        The eigenvalues, the largest first, and their standard errors.
-    clear : array of bool
-        Which of them are too large for noise.
-    about, edge : float
-        Noise alone would put them within ``edge`` of ``about``; NaN where the release does not tell how large its noise is.
-    features : int
-        How many features they are of: those whose deviation is clear of noise.
-    """
-
-    values: Floats
-    errors: Floats
-    clear: Flags
-    about: float
-    edge: float
-    features: int
-
-
-def describe(release: Release) -> Description:
+def describe(release: Release, about: str = POPULATION) -> Description:
     """Return means, deviations and correlations with their standard errors: see `Release.describe`."""
+    found = _of_rows(release)
+    if not about_population(about) or found.deviation is None:
+        return found
+    from dpcov.uses.people import given_back, with_people
+
+    return with_people(found) if release.estimate.units is None else given_back(found)
+
+
+def _of_rows(release: Release) -> Description:
+    """Return what is about the rows alone, over the noise."""
     names = release.feature_names
     levels = np.zeros(release.d, dtype=np.bool_)
     if release.schema is not None:
@@ -188,14 +194,14 @@ def describe(release: Release) -> Description:
     columns = tuple(column_of_feature(release.schema, names))
     if release.estimate.units is not None:
         return _in_units(release, release.estimate.units, columns, levels)
-    around = _around_raw(release)
+    around = around_raw(release)
     mean = None if release.estimate.mean is None else _mean(release, levels, around)
     if not holds_covariance(release):
         return Description(names, columns, levels, mean, None, None, release)
-    entries, lost = _entries(release, around, clipping=False), most_lost(release, squared=True)
+    entries, lost = entries_of(release, around, clipping=False), most_lost(release, squared=True)
     # What clipping takes from a variance leaves it positive: noise alone decides whether there is one, unless most is lost.
     reach = entries.reach if lost <= 1 else np.full_like(entries.reach, np.inf)
-    errors = entries.standard_error if lost == 0 else _entries(release, around).standard_error
+    errors = entries.standard_error if lost == 0 else entries_of(release, around).standard_error
     deviation = _deviation(release, levels, _Raw(entries.values, errors, reach), mean)
     correlation = _correlation(release, columns, levels, entries, mean, deviation)
     return Description(names, columns, levels, mean, deviation, correlation, release)
@@ -205,7 +211,7 @@ def _in_units(release: Release, units: PrivateUnits, columns: tuple[str, ...], l
     """Return what was found in private units: there each estimate has its own noise, and is shrunk by it unless it is clear."""
     means = np.where(levels, np.clip(release.mean, 0.0, 1.0), release.mean)
     error = units.mean_error * release.units
-    mean = Reading(means, error, _inside(release, means) > CLEAR * error)
+    mean = Reading(means, error, inside(release, means) > CLEAR * error)
     widths, of_width = units.deviation * release.units, units.deviation_error * release.units
     with np.errstate(all="ignore"):
         p, of_share = means, error
@@ -222,7 +228,7 @@ def _in_units(release: Release, units: PrivateUnits, columns: tuple[str, ...], l
         noise = np.where(same, np.abs(units.correlation) / 2 * np.hypot.outer(odds, odds), noise)
         both = np.logical_and.outer(deviation.clear, deviation.clear)
         least = np.minimum(np.abs(units.correlation), np.abs(units.raw_correlation))
-        clear = both & (least > CLEAR * np.hypot(noise, np.where(same, 0.0, _of_draw(release))))
+        clear = both & (least > CLEAR * np.hypot(noise, np.where(same, 0.0, of_draw(release))))
     noise = np.where(np.isnan(noise), np.inf, np.maximum(noise, noise.T))
     clear &= clear.T
     np.fill_diagonal(noise, 0.0)
@@ -232,32 +238,10 @@ def _in_units(release: Release, units: PrivateUnits, columns: tuple[str, ...], l
     return Description(release.feature_names, columns, levels, mean, deviation, correlation, release)
 
 
-def spectrum(release: Release, found: Description) -> Spectrum:
-    """Return the eigenvalues of the correlations; of an uncentred second moment, whose columns share a unit, its own.
-
-    Noise with standard errors s moves eigenvalues by about 2·max √Σ sᵢⱼ², and the one along v by 3 standard errors at most.
-    Only those that are too large for noise are called clear: a small one may be 0, or the estimate not positive semidefinite.
-    """
-    assert found.deviation is not None
-    assert found.correlation is not None
-    if is_centered(release) or release.schema is not None:
-        known = np.flatnonzero(found.deviation.clear)
-        matrix, about = found.correlation.values[np.ix_(known, known)], 1.0
-        errors = found.correlation.standard_error[np.ix_(known, known)]
-    else:
-        known, about = np.arange(release.d), 0.0
-        matrix, errors = release.covariance, _entries(release, _around_raw(release)).standard_error
-    if len(known) == 0:
-        edge = 0.0 if found.deviation.known else math.nan
-        return Spectrum(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.bool_), about, edge, 0)
-    size = max(float(np.abs(matrix).max()), np.finfo(np.float64).tiny)
-    with np.errstate(all="ignore"):  # extreme units
-        values, vectors = np.linalg.eigh(matrix / size)
-        squares = (errors / size) ** 2
-        edge = 2 * math.sqrt(float(squares.sum(axis=1).max()))
-        own = np.sqrt(2 * np.einsum("ik,ij,jk->k", vectors**2, squares, vectors**2, optimize=True))
-        clear = values - about / size > np.maximum(edge, CLEAR * own)
-    return Spectrum(values[::-1] * size, own[::-1] * size, clear[::-1], about, edge * size, len(known))
+def of_odds(correlation: Floats, mean: Reading) -> Floats:
+    """Return standard errors of −√(p·q/((1 − p)(1 − q))), the correlation of two levels of a column."""
+    odds = mean.standard_error / (mean.values * (1 - mean.values))
+    return np.asarray(np.abs(correlation) / 2 * np.hypot.outer(odds, odds))
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,7 +253,7 @@ class _Raw:
     reach: Floats
 
 
-def _around_raw(release: Release) -> Intervals | None:
+def around_raw(release: Release) -> Intervals | None:
     """Return intervals as wide as noise reaches; None where no entry has noise of a known size."""
     return None if release.estimate.raw is None else release.interval(RARELY, about="rows")
 
@@ -279,7 +263,7 @@ def _mean(release: Release, levels: Flags, around: Intervals | None) -> Reading:
     values = np.where(levels, np.clip(release.mean, 0.0, 1.0), release.mean)
     found = None if around is None else around.mean
     raw = _of_errors(values, _mean_errors(release)) if found is None else _of_interval(found)
-    away = np.minimum(_inside(release, values), _inside(release, raw.values))
+    away = np.minimum(inside(release, values), inside(release, raw.values))
     return Reading(values, raw.standard_error, away > raw.reach)
 
 
@@ -292,7 +276,7 @@ def _of_errors(values: Floats, errors: Floats) -> _Raw:
     return _Raw(values, errors, CLEAR * errors)
 
 
-def _inside(release: Release, means: Floats) -> Floats:
+def inside(release: Release, means: Floats) -> Floats:
     """Return how far means are inside the public bounds; without a schema, how far from 0."""
     if release.schema is None:
         return np.abs(means)
@@ -313,7 +297,7 @@ def _mean_errors(release: Release) -> Floats:
         return np.asarray(np.sqrt(level.mean_variances()) * release.units)
 
 
-def _entries(release: Release, around: Intervals | None, *, clipping: bool = True) -> _Raw:
+def entries_of(release: Release, around: Intervals | None, *, clipping: bool = True) -> _Raw:
     """Return the raw covariance with its noise, and with what clipping may have taken unless told otherwise."""
     if around is not None:
         return _of_interval(around.entries if clipping else around.noisy_entries)
@@ -344,7 +328,7 @@ def _deviation(release: Release, levels: Flags, entries: _Raw, mean: Reading | N
     return Reading(roots, errors, clear)
 
 
-def _of_draw(release: Release) -> Floats:
+def of_draw(release: Release) -> Floats:
     """Return the standard error that the draw of rows gives to the correlation of independent columns, 1/√n of their cells."""
     if not is_centered(release):
         return np.zeros((release.d, release.d))  # cosines about 0 are not 0 for independent columns
@@ -366,13 +350,12 @@ def _correlation(
         values = np.clip(values, -1.0, 1.0)
         relative = np.where(levels, (1 + deviation.standard_error / roots) ** 2 - 1, noise.diagonal())  # errors of variances
         noise = np.sqrt(noise**2 + values**2 / 4 * np.add.outer(relative**2, relative**2))
-        least = CLEAR * np.hypot(noise, _of_draw(release))
+        least = CLEAR * np.hypot(noise, of_draw(release))
         clear = both & (np.minimum(np.abs(values), np.abs(denoised)) > np.maximum(reach, least))
         if mean is not None and levels.any():  # levels of one column: −√(p·q/((1 − p)(1 − q))), by their shares alone
             same = np.equal.outer(np.array(columns), np.array(columns)) & levels
-            odds = mean.standard_error / (mean.values * (1 - mean.values))
             values = np.where(same, denoised, values)
-            noise = np.where(same, np.abs(values) / 2 * np.hypot.outer(odds, odds), noise)
+            noise = np.where(same, of_odds(values, mean), noise)
             clear = np.where(same, both & (np.abs(values) > CLEAR * noise), clear)
     undefined = math.nan if np.isnan(entries.standard_error).all() else math.inf  # not known, or of a deviation of 0
     noise = np.where(np.isnan(noise), undefined, np.maximum(noise, noise.T))  # units in another order differ in the last digit

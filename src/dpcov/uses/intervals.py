@@ -123,8 +123,13 @@ class Intervals(Drawable):
 
     @cached_property
     def variances(self) -> Interval:
-        """For the diagonal of `entries`."""
+        """For the diagonal of `entries`; in private units, about the population, squares of `deviations`."""
         found = self.entries
+        if self.population and isinstance(self._raw, PrivateUnits):  # with what weights and ranges took
+            roots = self.deviations
+            with np.errstate(all="ignore"):
+                error = np.hypot(2 * roots.estimate * roots.standard_error, roots.standard_error**2)
+                return Interval(roots.estimate**2, roots.lower**2, roots.upper**2, error, self.level)
         parts = (found.estimate, found.lower, found.upper, found.standard_error)
         estimate, lower, upper, error = (part.diagonal().copy() for part in parts)
         return Interval(estimate, lower, upper, error, found.level)

@@ -14,6 +14,7 @@ from dpcov.release.record import Release
 from dpcov.results import Drawable
 from dpcov.uses.description import RARELY
 from dpcov.uses.held import holds_covariance, is_centered
+from dpcov.uses.sampling import POPULATION, ROWS, about_population
 
 if TYPE_CHECKING:
     from dpcov.uses.coefficient_intervals import CoefficientIntervals
@@ -126,12 +127,13 @@ class ModelReading(Drawable):
         return f"<ModelReading of {self.model!r}{clear}>"
 
 
-def read_model(release: Release, model: RidgeModel, level: float) -> ModelReading:
+def read_model(release: Release, model: RidgeModel, level: float, about: str = POPULATION) -> ModelReading:
     """Ask a release about a model: see `RidgeModel.reading`."""
+    about_population(about)
     intervals, bound, silent = None, None, ""
     try:
         bound = model.bound(level)
-        intervals = model.interval(level, about="rows")
+        intervals = model.interval(level, about=about if holds_covariance(release) else ROWS)
     except ReleaseError as error:
         silent = str(error).partition(" Hint:")[0].rstrip(".")
     by_name = {name: place for place, name in enumerate(release.feature_names)}

@@ -46,6 +46,10 @@ class NoiseLevel(Protocol):
         """Return the variance of each entry of E."""
         ...
 
+    def form_variances(self, directions: Floats, chosen: Sequence[int]) -> Floats:
+        """Return the variance of uᵀEu for each row u over the chosen features."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class Eigenbasis:
@@ -62,30 +66,37 @@ class Eigenbasis:
 
     def squares(self, directions: Floats, chosen: Sequence[int], own: int, scale: float = 1.0) -> Floats:
         """Σᵢ hᵢ Σₖ varianceᵢₖ·(Vᵀz)ₖ², hᵢ what of the basis vector i lies in the features."""
-        rows = self._rows(chosen)
+        rows = self.rows(chosen)
         features = (np.delete(rows, own, axis=0) ** 2).sum(axis=0)
         factor = self.unit / scale * self.unit  # in this order: squares of extreme units are no floats
         return np.asarray((directions @ rows) ** 2 @ (self.variances.T @ features) * factor**2)
 
     def residual(self, direction: Floats, chosen: Sequence[int], own: int, scale: float = 1.0) -> Floats:
         """V_x diag(Σₖ varianceᵢₖ·(Vᵀz)ₖ²) V_xᵀ."""
-        rows, factor = self._rows(chosen), self.unit / scale * self.unit
+        rows, factor = self.rows(chosen), self.unit / scale * self.unit
         features = np.delete(rows, own, axis=0)
         return np.asarray((features * (self.variances @ (direction @ rows) ** 2 * factor**2)) @ features.T)
 
     def entry_variances(self) -> Floats:
         """R N Rᵀ, R the rows of all features."""
-        rows = self._rows(range(len(self.basis) - (self.mean is not None))) * self.unit
+        rows = self.rows(range(len(self.basis) - (self.mean is not None))) * self.unit
         between = self.variances - np.diag(self.variances.diagonal())
         found = _entry_variances(rows, rows, self.variances)
         np.fill_diagonal(found, found.diagonal() + _entry_variances(rows, rows, between).diagonal())
         return found
 
+    def form_variances(self, directions: Floats, chosen: Sequence[int]) -> Floats:
+        """Σᵢₖ varianceᵢₖ·(Vᵀz)ᵢ²(Vᵀz)ₖ², off the diagonal twice."""
+        parts = (directions @ self.rows(chosen) * self.unit) ** 2
+        both = 2 * self.variances - np.diag(self.variances.diagonal())
+        return np.asarray(np.einsum("ij,ij->i", parts @ both, parts))
+
     def mean_variances(self) -> Floats:
         """Return the variance of each entry of a centred release's mean: the first row of the lifted matrix is (a·b/r)·m."""
         return np.asarray(_entry_variances(self.basis[:1], self.basis[1:], self.variances)[0] * (self.unit / CONSTANT) ** 2)
 
-    def _rows(self, chosen: Sequence[int]) -> Floats:
+    def rows(self, chosen: Sequence[int]) -> Floats:
+        """Return the rows of features in the basis, about the mean where there is one."""
         rows = np.asarray(self.basis[np.asarray(chosen) + (self.mean is not None)])
         if self.mean is None:
             return rows
@@ -119,6 +130,10 @@ class Coordinates:
         products = self.back @ self.back.T
         squares = products.diagonal()
         return np.asarray(self.variance * (np.outer(squares, squares) + products**2))
+
+    def form_variances(self, directions: Floats, chosen: Sequence[int]) -> Floats:
+        """2v·‖z‖⁴."""
+        return np.asarray(2 * self.variance * ((directions @ self.back[list(chosen)]) ** 2).sum(axis=1) ** 2)
 
 
 def _entry_variances(rows: Floats, others: Floats, variances: Floats) -> Floats:

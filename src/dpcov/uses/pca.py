@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,10 +13,14 @@ from dpcov.errors import ParameterError, ReleaseError, shown
 from dpcov.release.record import Release
 from dpcov.results import Drawable
 from dpcov.uses.held import refuse_silent, what_it_holds
-from dpcov.uses.standing_out import standing_out
+from dpcov.uses.standing_out import noise_limits, standing_out
+
+if TYPE_CHECKING:
+    from dpcov.uses.component_errors import ComponentErrors
 
 Floats = NDArray[np.float64]
 
+CLEAR = 3.0  # standard errors, as in descriptions
 NOTHING = 1e-12  # of the total: the rounding of an estimate that is 0
 
 
@@ -73,6 +78,29 @@ class PrincipalComponents(Drawable):
             return principal_components(self.release, self.release.d)
         except ReleaseError:  # directions were asked for: as many as were wanted
             return principal_components(self.release)
+
+    @cached_property
+    def errors(self) -> ComponentErrors:
+        """Standard errors about the population, of noise and of the draw of rows, and which loadings are determined."""
+        from dpcov.uses.component_errors import component_errors
+
+        return component_errors(self.release, self.components, self.explained, self.total, population=True)
+
+    @cached_property
+    def clear(self) -> NDArray[np.bool_]:
+        """Which loadings are clear of noise and of the draw of rows, by three standard errors, where they are determined.
+
+        All of those where the release does not tell how large their errors are.
+        """
+        clear = np.isnan(self.errors.loadings) | (np.abs(self.components) > CLEAR * self.errors.loadings)
+        clear &= self.errors.determined[:, None]
+        clear[self.readable :] = False
+        return clear
+
+    @cached_property
+    def noise_edge(self) -> Floats:
+        """What noise alone could have put along each component: it stands out above. NaN where nobody knows."""
+        return noise_limits(self.release, self.components)
 
     @cached_property
     def ratio(self) -> Floats:

@@ -18,6 +18,7 @@ noisy itself, and least squares can be read: a penalty must halve the risk.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -101,6 +102,28 @@ def explained_share(found: Regression, alpha: float, along: Floats) -> float:
     with np.errstate(all="ignore"):
         noise = found.noise.residual(np.insert(-along, found.own, 1.0), found.chosen, found.own, whole)
         return _gain(found.predictors / whole, found.aim / whole, along, noise, alpha / whole)
+
+
+def explained_error(found: Regression, least: LeastSquares | None, along: Floats, share: float) -> float:
+    """Return the standard error of the share R² that a model explains, about the population.
+
+    With u = (−w, 1) the residual variance is off by uᵀEu, as w is where it is least, and the whole by E_yy: R² has the variance
+    (var uᵀEu − (1 − (1 − t)²)·var E_yy)/C_yy² of noise, t = 1 − R², whose two errors share that of y; and 4R²t²/n of the draw.
+    """
+    with np.errstate(all="ignore"):
+        if least is not None:
+            own = max(found.raw.diagonal, 2 * found.raw.off)
+            whole, residual = float(least.covariance[-1, -1]), own * (1 + float(along @ along)) ** 2
+        else:
+            whole, y = found.variance, np.zeros(len(found.chosen))
+            y[found.own] = 1.0
+            both = np.array([np.insert(-along, found.own, 1.0), y])
+            residual, own = found.noise.form_variances(both, found.chosen).tolist()
+        if not whole > 0:
+            return math.inf
+        t = 1 - share
+        noise = max(residual - (1 - (1 - t) ** 2) * own, share**2 * own) / whole / whole
+        return math.sqrt(noise + 4 * share * t * t / max(found.release.n, 1))
 
 
 def _gain(system: Floats, aim: Floats, weights: Floats, noise: Floats, alpha: float) -> float:

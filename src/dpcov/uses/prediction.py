@@ -2,21 +2,58 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import ParameterError, SchemaError
+from dpcov.errors import ParameterError, ReleaseError, SchemaError
 from dpcov.kernel.rows.columns import Columns
 from dpcov.schema import Categorical, Schema
 from dpcov.sources.array import checked_array
 from dpcov.sources.base import Source, default_block_rows
 from dpcov.sources.opening import open_source, open_table
+from dpcov.uses.tails import quantile
+
+if TYPE_CHECKING:
+    from dpcov.uses.intervals import Interval
+    from dpcov.uses.ridge import RidgeModel
 
 Floats = NDArray[np.float64]
 Progress = Callable[[float | None], None] | None
+
+
+def residual_deviation(model: RidgeModel) -> float:
+    """Return how far people are from their predictions: see `RidgeModel.residual_deviation`.
+
+    The share that is explained knows the noise in the coefficients (Stein). Never below what is known of both: a model that
+    explains nearly all has a residual of which the error of the share is the larger part.
+    """
+    release = model.release
+    spread = release.describe().deviation
+    if math.isnan(model.explained) or spread is None or not release.center:
+        return math.nan
+    place = release.feature_names.index(model.target)
+    if not spread.clear[place]:
+        return math.inf
+    whole = float(spread.values[place] + spread.standard_error[place])
+    return whole * math.sqrt(min(max(1 - model.explained, 0.0) + model.explained_error, 1.0))
+
+
+def prediction_interval(model: RidgeModel, predictions: Floats, level: float) -> Interval:
+    """Return intervals around predictions: see `RidgeModel.predict_interval`."""
+    from dpcov.uses.intervals import checked_level, interval
+
+    often, error = checked_level(level), residual_deviation(model)
+    if math.isnan(error):
+        raise ReleaseError(
+            "release must hold a mean and a covariance with noise of a known size for intervals of predictions, got another. "
+            "Hint: a release of dpcov.covariance with center=True has them."
+        )
+    half = float(quantile(np.array(0.0), often)) * error
+    return interval(predictions, np.full(len(predictions), half), np.full(len(predictions), error), often)
 
 
 class Products:

@@ -33,6 +33,7 @@ from dpcov.uses.solving import LARGEST_ALPHA
 if TYPE_CHECKING:
     from dpcov.schema import Schema
     from dpcov.uses.coefficient_intervals import CoefficientIntervals
+    from dpcov.uses.intervals import Interval
     from dpcov.uses.model_reading import ModelReading
     from dpcov.uses.prediction import Products
     from dpcov.uses.scoring import Score
@@ -101,6 +102,45 @@ class RidgeModel(Drawable):
             return explained_by_least_squares(fitted.least)
         return explained_share(fitted.system, self.alpha, fitted.along)
 
+    @cached_property
+    def explained_error(self) -> float:
+        """The standard error of `explained`, of noise and of the draw of rows; NaN where that is."""
+        from dpcov.uses.penalty import explained_error
+
+        if math.isnan(self.explained):
+            return math.nan
+        fitted = self._fitted
+        assert fitted.system is not None
+        return explained_error(fitted.system, fitted.least, fitted.along, self.explained)
+
+    @cached_property
+    def residual_deviation(self) -> float:
+        """How far people are from their predictions, r.m.s., in the target's units: docs/ridge.md.
+
+        From the target's deviation and the share that the model explains, each one standard error to the careful side. Infinite
+        where noise drowns the target's own deviation, NaN where the release does not tell.
+        """
+        from dpcov.uses.prediction import residual_deviation
+
+        return residual_deviation(self)
+
+    def predict_interval(
+        self, data: Any, level: float = 0.95, *, progress: Callable[[float | None], None] | None = None
+    ) -> Interval:
+        """Return predictions for new rows with intervals that should hold the true values of people like those of the release.
+
+        Parameters
+        ----------
+        data
+            As in `predict`.
+        level : float
+            How often an interval holds the value of a new person. Residuals are taken to be normal, with the deviation
+            `residual_deviation`: noise in the coefficients is part of it.
+        """
+        from dpcov.uses.prediction import prediction_interval
+
+        return prediction_interval(self, self.predict(data, progress=progress), level)
+
     def predict(self, data: Any, *, progress: Callable[[float | None], None] | None = None) -> Floats:
         """Return a prediction for each row of new data, which costs nothing: the data are yours, and are only read.
 
@@ -157,11 +197,15 @@ class RidgeModel(Drawable):
 
         return score(self.release, self.target, self.predict(data) if predictions is None else predictions, data)
 
-    def reading(self, level: float = 0.95) -> ModelReading:
-        """Return what can be said of the model from its release alone: effects, intervals, and which are clear of noise."""
+    def reading(self, level: float = 0.95, about: str = "population") -> ModelReading:
+        """Return what can be said of the model from its release alone: effects, intervals, and which are clear of noise.
+
+        Intervals are about least squares on the population, or about the same penalty on the exact matrix of the rows: see
+        `interval`. Of coefficients that were released themselves there are only the latter.
+        """
         from dpcov.uses.model_reading import read_model
 
-        return read_model(self.release, self, level)
+        return read_model(self.release, self, level, about)
 
     def __repr__(self) -> str:
         count = len(self.feature_names)

@@ -52,6 +52,17 @@ def standing_out(release: Release, components: Floats) -> int | None:
     return len(clear) if clear.all() else int(clear.argmin())
 
 
+def noise_limits(release: Release, components: Floats) -> Floats:
+    """Return the most that noise alone could have answered along each component, in encoded units; NaN where nobody knows."""
+    found = release.estimate
+    if found.seen is None and found.raw is None:
+        return np.full(len(components), np.nan)
+    with np.errstate(all="ignore"):
+        limits = _compared(release, components)[1]
+        in_coordinates = isinstance(found.seen, InMatrix) and found.components is None
+        return np.asarray(limits * (1.0 if in_coordinates else release.clip_radius**2))
+
+
 def _compared(release: Release, components: Floats) -> tuple[Floats, Floats]:
     """Return what was answered along each component, and the most that noise alone could have answered."""
     seen = release.estimate.seen
