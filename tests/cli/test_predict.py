@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpcov.report.text import digits
 from tests.cli.known_rows import contents
 from tests.cli.linear_rows import NEW, NOT_COVARIANCES, assert_refusal, made, people
 from tests.cli.shell import call, run
@@ -72,7 +73,7 @@ def test_an_output_is_written_whole_and_told() -> None:
     printed = call("predict", "centred.json", "new.csv", *HOURS).out
     told = call("predict", "centred.json", "new.csv", *HOURS, "-o", "out.csv")
     error = made()["centred.json"].ridge("hours", alpha=0.001).residual_deviation
-    away = f"People are about {error:.2g} away from theirs, r.m.s.; --level 0.95 adds intervals."
+    away = f"People are about {digits(error)} away from theirs, r.m.s.; --level 0.95 adds intervals."
     assert (told.code, told.out, told.err) == (0, f"{NEW} predictions of hours written to out.csv. {away}\n", "")
     assert Path("out.csv").read_text(encoding="utf-8") == printed
     assert call("predict", "centred.json", "new.csv", *HOURS, "-o", "out.csv").code == 2

@@ -23,7 +23,8 @@ from dpcov.evaluate.table_plan import NO_CORRELATION, SPREAD
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.questions.moments import Count, SecondMoment
 from dpcov.kernel.rows.grid import Grid
-from dpcov.report.table_plans import digits, figure, write
+from dpcov.report.table_plans import figure, write
+from dpcov.report.text import digits
 from dpcov.sources.opening import open_source
 from examples.hospital.table import hospital
 

@@ -64,6 +64,16 @@ PLANTED = {
         (ESTIMATE, "exact.diagonal() * seen, found.diagonal() * seen,", "exact.diagonal(), found.diagonal(),"),
         by=GAPS + "[replace]",
     ),
+    "the last answer alone tells how many cells are there": mutant(
+        (COLUMNS, "weight = 1 / (1 + (other[1] / one[1]) ** 2)", "weight = 1.0"),
+        by="tests/uses/test_private_units.py::test_what_two_answers_say_of_the_cells_that_are_there_is_averaged",
+    ),
+    "deviations that do not know how uncertain their share of cells is": mutant(
+        ("uses/spread_intervals.py", "of_share = variance * units.seen_error / units.seen", "of_share = 0.0 * variance"),
+        by=(
+            "tests/uses/test_private_units.py::test_shares_of_cells_are_as_uncertain_as_they_say_and_so_are_deviations[replace]"
+        ),
+    ),
     "a table of constants without an estimate": mutant(
         (ESTIMATE, "if transcript.find(SecondMoment) is None and", "if False and"),
         by=TEST_MECHANISMS_STANDARDIZED + "TestConstant::test_a_table_of_constants_has_means_and_no_second_moment",

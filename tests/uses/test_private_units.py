@@ -16,7 +16,7 @@ import dpcov
 from dpcov import Categorical, Numeric, Schema
 from dpcov.errors import ParameterError
 from dpcov.kernel.questions.moments import SecondMoment
-from dpcov.kernel.questions.table import LevelCounts
+from dpcov.kernel.questions.table import ONE, ColumnMoments, LevelCounts
 from dpcov.kernel.rows.standard import Standard
 from dpcov.mechanisms.standardized.columns import level_columns
 from dpcov.uses.regression import regression
@@ -264,3 +264,44 @@ def test_a_count_is_taken_for_the_share_where_noise_does_not_explain_how_far_off
     for change, least, most in ((0.85, 0.0, 0.3), (1.6, 0.7, 1.1)):
         moved = (with_counts(exact, 5, change * reach).mean[8] - exact.mean[8]) / (change * reach * noise)
         assert least < moved < most
+
+
+@pytest.mark.parametrize("neighbors", ["replace", "add-remove"])
+def test_shares_of_cells_are_as_uncertain_as_they_say_and_so_are_deviations(neighbors: str) -> None:
+    """Half of a column gone at ε = 0.5, where its share of cells is off by 0.03: squares of z-scores average about 1.
+
+    Seeds are literal, so this cannot fail by chance. The mean of 40 squares of Laplace numbers has a deviation of 0.35; here it
+    is 1.0 and 1.3 of the shares, and of the deviations, which are off by half as much. Without the share's noise those have 15.
+    """
+    gone = np.random.default_rng(7).random(N) < 0.5
+    table = TABLE.set_column(0, "age", pa.array(np.where(gone, np.nan, ROWS[:, 0])))
+    schema = Schema({**SCHEMA.columns, "age": Numeric(0, 120, nullable=True)})
+    shares, widths = [], []
+    for seed in range(40):
+        release = released(dpcov.PureDP("0.5"), seed, neighbors=neighbors, table=table, schema=schema)
+        shares.append((release.observed["age"] - (~gone).mean()) / release.observed_error["age"])
+        deviation = release.describe().deviation
+        assert deviation is not None
+        widths.append((deviation.values[0] - ROWS[~gone, 0].std()) / deviation.standard_error[0])
+    assert 0.3 < np.mean(np.square(shares)) < 2.5
+    assert np.mean(np.square(widths)) < 2.5
+
+
+def test_what_two_answers_say_of_the_cells_that_are_there_is_averaged() -> None:
+    """A column that drowns is asked twice, between its bounds and within its range: each time its cells are counted."""
+    gone = np.random.default_rng(8).random(N) < 0.3
+    table = TABLE.set_column(1, "pay", pa.array(np.where(gone, np.nan, ROWS[:, 1])))
+    schema = Schema({**SCHEMA.columns, "pay": Numeric(0, 10**8, nullable=True)})
+    release = released(dpcov.PureDP("0.5"), table=table, schema=schema)
+    counts, variances = [], []
+    for answer in release.every(ColumnMoments):
+        assert isinstance(answer.question, ColumnMoments)
+        place = [one.column for one in answer.question.ranges].index(1)
+        unit = ONE / answer.question.ranges[place].weight / N
+        counts.append(answer.values[3 * place + 2] * unit)  # a sum, squares and a count for each column
+        variances.append((answer.deviation * unit) ** 2)
+    assert len(counts) == 2
+    both = np.average(counts, weights=1 / np.array(variances))
+    assert abs(counts[0] - counts[1]) > 1e-3
+    assert release.observed["pay"] == pytest.approx(both)
+    assert release.observed_error["pay"] == pytest.approx(1 / np.sqrt(np.sum(1 / np.array(variances))))

@@ -64,7 +64,7 @@ def predict(
     from dpcov.report import record, write
     from dpcov.report.models import drowned_line
     from dpcov.report.tables import column_table
-    from dpcov.report.text import console, finite, printable
+    from dpcov.report.text import console, digits, finite, printable
     from dpcov.uses.prediction import prediction_interval
 
     if as_json and output is None and not score:
@@ -95,5 +95,5 @@ def predict(
     if output is not None and not quiet:
         away, error = "", model.residual_deviation
         if math.isfinite(error):
-            away = f" People are about {error:.2g} away from theirs, r.m.s.; --level 0.95 adds intervals."
+            away = f" People are about {digits(error)} away from theirs, r.m.s.; --level 0.95 adds intervals."
         click.echo(f"{len(predictions)} predictions of {printable(model.target)} written to {shlex.quote(output)}.{away}")

@@ -136,8 +136,8 @@ class PrivateUnits:
         The range of each feature, encoded, within which it was measured.
     reach : array
         The public bounds of each number, encoded: −reach to reach.
-    seen : array
-        The share of cells that are there.
+    seen, seen_error : array
+        The share of cells that are there, and its standard error; 0 where all of them are.
     """
 
     back: Floats
@@ -169,6 +169,7 @@ class PrivateUnits:
     high: Floats
     reach: Floats
     seen: Floats
+    seen_error: Floats
 
     @property
     def coordinate_seen(self) -> Floats:

@@ -24,7 +24,7 @@ from dpcov.kernel.budget import Budget
 from dpcov.kernel.questions.measure import Question
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.linalg import project_simplex
-from dpcov.release.estimate import Estimate
+from dpcov.release.estimate import Estimate, PrivateUnits
 from dpcov.release.statement import promise, risk, statement
 from dpcov.release.uses import Uses
 from dpcov.schema import Categorical, Numeric, Schema, is_broken
@@ -308,13 +308,19 @@ class Release(Transcript, Uses):
     def observed(self) -> dict[str, float]:
         """The released share of cells that are there, for each column that is declared nullable; empty where none was asked.
 
-        Means, deviations and correlations are of these cells.
+        Means, deviations and correlations are of these cells. `observed_error` has the standard errors.
         """
-        units = self.estimate.units
-        if units is None or self.schema is None:
-            return {}
-        nullable = [(number, name) for number, (name, column) in enumerate(self.schema.used.items()) if column.nullable]
-        return {name: float(units.seen[np.flatnonzero(units.column == number)[0]]) for number, name in nullable}
+        return {} if self.estimate.units is None else self._of_nullable(self.estimate.units, self.estimate.units.seen)
+
+    @property
+    def observed_error(self) -> dict[str, float]:
+        """The standard error that noise gives to each share of `observed`; 0 where it is 1."""
+        return {} if self.estimate.units is None else self._of_nullable(self.estimate.units, self.estimate.units.seen_error)
+
+    def _of_nullable(self, units: PrivateUnits, numbers: NDArray[np.float64]) -> dict[str, float]:
+        columns = {} if self.schema is None else self.schema.used
+        nullable = [(number, name) for number, (name, column) in enumerate(columns.items()) if column.nullable]
+        return {name: float(numbers[np.flatnonzero(units.column == number)[0]]) for number, name in nullable}
 
     @property
     def expected_error(self) -> float:

@@ -101,7 +101,9 @@ def cell_lines(release: Release, found: Description) -> list[str]:
         listed = ", ".join(f"{printable(name)} {_between(low, high)}" for name, (low, high) in ranges.items())
         said.append(f"Measured within privately chosen ranges, beyond which values count as their ends: {listed}.")
     if observed := release.observed:
-        listed = ", ".join(f"{printable(name)} {100 * share:.3g} %" for name, share in observed.items())
+        error = release.observed_error
+        shares = {name: " ± ".join(rounded(100 * share, 100 * error[name])) for name, share in observed.items()}
+        listed = ", ".join(f"{printable(name)} {share} %" for name, share in shares.items())
         said.append(f"Cells that are there, whose numbers these are: {listed}.")
     return [*said, "Missing numbers are left out: these estimates are of the cells that are there."]
 

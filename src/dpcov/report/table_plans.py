@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcov.evaluate.table_plan import NO_CORRELATION, Outlook, TablePlan
 from dpcov.report.pictures import new_figure
-from dpcov.report.text import NOISE, UNKNOWN, budget_words, by, counted, new_table, printable
+from dpcov.report.text import NOISE, UNKNOWN, budget_words, by, counted, digits, new_table, printable
 from dpcov.schema import Categorical, Numeric
 from dpcov.uses.description import CLEAR
 
@@ -114,18 +114,6 @@ def _gained(other: Outlook, outlook: Outlook) -> str:
     if not math.isfinite(ratio):
         return size
     return f"{size}, errors of means " + ("as they are" if abs(ratio - 1) < SAME else f"{ratio:.2g} times as large")
-
-
-def digits(number: float) -> str:
-    """Write a standard error with two digits."""
-    if math.isnan(number):
-        return UNKNOWN
-    if not math.isfinite(number):
-        return "∞"
-    if number == 0 or not 1e-4 <= abs(number) < 1e6:
-        return f"{number:.2g}"
-    short = float(f"{number:.1e}")
-    return f"{short:.{max(1 - math.floor(math.log10(abs(short))), 0)}f}"
 
 
 def record(found: TablePlan) -> dict[str, Any]:

@@ -164,6 +164,18 @@ def rounded(value: float, error: float) -> tuple[str, str]:
     return f"{value:.{max(size + decimals, 0)}e}", f"{error:.1e}"
 
 
+def digits(number: float) -> str:
+    """Write a standard error with two digits."""
+    if math.isnan(number):
+        return UNKNOWN
+    if not math.isfinite(number):
+        return "∞"
+    if number == 0 or not 1e-4 <= abs(number) < 1e6:
+        return f"{number:.2g}"
+    short = float(f"{number:.1e}")
+    return f"{short:.{max(1 - math.floor(math.log10(abs(short))), 0)}f}"
+
+
 def print_promise(out: Console, release: Release) -> None:
     """Print what a release is, and what it promises."""
     out.print(_named(release), style="bold", soft_wrap=True)

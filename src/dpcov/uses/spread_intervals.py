@@ -148,7 +148,9 @@ def _variances(units: PrivateUnits, taken: tuple[LostByWeights, CutByRanges] | N
         told, own = units.weighing.told, units.raw.diagonal()
         return units.deviation**2, np.hypot(units.reported_noise, told * units.weight_error * own)
     lost, cut = taken
-    return lost.variance + cut.variance, np.hypot(lost.variance_error, cut.variance_error)
+    variance = lost.variance + cut.variance
+    of_share = variance * units.seen_error / units.seen  # that all answers about a variance were divided by
+    return variance, np.hypot(np.hypot(lost.variance_error, cut.variance_error), of_share)
 
 
 def _unweighted(units: PrivateUnits, lost: Floats, levels: NDArray[np.bool_]) -> Floats:

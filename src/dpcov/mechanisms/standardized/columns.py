@@ -53,6 +53,8 @@ class NumericColumn:
     ``low`` and ``high`` are bins, ``noise`` the standard deviation of the noise of ``variance``; ``asked``: whether the moments
     within this range were, else they are a guess. Where the range is narrower than the bounds, ``outside`` is the share of
     cells that may be outside, and ``whole`` the mean between the bounds with the standard deviation of its noise.
+    ``counted`` is the share of cells that are there by all answers together, with the standard deviation of its noise, and
+    ``seen`` what it is taken to be.
     """
 
     low: int
@@ -63,6 +65,7 @@ class NumericColumn:
     noise: float = PRIOR
     mean_noise: float = math.inf
     seen: float = 1.0
+    counted: tuple[float, float] = (1.0, math.inf)
     asked: bool = False
     constant: bool = False
     nullable: bool = False
@@ -78,6 +81,11 @@ class NumericColumn:
     def half(self) -> float:
         """Half of the width of the range."""
         return (self.high - self.low) / self.bins
+
+    @property
+    def seen_noise(self) -> float:
+        """The standard deviation of the noise of the share of cells that are there; 0 where all of them are."""
+        return self.counted[1] if self.seen < 1 else 0.0
 
 
 def histograms_of(columns: Columns) -> Histograms:
@@ -114,12 +122,18 @@ def with_moments(columns: Sequence[NumericColumn], answer: Answer, n: int) -> li
     for one in answer.question.ranges:
         total, squares = next(values), next(values)
         column = replace(found[one.column], low=one.low, high=one.high)
-        seen, of_seen = 1.0, 0.0
         if one.weight:
-            of_seen = noise * ONE / one.weight
-            seen = share_seen(next(values) * ONE / one.weight, ALL_SEEN[is_laplace(answer)] * of_seen, nullable=column.nullable)
-        found[one.column] = _with_moments(column, total, squares, noise, seen, of_seen if seen < 1 else 0.0)
+            counted = _both(column.counted, (next(values) * ONE / one.weight, noise * ONE / one.weight))
+            seen = share_seen(counted[0], ALL_SEEN[is_laplace(answer)] * counted[1], nullable=column.nullable)
+            column = replace(column, counted=counted, seen=seen)
+        found[one.column] = _with_moments(column, total, squares, noise)
     return found
+
+
+def _both(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    """Return the average of two answers to one question by the variances of their noise: a range leaves no cell out."""
+    weight = 1 / (1 + (other[1] / one[1]) ** 2)
+    return (1 - weight) * one[0] + weight * other[0], math.sqrt(weight) * other[1]
 
 
 def is_laplace(answer: Answer | None) -> bool:
@@ -134,10 +148,9 @@ def share_seen(answered: float, reach: float, *, nullable: bool) -> float:
     return min(max(answered, LEAST_SEEN), 1.0)
 
 
-def _with_moments(
-    column: NumericColumn, total: float, squares: float, noise: float, seen: float, of_seen: float
-) -> NumericColumn:
+def _with_moments(column: NumericColumn, total: float, squares: float, noise: float) -> NumericColumn:
     """Divide by the share of cells that are there, whose own noise counts, too: of x/o it is x times that of o."""
+    seen, of_seen = column.seen, column.seen_noise
     mean, square = min(max(total / seen, -1.0), 1.0), min(max(squares / seen, 0.0), 1.0)
     of_mean = math.hypot(noise, mean * of_seen) / seen
     # the square of a noisy mean has noise, too
@@ -152,7 +165,6 @@ def _with_moments(
         variance=max(trust * found + (1 - trust) * PRIOR, 0.0) * half**2,
         noise=of_variance * half**2,
         mean_noise=of_mean * half,
-        seen=seen,
         asked=True,
         constant=False,
     )
@@ -217,7 +229,7 @@ class LevelColumn:
     """Shares of the groups of a column's levels, among cells that are there; the group of each level, and its part of it.
 
     ``noise`` is that of a level's share; infinite where shares were not asked for. The last share may be that of cells which
-    are none of the levels.
+    are none of the levels. ``seen`` is the share of cells that are there, with noise of its own.
     """
 
     shares: Floats
@@ -225,6 +237,7 @@ class LevelColumn:
     parts: Floats
     noise: float
     seen: float
+    seen_noise: float
 
     @property
     def pooled(self) -> NDArray[np.bool_]:
@@ -263,7 +276,8 @@ def _level_shares(columns: Columns, answer: Answer | None, n: int) -> list[Float
 
 
 def _level_column(shares: Floats, groups: NDArray[np.intp], nullable: bool, noise: float, reach: float) -> LevelColumn:
-    there = share_seen(float(shares.sum()), reach * noise * math.sqrt(len(shares)), nullable=nullable)
+    of_sum = noise * math.sqrt(len(shares))
+    there = share_seen(float(shares.sum()), reach * of_sum, nullable=nullable)
     seen, none = (there, 0.0) if nullable else (1.0, 1 - there)
     parts = np.ones(len(shares))
     for group in np.flatnonzero(np.bincount(groups) > 1):
@@ -277,4 +291,4 @@ def _level_column(shares: Floats, groups: NDArray[np.intp], nullable: bool, nois
     known = of_group / total if total > 0 else np.full(len(of_group), 1 / len(of_group))
     if none > 0:
         known = np.append(known * (1 - none), none)
-    return LevelColumn(known, groups, parts, noise / seen, seen)
+    return LevelColumn(known, groups, parts, noise / seen, seen, of_sum if seen < 1 else 0.0)

@@ -97,7 +97,8 @@ def _without_moment(transcript: Transcript, columns: Columns) -> Estimate:
 class _Reading:
     """What the answers say of the columns, and the noisy moment in their units, divided by n.
 
-    ``numeric`` are the columns of numbers by their feature, ``seen`` the share of cells that are there by column.
+    ``numeric`` are the columns of numbers by their feature, ``seen`` the share of cells that are there by column, and ``gone``
+    the relative standard error of that share.
     """
 
     transcript: Transcript
@@ -107,6 +108,7 @@ class _Reading:
     numeric: dict[int, NumericColumn]
     levels: list[LevelColumn]
     seen: Floats
+    gone: Floats
 
     @classmethod
     def of(cls, transcript: Transcript, moment: Answer, rows: Standard) -> _Reading:
@@ -120,13 +122,12 @@ class _Reading:
         groups = [np.array(one.groups, dtype=np.intp) for one in units.levels]
         levels = level_columns(encoding.schema, columns, transcript.find(LevelCounts), n, groups)
         lift = lift_of(units, levels, encoding.d)
-        seen = np.ones(int(lift.column.max()) + 1)
-        for (number, _), one in zip(columns.numeric, found, strict=True):
-            seen[number] = one.seen
-        for (number, _), level in zip(columns.levels, levels, strict=True):
-            seen[number] = level.seen
+        seen, gone = np.ones(int(lift.column.max()) + 1), np.zeros(int(lift.column.max()) + 1)
+        both: list[NumericColumn | LevelColumn] = [*found, *levels]
+        for (number, _), one in zip((*columns.numeric, *columns.levels), both, strict=True):
+            seen[number], gone[number] = one.seen, one.seen_noise / one.seen
         numeric = {columns.features[number]: one for (number, _), one in zip(columns.numeric, found, strict=True)}
-        return cls(transcript, moment, rows, lift, numeric, levels, seen)
+        return cls(transcript, moment, rows, lift, numeric, levels, seen, gone)
 
     def estimate(self, postprocess: str) -> Estimate:
         """Compute everything: cells between −1 and 1 at their bounds, levels 0 or 1, and at last encoded."""
@@ -155,7 +156,8 @@ class _Reading:
         correlation, raw_correlation, of_correlation = self._correlations(found, exact, noise, scale, mean)
         covariance = self._pinned(soft.covariance, own, mean)
         once = np.where(lift.column[:, None] == lift.column, seen, 1.0)  # cells of one column are there together
-        exact, noise = exact * once, np.maximum(noise * once**2, of_correlation**2 * np.outer(variances, variances))
+        noise = np.maximum(noise * once**2, of_correlation**2 * np.outer(variances, variances))
+        exact, noise = exact * once, noise + (exact * once * self._of_shares(1.0)) ** 2
         np.fill_diagonal(noise, np.maximum(noise.diagonal(), error**2))
         self._within_columns(exact, noise, mean, mean_noise)
         widths = np.sqrt(for_deviation)
@@ -216,6 +218,7 @@ class _Reading:
                 high=ranges[1],
                 reach=reach,
                 seen=seen,
+                seen_error=seen * self.gone[lift.column],
             ),
         )
 
@@ -312,6 +315,8 @@ class _Reading:
                 alone[feature], told[feature] = math.hypot(first_noise, first - own), 0.0
             else:
                 error[feature] = alone[feature] = math.hypot(own_noise, first - own)
+        for found in (error, alone):  # all answers about a variance are divided by the same noisy share of cells
+            np.hypot(found, reported * self.gone[self.lift.column], out=found)
         return for_correlation, reported, error, of_noise, alone, (divided, told)
 
     def _correlations(
@@ -351,7 +356,17 @@ class _Reading:
             np.fill_diagonal(matrix, 1.0)
         pooled = self._pooled()
         unknown = np.where(np.logical_or.outer(pooled, pooled), signal, 0.0)  # of rare levels only what they share was asked
-        return _symmetric(values), _symmetric(exact), np.sqrt(of_noise + unknown)
+        of_shares = np.where(apart, exact * self._of_shares(0.5), 0.0)  # half of it is that of the deviations
+        return _symmetric(values), _symmetric(exact), np.sqrt(of_noise + unknown + of_shares**2)
+
+    def _of_shares(self, numbers: float) -> Floats:
+        """Return the relative standard error that noisy shares of cells that are there give to entries between columns.
+
+        They are divided by both shares; of one column by one. ``numbers`` is the power that is left of it for those.
+        """
+        gone = self.gone[self.lift.column] * np.where(self.lift.is_level, 1.0, numbers)
+        within = self.lift.column[:, None] == self.lift.column
+        return np.where(within, gone, np.hypot.outer(gone, gone))
 
     def _within_columns(self, covariance: Floats, noise: Floats, mean: Floats, mean_noise: Floats) -> None:
         """Put in what follows from shares: covariances p − p² and −pq of levels of one column, with the noise of these."""
