@@ -200,6 +200,19 @@ PLANTED = {
         ("uses/intervals.py", "taken = np.hypot(half, factor * lost * (size / BOUND + half)) - half", "taken = 0.0 * half"),
         by="tests/uses/test_population.py::test_the_most_that_clipping_may_have_taken_counts_as_three_standard_errors",
     ),
+    "cosines that the draw of rows makes are clear": mutant(
+        (
+            "uses/people.py",
+            "clear = found.correlation.clear & (np.abs(r) > CLEAR * total)",
+            "clear = found.correlation.clear.copy()",
+        ),
+        by="tests/uses/test_description.py::test_cosines_that_the_draw_of_rows_could_make_are_not_clear_about_the_population",
+    ),
+    "a share that noise may have explained is a result": mutant(
+        ("uses/model_reading.py", "max(NOTHING, CLEAR * self.model.explained_error)", "NOTHING"),
+        ("uses/model_reading.py", "(self.knows_target and explained >= least)", "explained >= least"),
+        by="tests/uses/test_ridge.py::test_a_share_that_is_not_clear_of_its_error_explains_nothing",
+    ),
     "correlations of independent columns that are clear": mutant(
         (
             "uses/description.py",

@@ -319,3 +319,19 @@ def test_correlations_of_independent_columns_are_rarely_clear(private_units: boo
     assert len(release.describe("rows").pairs()) < 8  # what the draw of rows makes is no correlation, whatever errors are of
     rows[:, 1] += 0.2 * rows[:, 0]
     assert (0, 1) in dpcov.covariance(rows, dpcov.ZCDP(1000), seed=0, **given).describe().pairs()
+
+
+def test_cosines_that_the_draw_of_rows_could_make_are_not_clear_about_the_population() -> None:
+    """Independent columns about 0: noise is far below 1/√n, and a cosine of the rows that is exact is not one of people.
+
+    190 pairs, of which 8 or more are beyond three standard errors with a chance of 7e-8.
+    """
+    rows = np.random.default_rng(37).standard_normal((2000, 20))
+    release = dpcov.covariance(rows, dpcov.ZCDP(1000), row_norm=10, mechanism="gaussian", seed=0)
+    people, exact = release.describe().correlation, release.describe("rows").correlation
+    assert people is not None
+    assert exact is not None
+    assert len(exact.pairs()) > 100
+    assert len(people.pairs()) < 8
+    listed = [(abs(people.values[pair]), 3 * people.standard_error[pair]) for pair in people.pairs()]
+    assert all(value > least for value, least in listed)

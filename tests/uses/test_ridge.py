@@ -336,3 +336,19 @@ class TestNewData:
             plain.predict([[1.0, 2.0]])
         assert plain.predict(np.zeros((0, 2))).shape == (0,)
         assert np.isfinite(plain.predict(np.array([[np.nan, np.inf]]))).all()
+
+
+def test_a_share_that_is_not_clear_of_its_error_explains_nothing() -> None:
+    """Where no coefficient is clear either, and where noise drowns the target itself, nothing can be seen."""
+    rows = np.random.default_rng(3).standard_normal((3000, 5))
+    rows[:, 0] += 0.3 * rows[:, 1:].sum(axis=1)
+    seen, unsure, drowned = (
+        dpcov.covariance(rows, dpcov.ZCDP(rho), row_norm=6, mechanism="gaussian", center=True, seed=seed).ridge("x0").reading()
+        for rho, seed in (("5", 2), ("0.003", 3), ("0.0005", 2))
+    )
+    assert seen.model.explained > 3 * seen.model.explained_error
+    assert unsure.knows_target
+    assert 0.005 < unsure.model.explained < 3 * unsure.model.explained_error
+    assert 0.005 < drowned.model.explained
+    assert not drowned.knows_target
+    assert [one.nothing for one in (seen, unsure, drowned)] == [False, True, True]

@@ -236,7 +236,8 @@ def _scree(axis: Any, held: PrincipalComponents, chosen: int, bars: int, what: s
         style = {"fmt": "none", "ecolor": "#444444", "elinewidth": 1, "capsize": 2}
         axis.errorbar(shown[known], held.explained[: len(shown)][known], yerr=reach[known], **style)
     edge = held.noise_edge[:bars]
-    if np.isfinite(edge).all() and clear < held.k:
+    has_edge = bool(np.isfinite(edge).all()) and clear < held.k
+    if has_edge:
         axis.step(places, edge, where="mid", color="#777777", linewidth=1, linestyle="--")
     axis.set_xlabel("component")
     axis.set_ylabel(f"explained {what}", color=COLOURS[0])
@@ -254,7 +255,7 @@ def _scree(axis: Any, held: PrincipalComponents, chosen: int, bars: int, what: s
     ratio.yaxis.set_major_formatter(PercentFormatter(1.0))
     ratio.set_ylabel("cumulative ratio", color=COLOURS[1])
     parts = [f"the first {bars} of {held.k}"] * (held.k > bars) + [f"dark: {chosen} chosen"] * (chosen < min(bars, clear))
-    parts += ["grey: noise; dashed: its edge" if np.isfinite(edge).all() else "grey: noise"] * (clear < bars)
+    parts += ["grey: noise"] * (clear < bars) + ["dashed: what noise alone could show"] * has_edge
     errors = " ± standard error" * bool(len(shown) and np.isfinite(reach).any())
     axis.set_title(f"explained {what}{errors}" + (f"\n({', '.join(parts)})" if parts else ""), fontsize=10)
     for side in (axis, ratio):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from dpcov.errors import ReleaseError
 from dpcov.release.record import Release
 from dpcov.results import Drawable
-from dpcov.uses.description import RARELY
+from dpcov.uses.description import CLEAR, RARELY
 from dpcov.uses.held import holds_covariance, is_centered
 from dpcov.uses.sampling import POPULATION, ROWS, about_population
 
@@ -92,8 +93,9 @@ class ModelReading(Drawable):
 
     @property
     def nothing(self) -> bool:
-        """Whether nothing can be seen: next to nothing explained, and no effect that is both sizeable and clear of noise."""
-        if not self.model.explained < NOTHING:  # NaN where the release does not tell
+        """Whether nothing can be seen: nothing is clearly explained, and no effect is both sizeable and clear of noise."""
+        explained, least = self.model.explained, max(NOTHING, CLEAR * self.model.explained_error)
+        if math.isnan(explained) or (self.knows_target and explained >= least):  # NaN where the release does not tell
             return False
         drowned = not float(np.abs(self.effects).max()) > DROWNED * self.target_scale
         return drowned or self.clear is None or not self.clear.any()

@@ -44,7 +44,10 @@ def with_people(found: Description) -> Description:
     np.fill_diagonal(total, 0.0)
     deviation = Reading(roots, np.where(np.isnan(errors), found.deviation.standard_error, errors), found.deviation.clear)
     total = np.where(np.isnan(total), own, total)
-    return _about_people(found, mean, deviation, r, total, found.correlation.clear)
+    with np.errstate(all="ignore"):
+        clear = found.correlation.clear & (np.abs(r) > CLEAR * total)
+    np.fill_diagonal(clear, deviation.clear)
+    return _about_people(found, mean, deviation, r, total, clear)
 
 
 def given_back(found: Description) -> Description:
