@@ -22,7 +22,7 @@ HOURS = ["ridge", "centred.json", "--target", "hours"]
 REFUSED = {
     "no target": (["centred.json"], 2, "--target must be given"),
     "unknown target": (["centred.json", "--target", "wage"], 2, "--target must be among the features"),
-    "column of levels as a target": (["centred.json", "--target", "sex"], 2, "--target must be one feature"),
+    "column of levels as a target": (["centred.json", "--target", "job"], 2, "--target must be one feature"),
     "unknown feature": ([*HOURS[1:], "--features", "age,wage"], 2, "--features must be among the features"),
     "target among the features": ([*HOURS[1:], "--features", "age,hours"], 2, "--features must come from other columns"),
     "a level of the target's column": (

@@ -130,4 +130,8 @@ PLANTED = {
         (SOLVING, "SINGULAR = 1e-12", "SINGULAR = 0.0"),
         by=TEST_RIDGE + "TestSolved::test_without_a_penalty_it_is_the_smallest_least_squares_solution",
     ),
+    "a column of two levels predicts its reference": mutant(
+        ("uses/selection.py", "return own[0] + own[1] - base, reference", "return base, reference"),
+        by="tests/uses/test_ridge.py::test_a_column_of_two_levels_is_predicted_by_the_level_that_is_not_its_reference",
+    ),
 }

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -352,3 +353,33 @@ def test_a_share_that_is_not_clear_of_its_error_explains_nothing() -> None:
     assert drowned.model.explained > 0.005
     assert not drowned.knows_target
     assert [one.nothing for one in (seen, unsure, drowned)] == [False, True, True]
+
+
+def test_a_column_of_two_levels_is_predicted_by_the_level_that_is_not_its_reference() -> None:
+    schema = dpcov.Schema(
+        {
+            "age": dpcov.Numeric(0, 100),
+            "sex": dpcov.Categorical(["F", "M"]),
+            "ill": dpcov.Categorical(["no", "yes"]),
+            "town": dpcov.Categorical(["a", "b", "c"]),
+        }
+    )
+    draw = np.random.default_rng(5)
+    table = pa.table(
+        {
+            "age": draw.uniform(20, 80, 4000),
+            "sex": np.where(draw.random(4000) < 0.7, "M", "F"),
+            "ill": np.where(draw.random(4000) < 0.2, "yes", "no"),
+            "town": np.array(["a", "b", "c"])[draw.integers(0, 3, 4000)],
+        }
+    )
+    for center in (True, False):
+        release = dpcov.covariance(table, dpcov.ZCDP(5), schema=schema, center=center, mechanism="gaussian", seed=0)
+        assert release.ridge("ill").target == "ill=yes"
+        assert release.ridge("sex").target == "sex=F"
+        assert release.ridge("sex", reference={"sex": "F"}).target == "sex=M"
+        assert release.ridge("ill").coefficients.tolist() == release.ridge("ill=yes").coefficients.tolist()
+        with pytest.raises(dpcov.ParameterError, match=r"target must be one feature, got the column 'town'. Hint: .* 'town=a'"):
+            release.ridge("town")
+    both = dpcov.covariance(table, dpcov.ZCDP(5), schema=schema, seed=0).ridge("sex", reference={"sex": "F", "ill": "yes"})
+    assert (both.target, both.references[0]) == ("sex=M", "ill=yes")

@@ -95,5 +95,6 @@ def predict(
     if output is not None and not quiet:
         away, error = "", model.residual_deviation
         if math.isfinite(error):
-            away = f" People are about {digits(error)} away from theirs, r.m.s.; --level 0.95 adds intervals."
+            more = "; --level 0.95 adds intervals" * (level is None)
+            away = f" People are about {digits(error)} away from theirs, r.m.s.{more}."
         click.echo(f"{len(predictions)} predictions of {printable(model.target)} written to {shlex.quote(output)}.{away}")

@@ -27,7 +27,7 @@ from dpcov.results import Drawable
 from dpcov.uses.fits import Fitted, fitted, least_squares_fit, penalised_fit, wins
 from dpcov.uses.held import check_covariance, tells_noise
 from dpcov.uses.regression import regression
-from dpcov.uses.selection import column_of_feature, feature_places, reference_places, target_place
+from dpcov.uses.selection import column_of_feature, feature_places, reference_places, target_and_reference, target_place
 from dpcov.uses.solving import LARGEST_ALPHA
 
 if TYPE_CHECKING:
@@ -277,7 +277,7 @@ def ridge(
         raise ParameterError(f"target must be given, got None. Hint: {hint}.")
     automatic = isinstance(alpha, str) and alpha == AUTO
     given = 0.0 if automatic else _checked_alpha(alpha)
-    place = target_place(release.feature_names, release.schema, target)
+    place, reference = target_and_reference(release, target, reference)
     places = feature_places(release.feature_names, release.schema, features, place)
     references = reference_places(release, places, features, reference)
     system = regression(release, place, places)

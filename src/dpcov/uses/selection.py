@@ -39,6 +39,31 @@ def target_place(names: Sequence[str], schema: Schema | None, target: object) ->
     return found[0]
 
 
+def target_and_reference(
+    release: Release, target: object, reference: Mapping[str, object] | str | None
+) -> tuple[int, Mapping[str, object] | str | None]:
+    """Return the position of the feature to predict, and the references that are left for the features.
+
+    A column of two levels stands for one of them, as it does among features: for the one that is not its reference, the more
+    frequent level by the release or a given one.
+    """
+    names, schema = release.feature_names, release.schema
+    column = schema.used.get(target) if schema is not None and isinstance(target, str) and target not in names else None
+    if schema is None or not isinstance(column, Categorical) or not isinstance(target, str):
+        return target_place(names, schema, target), reference
+    block = column_places(schema)[target]
+    own = list(range(block.start, block.stop))
+    if len(own) != 2:
+        return target_place(names, schema, target), reference
+    if isinstance(reference, Mapping) and target in reference:
+        base = _reference(names, own, target, reference[target])
+        reference = {name: level for name, level in reference.items() if name != target}
+    else:
+        shares = release.mean if release.center else release.second_moment.diagonal()
+        base = max(own, key=lambda j: float(shares[j]))
+    return own[0] + own[1] - base, reference
+
+
 def feature_places(names: Sequence[str], schema: Schema | None, features: object, target: int) -> tuple[int, ...]:
     """Return the positions of the features, in the order in which they were asked for; by default of all other columns."""
     columns = column_of_feature(schema, names)
