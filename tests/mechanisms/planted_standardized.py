@@ -141,6 +141,10 @@ PLANTED = {
         ("mechanisms/standardized/means.py", "column = _unbiased(column)", "pass"),
         by="tests/mechanisms/test_standardized_units.py::TestMeans::test_what_was_asked_apart_is_not_drawn_to_what_is_usual",
     ),
+    "variances asked apart with the noise of what was never drawn to what is usual": mutant(
+        ("mechanisms/standardized/means.py", "/ trust, column.noise\n", "/ trust, column.noise / trust\n"),
+        by="tests/mechanisms/test_standardized_units.py::TestMeans::test_what_was_asked_apart_is_not_drawn_to_what_is_usual",
+    ),
     "variances asked apart that are drawn to what is usual": mutant(
         ("mechanisms/standardized/means.py", "usual + (column.variance - usual) / trust", "column.variance"),
         by="tests/mechanisms/test_standardized_units.py::TestMeans::test_what_was_asked_apart_is_not_drawn_to_what_is_usual",

@@ -186,7 +186,7 @@ class TestMeans:
         assert of_mean == pytest.approx([3 * 0.5 * 0.2], rel=1e-3)
         assert within == pytest.approx([1.0])
         assert variance == pytest.approx([9 * 0.25 * 0.15])
-        assert of_variance == pytest.approx([9 * 0.25 * 0.05 / trust])
+        assert of_variance == pytest.approx([9 * 0.25 * 0.05])  # the noise of the answer itself
         whole = asked_apart({0: replace(column, whole=(-0.31 / (1 + 0.01**2 / 0.1), 0.01))}, np.array([3.0]))
         assert whole[0] == pytest.approx([3 * -0.31], abs=0.01)  # the mean between the bounds is much more certain
         unasked = asked_variances({0: replace(column, asked=False)}, np.array([3.0]))

@@ -95,7 +95,7 @@ def asked_variances(columns: Mapping[int, NumericColumn], reach: Floats) -> tupl
     for feature, column in columns.items():
         if column.asked and not column.constant and column.variance > 0:
             usual, trust = PRIOR * column.half**2, TRUSTED**2 / (TRUSTED**2 + (column.noise / column.half**2) ** 2)
-            variance[feature], noise[feature] = usual + (column.variance - usual) / trust, column.noise / trust
+            variance[feature], noise[feature] = usual + (column.variance - usual) / trust, column.noise
     return variance * reach**2, noise * reach**2
 
 
