@@ -115,7 +115,7 @@ def features_of(kind: str, z: Floats) -> tuple[Any, Floats]:
         return values, values[:, None]
     names, starts = LEVELS[kind]
     code = np.searchsorted(starts, z)
-    return np.array(names)[code], np.eye(len(names))[code]
+    return pa.DictionaryArray.from_arrays(code.astype(np.int8), list(names)), np.eye(len(names))[code]
 
 
 @lru_cache
@@ -195,7 +195,7 @@ def runs_of(cell: Cell, first: int, runs: int, folder: Path) -> list[dict[str, l
     for number in range(first, first + runs):
         if number not in kept:
             found = found_in(cell, released(cell, number))
-            kept[number] = {kind: [part.tolist() for part in parts] for kind, parts in found.items()}
+            kept[number] = {kind: [[float(f"{x:.7g}") for x in part] for part in parts] for kind, parts in found.items()}
             folder.mkdir(parents=True, exist_ok=True)
             with path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps({"run": number, "found": kept[number]}) + "\n")
