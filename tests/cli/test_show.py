@@ -15,6 +15,7 @@ from tests.cli.shell import assert_refused, assert_told, call, run
 from tests.helpers.small import sealed
 
 PNG = b"\x89PNG"
+LONG_TAILS = "Deviations suppose columns without long tails: those of incomes, for example, come out too small."
 
 
 @pytest.fixture(autouse=True)
@@ -51,6 +52,8 @@ def test_a_centred_release_shows_means_and_deviations() -> None:
     assert "Means: 3 of 3 clear of noise. Deviations: 3 of 3. Correlations: " in shown.out
     assert "standard deviation" in shown.out
     assert "Missing numbers are left out: these estimates are of the cells that are there." in shown.out
+    assert LONG_TAILS in shown.out
+    assert LONG_TAILS not in call("show", "r.json", "--about", "rows").out  # of these rows they are what they are
     assert "Eigenvalues (correlation)" in shown.out
     facts = json.loads(call("show", "r.json", "--json").out)
     assert facts["covariance"] == release.covariance.tolist()

@@ -178,7 +178,7 @@ PLANTED = {
     ),
     "variances whose errors do not grow": mutant(
         ("uses/weights.py", "np.asarray(np.linalg.inv(one - slopes), dtype=np.float64)", "one.copy()"),
-        by="tests/uses/test_population.py::TestTaken::test_errors_of_variances_grow_as_what_is_missing_is_given_back",
+        by="tests/uses/test_population.py::TestTaken::test_errors_of_variances_grow_as_what_is_missing_is_given_back[centred]",
     ),
     "correlations whose errors do not grow": mutant(
         ("uses/drawn_rows.py", "slope = (1 + of_product) / np.outer(roots, roots)", "slope = 1 / np.outer(roots, roots)"),
@@ -195,6 +195,42 @@ PLANTED = {
     "noise that is counted once beside the diagonal": mutant(
         ("uses/coefficient_errors.py", ' + np.einsum("ij,ij->i", (c * u) @ above, c * h)', ""),
         by="tests/uses/test_population.py::TestFieller::test_products_are_those_of_sums_over_entries",
+    ),
+    "variances that move rows about 0": mutant(
+        ("uses/drawn_rows.py", "plain, away = rows - rows.mean(axis=0) / seen, ", "plain, away = rows, "),
+        by="tests/uses/test_population.py::TestTaken::test_errors_of_variances_grow_as_what_is_missing_is_given_back[moved]",
+    ),
+    "bounds that leave no room for longer tails": mutant(
+        ("uses/weights.py", "(UNLIKE[1] - UNLIKE[0]) * float(room.mean())", "0.0"),
+        by="tests/uses/test_population.py::TestTaken::test_bounds_leave_room_for_longer_tails[far]",
+    ),
+    "means that a private radius took from": mutant(
+        ("uses/intervals.py", "middle, variance = middle + lost.mean, ", "middle, variance = middle, "),
+        by="tests/uses/test_population.py::TestClipped::test_means_and_covariances",
+    ),
+    "variances that a private radius took from": mutant(
+        ("uses/intervals.py", "estimate = estimate + lost.covariance", "pass"),
+        by="tests/uses/test_population.py::TestClipped::test_means_and_covariances",
+    ),
+    "what clipping took is known for certain": mutant(
+        ("uses/intervals.py", " + (lost.uncertain * lost.covariance) ** 2", ""),
+        by="tests/uses/test_population.py::TestClipped::test_errors_are_in_intervals",
+    ),
+    "errors of clipped variances that do not grow": mutant(
+        ("uses/clipped_rows.py", "grown = np.linalg.inv(self.kept)", "grown = np.eye(int(self.numbers.sum()))"),
+        by="tests/uses/test_population.py::TestClipped::test_errors_grow_as_much_as_what_is_measured_moves_less",
+    ),
+    "long rows whose clipping does not move with them": mutant(
+        ("uses/clipped_rows.py", "-((x.T * (self.factor * self.long)) @ x) / n", "0.0"),
+        by="tests/uses/test_population.py::TestClipped::test_errors_grow_as_much_as_what_is_measured_moves_less",
+    ),
+    "more long rows than a private radius leaves": mutant(
+        ("uses/clipped_rows.py", "rows = rows / max(", "rows = rows / min("),
+        by="tests/uses/test_population.py::TestClipped::test_no_more_rows_are_long_than_the_radius_leaves",
+    ),
+    "a radius that most rows may exceed": mutant(
+        ("uses/clipped_rows.py", " or share > MOST_LONG:", ":"),
+        by="tests/uses/test_population.py::TestClipped::test_where_most_rows_may_be_long_nothing_is_known",
     ),
     "what clipping may have taken is forgotten about the population": mutant(
         ("uses/intervals.py", "taken = np.hypot(half, factor * lost * (size / BOUND + half)) - half", "taken = 0.0 * half"),

@@ -21,6 +21,7 @@ from scipy import stats
 import dpcov
 from dpcov import Categorical, Numeric, ParameterError, Release, ReleaseError, Schema
 from dpcov.release.estimate import PrivateUnits
+from dpcov.uses.clipped_rows import lost_by_clipping
 from dpcov.uses.clipping import most_lost
 from dpcov.uses.coefficient_errors import DrawnResiduals, EntryNoise
 from dpcov.uses.drawn_rows import quantiles
@@ -41,6 +42,7 @@ SCHEMA = Schema(
 )
 
 
+MOVED = np.array([0.8, 0.6])
 Z = np.random.default_rng(9).multivariate_normal(np.zeros(2), [[1, 0.6], [0.6, 1]], 200_000)
 
 
@@ -272,6 +274,14 @@ class TestTaken:
         assert lost_by_weights(wide).covariance == pytest.approx(np.zeros((2, 2)), abs=1e-12)
         assert lost_by_weights(wide).drawn_correlations == pytest.approx(np.ones((2, 2)), abs=0.1)
 
+    @pytest.mark.parametrize(("reach", "error"), [(1e3, 0.15), (1.5, 0.05), (4.0 * 0.8, 0.1)], ids=["far", "near", "between"])
+    def test_bounds_leave_room_for_longer_tails(self, reach: float, error: float) -> None:
+        """What rows unlike the drawn ones lose is the less certain the farther public bounds are: two deviations, or six."""
+        units = self.weighted()
+        assert units.divisor == pytest.approx([0.8**2] * 2, rel=0.2)
+        near = dataclasses.replace(units, reach=np.full(2, reach) * np.sqrt(units.divisor) / 0.8)
+        assert lost_by_weights(near).uncertain == pytest.approx(error, abs=1e-3)
+
     def test_means_by_weights_and_what_becomes_of_their_errors(self) -> None:
         """Rows about (0.3, 0.2) where weights are about 0: the weighted mean is nearer to 0."""
         centre = np.array([0.3, 0.2])
@@ -288,8 +298,9 @@ class TestTaken:
         influence = (Z + centre - units.mean) * (weights / weights.mean())[:, None] @ found.on_means.T
         assert found.drawn_means == pytest.approx(influence.var(axis=0), rel=0.05)
 
-    def test_errors_of_variances_grow_as_what_is_missing_is_given_back(self) -> None:
-        units = self.weighted(noise=1e-4)
+    @pytest.mark.parametrize("mean", [(0.0, 0.0), (0.8, 0.4)], ids=["centred", "moved"])
+    def test_errors_of_variances_grow_as_what_is_missing_is_given_back(self, mean: tuple[float, float]) -> None:
+        units = self.weighted(mean, noise=1e-4)
         found, slopes = lost_by_weights(units), []
         for j in range(2):
             step = np.zeros((2, 2))
@@ -368,15 +379,111 @@ def test_a_column_next_to_one_bound_and_far_from_the_other_has_a_long_tail(score
     assert quantiles(-30.0, 30.0, 1.0, 1.0, np.array([2.0])) == pytest.approx([3.0])
 
 
+def clipped(budget: Any = QUIET, n: int = 20_000) -> Release:
+    """Rows of `MOVED` with variances 1 and a correlation of 0.6, clipped at 1.8 as if that had been chosen privately."""
+    schema = Schema({"a": Numeric(-6, 6), "b": Numeric(-6, 6)})
+    data = pa.table(dict(zip("ab", (Z[:n] + MOVED).T, strict=True)))
+    radius = 1.8 / 6 / math.sqrt(2)
+    release = dpcov.covariance(data, budget, schema=schema, mechanism="gaussian", clip=radius, center=True, seed=0)
+    release.__dict__.update(estimate=dataclasses.replace(release.estimate, longer=0.45 * n))
+    return release
+
+
+class TestClipped:
+    """What a private radius took from rows like those of a release is given back, about the population."""
+
+    def test_means_and_covariances(self) -> None:
+        """Normal rows of which a third is clipped; drawn ones tell what they lost to a tenth of it."""
+        found, rows = clipped().interval(), clipped().interval(about="rows")
+        assert found.mean is not None
+        assert rows.mean is not None
+        truth, exact = MOVED + Z[:20_000].mean(axis=0), np.cov(Z[:20_000].T)
+        assert np.abs(rows.mean.estimate - truth).min() > 0.04
+        assert found.mean.estimate == pytest.approx(truth, abs=0.01)
+        assert np.abs(rows.variances.estimate - 1).min() > 0.2
+        assert found.entries.estimate == pytest.approx(exact, abs=0.05)
+        assert found.deviations.estimate == pytest.approx(np.sqrt(exact.diagonal()), abs=0.025)
+
+    def test_errors_grow_as_much_as_what_is_measured_moves_less(self) -> None:
+        """Rows of other means and variances: what becomes of the difference tells J⁻¹ and K⁻¹."""
+        lost = lost_by_clipping(clipped())
+        assert lost is not None
+        z = Z + MOVED
+
+        def seen(moved: Floats) -> tuple[Floats, Floats]:
+            cut = moved * np.minimum(1, 1.8 / np.linalg.norm(moved, axis=1))[:, None]
+            return cut.mean(axis=0), cut.var(axis=0)
+
+        moved, kept = np.zeros((2, 2)), np.zeros((2, 2))
+        for k in range(2):
+            step = np.eye(2)[k] * 0.05
+            moved[:, k] = (seen(z + step)[0] - seen(z - step)[0]) / 0.1
+            up, down = (MOVED + Z * np.sqrt(1 + sign * step) for sign in (1, -1))
+            kept[:, k] = (seen(up)[1] - seen(down)[1]) / 0.1
+        assert lost.on_means == pytest.approx(np.sum(np.linalg.inv(moved) ** 2, axis=1), rel=0.04)
+        assert lost.on_entries.diagonal() == pytest.approx(np.sum(np.linalg.inv(kept) ** 2, axis=1), rel=0.08)
+        assert lost.on_entries.diagonal().min() > 3
+        cut = z * np.minimum(1, 1.8 / np.linalg.norm(z, axis=1))[:, None]
+        heavy = (cut - cut.mean(axis=0)) @ np.linalg.inv(moved).T
+        assert lost.drawn_means == pytest.approx(heavy.var(axis=0), rel=0.04)
+        squares = (cut - cut.mean(axis=0)) ** 2 @ np.linalg.inv(kept).T
+        assert lost.drawn_entries.diagonal() == pytest.approx(squares.var(axis=0) / 2, rel=0.1)
+
+    def test_errors_are_in_intervals(self) -> None:
+        """Noise and the draw of rows grow, and three tenths of what was given back count as an error."""
+        release = clipped(dpcov.ZCDP(1), 4000)
+        found, lost = release.interval(), lost_by_clipping(release)
+        assert lost is not None
+        plain = dataclasses.replace(found)
+        plain.__dict__["clipped"] = None
+        own, units = found.entries.standard_error, (release.units * release.clip_radius)[0] ** 2
+        noise = dataclasses.replace(found, population=False).noisy_entries.standard_error
+        drawn = np.sqrt(plain.noisy_entries.standard_error**2 - noise**2)
+        expected = np.sqrt(noise**2 * lost.on_entries + drawn**2 * lost.drawn_entries + (0.3 * lost.covariance * units) ** 2)
+        assert own == pytest.approx(expected, rel=1e-6)
+        assert lost.covariance[0, 0] * units > 0.1
+
+    def test_levels(self) -> None:
+        """A row of a level and a number, of which those with large numbers are clipped: the share is given back."""
+        draw = np.random.default_rng(6)
+        sex, pay = draw.random(20_000) < 0.3, np.clip(draw.normal(0, 0.3, 20_000), -1, 1)
+        table = pa.table({"sex": np.array(["f", "m"])[sex.astype(int)], "pay": pay})
+        schema = Schema({"sex": Categorical(["f", "m"]), "pay": Numeric(-1, 1)})
+        settings: dict[str, Any] = {"schema": schema, "mechanism": "gaussian", "center": True, "seed": 0}
+        release = dpcov.covariance(table, QUIET, clip=0.75, **settings)
+        release.__dict__.update(estimate=dataclasses.replace(release.estimate, longer=0.45 * 20_000))
+        found, rows = release.interval(), release.interval(about="rows")
+        assert found.mean is not None
+        assert rows.mean is not None
+        assert np.abs(rows.mean.estimate[:2] / [1 - sex.mean(), sex.mean()] - 1).min() > 0.012
+        assert found.mean.estimate[:2] == pytest.approx([1 - sex.mean(), sex.mean()], rel=0.004)
+
+    def test_no_more_rows_are_long_than_the_radius_leaves(self) -> None:
+        """Noise says that a variance is large; a hundredth of the rows may be long."""
+        release = clipped()
+        release.__dict__.update(estimate=dataclasses.replace(release.estimate, longer=200.0))
+        few, many = (lost_by_clipping(one) for one in (release, clipped()))
+        assert few is not None
+        assert many is not None
+        assert 0 < few.covariance[0, 0] < 0.05 * many.covariance[0, 0]
+
+    def test_where_most_rows_may_be_long_nothing_is_known(self) -> None:
+        release = clipped()
+        release.__dict__.update(estimate=dataclasses.replace(release.estimate, longer=0.6 * 20_000))
+        assert lost_by_clipping(release) is None
+        assert lost_by_clipping(released(rows(0))) is None  # a public radius is the custodian's own
+
+
 def test_the_most_that_clipping_may_have_taken_counts_as_three_standard_errors() -> None:
-    """About the rows it is added to the interval; about the population it is one error beside others."""
+    """About the rows it is added to the interval; about the population, where rows are not known, one error beside others."""
     data = np.random.default_rng(3).standard_normal((500, 3))
     schema = Schema({f"c{j}": Numeric(-9, 11) for j in range(3)})
-    release = dpcov.covariance(data, dpcov.PureDP(1), schema=schema, seed=0)
+    release = dpcov.covariance(data, dpcov.PureDP("0.3"), schema=schema, seed=0)
     lost = most_lost(release, squared=True)
     assert lost > 0.1
     for about in ("population", "rows"):
         found = release.interval(0.95, about=about)
+        assert found.clipped is None
         noisy, whole = found.noisy_entries, found.entries
         half, size = (noisy.upper - noisy.lower) / 2, np.abs(noisy.estimate)
         wider = np.hypot(half, 1.96 * lost * (size / 3 + half)) if about == "population" else half + lost * (size + half)

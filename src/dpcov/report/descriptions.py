@@ -84,6 +84,8 @@ def _notes(release: Release, found: Description, shown: list[Reading]) -> list[s
     said = [f"±: one standard error {people_words(found.about, clipping=clipping)}."]
     if release.estimate.radius is None and release.estimate.covariance is not None:
         said.append("Rows are taken to be roughly normal: others, such as rare levels, are clipped, which is not in it either.")
+    if found.about == POPULATION and (clipping or release.estimate.units is not None) and not found.is_level.all():
+        said.append("Deviations suppose columns without long tails: those of incomes, for example, come out too small.")
     if any(reading.known and not reading.clear.all() for reading in shown):
         said.append(f"{NOISE}: within {CLEAR:g} standard errors of what no signal at all would show.")
     said += cell_lines(release, found)

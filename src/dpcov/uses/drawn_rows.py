@@ -9,9 +9,9 @@ With w the weight of a row x, W = E w and L = a² + ‖x‖², the mean m(μ) = 
 .. math:: J = 1 - (2/W)·E[(x - m)x^T·w/L; \text{ long rows}],
 
 so that μ = m − J⁻¹(m(m) − m), and an error of m becomes J⁻¹ times itself. What is missing of variances v of numbers, which is
-E(1 − w)x², has the derivatives
+v − E w(x − m)², has the derivatives, as v changes the distance of x from μ,
 
-.. math:: D_{jk} = δ_{jk}·E[(1 - w)x_j^2]/v_j + E[(w/L)·x_j^2x_k^2; \text{ long rows}]/v_k.
+.. math:: D_{jk} = δ_{jk}·(1 - E[w(x_j - m_j)(x_j - μ_j)]/v_j) + E[(w/L)(x_j - m_j)^2x_k(x_k - μ_k); \text{ long rows}]/v_k.
 
 The derivative of a weighted correlation by that of the normal numbers g beneath is taken with their score yyᵀ − Σ⁻¹, y = Σ⁻¹g.
 What a statistic varies by over draws of rows is the variance of its influence function on drawn rows.
@@ -105,10 +105,12 @@ class WeightedRows:
 
     def slopes(self, variances: Floats, numbers: NDArray[np.intp]) -> Floats:
         """Return D, of coordinates that are numbers."""
-        squares = self.rows[:, numbers] ** 2
-        found = (squares.T * self.long) @ (squares / variances)
-        found[np.diag_indices(len(numbers))] += (1 - self.weights) @ (squares / variances)
-        return np.asarray(found / len(squares) / self.seen[numbers][:, None])
+        rows, seen = self.rows[:, numbers], self.seen[numbers]
+        plain, away = rows - rows.mean(axis=0) / seen, rows - self.mean[numbers]
+        plain = np.where(rows == 0, 0.0, plain)  # a missing cell stays where it is
+        found = (away**2 * self.long[:, None]).T @ (rows * plain)
+        found[np.diag_indices(len(numbers))] += np.sum(plain**2 - self.weights[:, None] * away * plain, axis=0)
+        return np.asarray(found / variances / len(rows) / seen[:, None])
 
     def drawn_means(self, numbers: NDArray[np.intp], averaged: Floats) -> Floats:
         """Return the variances of means, in parts of those without weights; of each a part is of weighted rows."""
@@ -163,7 +165,7 @@ class DrawnRows:
         from scipy.special import ndtr
 
         size = len(units.owner)
-        independent, cells = _drawn(size), np.zeros((DRAWS, size))
+        independent, cells = independent_normals(size), np.zeros((DRAWS, size))
         numbers: list[int] = []
         tables: list[Floats] = []
         for column in dict.fromkeys(units.owner.tolist()):
@@ -190,10 +192,7 @@ class DrawnRows:
 
         These are the measured ones with what is missing of them, as far as there are such.
         """
-        values, vectors = np.linalg.eigh(self.correlation + missing)
-        root = vectors * np.sqrt(np.maximum(values, LEAST_VALUE))
-        root /= np.linalg.norm(root, axis=1, keepdims=True)
-        return self.independent @ root.T, root
+        return correlated(self.independent, self.correlation + missing)
 
     def weighted(self, units: PrivateUnits, variances: Floats, missing: Floats | float = 0.0) -> WeightedRows:
         """Return rows whose numbers have these variances, about the means of the release, with their weights."""
@@ -217,6 +216,14 @@ class DrawnRows:
         return normal @ precision, precision
 
 
+def correlated(independent: Floats, correlation: Floats) -> tuple[Floats, Floats]:
+    """Return normal numbers with correlations that are near these, as far as there are such, and the root of theirs."""
+    values, vectors = np.linalg.eigh(correlation)
+    root = vectors * np.sqrt(np.maximum(values, LEAST_VALUE))
+    root /= np.linalg.norm(root, axis=1, keepdims=True)
+    return independent @ root.T, root
+
+
 def _there(units: PrivateUnits) -> NDArray[np.bool_] | None:
     """Return which drawn cells are there; None: all."""
     from scipy.special import ndtr
@@ -224,13 +231,13 @@ def _there(units: PrivateUnits) -> NDArray[np.bool_] | None:
     if (units.coordinate_seen >= 1).all():
         return None
     columns = list(dict.fromkeys(units.owner.tolist()))
-    chances = ndtr(_drawn(2 * len(columns))[:, len(columns) :])  # in any order, independent of cells
+    chances = ndtr(independent_normals(2 * len(columns))[:, len(columns) :])  # in any order, independent of cells
     which = np.array([columns.index(column) for column in units.owner.tolist()])
     return np.asarray(chances[:, which] < units.coordinate_seen)
 
 
 @lru_cache(maxsize=8)
-def _drawn(size: int) -> Floats:
+def independent_normals(size: int) -> Floats:
     """Return independent normal numbers, always the same, each with its negative."""
     half = normals(DRAWS // 2 * size, SeededBits(0)).reshape(-1, size)
     found = np.concatenate([half, -half])

@@ -2,8 +2,9 @@ r"""Intervals for means, deviations, correlations, entries of a covariance and e
 
 ``about="rows"``: about the rows as they were encoded, over the noise alone, whose law is public. ``about="population"``: about
 what the rows were drawn from; the variance of that draw, estimated by `sampling`, is added to the noise's. Where a private
-choice of the radius may have clipped many rows, they are wider by what that may have taken. Their centres are *raw* estimates,
-not the denoised ones: how far those are off for the matrix at hand, no interval can say.
+choice of the radius may have clipped many rows, they are wider by what that may have taken; about the population what it took
+from rows like these is given back instead, where that can be told. Their centres are *raw* estimates, not the denoised ones:
+how far those are off for the matrix at hand, no interval can say.
 docs/intervals.md derives them and says how often they held.
 
 =============  =======================================================================================
@@ -39,6 +40,7 @@ from dpcov.uses.unit_intervals import ABOUT as ABOUT_UNITS
 from dpcov.uses.unit_intervals import unit_eigenvalues, unit_entries, unit_means
 
 if TYPE_CHECKING:
+    from dpcov.uses.clipped_rows import LostByClipping
     from dpcov.uses.weights import CutByRanges, LostByWeights
 
 Floats = NDArray[np.float64]
@@ -57,8 +59,8 @@ ABOUT_SCALE = (
 
 ABOUT_POPULATION = (
     "the people that the rows were drawn from; over the noise, and over which rows were drawn, with errors whose size the "
-    "release tells; numbers are taken to be normal or, near the ends of their ranges, to have a beta law; not over what public "
-    "bounds or a public radius took"
+    "release tells; numbers are taken to be normal or, near the ends of their ranges, to have a beta law: deviations of "
+    "columns with longer tails come out too small, and too certain; not over what public bounds or a public radius took"
 )
 
 
@@ -119,7 +121,8 @@ class Intervals(Drawable):
     @cached_property
     def entries(self) -> Interval:
         """For each entry of the covariance (of an uncentred release: second moment), in the data's units."""
-        return self._widened(self.noisy_entries, 0.0, squared=True)
+        lost = self.clipped
+        return self._widened(self.noisy_entries, 0.0, squared=True) if lost is None else self._raw_entries(lost)
 
     @cached_property
     def variances(self) -> Interval:
@@ -137,10 +140,16 @@ class Intervals(Drawable):
     @cached_property
     def noisy_entries(self) -> Interval:
         """The same over the noise alone, without what clipping may have taken: a common factor cancels in correlations."""
-        raw, d = self._raw, self.release.d
+        raw = self._raw
         if isinstance(raw, PrivateUnits):
             units = self.release.units
             return interval(*unit_entries(raw, self.level, self._of_entries()), self.level, units[:, None], units[None, :])
+        return self._raw_entries(None)
+
+    def _raw_entries(self, lost: LostByClipping | None) -> Interval:
+        """Return intervals for entries without private units, with what clipping took from rows like these."""
+        raw, d = self._raw, self.release.d
+        assert isinstance(raw, RawMoment)
         on, above = raw.peaked
         variance, peaked = raw.combined((raw.off, above), *_by_mean(raw, raw.mean[:, None], raw.mean[None, :]))
         variance, peaked = (np.array(np.broadcast_to(array, (d, d))) for array in (variance, peaked))
@@ -149,7 +158,11 @@ class Intervals(Drawable):
             np.fill_diagonal(matrix, entries)
         estimate = raw.covariance
         about_zero = estimate - np.outer(raw.mean, raw.mean)
-        half, error = raw.half_width(variance, peaked, about_zero, self.level, self._of_entries())
+        drawn = self._of_entries()
+        if lost is not None:
+            variance, drawn = variance * lost.on_entries, drawn * lost.drawn_entries + (lost.uncertain * lost.covariance) ** 2
+            estimate = estimate + lost.covariance
+        half, error = raw.half_width(variance, peaked, about_zero, self.level, drawn)
         np.fill_diagonal(estimate, estimate.diagonal() + raw.along)
         radius = self.release.clip_radius
         units = self.release.units * radius
@@ -165,11 +178,15 @@ class Intervals(Drawable):
             parts = unit_means(self.release, raw, self.level, self.taken, self._of_means())
             return interval(*parts, self.level, self.release.units, offsets=self.release.offsets)
         variance, peaked = np.full(self.release.d, raw.along), np.full(self.release.d, raw.peaked[1])
-        half, error = raw.half_width(variance, peaked, raw.mean, self.level, self._of_means())
+        middle, drawn, lost = raw.mean, self._of_means(), self.clipped
+        if lost is not None:
+            middle, variance = middle + lost.mean, variance * lost.on_means
+            drawn = drawn * lost.drawn_means + (lost.uncertain * lost.mean) ** 2
+        half, error = raw.half_width(variance, peaked, raw.mean, self.level, drawn)
         half = half + raw.step / 2 * np.sqrt(raw.along / raw.off)
         units = self.release.units * self.release.clip_radius
-        found = interval(raw.mean, half, error, self.level, units, offsets=self.release.offsets)
-        return self._widened(found, self.release.offsets)
+        found = interval(middle, half, error, self.level, units, offsets=self.release.offsets)
+        return found if lost is not None else self._widened(found, self.release.offsets)
 
     @cached_property
     def deviations(self) -> Interval:
@@ -203,6 +220,16 @@ class Intervals(Drawable):
             return None
         with np.errstate(all="ignore"):
             return lost_by_weights(self._raw), cut_by_ranges(self.release, self._raw)
+
+    @cached_property
+    def clipped(self) -> LostByClipping | None:
+        """What clipping at a privately chosen radius took from rows like those of the release, in units of the radius.
+
+        It is added to means and covariances, about the population; None where nothing is.
+        """
+        from dpcov.uses.clipped_rows import lost_by_clipping
+
+        return lost_by_clipping(self.release) if self.population and isinstance(self._raw, RawMoment) else None
 
     @cached_property
     def _variances(self) -> Floats:

@@ -23,12 +23,14 @@ from numpy.typing import NDArray
 
 from dpcov.release.estimate import PrivateUnits
 from dpcov.release.record import Release
-from dpcov.uses.drawn_rows import STEEPEST, DrawnRows, quantiles
+from dpcov.uses.drawn_rows import LONG, STEEPEST, DrawnRows, quantiles
+from dpcov.uses.sampling import NEAR
 
 Floats = NDArray[np.float64]
 
 STEPS, MORE = 3, 2  # of Newton, for rows as they are drawn, and with what is known of how they differ
-UNLIKE = 0.15  # standard deviation, over laws of rows, of what is lost over what drawn rows lose
+UNLIKE = 0.05, 0.15  # standard deviation, over laws of rows, of what is lost over what drawn rows lose: without room for longer
+# tails, and where the farther public bound is `LONG` deviations away
 MOST = 2.0  # times what they lose
 FARTHEST = (0.25, 4.0)  # times a measured variance: what it may have been
 EXPLAINED = 4.0  # standard errors by which two answers about a variance may differ by noise alone
@@ -98,7 +100,7 @@ def lost_by_weights(units: PrivateUnits) -> LostByWeights:
     weighted, slopes, (ratio, uncertain) = draw.weighted(units, variances, missing), missing, (1.0, 0.0)
     for step in range(STEPS + MORE if len(places) else 0):
         if step == STEPS:  # not before: it would go back and forth with what it is made of
-            ratio, uncertain = _like(units, weighted.weight)
+            ratio, uncertain = _like(units, weighted.weight, _unlike(units, places))
         slopes = ratio * weighted.slopes(variances, draw.numbers)
         slopes = slopes * np.minimum(1.0, STEEPEST / np.maximum(slopes.sum(axis=1, keepdims=True), STEEPEST))
         left = measured + ratio * weighted.whole[draw.numbers] - variances
@@ -153,14 +155,23 @@ def _averaged(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> tuple
     return part * one[0] + (1 - part) * second, np.hypot(error, apart), part
 
 
-def _like(units: PrivateUnits, weight: float) -> tuple[float, float]:
+def _unlike(units: PrivateUnits, places: NDArray[np.intp]) -> float:
+    """Return the standard deviation of what is lost over what drawn rows lose: public bounds leave room for longer tails."""
+    with np.errstate(all="ignore"):
+        mean = units.centre[places] + units.back[places] @ units.mean
+        away = (units.reach[places] + np.abs(mean)) / np.sqrt(units.divisor[places])
+    room = np.clip((np.nan_to_num(away, nan=LONG) - NEAR) / (LONG - NEAR), 0.0, 1.0)
+    return UNLIKE[0] + (UNLIKE[1] - UNLIKE[0]) * float(room.mean())
+
+
+def _like(units: PrivateUnits, weight: float, unlike: float) -> tuple[float, float]:
     """Return by how much more the real rows lose than drawn ones of this mean weight, and the standard error of that."""
     if weight >= 1:
         return 1.0, 0.0
-    prior = UNLIKE * (1 - weight)
+    prior = unlike * (1 - weight)
     known = prior**2 / (prior**2 + units.weight_error**2)
     ratio = 1 + known * ((1 - units.weighing.weight) / (1 - weight) - 1)
-    return min(max(ratio, 0.0), MOST), UNLIKE * math.sqrt(1 - known)
+    return min(max(ratio, 0.0), MOST), unlike * math.sqrt(1 - known)
 
 
 @dataclass(frozen=True, eq=False)
