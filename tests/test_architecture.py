@@ -6,6 +6,7 @@ A rule is about one file and yields what breaks it; its test tries it on all fil
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
@@ -76,7 +77,12 @@ ENGLISH = {
 }
 """Names that are words, too: outside of mechanisms/ they may stand in a sentence, but not be what is compared with."""
 
-FILES = sorted(PACKAGE.rglob("*.py"))
+FILES = sorted(
+    Path(folder) / name
+    for folder, _, names in os.walk(PACKAGE, followlinks=True)  # folders of a copy are links, which rglob does not enter
+    for name in names
+    if name.endswith(".py")
+)
 
 
 def layer(path: Path) -> str:

@@ -1,5 +1,8 @@
 """A copy of the package with a bug in it, and the tests that must catch it, run against the copy.
 
+The copy has files of its own where the bug is, and links to the package for all else: to copy and delete hundreds of files
+took longer than most tests that catch a bug.
+
 Each run is a process of its own. Where that is safe it is forked from one that has imported the libraries (`warm`): to
 import them again took longer than most tests that catch a bug. The package itself is imported in the new process.
 """
@@ -9,7 +12,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import re
-import shutil
 import sys
 import tempfile
 from itertools import pairwise
@@ -24,6 +26,9 @@ ROOT = Path(__file__).parents[2]
 OPTIONS = ["-q", "-rf", "--no-header", "--tb=no", "-x", "-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin"]
 OPTIONS += ["--assert=plain"]  # that it fails is asked, not why
 
+MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+"""Where copies are made: in memory where Linux offers it, as a disk takes a hundred times as long to make and delete links."""
+
 if sys.platform == "linux":
     PROCESSES = multiprocessing.get_context("forkserver")
     PROCESSES.set_forkserver_preload(["tests.mutation.warm"])
@@ -33,7 +38,7 @@ else:
 
 def verdict(name: str) -> str | None:
     """Run the tests that must catch a bug against a copy that has it; say which of them did not fail."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
         plant(name, Path(folder))
         for test in MUTANTS[name].caught_by:
             run = against(Path(folder), test)
@@ -46,8 +51,7 @@ def plant(name: str, folder: Path) -> None:
     """Copy the package and put the bug in."""
     copy(folder)
     for edit in MUTANTS[name].edits:
-        path = folder / "dpcov" / edit.file
-        path.write_text(edited(path.read_text(encoding="utf-8"), edit), encoding="utf-8")
+        write(folder, edit.file, edited((folder / "dpcov" / edit.file).read_text(encoding="utf-8"), edit))
 
 
 def edited(text: str, edit: Edit) -> str:
@@ -70,8 +74,31 @@ def pattern(line: str) -> re.Pattern[str]:
 
 
 def copy(folder: Path) -> None:
-    """Copy the package into a folder."""
-    shutil.copytree(ROOT / "src" / "dpcov", folder / "dpcov")
+    """Put the package into a folder: one of its own, with links to what is in it."""
+    _own(folder / "dpcov", ROOT / "src" / "dpcov")
+
+
+def write(folder: Path, file: str, text: str) -> None:
+    """Write a file of the copy; what its links lead to is left as it is."""
+    path = folder / "dpcov" / file
+    for parent in reversed(path.relative_to(folder).parents[:-1]):
+        if (folder / parent).is_symlink():
+            _own(folder / parent, (folder / parent).readlink())
+    path.unlink(missing_ok=True)
+    path.write_text(text, encoding="utf-8")
+    for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*"):  # of the file that it was
+        compiled.unlink()
+
+
+def _own(folder: Path, source: Path) -> None:
+    """Make a folder, in the place of a link to it, that holds links to what the source holds."""
+    folder.unlink(missing_ok=True)
+    folder.mkdir()
+    for entry in source.iterdir():
+        if entry.name == "__pycache__":  # Python writes into it what it compiles
+            _own(folder / entry.name, entry)
+        else:
+            (folder / entry.name).symlink_to(entry, target_is_directory=entry.is_dir())
 
 
 class Run(NamedTuple):
@@ -101,11 +128,12 @@ def _run(folder: Path, test: str, code: Path, said: Path) -> None:
     for name in [name for name in os.environ if name.startswith("PYTEST_")]:  # options, and who the workers are
         del os.environ[name]
     os.environ |= {"PYTHONPATH": f"{folder}{os.pathsep}{ROOT}", "COVERAGE_PROCESS_START": "", "HYPOTHESIS_PROFILE": "planted"}
-    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # no workers, no coverage
+    os.environ |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "OPENBLAS_NUM_THREADS": "1"}  # no workers, no coverage, one thread
     sys.path[:] = [str(ROOT), str(folder), *(entry for entry in sys.path if entry not in ("", str(ROOT)))]
     if "dpcov" in sys.modules:
         raise RuntimeError("the package was imported before the copy could be")
-    ended = pytest.main([*OPTIONS, f"--basetemp={folder / 'temporary'}", test])
+    with tempfile.TemporaryDirectory() as temporary:  # on the disk: memory may be small
+        ended = pytest.main([*OPTIONS, f"--basetemp={Path(temporary) / 'tests'}", test])
     sys.stdout.flush()
     where = sys.modules["dpcov"].__file__ if "dpcov" in sys.modules else None
     if where is not None and not where.startswith(str(folder)):

@@ -19,7 +19,7 @@ import pytest
 from tests.mutation import selection
 from tests.mutation.form import Edit, Mutant, mutant
 from tests.mutation.mutants import MUTANTS, WRITTEN_IN, modules, together
-from tests.mutation.planting import ROOT, against, copy, edited, verdict
+from tests.mutation.planting import ROOT, against, copy, edited, plant, verdict, write
 
 
 @pytest.mark.parametrize("name", MUTANTS)
@@ -176,9 +176,22 @@ def test_the_copy_is_what_runs(tmp_path: Path) -> None:
     assert against(tmp_path, SOUND).code == pytest.ExitCode.OK
 
 
+def test_a_bug_is_in_the_copy_alone(tmp_path: Path) -> None:
+    """Copies link to the package: what is written goes to none of its files, and all other files are the same ones."""
+    plant("charge before the read", tmp_path)
+    (edit,) = MUTANTS["charge before the read"].edits
+    for path in (ROOT / "src" / "dpcov").rglob("*.py"):
+        file = path.relative_to(ROOT / "src" / "dpcov").as_posix()
+        theirs = (tmp_path / "dpcov" / file).read_text(encoding="utf-8")
+        assert theirs == (edited(source(file), edit) if file == edit.file else source(file)), file
+    write(tmp_path, edit.file, "a second time")  # a second edit of the same file
+    assert (tmp_path / "dpcov" / edit.file).read_text(encoding="utf-8") == "a second time"
+    assert source.__wrapped__(edit.file) == source(edit.file)
+
+
 def test_a_copy_that_cannot_be_imported_is_no_catch(tmp_path: Path) -> None:
     copy(tmp_path)
-    (tmp_path / "dpcov" / "__init__.py").write_text("raise RuntimeError('planted')", encoding="utf-8")
+    write(tmp_path, "__init__.py", "raise RuntimeError('planted')")
     run = against(tmp_path, SOUND)
     assert run.code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
     assert f"FAILED {SOUND}" not in run.said
