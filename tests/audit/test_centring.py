@@ -101,6 +101,7 @@ def scores(rows: Rows, neighbors: str, trials: int) -> NDArray[np.float64]:
     return np.array(found)
 
 
+@pytest.mark.audit
 def test_black_box_stays_under_the_promise_and_catches_a_quarter_of_the_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     """One row removed, ρ = ½. Size 1e-6; power: noise four times too small proves more than the promise."""
     from dpcov.kernel.calibrate import gaussian_variance

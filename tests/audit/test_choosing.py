@@ -236,6 +236,7 @@ def outcomes(question: Question, budget: PureDP, sizes: list[float], event: int,
     return np.array([draw(question, law, counts) == event for _ in range(trials)], dtype=np.float64)
 
 
+@pytest.mark.audit
 class TestBlackBox:
     """Size 1e-6 each. What is proved of correct code, and of the copy, in units of ε: stated beside each."""
 
@@ -243,7 +244,6 @@ class TestBlackBox:
         first, second = (outcomes(question, PureDP(epsilon), sizes, event, 12_000, 910 + k) for k, sizes in enumerate(pair))
         return epsilon_lower_bound(first, second, 0.0, 1e-6) / epsilon
 
-    @pytest.mark.audit
     def test_a_search(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A count that moves by one in all but the last query: about 0.8, and 1.2 with halved noise on the queries."""
         question = Radius(FEW, 0)
@@ -251,7 +251,6 @@ class TestBlackBox:
         halve_query_noise(monkeypatch)
         assert self.proved(question, 3, LONG_ROW, event=4) > 1.05
 
-    @pytest.mark.audit
     def test_a_choice(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Scores that move by one, most of them down and one up: about 0.4, and 1.2 with a doubled rate."""
         question = Quantile(FINE, 1)

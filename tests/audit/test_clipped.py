@@ -205,18 +205,14 @@ def audit(name: str, budget: Budget, neighbors: str = "replace", trials: int = 7
     )
 
 
+@pytest.mark.audit
+@pytest.mark.parametrize("name", ["adaptive", "rescaled"])
 class TestBlackBox:
-    @pytest.mark.parametrize(
-        ("budget", "neighbors"),
-        [(ZCDP("0.5"), "replace"), pytest.param(PureDP(2), "add-remove", marks=pytest.mark.audit)],
-        ids=str,
-    )
-    @pytest.mark.parametrize("name", ["adaptive", pytest.param("rescaled", marks=pytest.mark.audit)])
+    @pytest.mark.parametrize(("budget", "neighbors"), [(ZCDP("0.5"), "replace"), (PureDP(2), "add-remove")], ids=str)
     def test_complete_releases_stay_under_the_promise(self, name: str, budget: Budget, neighbors: str) -> None:
         """Size 2e-6: two values of δ. `TestReplay` tries all notions and relations exactly."""
         assert not any(finding.violated for finding in audit(name, budget, neighbors))
 
-    @pytest.mark.parametrize("name", ["adaptive", pytest.param("rescaled", marks=pytest.mark.audit)])
     def test_an_eighth_of_the_noise_is_found(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         add = RandomSampler.noisy
 

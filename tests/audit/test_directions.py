@@ -217,6 +217,7 @@ def proved(d: int, copies: int, epsilon: int | str) -> float:
     return epsilon_lower_bound(scores(rows, epsilon, 1101), scores(other, epsilon, 1102), 0.0, 1e-6)
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize(
     ("d", "copies", "epsilon"), [(2, 4, 2), (2, 6, 1), (2, 8, "0.5"), (4, 4, 2), (4, 2, 4)], ids=lambda case: str(case)
 )

@@ -143,6 +143,7 @@ def proved_epsilon(noise: Fraction, monkeypatch: pytest.MonkeyPatch) -> float:
     return math.log(low / high)
 
 
+@pytest.mark.audit
 def test_black_box(monkeypatch: pytest.MonkeyPatch) -> None:
     """Size 1e-6. A quarter of the noise is found: P(w > 0) is then 0.93 against 0.07, of which 300 trials prove e^1.7 or so.
 

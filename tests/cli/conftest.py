@@ -21,4 +21,4 @@ def known_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def releases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Work in a folder with releases of every kind, and with new people."""
     monkeypatch.chdir(tmp_path)
-    write_releases()
+    write_releases(tmp_path)

@@ -14,6 +14,7 @@ import pandas as pd
 
 import dpcov
 from tests.cli.shell import Result, call
+from tests.helpers.folders import made_once
 
 NAMES = ["height", "weight", "age", "income", "steps", "sleep"]
 RANDOM = np.random.default_rng(5)
@@ -25,6 +26,7 @@ CHAIN = ["--mechanism", "ppca", "--option", "approximate=true", "--option", "swe
 MECHANISMS = {name: ["--mechanism", name] for name in dpcov.MECHANISMS["pca"]} | {"ppca": CHAIN}
 
 
+@made_once
 def write_table(folder: Path) -> None:
     """Write the rows as people.csv and people.parquet."""
     frame = pd.DataFrame(ROWS, columns=NAMES)

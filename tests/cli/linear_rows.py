@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import dpcov
 from tests.cli.known_rows import contents
 from tests.cli.shell import SECRET, Result, assert_refused, call
 from tests.cli.test_pca_tell import heard
+from tests.helpers.folders import made_once
 
 ROWS, NEW = 6000, 400
 COLUMNS: dict[str, dpcov.Numeric | dpcov.Categorical] = {
@@ -53,14 +55,15 @@ def made() -> dict[str, dpcov.Release]:
     }
 
 
-def write_releases() -> None:
+@made_once
+def write_releases(folder: Path) -> None:
     """Write these releases, new people, and some of the people themselves, whom nobody may open."""
     for name, release in made().items():
-        release.save(name)
-    made()["centred.json"].save("kept.png")
-    people(NEW, seed=2).to_csv("new.csv", index=False)
-    people(NEW, seed=2).to_parquet("new.parquet")
-    people(100, seed=0).assign(name=SECRET).to_csv("people.csv", index=False)
+        release.save(folder / name)
+    made()["centred.json"].save(folder / "kept.png")
+    people(NEW, seed=2).to_csv(folder / "new.csv", index=False)
+    people(NEW, seed=2).to_parquet(folder / "new.parquet")
+    people(100, seed=0).assign(name=SECRET).to_csv(folder / "people.csv", index=False)
 
 
 def assert_only_the_release_is_opened(monkeypatch: pytest.MonkeyPatch, *words: str) -> Result:

@@ -20,6 +20,7 @@ from pyarrow import csv
 from dpcov.cli import main
 from dpcov.release.record import Release
 from dpcov.report.text import NOISE, rounded
+from tests.helpers.folders import made_once
 
 PROGRAM = (sys.executable, "-W", "error", "-c", "import sys; from dpcov.cli import main; main(sys.argv[1:])")
 SECRET, NUMBER = "SECRET", 424242
@@ -66,10 +67,11 @@ def people(rows: int = 2000) -> pa.Table:
     return pa.table({"age": pa.array(ages, pa.int64()), "job": jobs, "name": [f"{SECRET} {i}" for i in range(rows)]})
 
 
-def write_people(folder: Path, rows: int = 2000) -> None:
+@made_once
+def write_people(folder: Path) -> None:
     """Write the table as people.csv and people.parquet, and its schema as people.toml."""
-    csv.write_csv(people(rows), folder / "people.csv")
-    pq.write_table(people(rows), folder / "people.parquet")
+    csv.write_csv(people(), folder / "people.csv")
+    pq.write_table(people(), folder / "people.parquet")
     (folder / "people.toml").write_text(SCHEMA, encoding="utf-8")
 
 

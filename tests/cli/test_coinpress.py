@@ -17,6 +17,7 @@ import dpcov
 from dpcov.evaluate import metrics
 from dpcov.kernel.budget import pays_for
 from tests.cli.shell import NUMBER, SECRET, assert_refused, assert_told, call, run
+from tests.helpers.folders import made_once
 
 NAMES, PLACE = ["height", "width", "depth"], np.array([100.0, -200.0, 300.0])
 ROOT = np.array([[1.0, 0.0, 0.0], [1.0, 2.0, 0.0], [0.0, -1.0, 3.0]])
@@ -28,19 +29,24 @@ CENTRED = [*COINPRESS, *UPPER, "--center", "--option", "radius=10000"]
 PNG = b"\x89PNG"
 
 
-@pytest.fixture(autouse=True)
-def _in_a_folder_with_measurements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+@made_once
+def write_measurements(folder: Path) -> None:
     frame = pd.DataFrame(ROWS + PLACE, columns=NAMES)
-    (frame - PLACE).to_parquet("zero.parquet")
-    frame.to_csv("m.csv", index=False)
-    frame.to_parquet("m.parquet")
+    (frame - PLACE).to_parquet(folder / "zero.parquet")
+    frame.to_csv(folder / "m.csv", index=False)
+    frame.to_parquet(folder / "m.parquet")
     frame["name"] = [f"{SECRET} {i}" for i in range(len(frame))]
     frame.loc[::200, "height"] = np.nan
     frame.loc[1, "width"] = NUMBER
-    frame.to_csv("mixed.csv", index=False)
+    frame.to_csv(folder / "mixed.csv", index=False)
     bounds = "height = { lower = 0, upper = 200 }\nwidth = { lower = -400, upper = 0 }\ndepth = { lower = 0, upper = 600 }\n"
-    Path("m.toml").write_text(f"[columns]\n{bounds}", encoding="utf-8")
+    (folder / "m.toml").write_text(f"[columns]\n{bounds}", encoding="utf-8")
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_with_measurements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_measurements(tmp_path)
 
 
 def near(release: dpcov.Release, place: np.ndarray | None = PLACE) -> bool:

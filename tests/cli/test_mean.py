@@ -16,6 +16,7 @@ import pytest
 
 import dpcov
 from tests.cli.shell import NUMBER, SECRET, assert_refused, assert_told, call, run
+from tests.helpers.folders import made_once
 
 NAMES, SCALES = ["height", "width", "depth"], np.array([1.0, 2.0, 3.0])
 ROWS = np.random.default_rng(41).normal(size=(4000, 3)) * SCALES + [10.0, 20.0, -30.0]
@@ -30,18 +31,23 @@ colour = { levels = ["red", "blue"] }
 """
 
 
-@pytest.fixture(autouse=True)
-def _in_a_folder_with_measurements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+@made_once
+def write_measurements(folder: Path) -> None:
     frame = pd.DataFrame(ROWS, columns=NAMES)
-    frame.to_csv("m.csv", index=False)
-    frame.to_parquet("m.parquet")
+    frame.to_csv(folder / "m.csv", index=False)
+    frame.to_parquet(folder / "m.parquet")
     frame["colour"] = ["red", "blue", "red", SECRET] * 1000
     frame.loc[::100, "height"] = np.nan
     frame.loc[1, "width"] = NUMBER
-    frame.to_csv("mixed.csv", index=False)
-    frame.to_parquet("mixed.parquet")
-    Path("m.toml").write_text(SCHEMA, encoding="utf-8")
+    frame.to_csv(folder / "mixed.csv", index=False)
+    frame.to_parquet(folder / "mixed.parquet")
+    (folder / "m.toml").write_text(SCHEMA, encoding="utf-8")
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_with_measurements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_measurements(tmp_path)
 
 
 def near(found: Any, truth: Any = TRUTH, scales: Any = SCALES) -> bool:

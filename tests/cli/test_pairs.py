@@ -5,20 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 import dpcov
 from dpcov.mechanisms.option_text import read_mechanism, read_options
 from tests.cli.shell import assert_refused, call
-from tests.cli.test_coinpress import NAMES, PAIRS, PLACE, ROWS
+from tests.cli.test_coinpress import PAIRS, write_measurements
 
 
 @pytest.fixture(autouse=True)
 def _in_a_folder_with_measurements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    pd.DataFrame(ROWS, columns=NAMES).to_parquet("zero.parquet")
-    pd.DataFrame(ROWS + PLACE, columns=NAMES).to_parquet("m.parquet")
+    write_measurements(tmp_path)
 
 
 @pytest.mark.parametrize("words", [[], ["--neighbors", "add-remove"]])

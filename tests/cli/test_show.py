@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -113,8 +114,9 @@ def test_a_small_eigenvalue_is_not_called_noise() -> None:
     assert "cannot be told" not in last
 
 
-@pytest.mark.parametrize("d", [1, 2, 13, 108, 160])
-@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize(
+    ("d", "center"), [*product([1, 2, 13], [True, False]), (108, True), (160, False)]
+)  # with numbers in the cells or without, with names or, beyond 150, without
 def test_pictures_are_drawn_for_few_and_many_features(d: int, center: bool) -> None:
     made(d, center=center, schema=True, name="$x_{\x1b日")
     assert call("show", "r.json", "--plot", "r.png").code == 0
