@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dpcov.rehearsal import Rehearsal
     from dpcov.release.file import load
     from dpcov.release.record import Release
-    from dpcov.schema import Categorical, Ignored, Numeric, Schema
+    from dpcov.schema import Categorical, Ignored, Numeric, Product, Schema
     from dpcov.sources.csv_text import Csv
     from dpcov.uses.coefficient_intervals import CoefficientIntervals
     from dpcov.uses.convergence import convergence
@@ -77,6 +77,7 @@ _HOME = {
     "Schema": "schema",
     "Numeric": "schema",
     "Categorical": "schema",
+    "Product": "schema",
     "Ignored": "schema",
     "Csv": "sources.csv_text",
     "PureDP": "kernel.budget",
@@ -114,6 +115,7 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "Schema",
     "Numeric",
     "Categorical",
+    "Product",
     "Ignored",
     "Csv",
     "PureDP",

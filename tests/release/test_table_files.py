@@ -127,7 +127,7 @@ class TestNullable:
         "entry", ["{ nullable = true }", "{ ignore = true, nullable = true }", "{ lower = 0, nullable = true }"]
     )
     def test_it_describes_no_column_by_itself(self, entry: str) -> None:
-        with pytest.raises(SchemaError, match=r"column 'a' must have lower and upper, or levels, or ignore = true"):
+        with pytest.raises(SchemaError, match=r"column 'a' must have lower and upper, or levels, or product, or ignore = true"):
             parse_schema(f"[columns]\na = {entry}\n")
 
     def test_a_record_has_it(self) -> None:

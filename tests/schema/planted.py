@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from tests.mutation.form import mutant
 
+COLUMNS = "schema/columns.py"
+DERIVED = "schema/derived.py"
+TRANSFORMS = "schema/transforms.py"
+
+CELLS = "tests/sources/test_derived.py::test_cells_are_clipped_then_transformed_then_multiplied"
+TEST_DERIVED = "tests/schema/test_derived.py::"
+
 PLANTED = {
     "columns that a copied schema shares": mutant(
         (
@@ -12,6 +19,47 @@ PLANTED = {
             "column for name, column in self.columns.items()",
         ),
         by="tests/audit/test_hostile_mechanisms.py::TestEncodings::test_nor_its_schema",
+    ),
+    "the transform of unclipped cells": mutant(
+        (COLUMNS, "TRANSFORMS[self.transform].apply(inside)", "TRANSFORMS[self.transform].apply(cells)"), by=CELLS
+    ),
+    "clipping after the transform": mutant(
+        (
+            COLUMNS,
+            "return inside if self.transform is None else TRANSFORMS[self.transform].apply(inside)",
+            "return np.clip(TRANSFORMS[self.transform or 'square'].apply(cells), self.lower, self.upper)",
+        ),
+        by=CELLS,
+    ),
+    "infinite cells at the bounds": mutant(
+        (COLUMNS, "np.where(np.isfinite(cells), np.clip", "np.where(~np.isnan(cells), np.clip"), by=CELLS
+    ),
+    "missing factors at the bound": mutant(
+        (COLUMNS, "np.clip(cells, self.lower, self.upper), np.nan)", "np.clip(cells, self.lower, self.upper), self.lower)"),
+        by=CELLS,
+    ),
+    "a library's logarithm": mutant(
+        (TRANSFORMS, "Transform(log, lambda", "Transform(lambda x: np.log(x) + len(x) * 1e-16, lambda"),
+        by=TEST_DERIVED + "test_a_number_becomes_the_same_one_wherever_it_stands[log]",
+    ),
+    "a logarithm of too few terms": mutant(
+        (TRANSFORMS, "TERMS = 12", "TERMS = 9"), by=TEST_DERIVED + "test_a_logarithm_is_one_to_four_units_in_the_last_place"
+    ),
+    "a square between the squares of its bounds": mutant(
+        (
+            TRANSFORMS,
+            "self.apply(np.array([lower, upper, min(max(0.0, lower), upper)]))",
+            "self.apply(np.array([lower, upper]))",
+        ),
+        by=TEST_DERIVED + "test_a_square_is_least_at_zero[bounds2-image2]",
+    ),
+    "a product between those of equal ends": mutant(
+        (DERIVED, "ends = np.multiply.outer(*(", "ends = np.multiply(*("),
+        by=TEST_DERIVED + "test_a_product_lies_between_those_of_the_ends[one1-other1-image1]",
+    ),
+    "a product that is never missing": mutant(
+        (DERIVED, "nullable = any(factor.nullable for factor in factors)", "nullable = False"),
+        by=TEST_DERIVED + "test_a_product_may_be_missing_where_one_of_its_columns_may",
     ),
     "weights not normalised": mutant(
         ("schema/__init__.py", "total = math.hypot(*(column.weight for column in self.used.values()))", "total = 1.0"),

@@ -5,9 +5,11 @@ from __future__ import annotations
 from tests.mutation.form import mutant
 
 ARROW = "sources/arrow.py"
+DESCRIBED = "sources/described.py"
 PAIRED = "sources/paired.py"
 
 TEST_BY_COLUMN = "tests/sources/test_by_column.py::"
+TEST_DERIVED = "tests/sources/test_derived.py::"
 TEST_PAIRED = "tests/sources/test_paired.py::"
 TEST_PROMISES = "tests/sources/test_promises.py::"
 
@@ -22,9 +24,9 @@ PLANTED = {
     ),
     "flags of what is missing": mutant(
         (
-            ARROW,
-            "return np.isfinite(cells.values(column, self._table.decimal)).astype(np.intp)",
-            "return np.isnan(cells.values(column, self._table.decimal)).astype(np.intp)",
+            DESCRIBED,
+            "return np.isfinite(cells.values(batch.column(of), table.decimal)).astype(np.intp)",
+            "return np.isnan(cells.values(batch.column(of), table.decimal)).astype(np.intp)",
         ),
         by=TEST_BY_COLUMN + "test_flags_say_whether_a_cell_is_there[parquet]",
     ),
@@ -55,12 +57,40 @@ PLANTED = {
         (ARROW, "if space.size < width * len(part) or kept is not None:", "if space.size < width * len(part):"),
         by=TEST_BY_COLUMN + "TestEveryContainer::test_in_blocks_of_any_size_kept_or_not[8388608-arrow table]",
     ),
+    "a missing factor counted as 0": mutant(
+        (
+            DESCRIBED,
+            "return np.where(found < 0, np.nan, found == described.place)",
+            "return np.where(found < 0, 0.0, found == described.place)",
+        ),
+        by=TEST_DERIVED + "test_cells_are_clipped_then_transformed_then_multiplied",
+    ),
+    "a factor of another column's cells": mutant(
+        (
+            DESCRIBED,
+            "multiply([_factor(batch.column(of), described, table)",
+            "multiply([_factor(batch.column(0), described, table)",
+        ),
+        by=TEST_DERIVED + "test_cells_are_clipped_then_transformed_then_multiplied",
+    ),
+    "the level before the one that was named": mutant(
+        (DESCRIBED, "found == described.place)", "found == described.place - 1)"),
+        by=TEST_DERIVED + "test_cells_are_clipped_then_transformed_then_multiplied",
+    ),
+    "types of a product's columns go unchecked": mutant(
+        (ARROW, "check_types(types, name, column, parsed=self._table.parsed)", "pass"),
+        by=TEST_DERIVED + "TestRefusals::test_a_declared_type_that_does_not_fit",
+    ),
     "a blank cell deletes its row": mutant(
         ("sources/files.py", "ignore_empty_lines=len(columns) == 0 or len(self.names) > 1,", "ignore_empty_lines=True,"),
         by=TEST_PROMISES + "test_a_cell_cannot_delete_its_row",
     ),
     "flags counted as columns of a table": mutant(
-        ("sources/fitting.py", "tuple(name for name in table.names if name not in used)", "tuple(table.names[len(used) :])"),
+        (
+            "sources/fitting.py",
+            "tuple(name for name in table.names if name not in read)",
+            "tuple(table.names[len(schema.used) :])",
+        ),
         by="tests/sources/test_fitting.py::test_columns_that_are_not_used_are_named",
     ),
     "rows of a comparison that are overwritten": mutant(

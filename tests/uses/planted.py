@@ -20,6 +20,18 @@ DERIVATIVES = TEST_INTERVALS + "test_errors_are_those_of_derivatives"
 CLEAR = TEST_STANDING_OUT + "TestOfCovariances::"
 
 PLANTED = {
+    "a target predicted from its own square": mutant(
+        (
+            "uses/selection.py",
+            "if schema is None else schema.values()",
+            "if schema is None else {name: {name} for name in columns}",
+        ),
+        by="tests/uses/test_derived.py::test_what_the_target_is_computed_from_is_no_feature_by_default",
+    ),
+    "synthetic rows of logarithms": mutant(
+        ("uses/synthetic.py", "values = column.undone(values)", "pass"),
+        by="tests/uses/test_derived.py::TestSyntheticRows::test_are_a_table_like_the_released_one",
+    ),
     "errors that do not know of clipping": mutant(
         ("uses/clipping.py", "return min(1.0, release.estimate.longer / release.n)", "return 0.0"),
         by=TEST_DESCRIPTION + "test_a_radius_that_few_rows_cannot_find_makes_nothing_clear",

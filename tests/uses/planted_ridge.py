@@ -108,7 +108,7 @@ PLANTED = {
         by="tests/uses/test_ridge.py::test_a_columns_levels_stand_together",
     ),
     "a level predicted from the others of its column": mutant(
-        (SELECTION, "if columns[j] != columns[target]]", "if j != target]"),
+        (SELECTION, "if not values[columns[j]] & values[columns[target]]]", "if j != target]"),
         by=TEST_RIDGE + "test_a_columns_levels_stand_together",
     ),
     "features in the order of the table": mutant(

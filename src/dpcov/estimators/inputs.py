@@ -122,19 +122,24 @@ def _number(cell: object) -> float:
         return math.nan
 
 
-def with_target(X: Any, y: Any, name: str, schema: Schema) -> Any:
-    """Return a table, or an array, with the target as its last column; no value is looked at."""
+def with_target(X: Any, y: Any, target: str, schema: Schema) -> Any:
+    """Return a table, or an array, with the target as its last column, before any transform; no value is looked at."""
     import pyarrow as pa
 
     from dpcov.sources.tables import reading
 
+    name, *others = schema.table_columns([target])
+    if others:
+        raise ParameterError(
+            f"y must be left out where the target is a product, got one for {target!r}. Hint: X has both columns."
+        )
     if isinstance(X, str | os.PathLike):
         raise ParameterError("y must be left out where X is a file, got one. Hint: the file holds the target.")
     rows = without_objects(X) if not is_table(X) else X
     if not hasattr(rows, "__len__") or not hasattr(y, "__len__") or len(rows) != len(y):
         raise ParameterError("y must have one cell for each row of X, got more or fewer. Hint: give one target per person.")
     if not is_table(X):
-        if list(schema.columns)[-1] != name or np.ndim(rows) != 2:
+        if schema.array_columns()[-1] != name or np.ndim(rows) != 2:
             raise ParameterError(
                 "target must be the last column of the schema where X is an array, got another. Hint: use a frame."
             )

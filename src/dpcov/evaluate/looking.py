@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpcov.errors import ParameterError, shown
-from dpcov.schema import Categorical, Numeric, Observed, Schema
+from dpcov.schema import Categorical, Numeric, Schema
 from dpcov.sources.opening import open_table
 
 ROWS = 2**14  # at a time
@@ -36,7 +36,7 @@ class Look:
     rows : int
         The number of rows.
     columns : dict
-        For each column of the schema that is used ``missing``, ``unmatched`` and ``clipped``.
+        For each column of the table that the schema uses ``missing``, ``unmatched`` and ``clipped``.
     """
 
     rows: int
@@ -83,12 +83,12 @@ def look(data: object, schema: Schema) -> Look:
 
     table = open_table(data, names_matter=False, schema=schema)
     ArrowSource(table, None, schema)  # refuses what does not fit, and reads nothing
-    used = {name: column for name, column in schema.used.items() if not isinstance(column, Observed)}
-    counts = {name: np.zeros(3, dtype=np.int64) for name in used}
+    read = schema.cells()
+    counts = {name: np.zeros(3, dtype=np.int64) for name in read}
     rows = 0
-    for batch, _ in table.batches(list(used), ROWS):
+    for batch, _ in table.batches(list(read), ROWS):
         rows += len(batch)
-        for name, column in used.items():
+        for name, column in read.items():
             counts[name] += _counted(batch.column(name), column, table)
     return Look(rows, {name: ColumnLook(*map(int, found)) for name, found in counts.items()})
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpcov.kernel.bits import SeededBits
 from dpcov.kernel.noise.normal import normals
 from dpcov.kernel.questions.measure import Summable
-from dpcov.schema import Numeric, Observed, Schema
+from dpcov.schema import Numeric, Schema
 from dpcov.sources.base import Source
 
 SKEW = 0.6  # standard deviation of the logarithm of a number above its lower bound: a moderately long tail
@@ -29,9 +29,7 @@ def made_up(schema: Schema, n: int, spread: float, seed: int) -> pa.Table:
     bits = SeededBits(FIRST_SEED + seed)
     unit = math.sqrt(math.expm1(SKEW**2) * math.exp(SKEW**2))  # the deviation of exp(SKEW·z), z normal
     cells = {}
-    for name, column in schema.used.items():
-        if isinstance(column, Observed):
-            continue
+    for name, column in schema.cells().items():
         gone = bits.words(n) < GONE * 2.0**64 if column.nullable else None
         if isinstance(column, Numeric):
             reach = 2 * column.reach(center=True)

@@ -300,7 +300,7 @@ class Release(Transcript, Uses):
             return {}
         low, high = (self.offsets + self.units * part for part in (units.low, units.high))
         place = dict(zip(self.feature_names, zip(low.tolist(), high.tolist(), strict=True), strict=True))
-        columns = {name: column for name, column in self.schema.used.items() if isinstance(column, Numeric)}
+        columns = {c.features(name)[0]: c for name, c in self.schema.used.items() if isinstance(c, Numeric)}
         wide = {name: NARROWER * (column.upper - column.lower) for name, column in columns.items()}
         return {name: place[name] for name in columns if place[name][1] - place[name][0] < wide[name]}
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcov.evaluate.looking import WARNING, Look
 from dpcov.report.text import new_table, printable
-from dpcov.schema import IGNORE, Categorical, Column, Numeric, Schema
+from dpcov.schema import IGNORE, Categorical, Column, Derived, Numeric, Schema
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -73,6 +73,7 @@ def _entry(column: Column, total: float) -> dict[str, Any]:
     if isinstance(column, Numeric):
         bounds = f"{column.lower:.12g} to {column.upper:.12g}"
         kind = "numeric (whole)" if column.integer else "numeric"
+        kind = column.recipe if isinstance(column, Derived) else kind
         return {"kind": kind, "range": bounds, "share": column.weight**2 / total, "features": 1}
     if isinstance(column, Categorical):
         levels = len(column.levels)

@@ -9,6 +9,7 @@ column        becomes
 `Numeric`     one coordinate, weight·(x − offset)/reach, x clipped to the bounds; null, NaN and ±∞ are the midpoint
 `Categorical` a coordinate per level, weight where the cell is that level, else 0; null and unknown cells are all 0
 `Ignored`     nothing: it is never read
+`Derived`     one coordinate, as a number: a transform of a column, or a product of two, clipped before that
 ============  =================================================================================================
 
 The squares of the weights add up to 1, so a row's norm is at most 1: but for the last digit of the grid, only values outside
@@ -28,151 +29,46 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import ParameterError, SchemaError, check_real, did_you_mean, first_repeated, printable, shown
+from dpcov.errors import ParameterError, SchemaError, did_you_mean, first_repeated, printable, shown
+from dpcov.schema.columns import (
+    LARGEST,
+    SMALLEST,
+    Categorical,
+    Described,
+    Ignored,
+    Level,
+    Numeric,
+    Observed,
+    is_broken,
+)
+from dpcov.schema.derived import Derived, Product, multiplied, transformed
+
+__all__ = [
+    "IGNORE",
+    "LARGEST",
+    "SMALLEST",
+    "Categorical",
+    "Column",
+    "Derived",
+    "Described",
+    "Ignored",
+    "Level",
+    "Numeric",
+    "Observed",
+    "Product",
+    "Schema",
+    "check_others",
+    "is_broken",
+    "observed_name",
+]
 
 Floats = NDArray[np.float64]
-Level = str | int | float | bool
 
-LARGEST = 1e130  # of bounds: with any weights, the square of what one encoded unit stands for is then finite
-SMALLEST = 1e-130  # of ranges: that square is then not 0
 MOST_NAMES = 3  # of columns, in a repr
 IGNORE = "ignore"  # what `others` of a schema can be
 PLAIN = {int, float, str, bool, tuple, type(None)}  # nothing of such a type can be set: tuples are of others of them
-LEVEL_TYPES: dict[str, tuple[type, ...]] = {"text": (str,), "boolean": (bool,), "number": (int, float)}
 
-
-@dataclass(frozen=True)
-class Numeric:
-    """A column of numbers with public bounds: values outside are clipped; missing ones are left out, or count as the midpoint.
-
-    Parameters
-    ----------
-    lower, upper : float
-        The bounds, from public knowledge: never look them up in the data.
-    weight : float
-        A larger weight gives the column more of the accuracy, at the expense of the others.
-    nullable : bool
-        True says that cells may be missing: the share that is there is then released (docs/tables.md).
-    missing : {"flag"}, optional
-        "flag" adds a column that says which cells are there.
-    integer : bool
-        True says that cells are whole numbers, and makes synthetic ones whole; estimates are not rounded.
-
-    Examples
-    --------
-    >>> Numeric(0, 100).midpoint
-    50.0
-    """
-
-    lower: float
-    upper: float
-    weight: float = 1.0
-    nullable: bool = False
-    missing: str | None = None
-    integer: bool = False
-
-    def __post_init__(self) -> None:
-        hint = "write a public bound; one read from the data would leak"
-        rule = f"a finite number between {-LARGEST:g} and {LARGEST:g}"
-        for name in ("lower", "upper"):
-            object.__setattr__(self, name, check_real(name, getattr(self, name), rule, -LARGEST, LARGEST, hint))
-        if not self.upper - self.lower >= SMALLEST:
-            found = f"{self.lower!r} and {self.upper!r}"
-            raise ParameterError(f"lower must be below upper by at least {SMALLEST:g}, got {found}. Hint: are they swapped?")
-        object.__setattr__(self, "weight", _checked_weight(self.weight))
-        _check_missing(self.nullable, self.missing)
-        if type(self.integer) is not bool:
-            raise ParameterError(f"integer must be True or False, got {shown(self.integer)}. Hint: True for whole numbers.")
-        if self.integer and not math.ceil(self.lower) <= math.floor(self.upper):
-            found = f"{self.lower!r} and {self.upper!r}"
-            raise ParameterError(
-                f"bounds must have a whole number between them with integer=True, got {found}. Hint: widen them."
-            )
-
-    @property
-    def midpoint(self) -> float:
-        """What missing values count as, where a table is not measured in private units."""
-        return self.lower / 2 + self.upper / 2
-
-    def offset(self, center: bool) -> float:
-        """Return the value that is encoded as 0: the midpoint; 0 where the second moment about 0 is wanted."""
-        return self.midpoint if center else 0.0
-
-    def reach(self, center: bool) -> float:
-        """Return the largest distance from the offset that the bounds allow."""
-        return self.upper / 2 - self.lower / 2 if center else max(abs(self.lower), abs(self.upper))
-
-
-@dataclass(frozen=True)
-class Categorical:
-    """A column of categories with public levels: all text, all numbers, or true and false.
-
-    Parameters
-    ----------
-    levels : list
-        All categories that there can be, from public knowledge; a cell that is none of them counts as missing.
-    weight, nullable, missing
-        As in `Numeric`.
-
-    Examples
-    --------
-    >>> Categorical(["Female", "Male"]).names
-    ('Female', 'Male')
-    """
-
-    levels: Sequence[Level]
-    weight: float = 1.0
-    nullable: bool = False
-    missing: str | None = None
-
-    def __post_init__(self) -> None:
-        levels = self.levels
-        if isinstance(levels, str | bytes) or not isinstance(levels, Sequence):
-            raise ParameterError(f"levels must be a list, got {shown(levels)}. Hint: levels = ['no', 'yes'].")
-        plain = (level.item() if isinstance(level, np.generic) else level for level in levels)
-        object.__setattr__(self, "levels", tuple(plain))
-        object.__setattr__(self, "weight", _checked_weight(self.weight))
-        _check_missing(self.nullable, self.missing)
-        if not self.levels:
-            raise ParameterError(
-                "levels must hold at least one level, got none. Hint: list public values, not those found in the data."
-            )
-        kinds = {next((kind for kind, types in LEVEL_TYPES.items() if type(level) in types), "other") for level in self.levels}
-        if len(kinds) > 1 or "other" in kinds:
-            raise ParameterError(
-                f"levels must be all text, all numbers or all true and false, got {sorted(kinds)}. Hint: quote all of them."
-            )
-        if not all(_is_exact(level) for level in self.levels if not isinstance(level, str)):
-            hint = "leave out a level for missing cells; write long identifiers as text"
-            raise ParameterError(f"levels must be finite, and integers at most 2**53, got a number that is not. Hint: {hint}.")
-        if len(set(self.levels)) < len(self.levels):
-            raise ParameterError(f"levels must differ, got {first_repeated(self.levels)} twice. Hint: remove one of them.")
-
-    @property
-    def kind(self) -> str:
-        """One of "text", "number" and "boolean": how cells are compared with the levels."""
-        return next(kind for kind, types in LEVEL_TYPES.items() if type(self.levels[0]) in types)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The levels as text."""
-        return tuple(str(level).lower() if isinstance(level, bool) else str(level) for level in self.levels)
-
-
-@dataclass(frozen=True)
-class Observed(Categorical):
-    """Whether the cells of a column ``of`` the table are there: what ``missing="flag"`` adds to that column."""
-
-    levels: Sequence[Level] = (False, True)
-    of: str = ""
-
-
-@dataclass(frozen=True)
-class Ignored:
-    """A column that is never read."""
-
-
-Column = Numeric | Categorical | Ignored
+Column = Numeric | Categorical | Product | Ignored
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,8 +79,8 @@ class Schema:
 
     Parameters
     ----------
-    columns : mapping from names to Numeric, Categorical or Ignored
-        In the order in which features are to stand.
+    columns : mapping from names to Numeric, Categorical, Product or Ignored
+        In the order in which features are to stand. Transforms and products are kept as what is computed, with its bounds.
     others : {"ignore"}, optional
         "ignore" says that columns of the table without an entry were left out on purpose: `dpcov schema check` then does not
         ask about them, and a file may leave entries as they were drafted.
@@ -208,14 +104,19 @@ class Schema:
         for name, column in self.columns.items():
             if not isinstance(name, str) or not name or is_broken(name):
                 raise SchemaError(f"column names must be text, got {shown(name)}. Hint: quote the name.")
-            if not isinstance(column, Numeric | Categorical | Ignored):
-                hint = "write Numeric(lower, upper), Categorical(levels) or Ignored()"
+            if not isinstance(column, Numeric | Categorical | Product | Ignored):
+                hint = "write Numeric(lower, upper), Categorical(levels), Product(names) or Ignored()"
                 raise SchemaError(f"column {name!r} must be described, got {shown(column)}. Hint: {hint}.")
             if isinstance(column, Categorical) and any(is_broken(level) for level in column.names):
                 raise SchemaError(f"levels of column {name!r} must be valid text, got a lone surrogate. Hint: use UTF-8.")
-        object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
+        object.__setattr__(self, "columns", MappingProxyType(_computed(self.columns)))
         if not self.used:
             raise SchemaError("schema must use at least one column, got none. Hint: give a column bounds or levels.")
+        for name in self.table_columns(self.used):
+            if isinstance(self.columns.get(name), Ignored):
+                raise SchemaError(
+                    f"column {name!r} must not be ignored, got a column that is made of it. Hint: remove its ignore = true."
+                )
         if any(observed_name(n) in self.columns for n, c in self.columns.items() if getattr(c, "missing", None) == "flag"):
             raise SchemaError(
                 "column names must differ from the 'NAME observed' of columns with missing='flag', got one that does not. "
@@ -243,20 +144,17 @@ class Schema:
         """The columns that are not ignored, in order; behind a flagged one, whether its cells are there."""
         found: dict[str, Numeric | Categorical] = {}
         for name, column in self.columns.items():
-            if not isinstance(column, Ignored):
+            if isinstance(column, Described):
                 found[name] = column
                 if column.missing == "flag":
-                    found[observed_name(name)] = Observed(weight=column.weight, of=name)
+                    ((table, cells),) = column.cells(name)
+                    found[observed_name(name)] = Observed(weight=column.weight, of=table, column=cells)
         return found
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """A name per coordinate: the column's, or ``column=level``."""
-        return tuple(
-            f"{name}={level}" if level is not None else name
-            for name, column in self.used.items()
-            for level in (column.names if isinstance(column, Categorical) else (None,))
-        )
+        """A name per coordinate: the column's, ``column=level``, or ``log(column)``."""
+        return tuple(feature for name, column in self.used.items() for feature in column.features(name))
 
     def select(self, names: Sequence[str]) -> Schema:
         """Return the schema of these columns only, in this order."""
@@ -274,8 +172,42 @@ class Schema:
     def table_columns(self, names: Iterable[str]) -> list[str]:
         """Return the columns of the table that these used ones are made of, each once."""
         used = self.used
-        found = ((used[name], name) for name in names)
-        return list(dict.fromkeys(column.of if isinstance(column, Observed) else name for column, name in found))
+        return list(dict.fromkeys(table for name in names for table, _ in used[name].cells(name)))
+
+    def array_columns(self) -> list[str]:
+        """Return the columns of the table in the order of their first mention, ignored ones too: those of an array."""
+        return list(
+            dict.fromkeys(
+                table
+                for name, column in self.columns.items()
+                for table in ([name] if not isinstance(column, Described) else [table for table, _ in column.cells(name)])
+            )
+        )
+
+    def cells(self) -> dict[str, Numeric | Categorical]:
+        """Return for each column of the table that is read what its cells are: as a column of its own describes them, if any.
+
+        Others are computed from them, by `Derived`.
+        """
+        found: dict[str, Numeric | Categorical] = {}
+        for plain in (True, False):
+            for name, column in self.used.items():
+                for table, cells in column.cells(name):
+                    if (cells is column) == plain:
+                        found.setdefault(table, cells)
+        return {table: found[table] for table in self.table_columns(self.used)}
+
+    def entries(self, names: Iterable[str]) -> list[str]:
+        """Return the columns that these used ones come from, each once: what `select` takes."""
+        flags = {observed_name(name): name for name in self.columns}
+        return list(dict.fromkeys(name if name in self.columns else flags[name] for name in names))
+
+    def values(self) -> dict[str, set[str]]:
+        """Return for each used column the columns of the table whose values it is made of; a flag of itself alone."""
+        return {
+            name: {name} if isinstance(column, Observed) else {table for table, _ in column.cells(name)}
+            for name, column in self.used.items()
+        }
 
     def encodings(self, center: bool) -> Iterator[tuple[Numeric | Categorical, float, float]]:
         """Yield for each used column its description, its offset, and how many user's units one encoded unit is."""
@@ -338,6 +270,21 @@ def _twin(column: Column) -> Column:
     return twin
 
 
+def _computed(columns: Mapping[str, Column]) -> dict[str, Column]:
+    """Return the columns, transforms and products as what is computed."""
+    found: dict[str, Column] = dict(columns)
+    for kind in (Numeric, Product):  # a product may be one of transforms
+        for name, column in found.items():
+            try:
+                if isinstance(column, Product) and kind is Product:
+                    found[name] = multiplied(column, found)
+                elif isinstance(column, Numeric) and column.transform is not None:
+                    found[name] = transformed(name, column)
+            except ParameterError as error:
+                raise SchemaError(f"column {name!r}: {error}") from None
+    return found
+
+
 def observed_name(column: str) -> str:
     """Return what whether a column's cells are there is called."""
     return f"{column} observed"
@@ -348,26 +295,3 @@ def check_others(others: Any) -> str | None:
     if others is not None and (not isinstance(others, str) or others != IGNORE):
         raise SchemaError(f"others must be 'ignore' or left out, got {shown(others)}. Hint: others = \"ignore\".")
     return others
-
-
-def _checked_weight(weight: object) -> float:
-    return check_real("weight", weight, "between 1e-6 and 1e6", 1e-6, 1e6, "1 is the default; weights are relative")
-
-
-def _check_missing(nullable: object, missing: object) -> None:
-    if type(nullable) is not bool:
-        raise ParameterError(f"nullable must be True or False, got {shown(nullable)}. Hint: True if cells may be missing.")
-    if missing is not None and (missing != "flag" or not nullable):
-        raise ParameterError(
-            f"missing must be 'flag' for a nullable column, or left out, got {shown(missing)}. Hint: leave it out."
-        )
-
-
-def _is_exact(level: float) -> bool:
-    """Whether float64, to which cells are converted, holds the level."""
-    return abs(level) <= 2**53 if isinstance(level, int) else math.isfinite(level)
-
-
-def is_broken(text: str) -> bool:
-    """Whether the text holds half of a surrogate pair, which no file can store."""
-    return any("\ud800" <= character <= "\udfff" for character in text)

@@ -6,6 +6,9 @@
     age = { lower = 17, upper = 90 }
     sex = { levels = ["Female", "Male"], weight = 0.5 }
     name = { ignore = true }
+    income = { lower = 1000, upper = 500000, transform = "log" }
+    "age squared" = { of = "age", transform = "square" }
+    "age * male" = { product = ["age", "sex=Male"] }
 
 With ``others = "ignore"`` above ``[columns]``, entries that are still as `dpcov schema init` drafted them are ignored as well.
 """
@@ -21,10 +24,12 @@ from pathlib import Path
 from typing import Any
 
 from dpcov.errors import EngineError, ParameterError, SchemaError, shown
-from dpcov.schema import IGNORE, Categorical, Column, Ignored, Numeric, Schema, check_others
+from dpcov.schema import IGNORE, Categorical, Column, Derived, Described, Ignored, Numeric, Product, Schema, check_others
+from dpcov.schema.derived import Factor, Indicator
 
-OPTIONAL = {"weight", "nullable", "missing"}
-OF_NUMBERS = OPTIONAL | {"integer"}
+OPTIONAL = {"weight", "nullable", "missing", "of"}
+OF_NUMBERS = OPTIONAL | {"integer", "transform"}
+OF_CELLS = ("lower", "upper", "nullable", "integer")  # what an entry that is `of` another takes from that
 NUMERIC, BOOLEAN, TEXT, UNKNOWN = "numeric", "boolean", "text", "unknown"
 """What the declared type of a column tells a draft."""
 
@@ -36,6 +41,9 @@ HEADER = """\
 # nullable = true where cells may be missing: their share is then released, and numbers are about what was observed;
 # with missing = "flag" as well, a column of its own says whether a cell is there, with its correlations.
 # integer = true beside bounds where cells are whole numbers: synthetic rows then have whole ones, too.
+# transform = "log", "sqrt" or "square" beside bounds: cells are clipped, and then transformed. More columns for regressions:
+#   "age squared" = { of = "age", transform = "square" }
+#   "age * male" = { product = ["age", "sex=Male"] }
 # An optional weight (default 1) gives a column a larger share of the accuracy.
 # others = "ignore"                  # without the first #, entries that are left as drafted are not read
 
@@ -100,7 +108,7 @@ def from_record(columns: Mapping[str, Any], others: str | None = None) -> Schema
     wrong: dict[str, SchemaError] = {}
     for name, entry in columns.items():
         try:
-            found[name] = Ignored() if others == IGNORE and _is_draft(entry) else _column(name, entry)
+            found[name] = Ignored() if others == IGNORE and _is_draft(entry) else _column(name, _inherited(entry, columns))
         except SchemaError as error:
             wrong[name] = error
     if len(wrong) == 1:
@@ -131,14 +139,34 @@ def _is_draft(entry: object) -> bool:
 
 def to_record(schema: Schema) -> dict[str, dict[str, Any]]:
     """Return what a release stores: the used columns."""
-    return {name: _record(column) for name, column in schema.columns.items() if not isinstance(column, Ignored)}
+    return {name: _record(column) for name, column in schema.columns.items() if isinstance(column, Described)}
 
 
 def _record(column: Numeric | Categorical) -> dict[str, Any]:
-    what = {"lower": column.lower, "upper": column.upper} if isinstance(column, Numeric) else {"levels": list(column.levels)}
-    flag = {} if column.missing is None else {"missing": column.missing}
-    whole = {"integer": True} if isinstance(column, Numeric) and column.integer else {}
-    return {**what, "weight": column.weight, "nullable": column.nullable, **flag, **whole}
+    """Return an entry; of a product, which has no bounds of its own, the cells that it is made of."""
+    if isinstance(column, Derived):
+        if len(column.factors) > 1:
+            return {"product": [_cells(factor) for factor in column.factors], "weight": column.weight}
+        return {**_cells(column.factors[0]), "weight": column.weight, "nullable": column.nullable, **_flag(column)}
+    cells = _cells(column)
+    whole = {key: cells.pop(key) for key in ("integer",) if key in cells}
+    return {**cells, "weight": column.weight, "nullable": column.nullable, **_flag(column), **whole}
+
+
+def _flag(column: Numeric | Categorical) -> dict[str, Any]:
+    return {} if column.missing is None else {"missing": column.missing}
+
+
+def _cells(column: Numeric | Categorical) -> dict[str, Any]:
+    """Return what cells are: bounds or levels, and what is done to them."""
+    of: dict[str, Any] = {} if column.of is None else {"of": column.of}
+    nullable = {"nullable": True} if column.nullable else {}
+    if isinstance(column, Numeric):
+        done = {} if column.transform is None else {"transform": column.transform}
+        whole = {"integer": True} if column.integer else {}
+        return {**of, "lower": column.lower, "upper": column.upper, **done, **whole, **nullable}
+    level = {"level": column.level} if isinstance(column, Indicator) else {}
+    return {**of, "levels": list(column.levels), **level, **nullable}
 
 
 def draft(columns: Iterable[tuple[str, str]]) -> str:
@@ -146,8 +174,16 @@ def draft(columns: Iterable[tuple[str, str]]) -> str:
     return HEADER + "".join(f"{_quoted(name)} = {DRAFTS[kind]}\n" for name, kind in columns)
 
 
+def _inherited(entry: object, columns: Mapping[str, Any]) -> object:
+    """Return an entry that is of another one with what cells are there, unless it says so itself."""
+    if not isinstance(entry, dict) or not isinstance(of := entry.get("of"), str) or "levels" in entry or "lower" in entry:
+        return entry
+    other = columns.get(of)
+    return {**{key: other[key] for key in OF_CELLS if key in other}, **entry} if isinstance(other, dict) else entry
+
+
 def _column(name: str, entry: object) -> Column:
-    hint = "write { lower = 0, upper = 120 }, { levels = ['no', 'yes'] } or { ignore = true }"
+    hint = "write { lower = 0, upper = 120 }, { levels = ['no', 'yes'] }, { product = ['age', 'bmi'] } or { ignore = true }"
     if not isinstance(entry, dict):
         raise SchemaError(f"column {name!r} must be a table, got {shown(entry)}. Hint: {hint}.")
     keys = set(entry)
@@ -156,12 +192,30 @@ def _column(name: str, entry: object) -> Column:
             return Numeric(**entry)
         if keys - OPTIONAL == {"levels"}:
             return Categorical(**entry)
+        if keys - {"weight"} == {"product"}:
+            factors = entry["product"]
+            return Product(
+                [_factor(factor) for factor in factors] if isinstance(factors, list) else factors, entry.get("weight", 1.0)
+            )
     except ParameterError as error:
         raise SchemaError(f"column {name!r}: {error}") from None
     if keys == {"ignore"} and entry["ignore"] is True:
         return Ignored()
     found = ", ".join(sorted(keys)) or "nothing"
-    raise SchemaError(f"column {name!r} must have lower and upper, or levels, or ignore = true, got {found}. Hint: {hint}.")
+    rule = "lower and upper, or levels, or product, or ignore = true"
+    raise SchemaError(f"column {name!r} must have {rule}, got {found}. Hint: {hint}.")
+
+
+def _factor(entry: object) -> str | Factor:
+    """Return a factor of a product: a name, or as a release stores it, cells."""
+    if not isinstance(entry, dict):
+        return entry  # type: ignore[return-value]  # which Product refuses, unless it is a name
+    keys = set(entry)
+    if keys - {"transform", "integer", "nullable"} == {"of", "lower", "upper"}:
+        return Numeric(**entry)
+    if keys - {"nullable"} == {"of", "levels", "level"}:
+        return Indicator(**entry)
+    raise ParameterError("product must be two names of columns, got a table. Hint: product = ['age', 'sex=Male'].")
 
 
 def _quoted(name: str) -> str:

@@ -13,9 +13,10 @@ from dpcov.errors import EngineError, SchemaError
 from dpcov.kernel.questions.measure import Summable
 from dpcov.kernel.questions.moments import Count
 from dpcov.kernel.rows.grid import MAX_FEATURES
-from dpcov.schema import Categorical, Numeric, Observed, Schema
+from dpcov.schema import Described, Numeric, Schema
 from dpcov.sources import cells
 from dpcov.sources.base import Progress, add_up, default_block_rows, in_percent
+from dpcov.sources.described import check_types, numbers, positions
 from dpcov.sources.files import CsvTable
 from dpcov.sources.tables import Batch, Table
 
@@ -142,29 +143,19 @@ class ArrowSource:
         """Return how many entries a row has."""
         return len(self.schema.used) if by_column and self.schema is not None else self.d
 
-    def _described(self, batch: Batch) -> Iterator[tuple[Any, Numeric | Categorical, float, float]]:
-        """Yield the cells of each used column, with its description, offset and scale."""
+    def _described(self) -> Iterator[tuple[str, Described, float, float]]:
+        """Yield each used column, with its description, offset and scale."""
         assert self.schema is not None
         for name, (description, offset, scale) in zip(self.schema.used, self.schema.encodings(self._center), strict=True):
-            yield batch.column(description.of if isinstance(description, Observed) else name), description, offset, scale
-
-    def _positions(self, column: Any, description: Categorical) -> NDArray[np.intp]:
-        """Return which level each cell is, −1 where none; of a flag, whether the cell of its column is there."""
-        if not isinstance(description, Observed):
-            return cells.positions(column, description, trimmed=self._table.parsed, decimal=self._table.decimal)
-        assert self.schema is not None
-        of = self.schema.used[description.of]
-        if isinstance(of, Numeric):
-            return np.isfinite(cells.values(column, self._table.decimal)).astype(np.intp)
-        return (cells.positions(column, of, trimmed=self._table.parsed, decimal=self._table.decimal) >= 0).astype(np.intp)
+            yield name, description, offset, scale
 
     def _cells(self, batch: Batch, block: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the rows of a batch by column: encoded numbers, positions of levels, NaN where a cell is missing."""
-        for row, (column, description, offset, scale) in zip(block, self._described(batch), strict=True):
+        for row, (name, description, offset, scale) in zip(block, self._described(), strict=True):
             if isinstance(description, Numeric):
-                _encode_numbers(row, cells.values(column, self._table.decimal), description, offset, scale, np.nan)
+                _encode_numbers(row, numbers(batch, name, description, self._table), description, offset, scale, np.nan)
             else:
-                row[:] = self._positions(column, description)
+                row[:] = positions(batch, name, description, self._table)
                 np.copyto(row, np.nan, where=row < 0)
         return block.T
 
@@ -175,18 +166,17 @@ class ArrowSource:
                 row[:] = cells.values(column, self._table.decimal)
             return block.T
         start = 0
-        for column, description, offset, scale in self._described(batch):
+        for name, description, offset, scale in self._described():
             if isinstance(description, Numeric):
-                _encode_numbers(
-                    block[start], cells.values(column, self._table.decimal), description, offset, scale, description.midpoint
-                )
+                found = numbers(batch, name, description, self._table)
+                _encode_numbers(block[start], found, description, offset, scale, description.midpoint)
                 start += 1
             else:
-                positions = self._positions(column, description)
+                places = positions(batch, name, description, self._table)
                 part = block[start : start + len(description.levels)]
                 part[:] = 0.0
-                known = np.flatnonzero(positions >= 0)
-                part[positions[known], known] = 1 / scale
+                known = np.flatnonzero(places >= 0)
+                part[places[known], known] = 1 / scale
                 start += len(part)
         return block.T
 
@@ -206,13 +196,12 @@ class ArrowSource:
 
     def _check_types(self) -> None:
         types: dict[str, Any] = dict(zip(self._table.names, self._table.types, strict=True))
-        used = self.schema.used if self.schema else {}
-        for name in self._columns:
-            column = used.get(name)
-            if column is None or isinstance(column, Numeric):
+        if self.schema is None:
+            for name in self._columns:
                 cells.check_numeric(name, types[name], parsed=self._table.parsed)
-            else:
-                cells.check_categorical(name, types[name], column, parsed=self._table.parsed)
+            return
+        for name, column in self.schema.used.items():
+            check_types(types, name, column, parsed=self._table.parsed)
 
 
 def _encode_numbers(

@@ -42,5 +42,5 @@ def fitted(schema: Schema, data: Any) -> Fit:
     """Check that a table has the columns of a schema, with fitting types; no row is read."""
     open_source(data, schema=schema)
     table = open_table(data, names_matter=False)
-    used = schema.used  # flags, too, which stand in no table
-    return Fit(tuple(name for name in table.names if name not in used), not table.parsed)
+    read = schema.cells()
+    return Fit(tuple(name for name in table.names if name not in read), not table.parsed)

@@ -50,13 +50,13 @@ def _table(data: Any, schema: Schema | None) -> Any:
     if isinstance(data, np.ndarray) and schema is not None:
         from dpcov.sources.tables import ArrayTable
 
-        array = checked_array(data)
-        if len(schema.columns) != array.shape[1]:
+        array, names = checked_array(data), schema.array_columns()
+        if len(names) != array.shape[1]:
             raise SchemaError(
-                f"schema must describe each column of an array, in order, got {len(schema.columns)} descriptions "
+                f"schema must describe each column of an array, in order, got {len(names)} descriptions "
                 f"for {array.shape[1]} columns. Hint: use dpcov.Ignored() for columns to leave out."
             )
-        return ArrayTable(array, list(schema.columns))
+        return ArrayTable(array, names)
     if isinstance(data, str | os.PathLike):
         from dpcov.sources.files import open_file
 

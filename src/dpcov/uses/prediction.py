@@ -136,7 +136,10 @@ class KnownLevels:
 
 
 def new_rows(data: Any, schema: Schema | None, columns: Sequence[str], center: bool, progress: Progress = None) -> Source:
-    """Open new data with these columns, as the release would encode them; arrays have just these columns, in order."""
+    """Open new data with these columns, as the release would encode them; arrays have just these columns, in order.
+
+    The schema is that of the model's columns alone: what is computed from cells is computed from those of the new data.
+    """
     if isinstance(data, np.ndarray):
         array = checked_array(data)
         if array.shape[1] != len(columns):
@@ -146,11 +149,10 @@ def new_rows(data: Any, schema: Schema | None, columns: Sequence[str], center: b
             )
         if schema is None:
             return open_source(array, progress=progress)
-        return open_source(array, None, schema.select(columns), center, progress)
+        return open_source(array, None, schema, center, progress)
     if schema is None:
         return open_source(data, list(columns), progress=progress)
     from dpcov.sources.arrow import ArrowSource
 
-    selected = schema.select(columns)
-    levels = {name: column for name, column in selected.columns.items() if isinstance(column, Categorical)}
-    return ArrowSource(KnownLevels(open_table(data), levels), None, selected, center, progress)
+    levels = {name: column for name, column in schema.cells().items() if isinstance(column, Categorical)}
+    return ArrowSource(KnownLevels(open_table(data), levels), None, schema, center, progress)

@@ -159,7 +159,7 @@ class RidgeModel(Drawable):
                 "release must hold a mean for predictions, got one of differences. Hint: make it with center=True."
             )
         about = release.encoding.midpoints
-        source = new_rows(data, release.schema, self.columns, about, progress)
+        source = new_rows(data, self._schema(), self.columns, about, progress)
         if source.schema is None:
             offsets, scales, order = np.zeros(len(self.coefficients)), np.ones(len(self.coefficients)), list(self.feature_names)
         else:
@@ -170,6 +170,15 @@ class RidgeModel(Drawable):
         with np.errstate(all="ignore"):
             products = self._products(source.schema, weights * scales, order, scales).of_source(source)[:, 0]
             return np.asarray(products + float(weights @ offsets) + fitted.intercept)
+
+    def _schema(self) -> Schema | None:
+        """Return the description of the model's own columns: of those it was fitted to, and of references."""
+        release, schema = self.release, self.release.schema
+        if schema is None:
+            return None
+        column = dict(zip(release.feature_names, column_of_feature(schema, release.feature_names), strict=True))
+        fitted = [release.feature_names[j] for j in self._fitted.places]
+        return schema.select(schema.entries(column[name] for name in (*fitted, *self.references)))
 
     def _products(self, schema: Schema | None, weights: Floats, order: list[str], scales: Floats) -> Products:
         """Return what adds up the products of rows with these weights; as a release measured its columns, where it tells."""

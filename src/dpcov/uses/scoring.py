@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError, SchemaError, printable
 from dpcov.results import Result
-from dpcov.schema import Categorical
+from dpcov.schema import Categorical, Numeric
 
 if TYPE_CHECKING:
     from dpcov.release.record import Release
@@ -68,6 +69,7 @@ def score(release: Release, target: str, predictions: Floats, data: Any) -> Scor
 def true_values(release: Release, target: str, data: Any) -> Floats:
     """Return the target of each row, in the user's units; NaN where it is missing. A level counts 0 or 1."""
     from dpcov.sources import cells
+    from dpcov.sources.described import check_types, numbers, positions
     from dpcov.sources.opening import open_table
     from dpcov.uses.prediction import KnownLevels
     from dpcov.uses.selection import column_of_feature
@@ -75,21 +77,27 @@ def true_values(release: Release, target: str, data: Any) -> Floats:
     schema, columns = release.schema, column_of_feature(release.schema, release.feature_names)
     place = release.feature_names.index(target)
     name = columns[place]
-    column = None if schema is None else schema.used[name]
     table = open_table(data)
-    if name not in table.names:
-        raise SchemaError(
-            f"new data must have the column {name!r} to be scored, got no such column. Hint: predictions need no target."
-        )
-    kind = table.types[table.names.index(name)]
-    if not isinstance(column, Categorical):
-        cells.check_numeric(name, kind, parsed=table.parsed)
-        numbers = (cells.values(batch.column(0), table.decimal) for batch, _ in table.batches([name], ROWS))
-        return np.concatenate([[], *numbers])
-    cells.check_categorical(name, kind, column, parsed=table.parsed)
+    if schema is None:
+        _check_names([name], table.names)
+        cells.check_numeric(name, table.types[table.names.index(name)], parsed=table.parsed)
+        return np.concatenate([[], *(cells.values(b.column(0), table.decimal) for b, _ in table.batches([name], ROWS))])
+    column, read = schema.used[name], schema.table_columns([name])
+    _check_names(read, table.names)
+    check_types(dict(zip(table.names, table.types, strict=True)), name, column, parsed=table.parsed)
+    levels = {of: described for of, described in column.cells(name) if isinstance(described, Categorical)}
+    batches = (batch for batch, _ in KnownLevels(table, levels).batches(read, ROWS))
+    if isinstance(column, Numeric):
+        return np.concatenate([[], *(numbers(batch, name, column, table) for batch in batches)])
     level = place - columns.index(name)
-    found = []
-    for batch, _ in KnownLevels(table, {name: column}).batches([name], ROWS):
-        places = cells.positions(batch.column(0), column, trimmed=table.parsed, decimal=table.decimal)
-        found.append(np.where(places < 0, np.nan, places == level))
-    return np.concatenate([[], *found])
+    found = (positions(batch, name, column, table) for batch in batches)
+    return np.concatenate([[], *(np.where(places < 0, np.nan, places == level) for places in found)])
+
+
+def _check_names(read: Sequence[str], names: Sequence[str]) -> None:
+    """Refuse new data that lack a column of the target."""
+    for name in read:
+        if name not in names:
+            raise SchemaError(
+                f"new data must have the column {name!r} to be scored, got no such column. Hint: predictions need no target."
+            )

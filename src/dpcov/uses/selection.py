@@ -67,8 +67,9 @@ def target_and_reference(
 def feature_places(names: Sequence[str], schema: Schema | None, features: object, target: int) -> tuple[int, ...]:
     """Return the positions of the features, in the order in which they were asked for; by default of all other columns."""
     columns = column_of_feature(schema, names)
-    if features is None:
-        places = [j for j in range(len(names)) if columns[j] != columns[target]]
+    if features is None:  # of other cells than the target's: neither its own levels, nor its square
+        values = {name: {name} for name in names} if schema is None else schema.values()
+        places = [j for j in range(len(names)) if not values[columns[j]] & values[columns[target]]]
     else:
         if isinstance(features, str | bytes) or not isinstance(features, Sequence):
             raise ParameterError(f"features must be a list of names or positions, got {shown(features)}. Hint: write ['age'].")

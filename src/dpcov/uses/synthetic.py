@@ -30,7 +30,7 @@ from dpcov.kernel.bits import Bits, SeededBits, SystemBits
 from dpcov.kernel.noise.normal import normals
 from dpcov.linalg import project_simplex
 from dpcov.release.record import Release
-from dpcov.schema import Categorical, Numeric, Schema
+from dpcov.schema import Categorical, Derived, Described, Numeric, Observed, Schema
 from dpcov.uses.held import check_covariance
 from dpcov.uses.selection import column_places
 
@@ -49,9 +49,10 @@ NORMAL = 1e4  # parameters of a beta law above which it is a normal one, up to a
 def synthetic(release: Release, m: int, *, seed: int | None = None) -> Any:
     """Return m made-up rows with about the mean and the covariance of a release, at no cost in privacy.
 
-    With a schema a table of its used columns: numbers within their bounds (whole ones where the schema says ``integer``), and
-    levels. Else an array of normal rows,
-    the longer ones cut to row_norm; those of a release without a mean are about 0 and have its second moment.
+    With a schema a table like the one that was released: numbers within their bounds (whole ones where the schema says
+    ``integer``), and levels. What the schema computes from other columns is not in it, and can be computed from it: a
+    transform of a column is drawn and undone, unless the column itself is there. Else an array of normal rows, the longer
+    ones cut to row_norm; those of a release without a mean are about 0 and have its second moment.
 
     Parameters
     ----------
@@ -247,22 +248,47 @@ def _order(schema: Schema) -> list[str]:
 
 
 def _table(schema: Schema, blocks: Iterable[Floats]) -> Any:
-    """Return the cells, in the user's units and types, in the schema's order."""
+    """Return the cells of the table's own columns, in the user's units and types, in the schema's order."""
     import pyarrow as pa
 
-    batches, used = [], schema.used
+    batches, used, chosen = [], schema.used, _own_columns(schema)
     for block in blocks:
         found, start = {}, 0
         for name in _order(schema):
-            column = used[name]
-            if isinstance(column, Numeric):
-                values = column.lower + block[:, start] * (column.upper - column.lower)
-                found[name] = pa.array(
-                    _whole(values, column) if column.integer else np.clip(values, column.lower, column.upper)
-                )
-            else:
-                chosen = block[:, start : start + len(column.levels)].argmax(axis=1)
-                found[name] = pa.array(column.levels).take(pa.array(chosen))
-            start += 1 if isinstance(column, Numeric) else len(column.levels)
-        batches.append(pa.table({name: found[name] for name in used}))
+            column, width = used[name], len(used[name].features(name))
+            if name in chosen:
+                found[name] = _column_cells(column, block[:, start : start + width])
+            start += width
+        batches.append(pa.table({table: found[name] for name, table in chosen.items()}))
     return pa.concat_tables(batches)
+
+
+def _own_columns(schema: Schema) -> dict[str, str]:
+    """Return which used columns make a table like the released one, each with its name there.
+
+    A column of the table is drawn as itself, else from a transform of it. Flags, and products of columns that are not there,
+    have no other place and keep their own names.
+    """
+    used = schema.used
+    single = [name for name, column in used.items() if len(column.cells(name)) == 1 and not isinstance(column, Observed)]
+    drawn: dict[str, str] = {}
+    for name in sorted(single, key=lambda name: isinstance(used[name], Derived)):
+        drawn.setdefault(schema.table_columns([name])[0], name)
+    chosen = {name: table for table, name in drawn.items()}
+    for name, values in schema.values().items():
+        if name not in single and not values <= set(drawn):
+            chosen[name] = name
+    return {name: chosen[name] for name in used if name in chosen}
+
+
+def _column_cells(column: Described, block: Floats) -> Any:
+    """Return the cells of a column: its numbers, from parts of its range; what was transformed is what it was before."""
+    import pyarrow as pa
+
+    if isinstance(column, Categorical):
+        return pa.array(column.levels).take(pa.array(block.argmax(axis=1)))
+    values = column.lower + block[:, 0] * (column.upper - column.lower)
+    if isinstance(column, Derived) and isinstance(column.before, Numeric):
+        column = column.before
+        values = column.undone(values)
+    return pa.array(_whole(values, column) if column.integer else np.clip(values, column.lower, column.upper))
