@@ -179,8 +179,9 @@ def test_pictures_show_the_features_with_the_largest_loadings() -> None:
     assert 600 < height < 1500
 
 
-@pytest.mark.parametrize("mechanism", ["wishart", "eigenvectors"])
-@pytest.mark.parametrize(("d", "k"), [(2, 1), (3, 2), (40, 20)])
+@pytest.mark.parametrize(
+    ("d", "k", "mechanism"), [(2, 1, "eigenvectors"), (3, 2, "wishart"), (3, 2, "eigenvectors"), (40, 20, "wishart")]
+)
 def test_pictures_of_few_and_many_components(d: int, k: int, mechanism: str) -> None:
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(300, d)), columns=[f"$x_{{\x1b日{j}" for j in range(d)])
     release = dpcov.pca(frame, dpcov.PureDP(1), k, row_norm=1, seed=0, mechanism=mechanism)

@@ -102,6 +102,8 @@ class Case:
         Options that are refused, after the words that the message begins with.
     small
         Options to try with the budgets that are too small, and these; None where no budget is.
+    branches
+        Whether what it asks depends on answers, whatever the options are; with a private clipping radius it does anyway.
     rows, wild, budgets
         Tables that are no obstacle, by name; options and budgets to try them with.
     """
@@ -111,6 +113,7 @@ class Case:
     bad: list[tuple[str, Options]] = field(default_factory=list)
     small: list[Options] = field(default_factory=lambda: [{}])
     tiny: tuple[Budget, ...] | None = TINY
+    branches: bool = False
     rows: dict[str, Floats] = field(default_factory=lambda: SHORT_ROWS)
     wild: list[Options] = field(default_factory=lambda: [{}])
     budgets: tuple[Budget, ...] = (ZCDP("0.5"), PureDP(1), PureDP(100))
@@ -180,6 +183,7 @@ COMPONENTS: dict[str, Any] = {"needed": {"k": 1}, "rows": FOUR_COLUMNS, "wild": 
 
 CASES: dict[tuple[str, str], Case] = {
     ("covariance", "auto"): Case(
+        branches=True,
         runs=[({}, [PURE, RHO, APPROX])],
         bad=[*each("robust", 1, 0, "yes", None)],
         tiny=(*TINY, *SMALL),
@@ -227,6 +231,7 @@ CASES: dict[tuple[str, str], Case] = {
         wild=[*CLIPPED, {"clip": "none", "constants": "paper"}, PAPER, {}],
     ),
     ("covariance", "adaptive"): Case(
+        branches=True,
         runs=[({}, [PURE, RHO]), ({"constants": "paper"}, [PURE, RHO])],
         bad=[
             *each("beta", *NO_BETAS),
@@ -238,6 +243,7 @@ CASES: dict[tuple[str, str], Case] = {
         wild=[{}, {"constants": "paper"}],
     ),
     ("covariance", "rescaled"): Case(
+        branches=True,
         runs=[({}, [PURE, RHO]), ({"robust": True}, [RHO])],
         bad=[
             *each("postprocess", "clip", "project", "shrunk", "", 1),
@@ -249,6 +255,7 @@ CASES: dict[tuple[str, str], Case] = {
         wild=[{}, {"robust": True}, {"numerics": "exact"}],
     ),
     ("covariance", "coinpress"): Case(
+        branches=True,
         runs=[({}, [RHO]), ({"centring": "pairs"}, [RHO]), ({"centring": "mean"}, [RHO])],
         needed={"upper": 10.0},
         bad=[
@@ -306,8 +313,9 @@ CASES: dict[tuple[str, str], Case] = {
         small=[{}, {"rank": 1}],
         tiny=(*TINY, ApproxDP("1e-30", "1e-9")),
     ),
-    ("mean", "auto"): Case(runs=[({}, [PURE, RHO])], bad=NO_MEAN, **MEAN_TABLES),
+    ("mean", "auto"): Case(branches=True, runs=[({}, [PURE, RHO])], bad=NO_MEAN, **MEAN_TABLES),
     ("mean", "coinpress"): Case(
+        branches=True,
         runs=[({}, [RHO])],
         bad=[
             *NO_MEAN,
@@ -328,16 +336,20 @@ CASES: dict[tuple[str, str], Case] = {
     ("mean", "clipped"): Case(runs=[({}, [PURE, RHO])], bad=NO_MEAN, **MEAN_TABLES),
     ("mean", "coordinatewise"): Case(runs=[({"covariance": 1.0}, [RHO])], bad=NO_MEAN, **MEAN_TABLES),
     ("mean", "karwa-vadhan"): Case(
-        runs=[({}, [PURE, RHO])], bad=[*NO_MEAN, *each("covariance", [1.0, 0.0, 1.0])], **MEAN_TABLES
+        branches=True, runs=[({}, [PURE, RHO])], bad=[*NO_MEAN, *each("covariance", [1.0, 0.0, 1.0])], **MEAN_TABLES
     ),
     ("mean", "symq"): Case(
+        branches=True,
         runs=[({}, [PURE, RHO])],
         bad=[*NO_MEAN, *each("level", 0, 0.5, 0.75, -0.1, np.nan, "0.25", True, None)],
         **MEAN_TABLES | {"tiny": None, "wild": [{}, {"covariance": 1.0}, {"level": 0.49}]},  # it chooses, and adds no noise
     ),
-    ("pca", "auto"): Case(runs=[({"k": 1}, [PURE, RHO])], bad=NO_K, **COMPONENTS),
+    ("pca", "auto"): Case(branches=True, runs=[({"k": 1}, [PURE, RHO])], bad=NO_K, **COMPONENTS),
     ("pca", "screened"): Case(
-        runs=[({"k": 1}, [PURE])], bad=[*NO_K, *each("screen", None), *each("numerics", "floating")], **COMPONENTS
+        branches=True,
+        runs=[({"k": 1}, [PURE])],
+        bad=[*NO_K, *each("screen", None), *each("numerics", "floating")],
+        **COMPONENTS,
     ),
     ("pca", "gaussian"): Case(runs=[({"k": 1, "clip": "private"}, [RHO])], bad=[*NO_K, *NO_CLIPS], **COMPONENTS),
     ("pca", "wishart"): Case(runs=[({"k": 1}, [PURE])], bad=[*NO_K, *NO_CLIPS], **COMPONENTS),

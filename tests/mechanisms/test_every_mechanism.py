@@ -150,14 +150,6 @@ def finite(found: Release) -> bool:
     return bool(np.isfinite(getattr(found, name)).all())
 
 
-BRANCHES = {
-    *(("covariance", name) for name in ("auto", "adaptive", "rescaled", "coinpress")),
-    *(("mean", name) for name in ("auto", "coinpress", "karwa-vadhan", "symq")),
-    *(("pca", name) for name in ("auto", "screened")),
-}
-"""What these ask depends on answers, as does what is asked about rows that are clipped at a private radius."""
-
-
 @pytest.mark.parametrize(("key", "neighbors"), WAYS)
 def test_a_rehearsal_asks_what_the_run_asks(key: Key, neighbors: str) -> None:
     """With the same noise at the same price, up to the first branch on an answer; and it says whether there is one."""
@@ -172,7 +164,7 @@ def test_a_rehearsal_asks_what_the_run_asks(key: Key, neighbors: str) -> None:
             assert found.n == (run.n if neighbors == "replace" else None)
             assert found.planned.postprocess == run.postprocess
             assert pays_for(budget, [spend.budget for spend in found.spent])
-            assert found.depends_on_answers == (key in BRANCHES or options.get("clip") == "private")
+            assert found.depends_on_answers == (CASES[key].branches or options.get("clip") == "private")
             assert found.spent[:1] == run.spent[:1]
             assert found.depends_on_answers or found.spent == run.spent, (budget, options)
 
