@@ -22,7 +22,7 @@ from dpcov.report.releases import record
 from tests.helpers import forged
 from tests.helpers.small import sealed
 
-SOME = 7  # one in so many starting files: odd, so that both relations are among them
+SOME = 11  # one in so many starting files: odd, so that both relations are among them
 FILES = 500
 MORE = range(FILES, 20_000)
 
