@@ -9,6 +9,7 @@ DERIVED = "schema/derived.py"
 TRANSFORMS = "schema/transforms.py"
 
 CELLS = "tests/sources/test_derived.py::test_cells_are_clipped_then_transformed_then_multiplied"
+TEST_DATES = "tests/schema/test_dates.py::"
 TEST_DERIVED = "tests/schema/test_derived.py::"
 
 PLANTED = {
@@ -60,6 +61,15 @@ PLANTED = {
     "a product that is never missing": mutant(
         (DERIVED, "nullable = any(factor.nullable for factor in factors)", "nullable = False"),
         by=TEST_DERIVED + "test_a_product_may_be_missing_where_one_of_its_columns_may",
+    ),
+    "zones of bounds are left out": mutant(
+        ("schema/dates.py", "divmod(int(moment) - 10**6 * east, MICROSECONDS)", "divmod(int(moment), MICROSECONDS)"),
+        by=TEST_DATES
+        + "test_a_bound_counts_in_days[{ lower = 1970-01-01T00:00:00Z, upper = 1970-01-31T06:00:00-06:00 }-30.5-datetime]",
+    ),
+    "logarithms of dates": mutant(
+        (COLUMNS, "        if self.transform is not None:\n            raise", "        if False:\n            raise"),
+        by=TEST_DATES + "test_what_is_refused_and_how[a logarithm]",
     ),
     "weights not normalised": mutant(
         ("schema/__init__.py", "total = math.hypot(*(column.weight for column in self.used.values()))", "total = 1.0"),

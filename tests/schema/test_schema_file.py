@@ -36,7 +36,7 @@ ENTRIES = {
     "text as a bound": "{ lower = '0', upper = 1 }",
     "truth as a bound": "{ lower = false, upper = 1 }",
     "truth as the other bound": "{ lower = 0, upper = true }",
-    "a date as a bound": "{ lower = 2020-01-01, upper = 2021-01-01 }",
+    "one date as a bound": "{ lower = 2020-01-01, upper = 2021 }",
     "a list as a bound": "{ lower = [0], upper = 1 }",
     "integer 1": "{ lower = 0, upper = 1, integer = 1 }",
     "integer levels": "{ levels = [1, 2], integer = true }",

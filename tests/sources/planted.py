@@ -5,10 +5,12 @@ from __future__ import annotations
 from tests.mutation.form import mutant
 
 ARROW = "sources/arrow.py"
+DATES = "sources/dates.py"
 DESCRIBED = "sources/described.py"
 PAIRED = "sources/paired.py"
 
 TEST_BY_COLUMN = "tests/sources/test_by_column.py::"
+TEST_DATES = "tests/sources/test_dates.py::"
 TEST_DERIVED = "tests/sources/test_derived.py::"
 TEST_PAIRED = "tests/sources/test_paired.py::"
 TEST_PROMISES = "tests/sources/test_promises.py::"
@@ -25,8 +27,8 @@ PLANTED = {
     "flags of what is missing": mutant(
         (
             DESCRIBED,
-            "return np.isfinite(cells.values(batch.column(of), table.decimal)).astype(np.intp)",
-            "return np.isnan(cells.values(batch.column(of), table.decimal)).astype(np.intp)",
+            "return np.isfinite(values(batch.column(of), described, table)).astype(np.intp)",
+            "return np.isnan(values(batch.column(of), described, table)).astype(np.intp)",
         ),
         by=TEST_BY_COLUMN + "test_flags_say_whether_a_cell_is_there[parquet]",
     ),
@@ -80,6 +82,32 @@ PLANTED = {
     "types of a product's columns go unchecked": mutant(
         (ARROW, "check_types(types, name, column, parsed=self._table.parsed)", "pass"),
         by=TEST_DERIVED + "TestRefusals::test_a_declared_type_that_does_not_fit",
+    ),
+    "missing dates at the origin": mutant(
+        (DATES, "return np.where(np.asarray(pc.is_null(ticks).to_numpy(zero_copy_only=False)), np.nan, found)", "return found"),
+        by=TEST_DATES + "test_any_ticks_become_days",
+    ),
+    "moments rounded before they are divided": mutant(
+        (
+            DATES,
+            "return np.asarray(whole.astype(np.float64) + (ticks - whole * per_day).astype(np.float64) / per_day)",
+            "return ticks / per_day",
+        ),
+        by=TEST_DATES + "test_any_ticks_become_days",
+    ),
+    "a 30th of February": mutant(
+        (DATES, "known &= (day >= 1) & (day <= of_month)", "known &= (day >= 1) & (day <= 31)"),
+        by=TEST_DATES + "test_any_other_text_is_missing[2019-02-29]",
+    ),
+    "zones east for west": mutant(
+        (DATES, 'number("minute") - east *', 'number("minute") + east *'), by=TEST_DATES + "test_zones_are_moved_to_utc"
+    ),
+    "numbers where dates are declared": mutant(
+        (DESCRIBED, "if isinstance(described, Numeric) and described.dates is not None:", "if False:"),
+        by=TEST_DATES + "TestRefusals::test_arrays_hold_no_dates",
+    ),
+    "any type may hold dates": mutant(
+        (DATES, "(parsed and is_text(kind))):", "True):"), by=TEST_DATES + "TestRefusals::test_arrays_hold_no_dates"
     ),
     "a blank cell deletes its row": mutant(
         ("sources/files.py", "ignore_empty_lines=len(columns) == 0 or len(self.names) > 1,", "ignore_empty_lines=True,"),

@@ -63,7 +63,7 @@ def predict(
     from dpcov.release.file import load
     from dpcov.report import record, write
     from dpcov.report.models import drowned_line
-    from dpcov.report.tables import column_table
+    from dpcov.report.tables import predictions_table
     from dpcov.report.text import console, digits, finite, printable
     from dpcov.uses.prediction import prediction_interval
 
@@ -79,11 +79,8 @@ def predict(
         predictions = model.predict(data, progress=progress)
     scored = model.score(data, predictions=predictions) if score else None
     if place is not None or scored is None:
-        table = column_table(model.target, predictions)
-        if level is not None:
-            inside = prediction_interval(model, predictions, level)
-            table = table.append_column("lower", [inside.lower]).append_column("upper", [inside.upper])
-        save_table(table, place)
+        inside = None if level is None else prediction_interval(model, predictions, level)
+        save_table(predictions_table(model, predictions, inside), place)
     if as_json:
         within = finite(model.residual_deviation)
         facts = {"target": model.target, "alpha": model.alpha, "rows": len(predictions), "residual_deviation": within}

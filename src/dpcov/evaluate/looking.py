@@ -96,12 +96,13 @@ def look(data: object, schema: Schema) -> Look:
 def _counted(column: Any, described: Numeric | Categorical, table: Any) -> tuple[int, int, int]:
     """Return how many cells are missing, unmatched and clipped."""
     from dpcov.sources import cells
+    from dpcov.sources.described import values as described_values
 
     missing = cells.missing(column)
     if isinstance(described, Categorical):
         known = cells.positions(column, described, trimmed=table.parsed, decimal=table.decimal) >= 0
         return int(missing.sum()), int((~known & ~missing).sum()), 0
-    values = cells.values(column, table.decimal)
+    values = described_values(column, described, table)
     number = np.isfinite(values)
     with np.errstate(all="ignore"):
         outside = number & ((values < described.lower) | (values > described.upper))

@@ -17,6 +17,7 @@ from dpcov.kernel.noise.normal import normals
 from dpcov.kernel.questions.measure import Summable
 from dpcov.schema import Numeric, Schema
 from dpcov.sources.base import Source
+from dpcov.sources.dates import dates
 
 SKEW = 0.6  # standard deviation of the logarithm of a number above its lower bound: a moderately long tail
 GONE = 0.1  # of the cells of a nullable column
@@ -34,7 +35,8 @@ def made_up(schema: Schema, n: int, spread: float, seed: int) -> pa.Table:
         if isinstance(column, Numeric):
             reach = 2 * column.reach(center=True)
             drawn = column.lower + reach * (spread / unit) * np.exp(SKEW * normals(n, bits))
-            cells[name] = pa.array(np.minimum(drawn, column.upper), mask=gone)
+            drawn = np.minimum(drawn, column.upper)
+            cells[name] = pa.array(drawn, mask=gone) if column.dates is None else dates(drawn, column.dates, mask=gone)
         else:
             places = np.argsort(bits.words(n), kind="stable") % len(column.levels)
             cells[name] = pa.array(list(column.levels)).take(pa.array(places, mask=gone))

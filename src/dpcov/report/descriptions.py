@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcov.report.text import NOISE, SILENT, features_table, finite, printable, rounded
+from dpcov.report.units import Units
 from dpcov.uses.clipping import clipped_share
 from dpcov.uses.description import CLEAR, Description, Reading
 from dpcov.uses.held import is_centered
@@ -67,7 +68,9 @@ def write(out: Console, found: Description, title: str = "private estimates", li
     if not columns:
         return
     out.print(head_line(found), style="bold", soft_wrap=True)
-    out.print(features_table(found.feature_names, columns, title, limit))
+    units = Units(found.release.schema, len(found.feature_names))
+    writes = dict(zip(columns, (units.value, units.distance) if found.mean is not None else (units.distance,), strict=False))
+    out.print(features_table(found.feature_names, columns, title, limit, writes))
     out.print("\n".join(_notes(found.release, found, list(columns.values()))), soft_wrap=True)
 
 
@@ -100,7 +103,11 @@ def cell_lines(release: Release, found: Description) -> list[str]:
         return [missing_line(found, midpoints=release.encoding.midpoints)]
     said = []
     if ranges := release.ranges:
-        listed = ", ".join(f"{printable(name)} {_between(low, high)}" for name, (low, high) in ranges.items())
+        units, place = Units(release.schema, release.d), release.feature_names.index
+        listed = ", ".join(
+            f"{printable(name)} {units.span(place(name), *ends) if place(name) in units.dated else _between(*ends)}"
+            for name, ends in ranges.items()
+        )
         said.append(f"Measured within privately chosen ranges, beyond which values count as their ends: {listed}.")
     if observed := release.observed:
         error = release.observed_error

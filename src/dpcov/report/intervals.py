@@ -23,6 +23,7 @@ from dpcov.report.text import (
     shortened,
     span,
 )
+from dpcov.report.units import Units
 from dpcov.uses.description import CLEAR
 from dpcov.uses.held import is_centered
 from dpcov.uses.intervals import Interval, Intervals
@@ -61,6 +62,7 @@ class Listed:
     zero: Floats | float = 0.0
     unit: Floats | float = 1.0
     clear: Flags | None = None
+    values_in: Units | None = None  # where the numbers are values of features, which may be dates
 
     @property
     def is_clear(self) -> Flags:
@@ -139,7 +141,8 @@ def listed(found: Intervals, of: str | None = None) -> list[Listed]:
     lists, said = [], release.describe(POPULATION if found.population else ROWS)
     if found.mean is not None and of in (None, "mean"):
         clear = None if said.mean is None else said.mean.clear
-        lists.append(Listed("mean", "means", found.mean, names, (every,), "", low, ranges, clear))
+        units = Units(release.schema, release.d)
+        lists.append(Listed("mean", "means", found.mean, names, (every,), "", low, ranges, clear, units))
     numbers = every if found.mean is None else np.flatnonzero(~said.is_level)
     if of in (None, "variances") and len(numbers):
         what = "variances" if is_centered(release) else "second moments"
@@ -194,12 +197,15 @@ def interval_table(one: Listed, level: float, limit: int | None) -> Table:
     found = one.interval
     for row in range(count - hidden):
         place = tuple(axis[row] for axis in one.places)
-        numbers = rounded(float(found.estimate[place]), float(found.standard_error[place]))
+        pair, ends = (found.estimate[place], found.standard_error[place]), (found.lower[place], found.upper[place])
+        if one.values_in is None:
+            numbers, inside = rounded(float(pair[0]), float(pair[1])), span(*ends)
+        else:
+            numbers, inside = one.values_in.value(place[0], *map(float, pair)), one.values_in.span(place[0], *map(float, ends))
         names = (printable(column[row]) for column in one.names.values())
         if not one.is_clear[place]:
             numbers = NOISE, numbers[1]
-        ends = span(found.lower[place], found.upper[place])
-        table.add_row(*names, *numbers, ends, style=None if one.is_clear[place] else "dim")
+        table.add_row(*names, *numbers, inside, style=None if one.is_clear[place] else "dim")
     return table
 
 

@@ -22,9 +22,12 @@ from dpcov.report.text import (
     shortened,
     span,
 )
+from dpcov.report.units import DAYS, Units
+from dpcov.schema import Categorical
 from dpcov.uses.held import holds_covariance, is_centered
 from dpcov.uses.model_reading import ModelReading
 from dpcov.uses.sampling import POPULATION, ROWS
+from dpcov.uses.selection import column_of_feature
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -169,8 +172,11 @@ def model_line(found: ModelReading, asked: float | str | None) -> str:
     model, schema = found.model, found.release.schema
     count, columns = len(model.feature_names), len(model.columns)
     features = f"{count} feature{'s' * (count > 1)}" + f" of {columns} column{'s' * (columns > 1)}" * (columns < count)
-    level = schema is not None and model.target not in schema.used
-    target = printable(model.target) + " (1 where it is so, else 0)" * level
+    place = found.release.feature_names.index(model.target)
+    column = model.target if schema is None else column_of_feature(schema, found.release.feature_names)[place]
+    level = schema is not None and isinstance(schema.used[column], Categorical)
+    dated = place in Units(schema, found.release.d).dated
+    target = printable(model.target) + " (1 where it is so, else 0)" * level + f" (in {DAYS})" * dated
     auto = ", chosen by auto" * (asked == "auto" and holds_covariance(found.release))
     named = f"Model: {target} from {features}; alpha {model.alpha:.3g}{auto}"
     intercept = f"intercept {model.intercept:.4g}" if found.release.center else "no intercept"

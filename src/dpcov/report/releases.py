@@ -21,6 +21,7 @@ from dpcov.report.release_lines import (
     zero_line,
 )
 from dpcov.report.text import MORE, finite, print_promise, printable, spends_table
+from dpcov.report.units import DAYS, Units
 from dpcov.uses.convergence import is_chain
 from dpcov.uses.held import holds_covariance, is_centered
 from dpcov.uses.sampling import POPULATION
@@ -112,7 +113,13 @@ def promise(release: Release) -> dict[str, Any]:
         "privacy": release.privacy.to_json(),
         "statement": release.statement(),
         "risk": release.risk(),
+        **({"dates": dated} if (dated := dated_features(release)) else {}),
     }
+
+
+def dated_features(release: Release) -> dict[str, str]:
+    """Return for each feature that is a date what its numbers are."""
+    return {release.feature_names[place]: DAYS for place in Units(release.schema, release.d).dated}
 
 
 def facts(release: Release, about: str = POPULATION) -> dict[str, Any]:

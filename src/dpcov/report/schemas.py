@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcov.evaluate.looking import WARNING, Look
 from dpcov.report.text import new_table, printable
+from dpcov.report.units import bounds
 from dpcov.schema import IGNORE, Categorical, Column, Derived, Numeric, Schema
 
 if TYPE_CHECKING:
@@ -71,10 +72,11 @@ def described(schema: Schema) -> dict[str, dict[str, Any]]:
 
 def _entry(column: Column, total: float) -> dict[str, Any]:
     if isinstance(column, Numeric):
-        bounds = f"{column.lower:.12g} to {column.upper:.12g}"
-        kind = "numeric (whole)" if column.integer else "numeric"
+        ends = bounds(column.dates, column.lower, column.upper, 12)
+        kind = "numeric" if column.dates is None else "dates"
+        kind = "numeric (whole)" if column.integer else kind
         kind = column.recipe if isinstance(column, Derived) else kind
-        return {"kind": kind, "range": bounds, "share": column.weight**2 / total, "features": 1}
+        return {"kind": kind, "range": ends, "share": column.weight**2 / total, "features": 1}
     if isinstance(column, Categorical):
         levels = len(column.levels)
         return {

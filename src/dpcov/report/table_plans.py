@@ -10,6 +10,7 @@ import numpy as np
 from dpcov.evaluate.table_plan import NO_CORRELATION, Outlook, TablePlan
 from dpcov.report.pictures import new_figure
 from dpcov.report.text import NOISE, UNKNOWN, budget_words, by, counted, digits, new_table, printable
+from dpcov.report.units import bounds
 from dpcov.schema import Categorical, Numeric
 from dpcov.uses.description import CLEAR
 
@@ -53,7 +54,7 @@ def _listed(found: TablePlan) -> dict[str, tuple[str, str, str]]:
             least = float(found.outlook.deviation_from[place][0])
             seen = UNKNOWN if math.isnan(least) else NOTHING if least > width / 2 else digits(least)
             error = digits(float(errors[0])) if not CLEAR * errors[0] > width / 2 else NOISE
-            lines[name] = (f"{column.lower:g} to {column.upper:g}", error, seen)
+            lines[name] = (bounds(column.dates, column.lower, column.upper), error, seen)
         else:
             share = float(np.median(errors))
             error = f"{digits(100 * share)} %" if not CLEAR * share > 1 / 2 else NOISE

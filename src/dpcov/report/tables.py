@@ -5,12 +5,21 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from dpcov.release.record import Release
+from dpcov.schema.dates import FIRST, LAST
+from dpcov.sources.dates import dates
+
+if TYPE_CHECKING:
+    from dpcov.uses.intervals import Interval
+    from dpcov.uses.ridge import RidgeModel
+
+Floats = NDArray[np.float64]
 
 LINES = 2**14  # at a time
 
@@ -22,9 +31,17 @@ def table_of(release: Release, rows: Any) -> Any:
     return pa.table({name: rows[:, j] for j, name in enumerate(release.feature_names)})
 
 
-def column_table(name: str, cells: Any) -> Any:
-    """Return an Arrow table of one column."""
-    return pa.table({name: cells})
+def predictions_table(model: RidgeModel, predictions: Floats, inside: Interval | None) -> Any:
+    """Return predictions, and the ends of their intervals where there are some, as an Arrow table; those of dates as dates."""
+    columns = [predictions, *([] if inside is None else [inside.lower, inside.upper])]
+    return pa.table([_cells_of(column, model.dates) for column in columns], [model.target, "lower", "upper"][: len(columns)])
+
+
+def _cells_of(numbers: Floats, kind: str | None) -> Any:
+    """Return numbers as they are; days of dates as dates, of which a table holds those of the years 1 to 9999."""
+    if kind is None:
+        return pa.array(numbers)
+    return dates(np.clip(np.nan_to_num(numbers), FIRST, LAST - 1), kind, mask=np.isnan(numbers))
 
 
 def csv_text(table: Any) -> Iterator[str]:

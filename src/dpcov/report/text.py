@@ -33,6 +33,9 @@ SILENT = "the size of the noise is not known: it depends on the data, or the mec
 UNKNOWN = "?"  # in place of a standard error that the release does not tell
 MOST_DIGITS = 6  # of a number whose noise is tiny
 
+Write = Callable[[int, float, float], tuple[str, str]]
+"""Writes a number of a feature, by its place, and the number's standard error."""
+
 
 def console() -> Console:
     """Return a console for stdout; square brackets in names mean nothing to it."""
@@ -120,9 +123,16 @@ def _short(amount: Fraction) -> str:
 
 
 def features_table(
-    names: Sequence[str], columns: Mapping[str, NDArray[np.float64] | Reading], title: str, limit: int | None
+    names: Sequence[str],
+    columns: Mapping[str, NDArray[np.float64] | Reading],
+    title: str,
+    limit: int | None,
+    writes: Mapping[str, Write] | None = None,
 ) -> Table:
-    """List numbers for each feature, the first ``limit`` of them; readings with their standard errors beside them."""
+    """List numbers for each feature, the first ``limit`` of them; readings with their standard errors beside them.
+
+    ``writes`` says how those under a heading are written, where they are not plain numbers.
+    """
     from dpcov.uses.description import Reading
 
     hidden = 0 if limit is None else max(0, len(names) - limit)
@@ -133,7 +143,8 @@ def features_table(
         table.add_column(heading, justify="right")
         if isinstance(numbers, Reading):
             table.add_column("±", justify="right", no_wrap=True)
-            cells += zip(*(reading_cells(numbers, place) for place in range(len(names))), strict=True)
+            write = (writes or {}).get(heading)
+            cells += zip(*(reading_cells(numbers, place, write) for place in range(len(names))), strict=True)
         else:
             cells.append([f"{number:#.4g}".removesuffix(".") for number in numbers])
     for name, *row in list(zip(names, *cells, strict=True))[: len(names) - hidden]:
@@ -141,12 +152,13 @@ def features_table(
     return table
 
 
-def reading_cells(numbers: Reading, place: int | tuple[int, ...]) -> tuple[Text, Text]:
+def reading_cells(numbers: Reading, place: int | tuple[int, ...], write: Write | None = None) -> tuple[Text, Text]:
     """Return a number and its standard error as text; what is not clear of noise is no number, and grey."""
     from rich.text import Text
 
-    value, error = rounded(float(numbers.values[place]), float(numbers.standard_error[place]))
-    if not numbers.clear[place] and error != UNKNOWN:
+    pair = float(numbers.values[place]), float(numbers.standard_error[place])
+    value, error = rounded(*pair) if write is None or not isinstance(place, int) else write(place, *pair)
+    if not numbers.clear[place] and not error.startswith(UNKNOWN):
         return Text(NOISE, style="dim"), Text(error, style="dim")
     return Text(value), Text(error)
 

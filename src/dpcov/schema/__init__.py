@@ -234,6 +234,11 @@ class Schema:
         """Return how many features each used column has: one, or one per level."""
         return [len(c.levels) if isinstance(c, Categorical) else 1 for c in self.used.values()]
 
+    def dates(self) -> list[str | None]:
+        """Return for each feature whether it is a date, "date" or "datetime" by its bounds, and counts in days."""
+        kinds = [column.dates if isinstance(column, Numeric) else None for column in self.used.values()]
+        return [kind for kind, width in zip(kinds, self.widths(), strict=True) for _ in range(width)]
+
     def places(self) -> dict[str, slice]:
         """Return where the features of each used column stand: a column with levels has several."""
         found, start = {}, 0

@@ -5,12 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError, check_choice, check_real, first_repeated, shown
+from dpcov.schema import dates
 from dpcov.schema.transforms import TRANSFORMS
+
+if TYPE_CHECKING:
+    from datetime import date
 
 Floats = NDArray[np.float64]
 Level = str | int | float | bool
@@ -26,8 +31,9 @@ class Numeric:
 
     Parameters
     ----------
-    lower, upper : float
-        The bounds, from public knowledge: never look them up in the data.
+    lower, upper : float or date
+        The bounds, from public knowledge: never look them up in the data. Dates (``datetime.date``, with times
+        ``datetime.datetime``, or ISO text) say that cells are dates; they count in days since 1970-01-01.
     weight : float
         A larger weight gives the column more of the accuracy, at the expense of the others.
     nullable : bool
@@ -41,14 +47,18 @@ class Numeric:
         transformed. The feature is called ``log(NAME)``, unless ``of`` says that the column has a name of its own.
     of : str, optional
         The column of the table, where that has another name: ``Numeric(17, 90, of="age", transform="square")``.
+    dates : {"date", "datetime"}, optional
+        That numbers are days since 1970-01-01; bounds that are dates say so themselves.
 
     Examples
     --------
     >>> Numeric(0, 100).midpoint
     50.0
+    >>> Numeric("1970-01-01", "1970-12-31").upper
+    364.0
     """
 
-    lower: float
+    lower: float  # a date is turned into days
     upper: float
     weight: float = 1.0
     nullable: bool = False
@@ -56,10 +66,27 @@ class Numeric:
     integer: bool = False
     transform: str | None = None
     of: str | None = None
+    dates: str | None = None
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            lower: float | date | str,
+            upper: float | date | str,
+            weight: float = 1.0,
+            nullable: bool = False,
+            missing: str | None = None,
+            integer: bool = False,
+            transform: str | None = None,
+            of: str | None = None,
+            dates: str | None = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         hint = "write a public bound; one read from the data would leak"
-        rule = f"a finite number between {-LARGEST:g} and {LARGEST:g}"
+        rule = f"a finite number between {-LARGEST:g} and {LARGEST:g}, or a date such as 2019-01-31"
+        self._take_dates()
         for name in ("lower", "upper"):
             object.__setattr__(self, name, check_real(name, getattr(self, name), rule, -LARGEST, LARGEST, hint))
         if not self.upper - self.lower >= SMALLEST:
@@ -83,6 +110,31 @@ class Numeric:
                     f"lower must be {rule} for transform={self.transform!r}, got {self.lower!r}. "
                     f"Hint: raise the bound; cells below count as it."
                 )
+
+    def _take_dates(self) -> None:
+        """Turn bounds that are dates into days, or refuse what does not go with them."""
+        lower, upper = (dates.bound(name, getattr(self, name)) for name in ("lower", "upper"))
+        if (lower is None) != (upper is None):
+            raise ParameterError(
+                "lower and upper must both be dates or both be numbers, got one of each. Hint: 2019-01-31 is a date."
+            )
+        if lower is not None and upper is not None:
+            kind = dates.DATETIME if dates.DATETIME in (lower[1], upper[1]) else dates.DATE
+            for name, value in (("lower", lower[0]), ("upper", upper[0]), ("dates", kind)):
+                object.__setattr__(self, name, value)
+        if self.dates is None:
+            return
+        check_choice("dates", self.dates, (dates.DATE, dates.DATETIME), "bounds that are dates say so themselves")
+        for name in ("lower", "upper"):
+            check_real(name, getattr(self, name), "a day of the years 1 to 9999", dates.FIRST, dates.LAST, "2019-01-31 is one")
+        if self.transform is not None:
+            raise ParameterError(
+                f"transform must be left out for dates, got {shown(self.transform)}. Hint: days have no natural zero."
+            )
+        if self.integer:
+            raise ParameterError(
+                "integer must be left out for dates, got True. Hint: days are whole where bounds have no times."
+            )
 
     def cells(self, name: str) -> tuple[tuple[str, Numeric | Categorical], ...]:
         """Return the columns of the table that it is made of, each with what its cells are."""

@@ -118,6 +118,8 @@ def transformed(name: str, column: Numeric) -> Derived:
 def multiplied(product: Product, columns: Mapping[str, Any]) -> Derived:
     """Return a product whose factors are looked up among the other columns of its schema."""
     factors = tuple(_found(factor, columns) if isinstance(factor, str) else _bare(factor) for factor in product.factors)
+    if any(isinstance(factor, Numeric) and factor.dates is not None for factor in factors):
+        raise ParameterError("product must be of numbers or levels, got dates. Hint: days have no natural zero.")
     if factors[0] == factors[1]:
         raise ParameterError('product must be of two different columns, got one twice. Hint: transform = "square".')
     ends = np.multiply.outer(*(np.array(_bounds(factor)) for factor in factors))

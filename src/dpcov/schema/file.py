@@ -25,17 +25,19 @@ from typing import Any
 
 from dpcov.errors import EngineError, ParameterError, SchemaError, shown
 from dpcov.schema import IGNORE, Categorical, Column, Derived, Described, Ignored, Numeric, Product, Schema, check_others
+from dpcov.schema.dates import iso
 from dpcov.schema.derived import Factor, Indicator
 
 OPTIONAL = {"weight", "nullable", "missing", "of"}
 OF_NUMBERS = OPTIONAL | {"integer", "transform"}
 OF_CELLS = ("lower", "upper", "nullable", "integer")  # what an entry that is `of` another takes from that
-NUMERIC, BOOLEAN, TEXT, UNKNOWN = "numeric", "boolean", "text", "unknown"
+NUMERIC, BOOLEAN, TEXT, DATED, UNKNOWN = "numeric", "boolean", "text", "dated", "unknown"
 """What the declared type of a column tells a draft."""
 
 HEADER = """\
 # A draft from names and types alone. Complete it with public knowledge: never look a bound or a level up in the data.
 #   { lower = 0, upper = 120 }         numbers; values outside are clipped
+#   { lower = 2019-01-01, upper = 2024-12-31 }   dates
 #   { levels = ["no", "yes"] }         categories; missing and unknown cells count as none of them
 #   { ignore = true }                  not read
 # nullable = true where cells may be missing: their share is then released, and numbers are about what was observed;
@@ -53,6 +55,7 @@ DRAFTS = {
     NUMERIC: "{ lower = nan, upper = nan }",
     BOOLEAN: "{ levels = [false, true] }",
     TEXT: "{ levels = [] }",
+    DATED: "{ }  # dates: lower = 2019-01-01, upper = 2024-12-31, say",
     UNKNOWN: "{ }  # lower and upper, or levels, or ignore = true",
 }
 MOST_NAMED = 200
@@ -153,6 +156,11 @@ def _record(column: Numeric | Categorical) -> dict[str, Any]:
     return {**cells, "weight": column.weight, "nullable": column.nullable, **_flag(column), **whole}
 
 
+def _bound(number: float, dates: str | None) -> float | str:
+    """Return a bound as JSON has it: a date as text."""
+    return number if dates is None else iso(number, dates)
+
+
 def _flag(column: Numeric | Categorical) -> dict[str, Any]:
     return {} if column.missing is None else {"missing": column.missing}
 
@@ -164,7 +172,8 @@ def _cells(column: Numeric | Categorical) -> dict[str, Any]:
     if isinstance(column, Numeric):
         done = {} if column.transform is None else {"transform": column.transform}
         whole = {"integer": True} if column.integer else {}
-        return {**of, "lower": column.lower, "upper": column.upper, **done, **whole, **nullable}
+        lower, upper = (_bound(end, column.dates) for end in (column.lower, column.upper))
+        return {**of, "lower": lower, "upper": upper, **done, **whole, **nullable}
     level = {"level": column.level} if isinstance(column, Indicator) else {}
     return {**of, "levels": list(column.levels), **level, **nullable}
 

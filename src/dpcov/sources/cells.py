@@ -32,7 +32,7 @@ BLANKS = " \t"
 
 def is_text(kind: Type) -> bool:
     """Whether the declared type is text, dictionaries of text included; bytes are text that nobody has checked."""
-    kind = _values(kind)
+    kind = value_type(kind)
     checks = (
         pa.types.is_string,
         pa.types.is_large_string,
@@ -46,21 +46,21 @@ def is_text(kind: Type) -> bool:
 
 def is_numeric(kind: Type) -> bool:
     """Whether the declared type holds numbers, truth values among them."""
-    kind = _values(kind)
+    kind = value_type(kind)
     checks = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_null)
     return any(check(kind) for check in checks)
 
 
 def is_boolean(kind: Type) -> bool:
     """Whether the declared type holds truth values."""
-    return bool(pa.types.is_boolean(_values(kind)))
+    return bool(pa.types.is_boolean(value_type(kind)))
 
 
 def check_numeric(name: str, kind: Type, *, parsed: bool) -> None:
     """Refuse a column whose declared type holds no numbers; text in a CSV file (``parsed``) may."""
     if not (is_numeric(kind) or (parsed and is_text(kind))):
         raise SchemaError(
-            f"column {name!r} must be numeric, got the declared type {_named(kind)}. "
+            f"column {name!r} must be numeric, got the declared type {declared(kind)}. "
             f"Hint: {'a schema can give it levels' if is_text(kind) else 'convert it to numbers first, or leave it out'}."
         )
 
@@ -76,14 +76,14 @@ def check_categorical(name: str, kind: Type, column: Categorical, *, parsed: boo
         raise SchemaError(
             f"levels of column {name!r} must differ by more than blanks, got two that do not. Hint: CSV cells are trimmed."
         )
-    if not (fits[column.kind] or pa.types.is_null(_values(kind))):
+    if not (fits[column.kind] or pa.types.is_null(value_type(kind))):
         hint = (
             "write the levels as the column holds them"
             if is_text(kind) or is_numeric(kind)
             else "convert the column, or set ignore = true"
         )
         raise SchemaError(
-            f"levels of column {name!r} must fit its type, got {column.kind} levels for {_named(kind)}. Hint: {hint}."
+            f"levels of column {name!r} must fit its type, got {column.kind} levels for {declared(kind)}. Hint: {hint}."
         )
 
 
@@ -92,7 +92,7 @@ def values(cells: Any, decimal: str = ".") -> Floats:
     if cells.type.equals(pa.float64()):
         return np.asarray(cells.to_numpy(zero_copy_only=False))
     if pa.types.is_dictionary(cells.type):
-        return _looked_up(values(cells.dictionary, decimal), cells.indices, np.float64(np.nan))
+        return looked_up(values(cells.dictionary, decimal), cells.indices, np.float64(np.nan))
     if is_text(cells.type):
         raw = cells.cast(pa.large_binary())
         pattern = COMMA_NUMBER if decimal == "," else NUMBER
@@ -110,7 +110,7 @@ def positions(cells: Any, column: Categorical, *, trimmed: bool, decimal: str = 
     if column.kind == "number":
         return _among_numbers(values(cells, decimal), np.array(column.levels, dtype=np.float64))
     if pa.types.is_dictionary(cells.type):
-        return _looked_up(positions(cells.dictionary, column, trimmed=trimmed), cells.indices, np.intp(-1))
+        return looked_up(positions(cells.dictionary, column, trimmed=trimmed), cells.indices, np.intp(-1))
     if pa.types.is_boolean(cells.type):
         cells = cells.cast(pa.large_string())
     names = [name.strip(BLANKS) if trimmed else name for name in column.names]
@@ -126,7 +126,7 @@ def positions(cells: Any, column: Categorical, *, trimmed: bool, decimal: str = 
 def missing(cells: Any) -> NDArray[np.bool_]:
     """Return which cells hold nothing: null, NaN, or text without a letter."""
     if pa.types.is_dictionary(cells.type):
-        return _looked_up(missing(cells.dictionary), cells.indices, np.True_)
+        return looked_up(missing(cells.dictionary), cells.indices, np.True_)
     empty = pc.is_null(cells, nan_is_null=pa.types.is_floating(cells.type))
     if is_text(cells.type):
         empty = pc.or_(empty, pc.equal(pc.binary_length(pc.ascii_trim(_as_text(cells), BLANKS)), 0).fill_null(True))
@@ -145,17 +145,18 @@ def _as_text(cells: Any) -> Any:
     return cells.cast(pa.large_binary()).cast(pa.large_string(), safe=False)
 
 
-def _looked_up(of_entry: NDArray[Any], indices: Any, missing: Any) -> NDArray[Any]:
+def looked_up(of_entry: NDArray[Any], indices: Any, missing: Any) -> NDArray[Any]:
     """Return the entry's result for each cell of a dictionary column."""
     place = np.asarray(pc.fill_null(indices.cast(pa.int64()), len(of_entry)).to_numpy(zero_copy_only=False))
     place = np.where((place >= 0) & (place < len(of_entry)), place, len(of_entry))  # a broken dictionary raises nothing
     return np.asarray(np.append(of_entry, missing)[place], dtype=of_entry.dtype)
 
 
-def _values(kind: Type) -> Type:
+def value_type(kind: Type) -> Type:
+    """Return the type of the cells; of a dictionary that of its entries."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def _named(kind: Type) -> str:
+def declared(kind: Type) -> str:
     """Return a type's name; that of a nested type could hold the names of its fields."""
-    return str(_values(kind)) if not pa.types.is_nested(kind) else "of nested values"
+    return str(value_type(kind)) if not pa.types.is_nested(kind) else "of nested values"

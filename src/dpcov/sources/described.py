@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpcov.schema import Categorical, Derived, Described, Numeric, Observed
 from dpcov.schema.derived import Indicator, multiply
-from dpcov.sources import cells
+from dpcov.sources import cells, dates
 from dpcov.sources.tables import Batch, Table
 
 Floats = NDArray[np.float64]
@@ -23,7 +23,9 @@ Floats = NDArray[np.float64]
 def check_types(types: Mapping[str, Any], name: str, column: Described, *, parsed: bool) -> None:
     """Refuse a column whose cells, by the declared types of the table, cannot be what the schema says."""
     for table_name, described in column.cells(name):
-        if isinstance(described, Numeric):
+        if isinstance(described, Numeric) and described.dates is not None:
+            dates.check_dated(table_name, types[table_name], parsed=parsed)
+        elif isinstance(described, Numeric):
             cells.check_numeric(table_name, types[table_name], parsed=parsed)
         else:
             cells.check_categorical(table_name, types[table_name], described, parsed=parsed)
@@ -33,8 +35,14 @@ def numbers(batch: Batch, name: str, column: Numeric, table: Table) -> Floats:
     """Return the numbers of a column, NaN where there is none; those of a derived one are within its bounds."""
     if isinstance(column, Derived):
         return multiply([_factor(batch.column(of), described, table) for of, described in column.cells(name)])
-    ((of, _),) = column.cells(name)
-    return cells.values(batch.column(of), table.decimal)
+    ((of, described),) = column.cells(name)
+    assert isinstance(described, Numeric)
+    return values(batch.column(of), described, table)
+
+
+def values(column: Any, described: Numeric, table: Table) -> Floats:
+    """Return the cells of a column of the table as numbers, NaN where one holds none: dates in days."""
+    return cells.values(column, table.decimal) if described.dates is None else dates.days(column)
 
 
 def positions(batch: Batch, name: str, column: Categorical, table: Table) -> NDArray[np.intp]:
@@ -43,13 +51,13 @@ def positions(batch: Batch, name: str, column: Categorical, table: Table) -> NDA
     if isinstance(described, Categorical):
         found = cells.positions(batch.column(of), described, trimmed=table.parsed, decimal=table.decimal)
         return (found >= 0).astype(np.intp) if isinstance(column, Observed) else found
-    return np.isfinite(cells.values(batch.column(of), table.decimal)).astype(np.intp)
+    return np.isfinite(values(batch.column(of), described, table)).astype(np.intp)
 
 
 def _factor(column: Any, described: Described, table: Table) -> Floats:
     """Return a factor of a product: a number within its bounds, transformed; or whether a cell is its level."""
     if isinstance(described, Numeric):
-        return described.clipped(cells.values(column, table.decimal))
+        return described.clipped(values(column, described, table))
     assert isinstance(described, Indicator)
     found = cells.positions(column, described, trimmed=table.parsed, decimal=table.decimal)
     return np.where(found < 0, np.nan, found == described.place)

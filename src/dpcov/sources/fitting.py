@@ -7,8 +7,9 @@ from typing import Any
 
 from dpcov.errors import SchemaError
 from dpcov.schema import Schema
-from dpcov.schema.file import BOOLEAN, NUMERIC, TEXT, UNKNOWN, draft
+from dpcov.schema.file import BOOLEAN, DATED, NUMERIC, TEXT, UNKNOWN, draft
 from dpcov.sources.cells import is_boolean, is_numeric, is_text
+from dpcov.sources.dates import is_dated
 from dpcov.sources.opening import open_source, open_table
 
 
@@ -33,6 +34,8 @@ def drafted(data: Any) -> str:
             return UNKNOWN  # text in a CSV file tells nothing
         if is_boolean(declared):
             return BOOLEAN
+        if is_dated(declared):
+            return DATED
         return NUMERIC if is_numeric(declared) else TEXT if is_text(declared) else UNKNOWN
 
     return draft([(name, kind(declared)) for name, declared in zip(table.names, table.types, strict=True)])

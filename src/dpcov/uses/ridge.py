@@ -83,6 +83,11 @@ class RidgeModel(Drawable):
     _fitted: Fitted = field(repr=False)
 
     @property
+    def dates(self) -> str | None:
+        """Whether the target is a date, "date" or "datetime": predictions are then days since 1970-01-01."""
+        return None if self.release.schema is None else self.release.schema.dates()[self._place]
+
+    @property
     def penalised(self) -> bool:
         """Whether the coefficients are drawn towards 0: then they are for predictions, not for reading one by one."""
         return self.alpha > 0

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dpcov.errors import printable
 from dpcov.release.record import Release
 from dpcov.results import Result
+from dpcov.schema.dates import ORIGIN
 from dpcov.uses.intervals import Interval
 from dpcov.uses.sampling import POPULATION
 
@@ -177,7 +178,9 @@ def release_summary(release: Release, level: float) -> tuple[Summary | None, Sum
         assert found is not None
         return _of(found, slice(None))
 
-    of_means = summarised("Means", names, means, level, (DRAWN,)) if release.encoding.constant else None
+    dated = [] if release.schema is None else [name for name, kind in zip(names, release.schema.dates(), strict=True) if kind]
+    said = (DRAWN, *[f"In days since {ORIGIN}: {', '.join(map(printable, dated))}."] * bool(dated))
+    of_means = summarised("Means", names, means, level, said) if release.encoding.constant else None
     labels = tuple(f"{names[i]}, {names[j]}" for i, j in pairs)
     of_pairs = summarised("Correlations", labels, correlations, level, (FISHER,)) if pairs else None
     return of_means, of_pairs

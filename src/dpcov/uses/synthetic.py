@@ -31,6 +31,7 @@ from dpcov.kernel.noise.normal import normals
 from dpcov.linalg import project_simplex
 from dpcov.release.record import Release
 from dpcov.schema import Categorical, Derived, Described, Numeric, Observed, Schema
+from dpcov.sources.dates import dates
 from dpcov.uses.held import check_covariance
 from dpcov.uses.selection import column_places
 
@@ -291,4 +292,7 @@ def _column_cells(column: Described, block: Floats) -> Any:
     if isinstance(column, Derived) and isinstance(column.before, Numeric):
         column = column.before
         values = column.undone(values)
-    return pa.array(_whole(values, column) if column.integer else np.clip(values, column.lower, column.upper))
+    inside = np.clip(values, column.lower, column.upper)
+    if column.dates is not None:
+        return dates(inside, column.dates)
+    return pa.array(_whole(values, column) if column.integer else inside)
