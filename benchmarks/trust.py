@@ -2,6 +2,7 @@
 
 python -m benchmarks.trust --runs 200
 python -m benchmarks.trust --runs 0      the table of what was run already
+python -m benchmarks.trust --tailed      columns with longer tails than a release supposes
 
 A cell is a law of the rows, n, d and a budget. Each run draws n people from the law, releases them through a schema, and looks
 whether the intervals hold what is true of the law itself, not of the rows nor of what bounds, ranges and weights left of them.
@@ -13,6 +14,9 @@ Columns are functions of normal numbers with the correlations 0.6·0.8^|i − j|
 ``mixed``      normal, uniform, two levels, three levels, in turns
 ``lognormal``  exp(z/2); bounds 0 and 30, which one cell in 10¹¹ exceeds; means and coefficients only
 =============  =============================================================================================================
+
+With ``--tailed``, of mean 1, deviation 2, and bounds ten deviations away: ``logistic``, ``student`` (5 degrees), ``laplace``;
+and ``lognormal`` again: means and deviations.
 
 Printed for each cell and kind of number: coverage in percent (over runs and numbers), and the mean width over 3.92 times the
 r.m.s. error of the centres: 1 is a width that a known normal error would have. Numbers of levels of one column follow from each
@@ -33,7 +37,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy.special import ndtr
+from scipy.special import ndtr, stdtrit
 
 import dpcov
 from benchmarks.coinpress_runs import table
@@ -51,6 +55,8 @@ BUDGETS: dict[str, Any] = {
     "(1, 1e-6)": dpcov.ApproxDP(1, "0.000001"),
 }
 LAWS = ("normal", "bounded", "mixed", "lognormal")
+TAILED = ("logistic", "student", "laplace")
+DEGREES = 5.0
 KINDS = ("means", "deviations", "correlations", "coefficients")
 MODEL = 4  # columns of a regression: the first from the next
 LEVELS = {"two": (("no", "yes"), (0.3,)), "three": (("a", "b", "c"), (-0.3, 0.9))}  # names, and where the next ones begin
@@ -65,8 +71,8 @@ class Cell:
     budget: str
 
 
-def cells() -> Iterator[Cell]:
-    for law in LAWS:
+def cells(*, tailed: bool = False) -> Iterator[Cell]:
+    for law in (*TAILED, "lognormal") if tailed else LAWS:
         for n, d in SIZES:
             for budget in BUDGETS:
                 yield Cell(law, n, d, budget)
@@ -87,6 +93,7 @@ def schema(law: str, d: int) -> dpcov.Schema:
         "uniform": dpcov.Numeric(0, 10),
         "beta": dpcov.Numeric(0, 1),
         "lognormal": dpcov.Numeric(0, 30),
+        **dict.fromkeys(TAILED, dpcov.Numeric(-19, 21)),
         **{kind: dpcov.Categorical(list(names)) for kind, (names, _) in LEVELS.items()},
     }
     return dpcov.Schema({f"c{j}": columns[kind_of(law, j)] for j in range(d)})
@@ -105,7 +112,19 @@ def number(kind: str, z: Floats) -> Floats:
     """Return cells of a column of numbers."""
     if kind == "normal":
         return np.asarray(1 + 2 * z)
+    if kind in TAILED:
+        return np.asarray(1 + 2 * np.sign(z) * quantile(kind, np.abs(z)))
     return np.asarray(np.exp(z / 2) if kind == "lognormal" else 10 * ndtr(z) if kind == "uniform" else np.sqrt(ndtr(z)))
+
+
+def quantile(law: str, z: Floats) -> Floats:
+    """Return numbers of laws of mean 0 and variance 1 that are exceeded as often as normal ones z ≥ 0, to all digits."""
+    beyond = ndtr(-z)
+    if law == "logistic":
+        return np.asarray(math.sqrt(3) / math.pi * (np.log1p(-beyond) - np.log(beyond)))
+    if law == "laplace":
+        return np.asarray(-np.log(2 * beyond) / math.sqrt(2))
+    return np.asarray(-stdtrit(DEGREES, beyond) * math.sqrt((DEGREES - 2) / DEGREES))
 
 
 def features_of(kind: str, z: Floats) -> tuple[Any, Floats]:
@@ -145,14 +164,16 @@ def truth(law: str, d: int) -> tuple[Floats, Floats]:
 
 
 def released(cell: Cell, run: int) -> dpcov.Release:
-    random = np.random.default_rng([run, cell.n, cell.d, LAWS.index(cell.law), list(BUDGETS).index(cell.budget)])
+    random = np.random.default_rng([run, cell.n, cell.d, (*LAWS, *TAILED).index(cell.law), list(BUDGETS).index(cell.budget)])
     rows = random.standard_normal((cell.n, cell.d)) @ root(cell.d).T
     columns = {f"c{j}": features_of(kind_of(cell.law, j), z)[0] for j, z in enumerate(rows.T)}
     seed = int(random.integers(2**31))
     return dpcov.covariance(pa.table(columns), BUDGETS[cell.budget], schema=schema(cell.law, cell.d), seed=seed)
 
 
-def kinds_of(law: str) -> Sequence[str]:
+def kinds_of(law: str, *, tailed: bool = False) -> Sequence[str]:
+    if tailed:
+        return KINDS[:2]
     return (KINDS[0], KINDS[3]) if law == "lognormal" else KINDS
 
 
@@ -178,14 +199,14 @@ def found_in(cell: Cell, release: dpcov.Release) -> dict[str, tuple[Floats, Floa
     x, y = [of.index(name) for name in model.feature_names], of.index("c0")
     exact = np.asarray(np.linalg.solve(covariance[np.ix_(x, x)], covariance[x, y]), dtype=np.float64)
     found["coefficients"] = _parts(model.interval(LEVEL).coefficients, exact, deviation[x] / deviation[y])
-    return {kind: found[kind] for kind in kinds_of(cell.law)}
+    return found
 
 
 def _parts(found: Any, exact: Floats, unit: Floats | float) -> tuple[Floats, Floats, Floats, Floats]:
     return found.estimate * unit, found.lower * unit, found.upper * unit, exact * unit
 
 
-def runs_of(cell: Cell, first: int, runs: int, folder: Path) -> list[dict[str, list[list[float]]]]:
+def runs_of(cell: Cell, first: int, runs: int, folder: Path, kinds: Sequence[str]) -> list[dict[str, list[list[float]]]]:
     """Return centres, ends and truths of runs, by kind; those that the folder holds are read, others are run and kept there."""
     path, kept = folder / f"{cell.law}-{cell.n}-{cell.d}-{list(BUDGETS).index(cell.budget)}.jsonl", {}
     if path.exists():
@@ -194,7 +215,7 @@ def runs_of(cell: Cell, first: int, runs: int, folder: Path) -> list[dict[str, l
             kept[run["run"]] = run["found"]
     for number in range(first, first + runs):
         if number not in kept:
-            found = found_in(cell, released(cell, number))
+            found = {kind: parts for kind, parts in found_in(cell, released(cell, number)).items() if kind in kinds}
             kept[number] = {kind: [[float(f"{x:.7g}") for x in part] for part in parts] for kind, parts in found.items()}
             folder.mkdir(parents=True, exist_ok=True)
             with path.open("a", encoding="utf-8") as file:
@@ -218,22 +239,27 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=200, help="releases for each cell; 0: those that the folder holds")
     parser.add_argument("--first", type=int, default=0, help="the first run: others have other rows and other noise")
     parser.add_argument("--cells", action="append", help="only these, such as 'mixed 500' or 'ρ'; may be given more than once")
+    parser.add_argument("--tailed", action="store_true", help="laws with long tails, means and deviations only")
     parser.add_argument(
-        "--to", type=Path, default=RESULTS / "trust", help="folder of runs; those that it holds are not run again"
+        "--to",
+        type=Path,
+        help="folder of runs, results/trust or results/trust_tailed by default; those that it holds are not run again",
     )
     arguments = parser.parse_args()
     lines: list[list[str]] = []
     records: list[dict[str, object]] = []
-    for cell in cells():
+    folder = arguments.to or RESULTS / ("trust_tailed" if arguments.tailed else "trust")
+    for cell in cells(tailed=arguments.tailed):
         name = f"{cell.law} {cell.n} {cell.d} {cell.budget}"
         if arguments.cells and not any(wanted in name for wanted in arguments.cells):
             continue
-        each = runs_of(cell, arguments.first, arguments.runs, arguments.to)
+        kinds = kinds_of(cell.law, tailed=arguments.tailed)
+        each = runs_of(cell, arguments.first, arguments.runs, folder, kinds)
         if not each:
             continue
         line = [cell.law, str(cell.n), str(cell.d), cell.budget, str(len(each))]
         for kind in KINDS:
-            if kind not in kinds_of(cell.law):
+            if kind not in kinds:
                 line.append("")
                 continue
             inside, error, width, told = measured(each, kind)
@@ -255,7 +281,7 @@ def main() -> None:
     print("coverage in percent (mean width over 3.92 r.m.s. errors) [percent of intervals that say anything, if not all]")
     for kind in KINDS:
         verdict(kind, [record for record in records if record["kind"] == kind])
-    write("trust.csv", records)
+    write(f"{folder.name}.csv", records)
 
 
 def verdict(kind: str, records: Sequence[dict[str, Any]]) -> None:
