@@ -34,6 +34,7 @@ MET = (
     "uses.description.Reading",
     "uses.spectrum.Spectrum",
     "uses.component_errors.ComponentErrors",
+    "uses.clipped_rows.LostByClipping",
     "uses.weights.LostByWeights",
     "uses.weights.CutByRanges",
     "evaluate.comparison.Cell",
