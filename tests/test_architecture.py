@@ -373,7 +373,7 @@ def test_what_the_renovation_took_away_stays_away() -> None:
     assert not [path.name for path in PACKAGE.glob("*.py") if path.name.startswith(("release_", "estimate", "options"))]
 
 
-BESIDE_SUBJECTS = {"audit", "helpers", "mutation"}
+BESIDE_SUBJECTS = {"audit", "engines", "helpers", "mutation"}
 """What concerns the library as a whole, and what tests share."""
 
 

@@ -33,6 +33,7 @@ def covariance(
     progress: Callable[[float | None], None] | None = None,
     allow_weak: bool = False,
     expected_n: int | None = None,
+    workers: int = 1,
     **options: Any,
 ) -> Release:
     """Release the second moment (1/n) Σ x xᵀ of the rows, or mean and covariance, once, under differential privacy.
@@ -72,6 +73,8 @@ def covariance(
         True goes on with a budget that is otherwise refused, because it hides hardly anything: docs/guarantee.md#weak-budgets.
     expected_n : int, optional
         With neighbors="add-remove": a public guess of n, below one in which delta must be. By default it may be at most 1e-6.
+    workers : int
+        How many processes read the rows; the release is the same, integer by integer: docs/engines.md. 1 starts none.
     **options
         Of the mechanism: docs/mechanisms/README.md lists them. A radius ``clip`` is in the units of row_norm; with a schema in
         those of the encoded rows, at most 1.
@@ -117,6 +120,7 @@ def covariance(
         seed=seed,
         allow_weak=allow_weak,
         expected_n=expected_n,
+        workers=workers,
         options=options,
     )
     return asked.run(asked.source(data, columns, progress), budget)
@@ -137,6 +141,7 @@ def mean(
     progress: Callable[[float | None], None] | None = None,
     allow_weak: bool = False,
     expected_n: int | None = None,
+    workers: int = 1,
     **options: Any,
 ) -> Release:
     """Release the mean of the rows, once, under differential privacy.
@@ -156,7 +161,7 @@ def mean(
         A name in ``dpcov.MECHANISMS["mean"]``, or a mechanism of your own.
     postprocess : {"project", "none"}, optional
         By default an estimate outside the public ball is moved to its surface.
-    neighbors, columns, seed, progress, allow_weak, expected_n
+    neighbors, columns, seed, progress, allow_weak, expected_n, workers
         As in `covariance`.
     **options
         Of the mechanism: docs/mechanisms/README.md lists them. ``covariance=`` is a public variance, a list of them or a
@@ -195,6 +200,7 @@ def mean(
         seed=seed,
         allow_weak=allow_weak,
         expected_n=expected_n,
+        workers=workers,
         options={**options, "origin": origin},
     )
     return asked.run(asked.source(data, columns, progress), budget)
@@ -215,6 +221,7 @@ def pca(
     progress: Callable[[float | None], None] | None = None,
     allow_weak: bool = False,
     expected_n: int | None = None,
+    workers: int = 1,
     **options: Any,
 ) -> Release:
     """Release k principal components of the rows, once, under differential privacy.
@@ -234,7 +241,7 @@ def pca(
         A name in ``dpcov.MECHANISMS["pca"]``, or a mechanism of your own; "auto" has a proof for every k.
     center : bool
         True: components of the centred rows; served by "auto", "wishart" and "gaussian". Else of the rows as they are, about 0.
-    neighbors, columns, seed, allow_weak, expected_n
+    neighbors, columns, seed, allow_weak, expected_n, workers
         As in `covariance`.
     progress : callable, optional
         Called now and then while rows are read, or a long draw is made, with the fraction done or None.
@@ -245,11 +252,6 @@ def pca(
     -------
     Release
         Its ``components`` are orthonormal rows, ``explained`` the variance along them; ``release.pca()`` can transform rows.
-
-    Raises
-    ------
-    ParameterError, SchemaError, EngineError
-        As in `covariance`. A first reading that fails costs nothing.
 
     Privacy
     -------
@@ -274,6 +276,7 @@ def pca(
         seed=seed,
         allow_weak=allow_weak,
         expected_n=expected_n,
+        workers=workers,
         options={**options, "k": k},
     )
     return asked.run(asked.source(data, columns, progress), budget, progress=progress)
@@ -292,6 +295,7 @@ def ridge(
     seed: int | None = None,
     progress: Callable[[float | None], None] | None = None,
     allow_weak: bool = False,
+    workers: int = 1,
 ) -> Release:
     """Release one ridge regression, of a target on all other columns, under differential privacy.
 
@@ -306,7 +310,7 @@ def ridge(
         The name, or the position among the columns used, of what is predicted: a column of numbers.
     alpha : float
         The penalty: (1/n)·Σ(y − w·x)² + alpha·‖w‖² is least, in the units of the rows (with a schema: encoded).
-    row_norm, schema, columns, seed, progress, allow_weak
+    row_norm, schema, columns, seed, progress, allow_weak, workers
         As in `covariance`; row_norm bounds whole rows, the target among them. Neighbours differ in one replaced row.
     mechanism : str or Mechanism, optional
         A name in ``dpcov.MECHANISMS["ridge"]``; there is one.
@@ -315,11 +319,6 @@ def ridge(
     -------
     Release
         ``release.ridge()`` is the model.
-
-    Raises
-    ------
-    ParameterError, SchemaError, EngineError
-        As in `covariance`.
 
     Privacy
     -------
@@ -341,6 +340,7 @@ def ridge(
         schema=schema,
         seed=seed,
         allow_weak=allow_weak,
+        workers=workers,
         options={"target": target, "alpha": alpha},
     )
     return asked.run(asked.source(data, columns, progress), budget)

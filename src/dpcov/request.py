@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -31,6 +32,8 @@ from dpcov.schema import Categorical, Schema
 from dpcov.sources.base import Source
 from dpcov.sources.opening import open_source
 from dpcov.sources.paired import PairedSource
+from dpcov.sources.pool import Pool, checked_workers
+from dpcov.sources.split import SplitSource
 from dpcov.uses.selection import column_of_feature, target_place
 
 MOST_EPSILON = 20
@@ -127,6 +130,7 @@ class Request:
     postprocess: str | None = None
     seed: int | None = None
     allow_weak: bool = True
+    workers: int = 1
 
     def __repr__(self) -> str:
         bound = f"row_norm={self.row_norm:g}" if self.schema is None else f"schema of {len(self.schema.columns)} columns"
@@ -139,14 +143,16 @@ class Request:
         columns: Sequence[str | int] | None,
         progress: Callable[[float | None], None] | None = None,
     ) -> Source:
-        """Open the data; where pairs are wanted, the differences of its rows."""
-        opened = open_source(data, columns, self.schema, self.midpoints, progress)
+        """Open the data, in parts where several processes read them; where pairs are wanted, the differences of its rows."""
+        opened: Any = open_source(data, columns, self.schema, self.midpoints, progress if self.workers == 1 else None)
         if getattr(opened, "guesses_types", False) and self.named.bound == "row_norm":
             raise ParameterError(
                 "columns must be given for a CSV file without a schema, got none. "
                 "Hint: such a file declares no types, and a column of text would be paid for as missing numbers; "
                 "columns=['age'] says what is a number."
             )
+        if self.workers > 1:
+            return SplitSource(opened, Pool(self.workers), progress)
         return PairedSource(opened, self.neighbors) if self.pairs else opened
 
     def encoding(self, source: Source) -> Encoding:
@@ -177,7 +183,11 @@ class Request:
             _check_delta_of(budget, 2 * n if self.pairs else n, "n")
 
     def run(self, source: Source, budget: Budget, *, progress: Callable[[float | None], None] | None = None) -> Release:
-        """Release once."""
+        """Release once; no process is left behind, whatever happens."""
+        with closing(source) if isinstance(source, SplitSource) else nullcontext():
+            return self._run(source, budget, progress)
+
+    def _run(self, source: Source, budget: Budget, progress: Callable[[float | None], None] | None) -> Release:
         bits: Bits = SystemBits() if self.seed is None else SeededBits(self.seed)
         settings = self.settings(source)
         sums = ExactSums(source, self.encoding(source), self.neighbors)
@@ -211,6 +221,7 @@ def request(
     seed: int | None = None,
     allow_weak: bool = True,
     expected_n: int | None = None,
+    workers: int = 1,
     options: Mapping[str, Any],
 ) -> Request:
     """Return what is asked for, or refuse it before any data are opened: in this order, whoever asks.
@@ -231,10 +242,14 @@ def request(
         raise ParameterError(f"allow_weak must be True or False, got {shown(allow_weak)}. Hint: False is the default.")
     strong = not allow_weak and seed is None  # what is seeded is stamped as not private
     check_expected_n(expected_n, neighbors)
+    if checked_workers(workers) > 1 and made.pairs:
+        raise ParameterError(
+            f"workers must be 1 for pairs of rows, which have an order, got {workers}. Hint: centring='mean' has none."
+        )
     if strong:
         check_epsilon(budget)  # type: ignore[arg-type]  # a budget, as checked above
         check_delta(budget, neighbors, expected_n)  # type: ignore[arg-type]
-    return replace(made, postprocess=postprocess, seed=seed, allow_weak=not strong)
+    return replace(made, postprocess=postprocess, seed=seed, allow_weak=not strong, workers=workers)
 
 
 def _target_place(source: Source, target: object) -> int:

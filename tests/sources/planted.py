@@ -110,7 +110,7 @@ PLANTED = {
         (DATES, "(parsed and is_text(kind))):", "True):"), by=TEST_DATES + "TestRefusals::test_arrays_hold_no_dates"
     ),
     "a blank cell deletes its row": mutant(
-        ("sources/files.py", "ignore_empty_lines=len(columns) == 0 or len(self.names) > 1,", "ignore_empty_lines=True,"),
+        ("sources/csv_file.py", "ignore_empty_lines=len(columns) == 0 or len(self.names) > 1,", "ignore_empty_lines=True,"),
         by=TEST_PROMISES + "test_a_cell_cannot_delete_its_row",
     ),
     "flags counted as columns of a table": mutant(

@@ -25,10 +25,11 @@ from dpcov.kernel.rows.standard import LevelUnits, NumericUnits, Standard, Units
 from dpcov.kernel.sums import ExactSums
 from dpcov.schema import Numeric, Schema
 from dpcov.sources import arrow as arrow_module
-from dpcov.sources import base, files, tables
+from dpcov.sources import base, csv_file, tables
+from dpcov.sources import parquet as parquet_file
 from dpcov.sources.array import ArraySource
 from dpcov.sources.arrow import ArrowSource
-from dpcov.sources.files import CsvTable
+from dpcov.sources.csv_file import CsvTable
 from dpcov.sources.kept import KeptSource
 from dpcov.sources.opening import open_source
 from dpcov.sources.tables import StreamTable
@@ -123,8 +124,8 @@ class TestEveryContainer:
     def test_in_batches_of_a_few_rows(self, container: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         data = CONTAINERS[container](tmp_path)
         monkeypatch.setattr(tables, "BATCH_ROWS", 3)
-        monkeypatch.setattr(files, "PARQUET_ROWS", 3)
-        monkeypatch.setattr(files, "CSV_BLOCK", 450)
+        monkeypatch.setattr(parquet_file, "PARQUET_ROWS", 3)
+        monkeypatch.setattr(csv_file, "CSV_BLOCK", 450)
         assert integers(data) == expected()
 
     @pytest.mark.parametrize("kept", [100, 2**23])

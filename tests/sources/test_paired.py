@@ -21,7 +21,8 @@ from dpcov.kernel.questions.moments import Count, SecondMoment, Sum
 from dpcov.kernel.questions.norms import Norms, Trace
 from dpcov.kernel.rows.frames import Ball, Box, Ellipsoid
 from dpcov.kernel.rows.grid import Grid
-from dpcov.sources import base, files, tables
+from dpcov.sources import base, csv_file, tables
+from dpcov.sources import parquet as parquet_file
 from dpcov.sources.array import ArraySource
 from dpcov.sources.opening import open_source
 from dpcov.sources.paired import PairedSource
@@ -106,8 +107,8 @@ class TestSums:
         """Batches and blocks of any size, odd ones too."""
         data = CONTAINERS[container](tmp_path, wild(n))
         monkeypatch.setattr(tables, "BATCH_ROWS", size)
-        monkeypatch.setattr(files, "PARQUET_ROWS", size)
-        monkeypatch.setattr(files, "CSV_BLOCK", 150 * size)
+        monkeypatch.setattr(parquet_file, "PARQUET_ROWS", size)
+        monkeypatch.setattr(csv_file, "CSV_BLOCK", 150 * size)
         monkeypatch.setattr(base, "BLOCK_ROWS", size)
         monkeypatch.setattr(base, "BLOCK_ELEMENTS", size)
         source = paired(data)

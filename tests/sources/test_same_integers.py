@@ -15,7 +15,8 @@ import dpcov
 from dpcov.kernel.questions.moments import Count, Sum
 from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import pack
-from dpcov.sources import base, files, tables
+from dpcov.sources import base, csv_file, tables
+from dpcov.sources import parquet as parquet_file
 from dpcov.sources.opening import open_source, open_table
 from tests.helpers.rows import fuzz
 from tests.sources.mixed import (
@@ -139,8 +140,8 @@ class TestRowsAreReadOneByOne:
     def test_batches_of_any_size(self, container: str, rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         data = CONTAINERS[container](tmp_path)
         monkeypatch.setattr(tables, "BATCH_ROWS", rows)
-        monkeypatch.setattr(files, "PARQUET_ROWS", rows)
-        monkeypatch.setattr(files, "CSV_BLOCK", 150 * rows)  # bytes; the longest line has fewer
+        monkeypatch.setattr(parquet_file, "PARQUET_ROWS", rows)
+        monkeypatch.setattr(csv_file, "CSV_BLOCK", 150 * rows)  # bytes; the longest line has fewer
         assert total(data, center=True) == by_hand(center=True)
 
     @pytest.mark.parametrize("rows", [1, 50])

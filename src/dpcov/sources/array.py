@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +14,30 @@ from dpcov.errors import ParameterError, first_repeated, shown
 from dpcov.kernel.questions.measure import Summable
 from dpcov.kernel.rows.grid import MAX_FEATURES
 from dpcov.sources.base import Progress, add_up, default_block_rows, in_percent
+from dpcov.sources.split import PartSums
 
 NUMERIC = "biuf"  # numpy's kinds: boolean, integer, unsigned, floating
+RULE = "data must be a two-dimensional numeric numpy array with a row per person"
+PART_ELEMENTS = 2**21  # of a part: 16 MB of float64
+
+
+class RowsElsewhere(Protocol):
+    """Rows that become an array only a few at a time: of a file, or of a sparse matrix."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        ...
+
+    def __getitem__(self, rows: slice) -> NDArray[np.generic]:
+        """Return some rows as an array."""
+        ...
+
+    def part(self, start: int, rows: int) -> RowsElsewhere:
+        """Return some rows as they are; they can be pickled."""
+        ...
 
 
 class ArraySource:
@@ -29,7 +53,7 @@ class ArraySource:
         columns: Sequence[str | int] | None = None,
         progress: Progress | None = None,
     ) -> None:
-        self._array = checked_array(data)
+        self._array = checked_rows(data)
         names = [f"x{j}" for j in range(self._array.shape[1])]
         self._places = None if columns is None else [_place(column, names) for column in columns]
         self.feature_names = tuple(names if self._places is None else (names[j] for j in self._places))
@@ -66,7 +90,32 @@ class ArraySource:
                 part = part if self._places is None else part[:, self._places]
                 block = part.astype(np.float64, order="C", copy=False)
             yield block
-            self._progress(min((start + rows) / max(self.n, 1), 1.0))
+            self._progress(min((start + rows) / max(self.n, 1), 1.0), min(start + rows, self.n))
+
+    def parts(self) -> Iterator[ArrayPart]:
+        """Yield runs of rows: their numbers where the array is in memory, where they stand in a file otherwise."""
+        return (ArrayPart(rows, self._places, share) for rows, share in runs(self._array))
+
+
+def runs(array: NDArray[np.generic] | RowsElsewhere) -> Iterator[tuple[NDArray[np.generic] | RowsElsewhere, float]]:
+    """Yield runs of rows for other processes, each with its share; at least one, of an array without rows as well."""
+    step = max(PART_ELEMENTS // array.shape[1], 1)
+    for start in range(0, max(len(array), 1), step):
+        rows = array[start : start + step] if isinstance(array, np.ndarray) else array.part(start, step)
+        yield rows, len(rows) / max(len(array), 1)
+
+
+@dataclass(frozen=True)
+class ArrayPart:
+    """Some rows of an array."""
+
+    rows: NDArray[np.generic] | RowsElsewhere
+    places: list[int] | None
+    share: float
+
+    def sums(self, statistic: Summable) -> PartSums:
+        """Read these rows as an array of their own."""
+        return PartSums(ArraySource(self.rows, columns=self.places).total(statistic), len(self.rows), self.share)
 
 
 def _place(column: object, names: list[str]) -> int:
@@ -82,13 +131,25 @@ def _place(column: object, names: list[str]) -> int:
 
 def checked_array(data: object) -> NDArray[np.generic]:
     """Refuse what is not a plain numeric table; looks at type, shape and dtype, never at values."""
-    rule = "data must be a two-dimensional numeric numpy array with a row per person"
     if not isinstance(data, np.ndarray) or isinstance(data, np.ma.MaskedArray):
-        raise ParameterError(f"{rule}, got {type(data).__name__}. Hint: numpy.asarray(data, dtype=float).")
-    if data.ndim != 2:
-        raise ParameterError(f"{rule}, got {data.ndim} dimension(s). Hint: one column is data.reshape(-1, 1).")
-    if data.dtype.kind not in NUMERIC:
-        raise ParameterError(f"{rule}, got {data.dtype.type.__name__}. Hint: numpy.asarray(data, dtype=float).")
-    if not 1 <= data.shape[1] <= MAX_FEATURES:
-        raise ParameterError(f"{rule}, between 1 and 2**15 columns, got {data.shape[1]}. Hint: select columns first.")
+        raise ParameterError(f"{RULE}, got {type(data).__name__}. Hint: numpy.asarray(data, dtype=float).")
+    _check_shape(data)
     return np.asarray(data)
+
+
+def checked_rows(data: Any) -> NDArray[np.generic] | RowsElsewhere:
+    """Do the same with rows that are no array yet."""
+    if not hasattr(data, "part"):
+        return checked_array(data)
+    _check_shape(data)
+    elsewhere: RowsElsewhere = data
+    return elsewhere
+
+
+def _check_shape(data: NDArray[np.generic] | RowsElsewhere) -> None:
+    if len(data.shape) != 2:
+        raise ParameterError(f"{RULE}, got {len(data.shape)} dimension(s). Hint: one column is data.reshape(-1, 1).")
+    if data.dtype.kind not in NUMERIC:
+        raise ParameterError(f"{RULE}, got {data.dtype.type.__name__}. Hint: numpy.asarray(data, dtype=float).")
+    if not 1 <= data.shape[1] <= MAX_FEATURES:
+        raise ParameterError(f"{RULE}, between 1 and 2**15 columns, got {data.shape[1]}. Hint: select columns first.")

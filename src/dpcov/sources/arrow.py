@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,9 @@ from dpcov.schema import Described, Numeric, Schema
 from dpcov.sources import cells
 from dpcov.sources.base import Progress, add_up, default_block_rows, in_percent
 from dpcov.sources.described import check_types, numbers, positions
-from dpcov.sources.files import CsvTable
+from dpcov.sources.many import members_of
+from dpcov.sources.pieces import pieces_of
+from dpcov.sources.split import CHANGED, PartSums
 from dpcov.sources.tables import Batch, Table
 
 KEPT_CELLS = 2**23
@@ -55,13 +58,15 @@ class ArrowSource:
         self._table, self._center, self._progress = table, center, in_percent(progress)
         self.schema = schema.select(columns) if schema is not None and columns is not None else schema
         self._names_from_table = self.schema is None and columns is None
-        if self._names_from_table and isinstance(table, CsvTable):
-            table.check_names()
-        self.guesses_types = self._names_from_table and table.parsed
+        if self._names_from_table and table.parsed:
+            table.check_names()  # type: ignore[attr-defined]  # those whose names are text have it
+        self._written: frozenset[str] = getattr(table, "written", frozenset())
+        self.guesses_types = self._names_from_table and (table.parsed or bool(self._written))
         named = table.names if columns is None else columns
         self._columns = self.schema.table_columns(self.schema.used) if self.schema else list(named)
-        self._check_columns()
-        self._check_types()
+        for member, where in members_of(table):
+            self._check_columns(member, where and f" in {where}")
+            self._check_types(member, where and f" in {where}")
         self.feature_names = self.schema.feature_names if self.schema else tuple(self._columns)
         if not 1 <= self.d <= MAX_FEATURES - center:
             raise SchemaError(f"data must have 1 to 2**15 features, got {self.d}. Hint: select columns, or merge levels.")
@@ -112,10 +117,7 @@ class ArrowSource:
 
         total = add_up(statistic, blocks(), scratch=not getattr(statistic, "by_column", False))
         if self._n not in (None, counted):
-            raise EngineError(
-                "data must be the same each time they are read, and are not. "
-                "Hint: write a stream that can be read only once to a file first."
-            )
+            raise EngineError(CHANGED)
         self._n = counted
         return total
 
@@ -124,7 +126,7 @@ class ArrowSource:
             for known in self._kept:
                 yield from (known[start : start + rows] for start in range(0, len(known), rows))
             return
-        space, width = np.empty(0), self._width(by_column)
+        space, width, done = np.empty(0), self._width(by_column), 0
         kept: list[NDArray[np.float64]] | None = [] if by_column else None
         for batch, fraction in self._table.batches(self._columns, rows):
             for start in range(0, len(batch), rows):
@@ -136,8 +138,15 @@ class ArrowSource:
                 if kept is not None:
                     kept.append(block.T)
                     kept = kept if sum(one.size for one in kept) <= KEPT_CELLS else None
-            self._progress(fraction)
+            done += len(batch)
+            self._progress(fraction, done)
         self._kept = kept
+
+    def parts(self) -> Iterator[ArrowPart]:
+        """Yield parts of the table: where they stand in files, or their cells where they are in no file."""
+        named = None if self.schema is not None else self._columns
+        for piece, share in pieces_of(self._table, self._columns):
+            yield ArrowPart(piece, named, self.schema, self._center, share)
 
     def _width(self, by_column: bool) -> int:
         """Return how many entries a row has."""
@@ -180,28 +189,53 @@ class ArrowSource:
                 start += len(part)
         return block.T
 
-    def _check_columns(self) -> None:
+    def _check_columns(self, table: Table, where: str) -> None:
         """Refuse missing and ambiguous columns. Messages name what was asked for: a file's own names may be a person's row."""
-        counts = Counter(self._table.names)
+        counts = Counter(table.names)
         missing = [name for name in dict.fromkeys(self._columns) if not counts[name]]
         repeated = [name for name in self._columns if counts[name] > 1]
         if missing or repeated:
             hint = "upper and lower case matter; the first line of a CSV file must hold the names"
             found = f"no column of {'that name' if len(missing) == 1 else 'these names'}"
             found = found if missing else f"{counts[repeated[0]]} columns of that name"
-            asked = "for each name" if self._names_from_table else ", ".join(map(repr, missing or repeated[:1]))
-            raise SchemaError(f"data must have one column {asked}, got {found}. Hint: {hint}.")
+            hidden = self._names_from_table and (table.parsed or not where)
+            asked = "for each name" if hidden else ", ".join(map(repr, missing or repeated[:1]))
+            raise SchemaError(f"data must have one column {asked}, got {found}{where}. Hint: {hint}.")
         if len(set(self._columns)) < len(self._columns):
             raise SchemaError("columns must differ, got the same column twice. Hint: remove one of them.")
+        others = sorted(counts.keys() - set(self._columns)) if self._names_from_table else []
+        if others:
+            named = "others" if table.parsed else repr(others[0])
+            raise SchemaError(
+                f"data must have the same columns in each file, got {named}{where} but not in the first. "
+                f"Hint: columns=['age'] says which ones to use."
+            )
 
-    def _check_types(self) -> None:
-        types: dict[str, Any] = dict(zip(self._table.names, self._table.types, strict=True))
+    def _check_types(self, table: Table, where: str) -> None:
+        types: dict[str, Any] = dict(zip(table.names, table.types, strict=True))
+        texts = frozenset(table.names) if table.parsed else self._written
         if self.schema is None:
             for name in self._columns:
-                cells.check_numeric(name, types[name], parsed=self._table.parsed)
+                cells.check_numeric(name, types[name], parsed=name in texts, where=where)
             return
         for name, column in self.schema.used.items():
-            check_types(types, name, column, parsed=self._table.parsed)
+            check_types(types, name, column, texts=texts, where=where)
+
+
+@dataclass(frozen=True)
+class ArrowPart:
+    """Some rows of a table, and what its columns mean."""
+
+    table: Table
+    columns: list[str] | None
+    schema: Schema | None
+    center: bool
+    share: float | None
+
+    def sums(self, statistic: Summable) -> PartSums:
+        """Read these rows as a table of their own."""
+        source = ArrowSource(self.table, self.columns, self.schema, self.center)
+        return PartSums(source.total(statistic), source.n, self.share)
 
 
 def _encode_numbers(

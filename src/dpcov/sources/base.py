@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,25 +15,42 @@ BLOCK_ELEMENTS, BLOCK_ROWS = 2**19, 1024
 """A block has about 4 MB of float64, which stays in cache, but enough rows that a product of blocks outweighs their sum."""
 
 
-Progress = Callable[[float | None], None]
-"""Called with the fraction read so far, or None where it is unknown.
+class Portion(float):
+    """The part of the rows that is read, in whole percents.
+
+    ``rows`` are about as many as were read: two digits, rounded down, and 0 below ten thousand.
+    """
+
+    rows: int
+
+    def __new__(cls, percent: int, rows: int) -> Self:
+        """Round what was read."""
+        made = super().__new__(cls, percent / 100)
+        made.rows = rows - rows % 10 ** (len(str(rows)) - 2) if rows >= LEAST_ROWS else 0
+        return made
+
+
+LEAST_ROWS = 10_000  # are told: two digits of fewer would nearly be their exact number
+
+Progress = Callable[[Portion | None], None]
+"""Called with the part read so far, or None where it is unknown.
 
 It is for the custodian's own screen: like the running time, it tells roughly how many rows there are.
 """
 
 
-def in_percent(progress: Progress | None) -> Progress:
+def in_percent(progress: Callable[[Any], None] | None) -> Callable[[float | None, int], None]:
     """Pass on whole percents, each once: the exact fraction of a first block would give away an exact number of rows."""
     last: int | None = -1
 
-    def told(fraction: float | None) -> None:
+    def tell(fraction: float | None, rows: int) -> None:
         nonlocal last
-        percent = None if fraction is None else int(100 * fraction)
+        percent = None if fraction is None else min(int(100 * fraction), 100)
         if progress is not None and percent != last:
             last = percent
-            progress(None if percent is None else percent / 100)
+            progress(None if percent is None else Portion(percent, rows))
 
-    return told
+    return tell
 
 
 class Source(Protocol):

@@ -56,16 +56,16 @@ def is_boolean(kind: Type) -> bool:
     return bool(pa.types.is_boolean(value_type(kind)))
 
 
-def check_numeric(name: str, kind: Type, *, parsed: bool) -> None:
-    """Refuse a column whose declared type holds no numbers; text in a CSV file (``parsed``) may."""
+def check_numeric(name: str, kind: Type, *, parsed: bool, where: str = "") -> None:
+    """Refuse a column whose declared type holds no numbers; text in a CSV file (``parsed``) may. ``where`` names a file."""
     if not (is_numeric(kind) or (parsed and is_text(kind))):
         raise SchemaError(
-            f"column {name!r} must be numeric, got the declared type {declared(kind)}. "
+            f"column {name!r} must be numeric, got the declared type {declared(kind)}{where}. "
             f"Hint: {'a schema can give it levels' if is_text(kind) else 'convert it to numbers first, or leave it out'}."
         )
 
 
-def check_categorical(name: str, kind: Type, column: Categorical, *, parsed: bool) -> None:
+def check_categorical(name: str, kind: Type, column: Categorical, *, parsed: bool, where: str = "") -> None:
     """Refuse levels that a column of this declared type cannot hold."""
     fits = {
         "text": is_text(kind),
@@ -83,7 +83,7 @@ def check_categorical(name: str, kind: Type, column: Categorical, *, parsed: boo
             else "convert the column, or set ignore = true"
         )
         raise SchemaError(
-            f"levels of column {name!r} must fit its type, got {column.kind} levels for {declared(kind)}. Hint: {hint}."
+            f"levels of column {name!r} must fit its type, got {column.kind} levels for {declared(kind)}{where}. Hint: {hint}."
         )
 
 

@@ -14,6 +14,8 @@ UTF_8 = "utf-8"
 BYTES = 2**16  # read at a time
 ENCODINGS = ("iso8859-", "cp125", "cp437", "cp850", "cp852", "mac-roman", "koi8-", "utf-16", "utf-32", "gb18030", "shift_jis")
 """How the names begin, as Python spells them, of what else may be read: none of them can fail on any bytes."""
+WIDE = ("utf-16", "utf-32", "gb18030", "shift_jis")
+"""Of these, the ones in which a byte of another letter may look like a line break or a separator."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,12 @@ class Csv:
 def is_utf_8(encoding: str) -> bool:
     """Whether it is what Arrow reads."""
     return codecs.lookup(encoding).name == UTF_8
+
+
+def keeps_ascii(encoding: str) -> bool:
+    """Whether the bytes of line breaks, quotes and separators are these signs and nothing else."""
+    name = codecs.lookup(encoding).name
+    return name == UTF_8 or not name.startswith(WIDE)
 
 
 def in_utf_8(stream: Any, encoding: str) -> io.RawIOBase:

@@ -37,11 +37,11 @@ def is_dated(kind: Type) -> bool:
     return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
 
 
-def check_dated(name: str, kind: Type, *, parsed: bool) -> None:
-    """Refuse a column whose declared type holds no dates; text in a CSV file (``parsed``) may."""
+def check_dated(name: str, kind: Type, *, parsed: bool, where: str = "") -> None:
+    """Refuse a column whose declared type holds no dates; text in a CSV file (``parsed``) may. ``where`` names a file."""
     if not (is_dated(kind) or pa.types.is_null(value_type(kind)) or (parsed and is_text(kind))):
         raise SchemaError(
-            f"column {name!r} must hold dates, as its bounds are some, got the declared type {declared(kind)}. "
+            f"column {name!r} must hold dates, as its bounds are some, got the declared type {declared(kind)}{where}. "
             f"Hint: convert it to dates first, or give it bounds that are numbers."
         )
 

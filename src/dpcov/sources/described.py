@@ -6,7 +6,7 @@ before anything else is done to it, and is missing where one of them is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,15 +20,19 @@ from dpcov.sources.tables import Batch, Table
 Floats = NDArray[np.float64]
 
 
-def check_types(types: Mapping[str, Any], name: str, column: Described, *, parsed: bool) -> None:
-    """Refuse a column whose cells, by the declared types of the table, cannot be what the schema says."""
+def check_types(types: Mapping[str, Any], name: str, column: Described, *, texts: Collection[str], where: str) -> None:
+    """Refuse a column whose cells, by the declared types of the table, cannot be what the schema says.
+
+    ``texts`` are columns that a text was read for, of which nothing is declared; ``where`` names a file.
+    """
     for table_name, described in column.cells(name):
+        kind, parsed = types[table_name], table_name in texts
         if isinstance(described, Numeric) and described.dates is not None:
-            dates.check_dated(table_name, types[table_name], parsed=parsed)
+            dates.check_dated(table_name, kind, parsed=parsed, where=where)
         elif isinstance(described, Numeric):
-            cells.check_numeric(table_name, types[table_name], parsed=parsed)
+            cells.check_numeric(table_name, kind, parsed=parsed, where=where)
         else:
-            cells.check_categorical(table_name, types[table_name], described, parsed=parsed)
+            cells.check_categorical(table_name, kind, described, parsed=parsed, where=where)
 
 
 def numbers(batch: Batch, name: str, column: Numeric, table: Table) -> Floats:

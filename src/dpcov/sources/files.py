@@ -1,159 +1,65 @@
-"""Parquet and CSV files, streamed in bounded memory.
+"""Files by their names: which format they are in, one file or many.
 
-Names and types come from the file's header, the number of rows of a Parquet file from its footer. Messages never quote a cell.
+Names and types come from headers, before a row is read. Messages never quote a cell.
 """
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
 
 from dpcov.errors import EngineError, ParameterError
-from dpcov.paths import checked_path
-from dpcov.sources.csv_text import UTF_8, Csv, in_utf_8, is_utf_8
-from dpcov.sources.tables import Batch, Table, raise_alone, reading
-
-PARQUET_ROWS = 2**14  # at most, at a time
-BUFFER = 2**16  # bytes of a column read at a time; else Arrow holds whole row groups in memory
-CSV_BLOCK = 2**22  # bytes of text at a time; a single line may not be longer
+from dpcov.sources.csv_file import CsvTable
+from dpcov.sources.csv_text import Csv
+from dpcov.sources.many import ManyFiles, WithKeys
+from dpcov.sources.parquet import ParquetTable
+from dpcov.sources.places import Place, find
+from dpcov.sources.tables import Table
+from dpcov.sources.through_pandas import READERS, open_by_pandas
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-OTHER_SEPARATORS = {",": ";\t|", "\t": ";|"}  # of those that a name says; one that a person says is believed
-LINES = (
-    "check that the file is whole and in UTF-8, and that each line has as many cells as the first; "
-    "dpcov.Csv takes another separator or encoding"
-)
 COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+PARQUET = (".parquet", ".pq")
+ENDINGS = (*PARQUET, *SEPARATORS, *(text + packed for text in SEPARATORS for packed in COMPRESSED), *READERS)
 
 
 def open_file(path: str | os.PathLike[str]) -> Table:
-    """Open a table by the ending of its name, or as it is said to be written."""
-    checked = checked_path(path)
-    try:
-        found = checked.is_file()
-        what = "a directory" if checked.is_dir() else "no such file"
-    except OSError as error:  # a name too long, a folder that may not be entered
-        found, what = False, str(error.strerror)
-    if not found:
-        raise EngineError(f"data must be a file, got {str(checked)!r} ({what}). Hint: check the path.")
-    suffixes = [suffix.lower() for suffix in checked.suffixes]
-    plain = suffixes[:-1] if suffixes and suffixes[-1] in COMPRESSED else suffixes
-    how = path if isinstance(path, Csv) else Csv(checked)
-    if suffixes and suffixes[-1] in (".parquet", ".pq"):
-        if isinstance(path, Csv):
-            raise ParameterError(f"data must be a CSV file, got {checked.name!r}. Hint: a Parquet file has no separator.")
-        return ParquetTable(checked)
+    """Open a table by the ending of its name, or as it is said to be written; of a folder or a pattern all files together."""
+    how = path if isinstance(path, Csv) else None
+    places = find(path, ENDINGS)
+    tables = [_open(place, how) for place in places]
+    if len({type(table) for table in tables}) > 1:
+        raise ParameterError(
+            "data must be files of one kind, got several kinds. Hint: 'data/*.parquet' names those of one kind."
+        )
+    keyed = [WithKeys(table, place) if place.keys else table for table, place in zip(tables, places, strict=True)]
+    return keyed[0] if len(places) == 1 else ManyFiles(keyed, places)
+
+
+def _open(place: Place, how: Csv | None) -> Table:
+    endings = place.endings
+    last = endings[-1] if endings else ""
+    name = place.name
+    if last in PARQUET or last in READERS:
+        if how is not None:
+            kind = "a Parquet file" if last in PARQUET else "such a file"
+            raise ParameterError(f"data must be a CSV file, got {name}. Hint: {kind} has no separator.")
+        return ParquetTable(place) if last in PARQUET else open_by_pandas(place)
+    plain = endings[:-1] if last in COMPRESSED else endings
     usual = SEPARATORS.get(plain[-1]) if plain else None
+    how = how or Csv(place.path)
     if usual is not None or how.separator is not None:
-        compression = COMPRESSED.get(suffixes[-1]) if suffixes else None
-        return CsvTable(checked, how.separator or usual or ",", compression, how.decimal, how.encoding)
+        return CsvTable(place, how.separator or usual or ",", COMPRESSED.get(last), how.decimal, how.encoding)
     raise ParameterError(
-        f"data must end in .parquet, .csv or .tsv (also .gz, .bz2, .zst), got {checked.name!r}. "
+        f"data must end in .parquet, .csv or .tsv (also .gz, .bz2, .zst), .npy, .xlsx, .dta, .sav or .sas7bdat, got {name}. "
         f"Hint: rename or convert the file."
     )
 
 
-class ParquetTable:
-    """A Parquet file, read a few thousand rows at a time."""
-
-    parsed, decimal = False, "."
-    rereadable = ordered = True
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        file = self._open()
-        self.names, self.types = list(file.schema_arrow.names), list(file.schema_arrow.types)
-        self.rows: int | None = file.metadata.num_rows
-
-    def _open(self) -> Any:
-        import pyarrow.parquet as pq
-
-        try:
-            return pq.ParquetFile(self._path, pre_buffer=False, buffer_size=BUFFER)
-        except (pa.ArrowException, OSError, ValueError):
-            raise_alone(
-                EngineError(
-                    f"data must be a complete Parquet file, got {self._path.name!r}, which is not. Hint: copy it again."
-                )
-            )
-
-    def batches(self, columns: Sequence[str], rows: int) -> Iterator[tuple[Batch, float | None]]:
-        """Decode the columns in batches."""
-        done, total = 0, self.rows or 1
-        file = self._open()
-        with reading():
-            for batch in file.iter_batches(batch_size=min(rows, PARQUET_ROWS), columns=list(columns), use_threads=False):
-                done += len(batch)
-                yield batch.select(list(columns)), done / total
-
-
-class CsvTable:
-    """A CSV file with a line of names: every cell is text, and what it stands for is decided cell by cell."""
-
-    parsed = True
-    rereadable = ordered = True
-    rows = None
-
-    def __init__(self, path: Path, separator: str, compression: str | None, decimal: str = ".", encoding: str = UTF_8) -> None:
-        self._path, self._separator, self._compression = path, separator, compression
-        self.decimal, self._encoding = decimal, encoding
-        if path.stat().st_size == 0:
-            raise EngineError(
-                f"data must have a first line of column names, got {path.name!r}, which is empty. Hint: check the file."
-            )
-        with reading(LINES):
-            self.names = list(self._reader([])[0].schema.names)
-        if len(self.names) == 1 and any(other in self.names[0] for other in OTHER_SEPARATORS.get(separator, "")):
-            kind = "tabs" if separator == "\t" else "commas"
-            raise ParameterError(
-                f"data must have {kind} between columns, got {path.name!r} with another separator in its first line. "
-                f"Hint: dpcov.Csv(path, separator=';') says what separates them."
-            )
-        self.types: list[Any] = [pa.large_binary()] * len(self.names)
-
-    def check_names(self) -> None:
-        """Refuse a first line that holds numbers or blanks: it would be a person's row, and names are published."""
-        if any(re.fullmatch(r"\s*[-+]?[0-9.,]+([eE][-+]?[0-9]+)?\s*|\s*", name) for name in self.names):
-            raise ParameterError(
-                f"data must have a first line of column names, got {self._path.name!r} with numbers or blanks there. "
-                f"Hint: add a line of names; else the release would publish a person's row as names."
-            )
-
-    def _reader(self, columns: Sequence[str]) -> tuple[Any, Any]:
-        """Open the file; the second result tells how far its bytes were read."""
-        from pyarrow import csv
-
-        raw = pa.OSFile(str(self._path), "rb")
-        stream = pa.CompressedInputStream(raw, self._compression) if self._compression else raw
-        if not is_utf_8(self._encoding):
-            stream = pa.PythonFile(in_utf_8(stream, self._encoding), mode="r")
-        reader = csv.open_csv(
-            stream,
-            read_options=csv.ReadOptions(use_threads=False, block_size=CSV_BLOCK),
-            parse_options=csv.ParseOptions(
-                delimiter=self._separator,
-                newlines_in_values=True,
-                ignore_empty_lines=len(columns) == 0 or len(self.names) > 1,  # of one column, a blank line is a blank cell
-            ),
-            # Bytes, so that no cell is refused for its encoding; no cell is taken for null by its spelling.
-            convert_options=csv.ConvertOptions(
-                column_types=dict.fromkeys(columns, pa.large_binary()),
-                include_columns=list(columns) or None,
-                null_values=[],
-                strings_can_be_null=False,
-            ),
-        )
-        return reader, raw
-
-    def batches(self, columns: Sequence[str], rows: int) -> Iterator[tuple[Batch, float | None]]:  # noqa: ARG002
-        """Parse the file in blocks of text."""
-        with reading(LINES):
-            size = self._path.stat().st_size or 1
-            reader, raw = self._reader(columns)
-            for batch in reader:
-                yield batch.select(list(columns)), min(raw.tell() / size, 1.0)
+def local_files(data: object) -> list[str]:
+    """Return the files on this machine that data are read from, where they are files: a release must overwrite none of them."""
+    if not isinstance(data, str | os.PathLike):
+        return []
+    try:
+        return [place.path for place in find(data, ENDINGS) if place.is_local]
+    except (EngineError, ParameterError):  # told where the data are opened
+        return []

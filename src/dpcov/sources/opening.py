@@ -12,8 +12,9 @@ import numpy as np
 from dpcov.errors import ParameterError, SchemaError, shown
 from dpcov.kernel.rows.grid import MAX_FEATURES
 from dpcov.schema import Schema
-from dpcov.sources.array import ArraySource, checked_array
+from dpcov.sources.array import ArraySource, checked_rows
 from dpcov.sources.base import Source
+from dpcov.sources.sparse import SparseRows, is_sparse
 
 if TYPE_CHECKING:
     from dpcov.sources.base import Progress
@@ -27,8 +28,9 @@ def open_source(
     """Return a source for an array, a frame, anything with ``__arrow_c_stream__``, or a path; no row is read."""
     if columns is not None and (isinstance(columns, str | bytes) or not isinstance(columns, Sequence) or not columns):
         raise ParameterError(f"columns must be a list of names or positions, got {shown(columns)}. Hint: columns=['age'].")
-    if isinstance(data, np.ndarray) and schema is None:
-        source = ArraySource(data, columns=columns, progress=progress)
+    rows = _rows(data)
+    if rows is not None and schema is None:
+        source = ArraySource(rows, columns=columns, progress=progress)
         if source.d > MAX_FEATURES - center:
             raise ParameterError(f"data must have fewer than 2**15 columns when centred, got {source.d}. Hint: select columns.")
         return source
@@ -46,11 +48,25 @@ def open_table(data: Any, *, names_matter: bool = True, schema: Schema | None = 
     return table
 
 
+def _rows(data: Any) -> Any:
+    """Return the rows of an array, of a sparse matrix or of a path to a .npy file; None where data are something else."""
+    if isinstance(data, np.ndarray):
+        return data
+    if is_sparse(data):
+        return SparseRows(data)
+    if is_npy(data):
+        from dpcov.sources.mapped import MappedRows
+
+        return MappedRows(data)
+    return None
+
+
 def _table(data: Any, schema: Schema | None) -> Any:
-    if isinstance(data, np.ndarray) and schema is not None:
+    rows = _rows(data)
+    if rows is not None and schema is not None:
         from dpcov.sources.tables import ArrayTable
 
-        array, names = checked_array(data), schema.array_columns()
+        array, names = checked_rows(rows), schema.array_columns()
         if len(names) != array.shape[1]:
             raise SchemaError(
                 f"schema must describe each column of an array, in order, got {len(names)} descriptions "
@@ -61,19 +77,40 @@ def _table(data: Any, schema: Schema | None) -> Any:
         from dpcov.sources.files import open_file
 
         return open_file(data)
-    if any(kind.__module__.split(".")[0] == "pandas" and kind.__name__ == "DataFrame" for kind in type(data).__mro__):
+    if _is(data, "pyarrow", "Dataset"):
+        from dpcov.sources.dataset import DatasetTable
+
+        return DatasetTable(data)
+    if _is(data, "polars", "LazyFrame"):
+        from dpcov.sources.lazy import LazyTable
+
+        return LazyTable(data)
+    if _is(data, "pandas", "DataFrame"):
         from dpcov.sources.tables import PandasTable
 
         return PandasTable(data)
+    if _is(data, "pyarrow", "Scanner"):
+        from dpcov.sources.tables import StreamTable
+
+        return StreamTable(data.to_reader())
     if hasattr(data, "__arrow_c_stream__") and type(data).__name__ not in ("Series", "ChunkedArray"):  # one column each
         from dpcov.sources.tables import StreamTable
 
         return StreamTable(data)
-    hint = "numpy.asarray(data, dtype=float), or collect a lazy frame"
     raise ParameterError(
-        f"data must be a two-dimensional numeric numpy array, a frame or a path to a .parquet or .csv file, "
-        f"got {type(data).__name__}. Hint: {hint}."
+        f"data must be a two-dimensional numeric array, a frame, a dataset or a path to a file or folder, "
+        f"got {type(data).__name__}. Hint: numpy.asarray(data, dtype=float)."
     )
+
+
+def is_npy(data: object) -> bool:
+    """Whether data are a path to a .npy file."""
+    return isinstance(data, str | os.PathLike) and str(os.fspath(data)).lower().endswith(".npy")
+
+
+def _is(data: object, package: str, name: str) -> bool:
+    """Whether data are of a class of another package, which need not be imported for that."""
+    return any(kind.__module__.split(".")[0] == package and kind.__name__ == name for kind in type(data).__mro__)
 
 
 def _names(columns: Columns, names: Sequence[str]) -> list[str] | None:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dpcov.errors import DpcovError, EngineError
+from dpcov.sources.array import RowsElsewhere, runs
 
 BATCH_ROWS = 2**14
 
@@ -123,7 +124,7 @@ class ArrayTable:
     parsed, decimal = False, "."
     rereadable = ordered = True
 
-    def __init__(self, array: NDArray[np.generic], names: Sequence[str]) -> None:
+    def __init__(self, array: NDArray[np.generic] | RowsElsewhere, names: Sequence[str]) -> None:
         self._array = array
         self.names = list(names)
         self.types = [pa.bool_() if array.dtype.kind == "b" else pa.float64()] * len(self.names)
@@ -136,22 +137,31 @@ class ArrayTable:
         total, step = len(self._array), min(rows, BATCH_ROWS)
         for start in range(0, total, step):
             with np.errstate(all="ignore"):
-                part: NDArray[Any] = self._array[start : start + step, places].astype(kind)
+                part: NDArray[Any] = self._array[start : start + step][:, places].astype(kind)
             yield pa.record_batch(list(np.ascontiguousarray(part.T)), names=list(columns)), (start + len(part)) / total
+
+    def pieces(self, columns: Sequence[str]) -> Iterator[tuple[ArrayTable, float]]:  # noqa: ARG002 - a row has all of them
+        """Yield runs of rows."""
+        for rows, share in runs(self._array):
+            yield ArrayTable(rows, self.names), share
 
 
 class reading:  # noqa: N801 - reads as a word in `with reading():`
     """Replace the messages of libraries, which may quote cells, by one that cannot."""
 
-    def __init__(self, hint: str = "check that the table or file is complete, and that the query runs") -> None:
-        self._hint = hint
+    def __init__(
+        self, hint: str = "check that the table or file is complete, and that the query runs", where: str = ""
+    ) -> None:
+        self._hint, self._where = hint, f" in {where}" * bool(where)
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if isinstance(error, Exception) and not isinstance(error, DpcovError):  # duckdb, for one, has its own
-            raise_alone(EngineError(f"data must be readable to the end, got an error before it. Hint: {self._hint}."))
+            raise_alone(
+                EngineError(f"data must be readable to the end, got an error{self._where} before it. Hint: {self._hint}.")
+            )
 
 
 def raise_alone(error: EngineError) -> NoReturn:
