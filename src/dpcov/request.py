@@ -147,8 +147,8 @@ class Request:
         opened: Any = open_source(data, columns, self.schema, self.midpoints, progress if self.workers == 1 else None)
         if getattr(opened, "guesses_types", False) and self.named.bound == "row_norm":
             raise ParameterError(
-                "columns must be given for a CSV file without a schema, got none. "
-                "Hint: such a file declares no types, and a column of text would be paid for as missing numbers; "
+                "columns must be given for text without a schema, got none. "
+                "Hint: CSV files, sheets and names of folders declare no types, and words would be paid for as numbers; "
                 "columns=['age'] says what is a number."
             )
         if self.workers > 1:

@@ -97,7 +97,7 @@ BEFORE_READING = {
     "two columns of one name": (twice, ["twice.parquet", *BUDGET, "--row-norm", "1", *OUTPUT], 2),
     "no such data": (nothing, ["nowhere.csv", *BUDGET, *SCHEMED, *OUTPUT], 4),
     "a directory as data": (folder_and_devices, ["folder", *BUDGET, *SCHEMED, *OUTPUT], 4),
-    "another ending": (written("people.xls", SECRET), ["people.xls", *BUDGET, *SCHEMED, *OUTPUT], 2),
+    "another ending": (written("people.doc", SECRET), ["people.doc", *BUDGET, *SCHEMED, *OUTPUT], 2),
     "an empty file": (written("empty.csv", ""), ["empty.csv", *BUDGET, *SCHEMED, *OUTPUT], 4),
     "an empty Parquet file": (written("empty.parquet", ""), ["empty.parquet", *BUDGET, *SCHEMED, *OUTPUT], 4),
     "a truncated Parquet file": (cut_parquet, ["cut.parquet", *BUDGET, *SCHEMED, *OUTPUT], 4),

@@ -103,6 +103,7 @@ REFUSED: dict[str, Case] = {
     "array as text levels": (SchemaError, given(np.full((3, 2), 424242.0)), {}),
     "array of another width": (SchemaError, given(np.full((3, 3), 424242.0)), {}),
     "array with a schema, one dimension": (ParameterError, given(np.full(3, 424242.0)), {}),
+    "array too wide": (ParameterError, given(np.ones((1, 2**15 + 1))), {"row_norm": 1.0}),
     "array of text": (ParameterError, given(np.full((3, 2), "SECRET")), {}),
     "array too wide for a centre": (ParameterError, given(np.ones((1, 2**15))), {"row_norm": 1.0, "center": True}),
     "missing column": (SchemaError, given(FRAME[["town"]]), {}),
@@ -317,7 +318,7 @@ class TestColumnsOfText:
             lambda **said: dpcov.PrivateCovariance(epsilon=1, row_norm=1, **said).fit(path),
         ]
         for ask in calls:
-            with pytest.raises(ParameterError, match=r"^columns must be given for a CSV file without a schema") as raised:
+            with pytest.raises(ParameterError, match=r"^columns must be given for text without a schema") as raised:
                 ask()
             assert "SECRET" not in str(raised.value)
         assert dpcov.covariance(path, dpcov.PureDP(1), row_norm=1, columns=["age"]).feature_names == ("age",)

@@ -75,7 +75,7 @@ def compare(
     DATA MUST BE PUBLIC OR MADE UP: this command prints errors against the truth, which are NOT private. Use rows that look like
     the ones to be protected and are nobody's; then spend once, with `dpcov release`.
     """
-    from dpcov.cli.files import checked_target, differ
+    from dpcov.cli.files import checked_target, differ, input_files
     from dpcov.cli.progress import progress_bar
     from dpcov.evaluate import compare as measured
     from dpcov.report import record, write
@@ -83,7 +83,7 @@ def compare(
     from dpcov.report.text import console
 
     check_bounds(row_norm, schema, "--row-norm")
-    budgets, inputs = read_budgets(epsilon, delta, rho), (str(data),) if schema is None else (str(data), schema)
+    budgets, inputs = read_budgets(epsilon, delta, rho), input_files(data, schema)
     picture, written = (
         None if file is None else checked_target(file, force=force, kept=KEPT, inputs=inputs) for file in (output, table)
     )

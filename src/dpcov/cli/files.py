@@ -39,6 +39,13 @@ def checked_target(
     return target
 
 
+def input_files(data: Any, *others: str | None) -> tuple[str, ...]:
+    """Return the files that a command reads: those that a folder or a pattern means, too."""
+    from dpcov.sources.files import local_files
+
+    return (str(data), *local_files(data), *(other for other in others if other is not None))
+
+
 def checked_picture(output: str | None, *inputs: str) -> Path | None:
     """Return where a picture can be written; one that is there already is drawn anew, but for a file among ``inputs``."""
     from dpcov.report.pictures import picture_format

@@ -77,7 +77,7 @@ def _planned(found: Rehearsal, budget: Budget, **settings: Any) -> TablePlan | N
         return None
     schema = found.planned.schema
     assert schema is not None
-    others = ("schema", "columns", "row_norm", "center", "seed", "postprocess", "allow_weak", "expected_n")
+    others = ("schema", "columns", "row_norm", "center", "seed", "postprocess", "allow_weak", "expected_n", "workers")
     asked = {name: value for name, value in settings.items() if name not in others}
     return plan_table(schema, budget, n=min(found.n, MOST), **asked)
 

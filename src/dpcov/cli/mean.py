@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from dpcov.cli.files import input_files
 from dpcov.cli.made import checked_output, keep, tell_dry_run
 from dpcov.cli.options import (
     budget_options,
@@ -59,7 +60,10 @@ def mean(
     output: str | None,
     **settings: Any,
 ) -> None:
-    """Release the mean of the rows in DATA (.csv, .tsv or .parquet), under privacy.
+    """Release the mean of the rows in DATA, under privacy.
+
+    DATA is a file (.parquet, .csv, .tsv, .npy, .xlsx, .dta, .sav, .sas7bdat), a folder of them, a pattern such as
+    'data/*.parquet', or a URI such as s3://bucket/people.parquet.
 
     Give a budget (--epsilon, --epsilon with --delta, or --rho) and public bounds (--radius or --schema). There is no default: a
     bound read from the data would itself leak. The radius may be far too large: that costs little. Everything is checked
@@ -71,8 +75,7 @@ def mean(
     from dpcov.mechanisms.option_text import read_options
 
     check_bounds(radius, schema, "--radius")
-    inputs = (str(data),) if schema is None else (str(data), schema)
-    target = checked_output(output, force, inputs, dry_run=dry_run)
+    target = checked_output(output, force, input_files(data, schema), dry_run=dry_run)
     options: dict[str, Any] = read_options(option)
     if (variance is not None and "covariance" in options) or "origin" in options:
         raise click.UsageError("give variances with --variance and the origin with --origin, not with --option")

@@ -74,6 +74,14 @@ def making_options(command: Command) -> Command:
             help="With add-remove: a public guess of the number of rows, to compare --delta with; else it may be at most 1e-6.",
         ),
         neighbors_option,
+        click.option(
+            "--workers",
+            type=int,
+            default=1,
+            show_default=True,
+            metavar="NUMBER",
+            help="Processes that read the rows; the release is the same for any number.",
+        ),
         click.option("--columns", metavar="A,B,C", help="Use these columns only, in this order."),
         click.option("--option", multiple=True, metavar="NAME=VALUE", help="An option of the mechanism; can be repeated."),
     ):

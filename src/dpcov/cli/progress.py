@@ -1,8 +1,13 @@
-"""A progress bar on stderr, for people only. It shows a percentage, never a number of rows."""
+"""A progress bar on stderr, for people only: a percentage, how many rows a second, how long it will take.
+
+It never shows a number of rows; how fast they are read is told with two digits, of a number that has two digits itself.
+"""
 
 from __future__ import annotations
 
+import math
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -28,15 +33,31 @@ def progress_bar(quiet: bool, work: str | None = None, chain: str | None = None)
         (task,) = bar.tasks
 
         is_read = False
+        begun, last = time.monotonic(), 0.0
 
         def report(fraction: float | None) -> None:
-            nonlocal is_read
+            nonlocal is_read, begun, last
+            if (fraction or 0.0) < last:  # another reading
+                begun = time.monotonic()
+            last = fraction or 0.0
             drawing = chain is not None and is_read
             is_read = is_read or fraction == 1
             after = fraction == 1 if work is None else fraction is not None
-            task.description = (work or chain or "drawing noise") if after or drawing else "reading"
+            task.description = (
+                (work or chain or "drawing noise") if after or drawing else _reading(fraction, time.monotonic() - begun)
+            )
             pulses = fraction is None or (after and work is None and not drawing)
             task.total = None if pulses else 1.0  # without a total the bar pulses
             task.completed = fraction or 0.0
 
         yield report
+
+
+def _reading(fraction: float | None, seconds: float) -> str:
+    """Say how fast rows are read, and how long it will take, once that can be told."""
+    rows = getattr(fraction, "rows", 0)
+    if not fraction or not rows or seconds < 1:
+        return "reading"
+    left = seconds * (1 - fraction) / fraction
+    minutes = f"{math.ceil(left / 60)} min" if left > 90 else f"{math.ceil(left)} s"
+    return f"reading, {float(f'{rows / seconds:.1e}'):,.0f} rows/s, {minutes} left"

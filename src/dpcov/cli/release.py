@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpcov.cli.files import input_files
 from dpcov.cli.made import checked_output, keep, tell_dry_run
 from dpcov.cli.options import (
     POSTPROCESS,
@@ -65,7 +66,10 @@ def release(
     output: str | None,
     **settings: Any,
 ) -> None:
-    """Release the second moment, or mean and covariance, of the rows in DATA (.csv, .tsv or .parquet), under privacy.
+    """Release the second moment, or mean and covariance, of the rows in DATA, under privacy.
+
+    DATA is a file (.parquet, .csv, .tsv, .npy, .xlsx, .dta, .sav, .sas7bdat), a folder of them, a pattern such as
+    'data/*.parquet', or a URI such as s3://bucket/people.parquet.
 
     Give a budget (--epsilon, --epsilon with --delta, or --rho) and public bounds (--row-norm or --schema). There is no default:
     a bound read from the data would itself leak. Everything is checked before anything is spent.
@@ -81,8 +85,7 @@ def release(
     bounded = takes_bounds and "upper" in options and row_norm is None and schema is None
     if not bounded:
         check_bounds(row_norm, schema, "--row-norm", "; or, for this mechanism, --option upper=NUMBER" * takes_bounds)
-    inputs = (str(data),) if schema is None else (str(data), schema)
-    target = checked_output(output, force, inputs, dry_run=dry_run)
+    target = checked_output(output, force, input_files(data, schema), dry_run=dry_run)
     settings |= _target_settings(pca, settings["mechanism"], settings.pop("postprocess"), settings["center"], options)
     settings |= {"row_norm": row_norm, "schema": read_schema(schema), "columns": read_columns(columns)}
     if dry_run:

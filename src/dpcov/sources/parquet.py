@@ -55,13 +55,13 @@ class ParquetTable:
                 yield batch.select(list(columns)), done / total
 
     def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:  # noqa: ARG002 - a row group has all of them
-        """Yield runs of row groups; a file of one row group is one piece."""
-        run: list[int] = []
-        for group, last in zip(range(len(self._counts)), [*range(1, len(self._counts)), None], strict=True):
+        """Yield runs of row groups; a file of one row group, or of none, is one piece."""
+        run, last = list[int](), len(self._counts) - 1
+        for group in range(len(self._counts)):
             run.append(group)
             rows = sum(self._counts[one] for one in run)
-            if rows >= PIECE_ROWS or last is None:
+            if rows >= PIECE_ROWS or group == last:
                 yield ParquetTable(self._place, run), rows / (self.rows or 1)
                 run = []
-        if not self._counts:
-            yield ParquetTable(self._place), 1.0
+        if last < 0:
+            yield self, 1.0
