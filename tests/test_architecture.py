@@ -403,3 +403,23 @@ def test_doubles_are_composed() -> None:
                     yield f"{node.name} overrides {private}"
 
     assert_none(inherited, EVERYWHERE)
+
+
+ENGINES = {
+    **dict.fromkeys(("pandas", "multiprocessing", "polars", "duckdb", "dask", "pyspark", "torch", "psycopg", "fsspec")),
+    "pandas": "sources/through_pandas.py",
+    "subprocess": "sources/pool.py",
+}
+"""The one file that imports each engine, inside its functions where it need not be installed; none where there is no need."""
+
+
+def test_an_engine_is_imported_in_its_own_file_only() -> None:
+    def engines(path: Path) -> Iterator[str]:
+        top = {one.split(".")[0] for one in imports(path, top_level_only=True)}
+        found = {one.split(".")[0] for one in imports(path)}
+        yield from (
+            f"{one} belongs into {ENGINES[one]}" for one in sorted(found & ENGINES.keys()) if ENGINES[one] != name(path)
+        )
+        yield from (f"{one} at the top" for one in sorted(top & ENGINES.keys() - {"subprocess"}))
+
+    assert_none(engines, FILES)

@@ -14,7 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpcov
+from dpcov.cli.progress import pace
 from dpcov.kernel.budget import pays_for
+from dpcov.sources.base import Portion
 from tests.cli.shell import NUMBER, PROGRAM, SECRET, assert_refused, call, people, run, write_people
 
 BUDGETS = {
@@ -262,3 +264,46 @@ def test_a_dry_run_warns_of_matrices_beyond_a_gigabyte() -> None:
     planned = call("release", "people.csv", "--epsilon", "1", "--schema", "wide.toml", "--dry-run")
     assert planned.code == 0, planned.err
     assert "1.2 GB" in planned.out
+
+
+class TestWorkers:
+    WORDS = ("people.csv", "--rho", "1", "--schema", "people.toml", "--seed", "7", "--quiet")
+
+    def test_the_file_is_the_same_for_any_number(self, tmp_path: Path) -> None:
+        for number in ("1", "2"):
+            assert call("release", *self.WORDS, "--workers", number, "-o", f"{number}.json").code == 0
+        assert (tmp_path / "1.json").read_bytes() == (tmp_path / "2.json").read_bytes()
+
+    @pytest.mark.parametrize("number", ["0", "-1", "257", "1.5", "two", ""])
+    def test_bad_numbers(self, number: str, tmp_path: Path) -> None:
+        refused = call("release", *self.WORDS, "--workers", number, "-o", "x.json")
+        assert refused.code == 2
+        assert "workers" in refused.err
+        assert not (tmp_path / "x.json").exists()
+
+    def test_a_dry_run(self) -> None:
+        assert "nothing is spent" in call("release", *self.WORDS[:-1], "--workers", "2", "--dry-run").out
+
+
+def test_a_file_of_a_pattern_is_not_overwritten(tmp_path: Path) -> None:
+    before = (tmp_path / "people.csv").read_bytes()
+    refused = call("release", "peop*.csv", "--rho", "1", "--schema", "people.toml", "-o", "people.csv", "--force")
+    assert refused.code == 2
+    assert "must not be one of the input files" in refused.err
+    assert (tmp_path / "people.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("fraction", "seconds", "words"),
+    [
+        (None, 9.0, "reading"),
+        (0.5, 9.0, "reading"),  # what reads does not say how many rows
+        (Portion(0, 50_000), 9.0, "reading"),
+        (Portion(50, 9_999), 9.0, "reading"),  # too few to be told
+        (Portion(50, 123_456), 0.5, "reading"),
+        (Portion(50, 123_456), 8.0, "reading, 15,000 rows/s, 8 s left"),
+        (Portion(10, 987_654_321), 33.0, "reading, 30,000,000 rows/s, 5 min left"),
+    ],
+)
+def test_the_pace_of_reading(fraction: float | None, seconds: float, words: str) -> None:
+    assert pace(fraction, seconds) == words

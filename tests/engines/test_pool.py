@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from threadpoolctl import threadpool_info
 
 import dpcov
 from dpcov.errors import DpcovError, EngineError, ParameterError
@@ -96,6 +97,9 @@ class Odd:
             os.kill(os.getpid(), signal.SIGKILL)
         if self.what == "raise":
             raise KeyError("SECRET 424242")
+        if self.what == "threads":
+            (library,) = [one for one in threadpool_info() if one["user_api"] == "blas" and "numpy" in one["filepath"]]
+            return PartSums(np.array([library["num_threads"]]), 1, self.share)
         if self.what == "refuse":
             raise EngineError("data must be whole, got 'a.csv'. Hint: copy it.")
         return PartSums(np.ones(1, dtype=np.int64), 1, self.share)
@@ -127,6 +131,16 @@ def test_a_worker_that_fails_ends_in_one_clear_error(what: str, words: str, monk
     assert "SECRET" not in str(raised.value)
     assert raised.value.__context__ is None
     assert raised.value.__cause__ is None
+
+
+@pytest.mark.usefixtures("nobody_left")
+def test_a_worker_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many threads as cores, in as many processes as cores, would wait for each other."""
+    for name in pool.THREADS:
+        monkeypatch.setenv(name, "2")
+    engine = Pool(1)
+    assert [found.integers.tolist() for found in engine.run(Count(), [Odd("threads")]) if found.integers is not None] == [[1]]
+    engine.close()
 
 
 @pytest.mark.usefixtures("nobody_left")
@@ -195,9 +209,10 @@ def test_an_interrupt_leaves_nobody_behind() -> None:
         yield Odd("")
         raise KeyboardInterrupt
 
-    engine = Pool(2)
+    engine, before = Pool(2), children()
     with pytest.raises(KeyboardInterrupt):
         list(engine.run(Count(), interrupted()))
+    assert children() == before
     assert list(engine.run(Count(), iter([Odd("")]))) != []  # and it can be used again
     engine.close()
 

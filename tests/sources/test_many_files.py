@@ -258,6 +258,11 @@ class TestFound:
         assert found == ["a/10.parquet", "a/9.parquet", "b/1.parquet"]
         assert len(find(f"{tmp_path}/**/*.parquet", ENDINGS)) == 4
 
+    def test_the_keys_of_folders(self, tmp_path: Path) -> None:
+        for name in ("y=a%2Fb=c/z=", "y=__HIVE_DEFAULT_PARTITION__/z=1"):
+            write(tmp_path / name / "t.parquet")
+        assert [place.keys for place in find(tmp_path, ENDINGS)] == [(("y", None), ("z", "1")), (("y", "a/b=c"), ("z", ""))]
+
     def test_what_writers_leave_beside_is_no_data(self, tmp_path: Path) -> None:
         write(tmp_path / "t.parquet")
         for name in (
@@ -318,6 +323,16 @@ class TestFarAway:
         (bucket / "t.xlsx").write_bytes(b"SECRET")
         with pytest.raises(EngineError, match=r"must be on this machine for this format, got 't\.xlsx'"):
             open_source("test://bucket/t.xlsx")
+
+
+def test_a_folder_is_not_named(tmp_path: Path) -> None:
+    """Its name may be a cell."""
+    write(tmp_path / "town=SECRET" / "a.parquet", TABLE.select(["age"]))
+    broken = write(tmp_path / "town=SECRET" / "b.parquet", TABLE.select(["age"]))
+    broken.write_bytes(broken.read_bytes()[:-9])
+    with pytest.raises(EngineError, match=r"got 'b\.parquet' \(file 2 of 2\), which is not") as raised:
+        open_source(tmp_path, None, BOTH)
+    assert "SECRET" not in str(raised.value)
 
 
 def test_a_column_of_folders_is_text_or_numbers_as_the_schema_says(tmp_path: Path) -> None:

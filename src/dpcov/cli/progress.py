@@ -44,7 +44,7 @@ def progress_bar(quiet: bool, work: str | None = None, chain: str | None = None)
             is_read = is_read or fraction == 1
             after = fraction == 1 if work is None else fraction is not None
             task.description = (
-                (work or chain or "drawing noise") if after or drawing else _reading(fraction, time.monotonic() - begun)
+                (work or chain or "drawing noise") if after or drawing else pace(fraction, time.monotonic() - begun)
             )
             pulses = fraction is None or (after and work is None and not drawing)
             task.total = None if pulses else 1.0  # without a total the bar pulses
@@ -53,7 +53,7 @@ def progress_bar(quiet: bool, work: str | None = None, chain: str | None = None)
         yield report
 
 
-def _reading(fraction: float | None, seconds: float) -> str:
+def pace(fraction: float | None, seconds: float) -> str:
     """Say how fast rows are read, and how long it will take, once that can be told."""
     rows = getattr(fraction, "rows", 0)
     if not fraction or not rows or seconds < 1:
