@@ -44,6 +44,7 @@ audit: $(READY) ## Slower evidence: more trials, and branch coverage of the kern
 bench: $(READY) ## Speed against X.T @ X plus eigh, and accuracy tables (DATA=folder for adult, airfoil, MNIST)
 	$(RUN) -m benchmarks.speed
 	$(RUN) -m benchmarks.tables
+	$(RUN) -m benchmarks.scale
 	$(RUN) -m benchmarks.accuracy $(if $(DATA),--data $(DATA))
 	$(RUN) -m benchmarks.shrinkage $(if $(DATA),--data $(DATA))
 	$(RUN) -m benchmarks.directions speed

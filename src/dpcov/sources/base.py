@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpcov.kernel.questions.measure import Summable
 from dpcov.schema import Schema
 
-BLOCK_ELEMENTS, BLOCK_ROWS = 2**19, 1024
+BLOCK_ELEMENTS, BLOCK_ROWS = 2**19, 2048
 """A block has about 4 MB of float64, which stays in cache, but enough rows that a product of blocks outweighs their sum."""
 
 

@@ -1,0 +1,201 @@
+"""How fast exact sums are read: rows per second, CPU against a plain X.T @ X and against decoding, peak memory, workers.
+
+One BLAS thread. What is compared takes turns, and a ratio is the median of the ratios of neighbouring turns, so that other work
+on the machine hits both alike. Ratios are of CPU time. The gain of two workers is one of wall time, which needs two idle cores:
+the load of the machine is printed beside it, and so is the gain by the CPU time of the busiest process, which needs none.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from benchmarks.common import write
+from benchmarks.tables import write_csv, write_parquet
+from dpcov.kernel.questions.moments import SecondMoment
+from dpcov.kernel.rows.grid import Grid
+from dpcov.sources.opening import open_source
+from dpcov.sources.pool import Pool
+from dpcov.sources.split import SplitSource
+
+WIDTHS = {20: None, 50: None, 108: None, 200: 1.3, 400: None, 784: 1.15}
+"""Columns, with what the pass may cost beside a plain product."""
+CELLS = 2**24  # of an array: 128 MB
+NORM = 10.0
+
+
+def cpu_seconds(call: Callable[[], object]) -> float:
+    start = time.process_time()
+    call()
+    return time.process_time() - start
+
+
+def moment(data: Any) -> None:
+    """One pass: every row clipped and rounded, every product exact."""
+    source = open_source(data)
+    source.total(SecondMoment(Grid(NORM), source.d))
+
+
+def in_core(rounds: int) -> list[dict[str, object]]:
+    """Compare a pass over an array with one product in plain floats."""
+    records: list[dict[str, object]] = []
+    print(f"{'array':22} {'rows/s':>12} {'of X.T @ X':>10} {'target':>7}")
+    for d, target in WIDTHS.items():
+        rows = np.random.default_rng(d).standard_normal((CELLS // d, d)) * (0.5 * NORM / d**0.5)
+        cpu_seconds(lambda: moment(rows)), rows.T @ rows  # noqa: B023 - warm up
+        turns = [(cpu_seconds(lambda: rows.T @ rows), cpu_seconds(lambda: moment(rows))) for _ in range(rounds)]  # noqa: B023
+        ratio, speed = median(ours / plain for plain, ours in turns), len(rows) / median(ours for _, ours in turns)
+        missed = "  missed" * (target is not None and ratio > target)
+        print(f"{f'{len(rows)} x {d}':22} {speed:12.3g} {ratio:10.2f} {target or '':>7}{missed}", flush=True)
+        records.append({"what": "array", "rows": len(rows), "d": d, "rows/s": speed, "ratio": ratio, "target": target})
+    return records
+
+
+def decode_and_gram(path: Path) -> None:
+    """Decode every column and add up plain float64 Gram matrices."""
+    file = pq.ParquetFile(path, pre_buffer=False, buffer_size=2**16)
+    total = np.zeros((file.metadata.num_columns,) * 2)
+    for batch in file.iter_batches(batch_size=2**14, use_threads=False):
+        block = np.empty((batch.num_columns, len(batch)))
+        for row, column in zip(block, batch.columns, strict=True):
+            row[:] = column.to_numpy()
+        total += block @ block.T
+
+
+JOBS: dict[str, Callable[[Path], None]] = {"decode and Gram": decode_and_gram, "exact second moment": moment}
+
+
+def run_job(job: str, path: Path) -> None:
+    """Run one job in this process, and print its CPU seconds and peak of resident memory in MB."""
+    with tempfile.TemporaryDirectory() as folder:  # warm up: imports and the once-per-process checks
+        write_parquet(Path(folder) / "small.parquet", 100, 3)
+        JOBS[job](Path(folder) / "small.parquet")
+    seconds = cpu_seconds(lambda: JOBS[job](path))
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    print(json.dumps([seconds, int(re.findall(r"VmHWM:\s*(\d+)", status)[0]) / 1024]))
+
+
+def measured(job: str, path: Path) -> tuple[float, float]:
+    command = [sys.executable, "-m", "benchmarks.scale", "--job", job, "--path", str(path)]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    seconds, megabytes = json.loads(printed)
+    return seconds, megabytes
+
+
+def parquet(folder: Path, rows: int, rounds: int) -> list[dict[str, object]]:
+    """Compare a pass over a file with decoding it, each in a process of its own."""
+    path = folder / "big.parquet"
+    write_parquet(path, rows, 50)
+    turns = [(measured("decode and Gram", path), measured("exact second moment", path)) for _ in range(rounds)]
+    ratio = median(ours[0] / plain[0] for plain, ours in turns)
+    speed, peak = rows / median(ours[0] for _, ours in turns), max(ours[1] for _, ours in turns)
+    print(f"\nParquet, {rows} x 50: {ratio:.2f} of decoding and a plain Gram (target 1.25), {speed:.3g} rows/s, ", end="")
+    print(f"peak {peak:.0f} MB (target 400)", flush=True)
+    return [{"what": "parquet", "rows": rows, "d": 50, "rows/s": speed, "ratio": ratio, "target": 1.25, "peak MB": peak}]
+
+
+def cpu_of(pool: Pool) -> list[float]:
+    """Return the CPU seconds of each process of a pool."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    stats = [Path(f"/proc/{process.pid}/stat").read_text(encoding="ascii") for process in pool._processes]
+    return [sum(map(int, stat.rpartition(")")[2].split()[11:13])) / ticks for stat in stats]
+
+
+def opened(path: Path, names: list[str]) -> Any:
+    """Return a source that can be taken apart."""
+    return open_source(path, names)
+
+
+class Turn(NamedTuple):
+    """One reading: wall seconds, CPU seconds of this process, and of each worker."""
+
+    wall: float
+    here: float
+    there: list[float]
+
+    @property
+    def longest(self) -> float:
+        """What it would take were no core shared: the busiest process."""
+        return max(self.here, *self.there, 0.0)
+
+
+def workers(folder: Path, rows: int, rounds: int) -> list[dict[str, object]]:
+    """Compare two workers with one, and with none, on a CSV file and on a Parquet file of many row groups."""
+    text, columnar, names = folder / "big.csv", folder / "groups.parquet", [f"c{j}" for j in range(20)]
+    write_csv(text, rows, 20)
+    write_parquet(columnar, 4 * rows, 20)
+    pq.write_table(pq.read_table(columnar), columnar, row_group_size=2**17)
+    records: list[dict[str, object]] = []
+    for path in (text, columnar):
+        pools = {number: Pool(number) for number in (1, 2)}
+        sources: dict[int, Any] = {number: SplitSource(opened(path, names), pool) for number, pool in pools.items()}
+        sources[0] = open_source(path, names)
+        turns: dict[int, list[Turn]] = {number: [] for number in sources}
+        for turn in range(rounds + 1):
+            for number, source in sources.items():
+                before = cpu_of(pools[number]) if number and turn else []
+                wall, here = time.perf_counter(), time.process_time()
+                source.total(SecondMoment(Grid(NORM), 20))
+                wall, here = time.perf_counter() - wall, time.process_time() - here
+                after = cpu_of(pools[number]) if number and turn else []
+                if turn:  # the first one starts processes
+                    turns[number].append(Turn(wall, here, [b - a for a, b in zip(before, after, strict=True)]))
+        for pool in pools.values():
+            pool.close()
+        gains = [(one.wall / two.wall, one.longest / two.longest) for one, two in zip(turns[1], turns[2], strict=True)]
+        alone = [(none.wall / two.wall, none.longest / two.longest) for none, two in zip(turns[0], turns[2], strict=True)]
+        load = os.getloadavg()[0]
+        (wall, cpu), (wall0, cpu0) = ((median(part) for part in zip(*ratios, strict=True)) for ratios in (gains, alone))
+        print(f"\n{path.name}: two workers against one {wall:.2f} by wall, {cpu:.2f} by CPU of the busiest (target 1.7 on CSV)")
+        print(f"against this process alone {wall0:.2f} by wall, {cpu0:.2f} by CPU; load {load:.1f} on {os.cpu_count()} cores")
+        for number in (0, 1, 2):
+            here, there = (median(value) for value in ([t.here for t in turns[number]], [sum(t.there) for t in turns[number]]))
+            print(
+                f"{number} workers: {median(t.wall for t in turns[number]):.2f} s; CPU {here:.2f} s here, {there:.2f} s there"
+            )
+        records.append({"what": path.name, "d": 20, "gain by wall": wall, "gain by CPU": cpu, "load": load})
+    return records
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=5_000_000, help="of the Parquet file")
+    parser.add_argument("--text-rows", type=int, default=1_000_000, help="of the files that workers read")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--only", choices=["array", "parquet", "workers"])
+    parser.add_argument("--job", choices=JOBS)
+    parser.add_argument("--path", type=Path)
+    options = parser.parse_args()
+    if options.job:
+        run_job(options.job, options.path)
+        return
+    records: list[dict[str, object]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        if options.only in (None, "array"):
+            records += in_core(options.rounds)
+        if options.only in (None, "parquet"):
+            records += parquet(Path(folder), options.rows, options.rounds)
+        if options.only in (None, "workers"):
+            records += workers(Path(folder), options.text_rows, options.rounds)
+    fields = dict.fromkeys(name for record in records for name in record)
+    write("scale.csv", [{name: record.get(name) for name in fields} for record in records])
+
+
+if __name__ == "__main__":
+    main()
