@@ -26,6 +26,7 @@ from dpcov.sources.files import ENDINGS, local_files, open_file
 from dpcov.sources.mapped import MappedRows
 from dpcov.sources.opening import open_source, open_table
 from dpcov.sources.places import find
+from dpcov.sources.split import Here, SplitSource
 from dpcov.sources.through_pandas import open_by_pandas
 from tests.sources.test_tables import assert_clear, unspent
 
@@ -350,6 +351,28 @@ def test_a_column_of_folders_is_text_or_numbers_as_the_schema_says(tmp_path: Pat
     )
     only = Schema({"year": Categorical([2001, 2003])})
     assert dpcov.covariance(tmp_path, dpcov.ZCDP(10**9), schema=only, **asked).mean == pytest.approx([0.25, 0.25], abs=0.01)
+
+
+def test_only_the_column_of_folders(tmp_path: Path) -> None:
+    """Its cells are as many as the rows of the files, though nothing else is read of them."""
+    for name, rows in (("y=1", 3), ("y=2", 2)):
+        (tmp_path / name).mkdir()
+        pd.DataFrame({"age": [7.0] * rows}).to_csv(tmp_path / name / "t.csv.gz", index=False)
+        write(tmp_path / "other" / name / "t.parquet", pa.table({"age": [7.0] * rows}))
+    for data in (f"{tmp_path}/y=*/*.gz", tmp_path / "other"):
+        source: Any = open_source(data, ["y"])
+        for one in (source, SplitSource(source, Here())):
+            assert one.total(Sum(Grid(4.0), 1)).tolist() == [(3 * 1 + 2 * 2) * 2**14]
+            assert one.n == 5
+
+
+def test_predictions_for_many_files(tmp_path: Path) -> None:
+    schema = Schema({"age": Numeric(0, 10), "year": Categorical(["1", "2"])})
+    for year in (1, 2):
+        write(tmp_path / f"year={year}" / "t.parquet", pa.table({"age": [3.0, 5.0]}))
+    made = dpcov.covariance(tmp_path, dpcov.ZCDP(10), schema=schema, seed=0, mechanism="gaussian", allow_weak=True)
+    whole = pa.table({"year": ["1", "1", "2", "2"]})
+    assert made.ridge("age").predict(tmp_path).tolist() == made.ridge("age").predict(whole).tolist()
 
 
 def test_a_folder_of_keyed_csv_files_checks_their_names(tmp_path: Path) -> None:

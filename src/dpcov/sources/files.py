@@ -12,7 +12,7 @@ from dpcov.sources.csv_file import CsvTable
 from dpcov.sources.csv_text import Csv
 from dpcov.sources.many import ManyFiles, WithKeys
 from dpcov.sources.parquet import ParquetTable
-from dpcov.sources.places import Place, find
+from dpcov.sources.places import Place, find, is_remote
 from dpcov.sources.tables import Table
 from dpcov.sources.through_pandas import READERS, open_by_pandas
 
@@ -57,9 +57,9 @@ def _open(place: Place, how: Csv | None) -> Table:
 
 def local_files(data: object) -> list[str]:
     """Return the files on this machine that data are read from, where they are files: a release must overwrite none of them."""
-    if not isinstance(data, str | os.PathLike):
+    if not isinstance(data, str | os.PathLike) or is_remote(os.fspath(data)):
         return []
     try:
-        return [place.path for place in find(data, ENDINGS) if place.is_local]
+        return [place.path for place in find(data, ENDINGS)]
     except (EngineError, ParameterError):  # told where the data are opened
         return []

@@ -85,7 +85,8 @@ class WithKeys:
 
     def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
         """Put them beside the pieces of the file."""
-        for piece, share in pieces_of(self._table, [name for name in columns if name not in self._keys]):
+        inside = [name for name in columns if name not in self._keys] or self._table.names[:1]  # else no piece has rows
+        for piece, share in pieces_of(self._table, inside):
             with_keys = object.__new__(WithKeys)
             with_keys.__dict__ |= self.__dict__ | {"_table": piece, "rows": piece.rows}
             yield with_keys, share

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import EngineError, ParameterError
-from dpcov.sources.places import URI, Place, find
+from dpcov.sources.places import Place, find, is_remote
 from dpcov.sources.tables import raise_alone
 
 NPY = ".npy"
@@ -20,7 +20,7 @@ class MappedRows:
 
     def __init__(self, path: str | os.PathLike[str], start: int = 0, rows: int | None = None) -> None:
         text = str(os.fspath(path))
-        if URI.match(text) and not text.startswith("file://"):
+        if is_remote(text):
             raise ParameterError("data must be on this machine for .npy files, got a URI. Hint: copy the file first.")
         (place, *others) = find(text, (NPY,))
         if others:

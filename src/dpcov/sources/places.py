@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
@@ -40,7 +40,7 @@ class Place:
     @property
     def name(self) -> str:
         """How messages call it."""
-        return f"{PurePosixPath(self.path).name!r}{self.number}"
+        return f"{self._pure.name!r}{self.number}"
 
     @property
     def is_local(self) -> bool:
@@ -50,7 +50,11 @@ class Place:
     @property
     def endings(self) -> list[str]:
         """The endings of its name, in lower case."""
-        return [ending.lower() for ending in PurePosixPath(self.path).suffixes]
+        return [ending.lower() for ending in self._pure.suffixes]
+
+    @property
+    def _pure(self) -> PurePath:
+        return Path(self.path) if self.uri is None else PurePosixPath(self.path)
 
     def stream(self) -> Any:
         """Return its bytes, to be read anywhere in it."""
@@ -67,6 +71,11 @@ class Place:
         return int(filesystem(self.uri)[0].get_file_info(self.path).size)
 
 
+def is_remote(path: str) -> bool:
+    """Whether it is a URI that leads away from this machine's disks."""
+    return URI.match(path) is not None and not path.lower().startswith("file://")
+
+
 def filesystem(uri: str) -> tuple[Any, str]:
     """Return what reads a URI, and the path in it."""
     from pyarrow import fs
@@ -79,7 +88,7 @@ def find(data: str | os.PathLike[str], endings: tuple[str, ...]) -> list[Place]:
     """Return the files that a path, a pattern, a folder or a URI means; of a folder, those with these endings."""
     text = os.fspath(data)
     if URI.match(text):
-        if text.lower().startswith("file://"):
+        if not is_remote(text):
             return find(filesystem(text)[1], endings)
         return _numbered(list(_remote(text, endings)), "a URI")
     checked = checked_path(text)

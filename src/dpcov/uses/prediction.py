@@ -113,9 +113,13 @@ class KnownLevels:
     """A table whose cells must be known levels where its column has some: an unknown one is refused, a missing one is not."""
 
     def __init__(self, table: Any, columns: dict[str, Categorical]) -> None:
+        from dpcov.sources.many import members_of
+
         self._table, self._levels = table, columns
         self.parsed, self.names, self.types, self.rows = table.parsed, table.names, table.types, table.rows
         self.rereadable, self.ordered, self.decimal = table.rereadable, table.ordered, table.decimal
+        self.members = members_of(table)
+        self.written: frozenset[str] = getattr(table, "written", frozenset())
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[tuple[Any, float | None]]:
         """Pass batches on, each of them checked."""
