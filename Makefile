@@ -11,7 +11,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs audit bench clean
+.PHONY: help demo test engines check docs audit bench clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ demo: $(READY) ## Release the Wine data privately, with the truth beside it
 
 test: $(READY) ## Run the tests, and plant the bugs of files that changed (PLANT=all for all, DATA=folder for adult)
 	$(if $(DATA),DPCOV_DATA=$(abspath $(DATA))) $(ONE_THREAD) $(RUN) -m pytest $(WORKERS) --plant $(PLANT)
+
+engines: $(READY) ## Install Dask and Spark, without which their tests are skipped; Spark needs a Java runtime, too
+	$(RUN) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[engines]'
 
 check: $(READY) ## Formatting, lint, strict types, the direction of imports
 	$(VENV)/bin/ruff format --check .

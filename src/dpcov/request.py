@@ -151,6 +151,10 @@ class Request:
                 "Hint: CSV files, sheets and names of folders declare no types, and words would be paid for as numbers; "
                 "columns=['age'] says what is a number."
             )
+        if self.workers > 1 and isinstance(opened, SplitSource):
+            raise ParameterError(
+                f"workers must be 1 for data on a cluster, which has its own, got {self.workers}. Hint: leave workers out."
+            )
         if self.workers > 1:
             return SplitSource(opened, Pool(self.workers), progress)
         return PairedSource(opened, self.neighbors) if self.pairs else opened

@@ -18,7 +18,7 @@ from dpcov.schema import Schema
 from dpcov.sources.array import checked_array
 from dpcov.sources.opening import open_table
 
-NAMED = {"pandas", "polars", "duckdb", "pyarrow"}
+NAMED = {"pandas", "polars", "duckdb", "pyarrow", "dask", "pyspark"}
 """Libraries whose tables tell the names of their columns without being opened."""
 
 

@@ -133,7 +133,7 @@ def checked_array(data: object) -> NDArray[np.generic]:
     """Refuse what is not a plain numeric table; looks at type, shape and dtype, never at values."""
     if not isinstance(data, np.ndarray) or isinstance(data, np.ma.MaskedArray):
         raise ParameterError(f"{RULE}, got {type(data).__name__}. Hint: numpy.asarray(data, dtype=float).")
-    _check_shape(data)
+    check_shape(data)
     return np.asarray(data)
 
 
@@ -141,12 +141,13 @@ def checked_rows(data: Any) -> NDArray[np.generic] | RowsElsewhere:
     """Do the same with rows that are no array yet."""
     if not hasattr(data, "part"):
         return checked_array(data)
-    _check_shape(data)
+    check_shape(data)
     elsewhere: RowsElsewhere = data
     return elsewhere
 
 
-def _check_shape(data: NDArray[np.generic] | RowsElsewhere) -> None:
+def check_shape(data: Any) -> None:
+    """Refuse an array of other dimensions, of no numbers, or of too many columns."""
     if len(data.shape) != 2:
         raise ParameterError(f"{RULE}, got {len(data.shape)} dimension(s). Hint: one column is data.reshape(-1, 1).")
     if data.dtype.kind not in NUMERIC:

@@ -12,7 +12,7 @@ import numpy as np
 from dpcov.errors import ParameterError, SchemaError, shown
 from dpcov.kernel.rows.grid import MAX_FEATURES
 from dpcov.schema import Schema
-from dpcov.sources.array import ArraySource, checked_rows
+from dpcov.sources.array import ArraySource, check_shape, checked_rows
 from dpcov.sources.base import Source
 from dpcov.sources.sparse import SparseRows, is_sparse
 
@@ -37,7 +37,12 @@ def open_source(
     from dpcov.sources.arrow import ArrowSource
 
     table = _table(data, schema)
-    return ArrowSource(table, _names(columns, table.names), schema, center, progress)
+    if not is_on_cluster(data):
+        return ArrowSource(table, _names(columns, table.names), schema, center, progress)
+    from dpcov.sources.cluster import Cluster
+    from dpcov.sources.split import SplitSource
+
+    return SplitSource(ArrowSource(table, _names(columns, table.names), schema, center), Cluster(), progress)
 
 
 def open_table(data: Any, *, names_matter: bool = True, schema: Schema | None = None) -> Any:
@@ -66,13 +71,10 @@ def _table(data: Any, schema: Schema | None) -> Any:
     if rows is not None and schema is not None:
         from dpcov.sources.tables import ArrayTable
 
-        array, names = checked_rows(rows), schema.array_columns()
-        if len(names) != array.shape[1]:
-            raise SchemaError(
-                f"schema must describe each column of an array, in order, got {len(names)} descriptions "
-                f"for {array.shape[1]} columns. Hint: use dpcov.Ignored() for columns to leave out."
-            )
-        return ArrayTable(array, names)
+        array = checked_rows(rows)
+        return ArrayTable(array, _array_names(array.shape[1], schema))
+    if is_on_cluster(data):
+        return _cluster_table(data, schema)
     if isinstance(data, str | os.PathLike):
         from dpcov.sources.files import open_file
 
@@ -101,6 +103,33 @@ def _table(data: Any, schema: Schema | None) -> Any:
         f"data must be a two-dimensional numeric array, a frame, a dataset or a path to a file or folder, "
         f"got {type(data).__name__}. Hint: numpy.asarray(data, dtype=float)."
     )
+
+
+def is_on_cluster(data: object) -> bool:
+    """Whether data are a frame or an array of Dask: their rows stay where they are."""
+    return _is(data, "dask", "DataFrame") or _is(data, "dask", "Array")
+
+
+def _cluster_table(data: Any, schema: Schema | None) -> Any:
+    from dpcov.sources.dask import DaskArray, DaskFrame
+
+    if _is(data, "dask", "DataFrame"):
+        return DaskFrame(data)
+    check_shape(data)
+    return DaskArray(data, _array_names(data.shape[1], schema))
+
+
+def _array_names(width: int, schema: Schema | None) -> list[str]:
+    """Return what the columns of an array are called: as the schema says, in order."""
+    if schema is None:
+        return [f"x{j}" for j in range(width)]
+    names = schema.array_columns()
+    if len(names) != width:
+        raise SchemaError(
+            f"schema must describe each column of an array, in order, got {len(names)} descriptions "
+            f"for {width} columns. Hint: use dpcov.Ignored() for columns to leave out."
+        )
+    return names
 
 
 def is_npy(data: object) -> bool:

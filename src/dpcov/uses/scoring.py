@@ -84,7 +84,8 @@ def true_values(release: Release, target: str, data: Any) -> Floats:
         return np.concatenate([[], *(cells.values(b.column(0), table.decimal) for b, _ in table.batches([name], ROWS))])
     column, read = schema.used[name], schema.table_columns([name])
     _check_names(read, table.names)
-    check_types(dict(zip(table.names, table.types, strict=True)), name, column, parsed=table.parsed)
+    texts = table.names if table.parsed else getattr(table, "written", ())
+    check_types(dict(zip(table.names, table.types, strict=True)), name, column, texts=texts, where="")
     levels = {of: described for of, described in column.cells(name) if isinstance(described, Categorical)}
     batches = (batch for batch, _ in KnownLevels(table, levels).batches(read, ROWS))
     if isinstance(column, Numeric):

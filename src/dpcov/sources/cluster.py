@@ -1,0 +1,175 @@
+"""Tables on a cluster: each worker adds up the rows that it has, and integer sums are all that leaves it.
+
+A `Task` travels to the workers: the question, and what the columns mean. A `Reply` comes back from each partition: how many
+rows it has, and their sums. Replies are added on the way, in any order and any grouping, since int64 addition modulo 2⁶⁴ has
+no rounding. An error comes back as its words, which are this library's: those of others may quote cells.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov._version import __version__
+from dpcov.errors import DpcovError, EngineError, ParameterError
+from dpcov.kernel.questions.asked import SUMMED
+from dpcov.kernel.questions.clipped_pair import ClippedPair
+from dpcov.kernel.questions.together import Together
+from dpcov.kernel.sums import check_exact_blas
+from dpcov.schema import Schema
+from dpcov.sources.arrow import ArrowPart
+from dpcov.sources.split import PartSums
+from dpcov.sources.tables import Batch, Table
+from dpcov.sources.worker import raised
+
+Integers = NDArray[np.int64]
+
+SENT = (*SUMMED, Together, ClippedPair)
+"""What is a sum and nothing else. Other statistics keep rows for this process, which must not have them."""
+
+HINT = f"the cluster's own log says more; each worker needs dpcov {__version__}, and memory for a partition"
+BROKEN = "data must be readable to the end by each worker, got an error in one of them. Hint: check what a partition holds."
+
+
+class Reply(NamedTuple):
+    """The number of rows and, after it, their sums; or the kind and the words of an error."""
+
+    integers: Integers
+    error: tuple[str, str] | None = None
+
+    @classmethod
+    def of(cls, sums: PartSums) -> Self:
+        """Put the number of rows and their sums into one row of integers: all of them are added alike."""
+        assert sums.integers is not None
+        return cls(np.concatenate([np.array([sums.rows], dtype=np.int64), sums.integers.ravel()]))
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a worker is to do with the rows of a partition; it can be pickled."""
+
+    statistic: Any
+    columns: list[str] | None
+    schema: Schema | None
+    center: bool
+    version: str = __version__
+
+    def sums(self, table: Table) -> PartSums:
+        """Sum over a table as one that is here."""
+        return ArrowPart(table, self.columns, self.schema, self.center, None).sums(self.statistic)
+
+    def reply(self, table: Table) -> Reply:
+        """Sum over a table, which may have no rows; never raise, since clusters log what is raised, cells and all."""
+        try:
+            if self.version != __version__:
+                raise EngineError(
+                    f"workers must have dpcov {self.version}, as the process that asks, got {__version__}. "
+                    f"Hint: install the same version everywhere."
+                )
+            check_exact_blas()
+            return Reply.of(self.sums(table))
+        except DpcovError as error:
+            return _failure(type(error).__name__, str(error))
+        except Exception:  # its words may quote a cell
+            return _failure(EngineError.__name__, BROKEN)
+
+
+def _failure(kind: str, words: str) -> Reply:
+    return Reply(np.empty(0, dtype=np.int64), (kind, words))
+
+
+def added(replies: Iterable[Reply]) -> Reply:
+    """Add replies, at least one; an error in one of them is all that is left of them."""
+    total: Integers | None = None
+    for reply in replies:
+        if reply.error is not None:
+            return reply
+        if total is None:
+            total = reply.integers.copy()  # a cluster may still have the reply itself
+        else:
+            total += reply.integers
+    assert total is not None
+    return Reply(total)
+
+
+class ClusterTable(ABC):
+    """A table whose rows stay where they are. Partitions come in any order, so its rows make no pairs."""
+
+    parsed, decimal = False, "."
+    rereadable, ordered = True, False
+    rows: int | None = None
+    kind: str
+    """What messages call it."""
+
+    def __init__(self, names: Sequence[str], types: Sequence[Any]) -> None:
+        self.names, self.types = list(names), list(types)
+
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[tuple[Batch, float | None]]:  # noqa: ARG002
+        """Refuse: rows do not come here."""
+        raise ParameterError(_not_here(self.kind))
+
+    def pieces(self, columns: Sequence[str]) -> Iterator[tuple[Self, float]]:
+        """Yield the table itself, with these columns only: the cluster has cut it already."""
+        yield self.select(columns), 1.0
+
+    @abstractmethod
+    def select(self, columns: Sequence[str]) -> Self:
+        """Return the table with these columns, in this order."""
+
+    @abstractmethod
+    def run(self, task: Task) -> list[Reply]:
+        """Run the task over each partition once, and return the sum of the replies, in one or several."""
+
+
+class Cluster:
+    """The engine of such tables."""
+
+    def run(self, statistic: Any, parts: Iterable[Any]) -> Iterator[PartSums]:
+        """Yield the sums over the table, which is one part."""
+        for part in parts:
+            yield _sums(statistic, part)
+
+    def close(self) -> None:
+        """Do nothing: the cluster is the user's."""
+
+
+def _sums(statistic: Any, part: ArrowPart) -> PartSums:
+    table: Any = part.table
+    if type(statistic) not in SENT:
+        raise ParameterError(_not_here(table.kind))
+    task = Task(statistic, part.columns, part.schema, part.center)
+    # A cluster may have no partition at all, but a table without rows has sums too.
+    nothing = task.sums(PartitionTable(table.names, table.types, []))
+    found = added([Reply.of(nothing), *table.run(task)])
+    if found.error is not None:
+        raise raised(*found.error)
+    assert nothing.integers is not None
+    return PartSums(found.integers[1:].reshape(nothing.integers.shape), int(found.integers[0]), 1.0)
+
+
+def _not_here(kind: str) -> str:
+    return (
+        f"data must be rows that this process can read for this, got {kind}, whose rows stay on the cluster. "
+        f"Hint: bring a part of them here, as a pandas frame."
+    )
+
+
+class PartitionTable:
+    """Batches that a worker is handed, once."""
+
+    parsed, decimal = False, "."
+    rereadable = ordered = False
+    rows: int | None = None
+
+    def __init__(self, names: Sequence[str], types: Sequence[Any], batches: Iterable[Batch]) -> None:
+        self.names, self.types, self._batches = list(names), list(types), batches
+
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[tuple[Batch, float | None]]:  # noqa: ARG002
+        """Pass them on, with these columns."""
+        for batch in self._batches:
+            yield batch.select(list(columns)), None
