@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import shutil
 from importlib.util import find_spec
 
 from tests.mutation.form import Mutant, mutant
 
 CLUSTER = "sources/cluster.py"
 DASK = "sources/dask.py"
+SPARK = "sources/spark.py"
 
 TEST_CLUSTER = "tests/engines/test_cluster.py::"
 TEST_DASK = "tests/engines/test_dask.py::"
+TEST_RECORDS = "tests/engines/test_spark_records.py::"
+TEST_SPARK = "tests/engines/test_spark.py::"
 
 OF_CLUSTERS = {
     "sums of a cluster added twice": mutant(
         (
             CLUSTER,
-            "found = added([Reply.of(nothing), *table.run(task)])",
-            "found = added([Reply.of(nothing), *2 * table.run(task)])",
+            "found = added([zeros, *table.run(task, len(zeros.integers))])",
+            "found = added([zeros, *2 * table.run(task, len(zeros.integers))])",
         ),
         by=TEST_CLUSTER + "test_every_question_has_the_same_integers[cuts1-False]",
     ),
@@ -39,7 +43,11 @@ OF_CLUSTERS = {
         by=TEST_CLUSTER + "test_every_question_has_the_same_integers[cuts2-False]",
     ),
     "a cluster without partitions has no sums": mutant(
-        (CLUSTER, "found = added([Reply.of(nothing), *table.run(task)])", "found = added(table.run(task))"),
+        (
+            CLUSTER,
+            "found = added([zeros, *table.run(task, len(zeros.integers))])",
+            "found = added(table.run(task, len(zeros.integers)))",
+        ),
         by=TEST_CLUSTER + "test_a_table_without_partitions_has_the_sums_of_no_rows",
     ),
     "replies that a cluster still holds are overwritten": mutant(
@@ -91,5 +99,50 @@ OF_DASK = {
     ),
 }
 
-PLANTED: dict[str, Mutant] = OF_CLUSTERS | (OF_DASK if find_spec("distributed") else {})
+OF_RECORDS = {
+    "one run of a place is all of it": mutant(
+        (SPARK, "sums[place] = sums[place] + run if place in sums else run", "sums[place] = run"),
+        by=TEST_RECORDS + "test_runs_are_added_wherever_they_meet[2-1]",
+    ),
+    "runs are added in floats": mutant(
+        (
+            SPARK,
+            "np.frombuffer(content, dtype=LITTLE_ENDIAN).astype(np.int64)",
+            "np.frombuffer(content, dtype=LITTLE_ENDIAN) * 1.0",
+        ),
+        by=TEST_RECORDS + "test_a_place_that_was_cut_in_two_is_added_here",
+    ),
+    "runs in the order in which they came": mutant(
+        (SPARK, "[sums[place] for place in sorted(sums)]", "[sums[place] for place in sums]"),
+        by=TEST_RECORDS + "test_runs_are_added_wherever_they_meet[3--1]",
+    ),
+    "partitions of Spark that failed are left out": mutant(
+        (
+            SPARK,
+            "        if error is not None:\n            return {}, error\n",
+            "        if error is not None:\n            continue\n",
+        ),
+        by=TEST_RECORDS + "test_an_error_of_one_partition_is_all_that_comes_back",
+    ),
+    "a sum of Spark without its last run": mutant(
+        (SPARK, "if len(integers) != size:", "if False:"),
+        by=TEST_RECORDS + "test_a_sum_that_lacks_a_run_is_refused[2]",
+    ),
+}
+
+OF_SPARK = {
+    "columns in the order of Spark": mutant(
+        (
+            SPARK,
+            "places = [self.names.index(name) for name in columns]",
+            "places = sorted(self.names.index(name) for name in columns)",
+        ),
+        by=TEST_SPARK + "test_columns_are_found_by_their_exact_names",
+    ),
+}
+
+HAS_DASK = find_spec("distributed") is not None
+HAS_SPARK = find_spec("pyspark") is not None and shutil.which("java") is not None
+
+PLANTED: dict[str, Mutant] = OF_CLUSTERS | OF_RECORDS | (OF_DASK if HAS_DASK else {}) | (OF_SPARK if HAS_SPARK else {})
 """Where an engine is not installed its tests are skipped, and catch nothing."""

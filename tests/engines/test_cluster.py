@@ -38,9 +38,11 @@ class Partitions(ClusterTable):
         chosen = list(columns)
         return type(self)(*(part.select(chosen) for part in self._parts), like=self._like.select(chosen))
 
-    def run(self, task: Task) -> list[Reply]:
+    def run(self, task: Task, size: int) -> list[Reply]:
         sent = pickle.dumps(task)
-        return [pickle.loads(pickle.dumps(pickle.loads(sent).reply(partition(part)))) for part in self._parts]
+        replies = [pickle.loads(pickle.dumps(pickle.loads(sent).reply(partition(part)))) for part in self._parts]
+        assert all(len(reply.integers) == size for reply in replies if reply.error is None)
+        return replies
 
 
 def partition(table: Any) -> PartitionTable:

@@ -122,8 +122,8 @@ class ClusterTable(ABC):
         """Return the table with these columns, in this order."""
 
     @abstractmethod
-    def run(self, task: Task) -> list[Reply]:
-        """Run the task over each partition once, and return the sum of the replies, in one or several."""
+    def run(self, task: Task, size: int) -> list[Reply]:
+        """Run the task over each partition once, and return the sum of the replies, of so many integers, in one or several."""
 
 
 class Cluster:
@@ -145,7 +145,8 @@ def _sums(statistic: Any, part: ArrowPart) -> PartSums:
     task = Task(statistic, part.columns, part.schema, part.center)
     # A cluster may have no partition at all, but a table without rows has sums too.
     nothing = task.sums(PartitionTable(table.names, table.types, []))
-    found = added([Reply.of(nothing), *table.run(task)])
+    zeros = Reply.of(nothing)
+    found = added([zeros, *table.run(task, len(zeros.integers))])
     if found.error is not None:
         raise raised(*found.error)
     assert nothing.integers is not None

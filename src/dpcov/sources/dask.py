@@ -36,7 +36,7 @@ class DaskFrame(ClusterTable):
         labels = list(self._data.columns)
         return type(self)(self._data[[labels[self.names.index(name)] for name in columns]])
 
-    def run(self, task: Task) -> list[Reply]:
+    def run(self, task: Task, size: int) -> list[Reply]:  # noqa: ARG002 - Dask knows how to send any
         """Sum each partition."""
         with reading(HINT):
             return _summed(task, _of_frame, self._data.to_delayed())
@@ -56,7 +56,7 @@ class DaskArray(ClusterTable):
         """Select columns."""
         return type(self)(self._data[:, [self.names.index(name) for name in columns]], columns)
 
-    def run(self, task: Task) -> list[Reply]:
+    def run(self, task: Task, size: int) -> list[Reply]:  # noqa: ARG002 - Dask knows how to send any
         """Sum each run of rows."""
         with reading(HINT):
             return _summed(task, _of_array, self._data.rechunk({1: -1}).to_delayed().ravel().tolist(), self.names)

@@ -106,11 +106,15 @@ def _table(data: Any, schema: Schema | None) -> Any:
 
 
 def is_on_cluster(data: object) -> bool:
-    """Whether data are a frame or an array of Dask: their rows stay where they are."""
-    return _is(data, "dask", "DataFrame") or _is(data, "dask", "Array")
+    """Whether data are a frame of Dask or Spark, or an array of Dask: their rows stay where they are."""
+    return _is(data, "dask", "DataFrame") or _is(data, "dask", "Array") or _is(data, "pyspark", "DataFrame")
 
 
 def _cluster_table(data: Any, schema: Schema | None) -> Any:
+    if _is(data, "pyspark", "DataFrame"):
+        from dpcov.sources.spark import SparkFrame
+
+        return SparkFrame(data)
     from dpcov.sources.dask import DaskArray, DaskFrame
 
     if _is(data, "dask", "DataFrame"):

@@ -1,0 +1,148 @@
+"""Frames of Spark: summed partition by partition in Python workers on the executors, and added after one shuffle.
+
+The sum of a partition is cut into runs of entries. Each run has its place, and all runs of one place meet in one task: so many
+tasks share the adding, none holds more than its part of a sum, and the driver gets one sum, however many partitions there are.
+Only operations on frames are used, with which Spark counts each partition once whatever fails in between; accumulators would
+count a repeated task twice. Frames of Spark Connect have the same operations.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+
+from dpcov.errors import EngineError, ParameterError
+from dpcov.sources.cluster import HINT, ClusterTable, Integers, PartitionTable, Reply, Task
+from dpcov.sources.tables import Batch, reading
+
+RUN = 2**15
+"""Integers of a run: 256 KB. Sums of up to 250 columns are one run, and one task adds them."""
+
+MOST_TASKS = 64  # that add: enough for 2000 columns, and few enough that none is idle on a small cluster
+
+LITTLE_ENDIAN = np.dtype("<i8")
+RECORD = "place int, integers binary, error string"
+ARROW_RECORD = pa.schema([("place", pa.int32()), ("integers", pa.binary()), ("error", pa.string())])
+
+TYPES = {
+    "tinyint": pa.int8(),
+    "smallint": pa.int16(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "void": pa.null(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+}
+
+
+class SparkFrame(ClusterTable):
+    """A frame of Spark, or of Spark Connect."""
+
+    kind = "a Spark frame"
+
+    def __init__(self, data: Any) -> None:
+        if not hasattr(data, "mapInArrow"):
+            raise ParameterError("data must be a Spark frame, got a pandas frame on Spark. Hint: data.to_spark().")
+        with reading(HINT):
+            streaming, described = data.isStreaming, data.dtypes
+        if streaming:
+            raise ParameterError("data must be a table with an end, got a stream. Hint: write it to a table first.")
+        super().__init__([name for name, _ in described], [_arrow_type(kind) for _, kind in described])
+        self._data = data
+
+    def select(self, columns: Sequence[str]) -> Self:
+        """Select columns by their places: Spark takes 'a' for 'A', and a dot for a field."""
+        places = [self.names.index(name) for name in columns]
+        with reading(HINT):
+            chosen = self._data.toDF(*(f"c{j}" for j in range(len(self.names)))).select(*(f"c{j}" for j in places))
+        selected = type(self)(chosen)
+        selected.names = list(columns)
+        return selected
+
+    def run(self, task: Task, size: int) -> list[Reply]:
+        """Sum each partition on its executor."""
+        names, types = self.names, self.types
+
+        def of_partition(batches: Iterator[Batch]) -> Iterator[Batch]:
+            return _records(task.reply(PartitionTable(names, types, _renamed(names, batches))))
+
+        with reading(HINT):
+            runs = self._data.mapInArrow(of_partition, RECORD)
+            sums = runs.repartition(min(-(-size // RUN), MOST_TASKS), "place").mapInArrow(_added, RECORD)
+            return _replies(((row["place"], row["integers"], row["error"]) for row in sums.collect()), size)
+
+
+def _arrow_type(kind: str) -> Any:
+    """Return the Arrow type of a column that Spark calls so; what is neither number nor text is refused where it is used."""
+    if found := re.fullmatch(r"decimal\((\d+),(\d+)\)", kind):
+        return pa.decimal128(int(found[1]), int(found[2]))
+    return TYPES["string"] if re.match(r"(var)?char\(|string ", kind) else TYPES.get(kind, pa.struct([]))
+
+
+def _renamed(names: list[str], batches: Iterable[Batch]) -> Iterator[Batch]:
+    """Give the columns their names back."""
+    return (pa.RecordBatch.from_arrays(batch.columns, names=names) for batch in batches)
+
+
+def _records(reply: Reply) -> Iterator[Batch]:
+    """Yield a reply as records, one for each run; an error is a record without a run."""
+    if reply.error is not None:
+        yield _record(-1, b"", "\n".join(reply.error))
+        return
+    for place, start in enumerate(range(0, len(reply.integers), RUN)):
+        yield _record(place, _packed(reply.integers[start : start + RUN]), None)
+
+
+def _record(*cells: Any) -> Batch:
+    columns = [pa.array([cell], kind) for cell, kind in zip(cells, ARROW_RECORD.types, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=ARROW_RECORD)
+
+
+def _packed(integers: Integers) -> bytes:
+    return integers.astype(LITTLE_ENDIAN).tobytes()
+
+
+def _added(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """Add the runs of each place that has come to this worker."""
+    sums, error = _add(
+        cells for batch in batches for cells in zip(*(column.to_pylist() for column in batch.columns), strict=True)
+    )
+    if error is not None:
+        yield _record(-1, b"", error)
+    for place, integers in sums.items():
+        yield _record(place, _packed(integers), None)
+
+
+def _add(records: Iterable[tuple[int, bytes, str | None]]) -> tuple[dict[int, Integers], str | None]:
+    """Return the sum of the runs of each place, modulo 2⁶⁴; of records with an error nothing but the first."""
+    sums: dict[int, Integers] = {}
+    for place, content, error in records:
+        if error is not None:
+            return {}, error
+        run = np.frombuffer(content, dtype=LITTLE_ENDIAN).astype(np.int64)
+        sums[place] = sums[place] + run if place in sums else run
+    return sums, None
+
+
+def _replies(records: Iterable[tuple[int, bytes, str | None]], size: int) -> list[Reply]:
+    """Put the runs together; a frame may have no partitions, and no runs."""
+    sums, error = _add(records)
+    if error is not None:
+        kind, _, words = error.partition("\n")
+        return [Reply(np.empty(0, dtype=np.int64), (kind, words))]
+    if not sums:
+        return []
+    integers = np.concatenate([sums[place] for place in sorted(sums)])
+    if len(integers) != size:
+        raise EngineError("Spark must return each run of a sum, and did not. Hint: try again; look at the log of the driver.")
+    return [Reply(integers)]

@@ -1,0 +1,217 @@
+"""Frames of Spark: the same integers and releases, refusals, and workers that die."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import chdir
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import dpcov
+from dpcov.errors import EngineError, ParameterError, SchemaError
+from dpcov.kernel.questions.moments import SecondMoment
+from dpcov.kernel.questions.together import Together
+from dpcov.kernel.rows.grid import Grid
+from dpcov.release.file import text_of
+from dpcov.schema import Schema
+from dpcov.sources.fitting import drafted
+from dpcov.sources.opening import open_source
+from dpcov.sources.spark import RUN
+from tests.engines.engines import expected
+from tests.engines.test_every_engine import RELEASES, in_memory
+from tests.sources.mixed import NUMBERS, SCHEMA, arrow
+
+sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed: make engines")
+if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+    pytest.skip("Spark needs a Java runtime, and there is none: apt-get install default-jre-headless", allow_module_level=True)
+
+pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+
+BUDGET = dpcov.ZCDP(1)
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """One session on two cores, in which a task is tried twice; its files are in a folder of the tests."""
+    folder = tmp_path_factory.mktemp("spark")
+    settings = {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "512m",
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join([str(Path(dpcov.__file__).parents[1]), *sys.path]),
+        "spark.local.dir": str(folder),
+        "spark.log.level": "OFF",
+        "spark.pyspark.python": sys.executable,
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    builder = sql.SparkSession.builder.master("local[2,2]")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    with chdir(folder):
+        session = builder.getOrCreate()
+    yield session
+    session.stop()
+
+
+@pytest.fixture(autouse=True)
+def _rows_stay_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every other way of a frame to this process is closed."""
+
+    def brought(*_: object, **__: object) -> None:
+        raise AssertionError("rows came to the driver")
+
+    for way in ("toArrow", "toPandas", "toLocalIterator", "__arrow_c_stream__"):
+        monkeypatch.setattr(sql.DataFrame, way, brought)
+
+
+@pytest.fixture(scope="session")
+def frame(spark: Any) -> Any:
+    """The table in five partitions, at least two of them without rows: their column has three values."""
+    return spark.createDataFrame(arrow()).repartition(5, "smoker")
+
+
+def asked_together(source: Any, center: bool, schema: Schema | None) -> None:
+    """Compare all integers, in two readings: questions about rows by column, and all others."""
+    for by_column in (False, True):
+        alike = [(question, exact) for question, exact in expected(center, schema) if at_columns(question) == by_column]
+        if alike:
+            together = Together(tuple(question for question, _ in alike))
+            for (question, exact), found in zip(alike, together.split(source.total(together)), strict=True):
+                assert found.tolist() == exact, question.name
+
+
+def at_columns(question: Any) -> bool:
+    return bool(getattr(question, "by_column", False))
+
+
+@pytest.mark.parametrize("center", [False, True])
+def test_every_question_has_the_same_integers(frame: Any, center: bool) -> None:
+    source = open_source(frame, None, SCHEMA, center)
+    assert source.known_n is None
+    asked_together(source, center, SCHEMA)
+    assert source.n == 240
+    assert source.feature_names == SCHEMA.feature_names
+    asked_together(open_source(frame, NUMBERS, None, center), center, None)
+
+
+@pytest.mark.parametrize("release", ["three readings, by column", "add-remove"])
+def test_a_seeded_release_is_the_same_byte_by_byte(frame: Any, release: str) -> None:
+    target, budget, settings = RELEASES[release]
+    assert text_of(getattr(dpcov, target)(frame, budget, seed=7, **settings)) == in_memory(release)
+
+
+def test_a_sum_in_several_runs(spark: Any) -> None:
+    """Of more columns than one record has the sums of."""
+    rows = np.random.default_rng(3).normal(size=(40, 270)).round(3)
+    table = pa.table({f"c{j}": rows[:, j] for j in range(270)})
+    moment = SecondMoment(Grid(50.0), 270)
+    found = open_source(spark.createDataFrame(table).repartition(3)).total(moment)
+    assert len(found) > RUN
+    assert found.tolist() == open_source(rows).total(moment).tolist()
+
+
+def test_columns_are_found_by_their_exact_names(spark: Any) -> None:
+    """Spark itself would take 'A' for 'a', and a dot for a field."""
+    names = ["A", "a", "b.c", "d`e", "b"]
+    rows = np.random.default_rng(4).normal(size=(30, 5)).round(3)
+    table = pa.table(dict(zip(names, rows.T, strict=True)))
+    moment = SecondMoment(Grid(50.0), 4)
+    chosen = ["d`e", "a", "b.c", "A"]
+    assert open_source(spark.createDataFrame(table), chosen).total(moment).tolist() == (
+        open_source(table, chosen).total(moment).tolist()
+    )
+
+
+def test_without_partitions(spark: Any) -> None:
+    empty = spark.createDataFrame([], "height double, stadt string")
+    schema = SCHEMA.select(["height", "stadt"])
+    settings: dict[str, Any] = {"schema": schema, "neighbors": "add-remove", "mechanism": "gaussian", "seed": 7}
+    assert text_of(dpcov.covariance(empty, BUDGET, **settings)) == text_of(dpcov.covariance(arrow()[:0], BUDGET, **settings))
+
+
+def test_an_estimator(frame: Any) -> None:
+    estimator = dpcov.PrivateCovariance(rho=1, schema=SCHEMA, random_state=7)
+    there = estimator.fit(frame).covariance_
+    assert there.tolist() == estimator.fit(arrow()).covariance_.tolist()
+
+
+@pytest.fixture
+def unreadable(spark: Any) -> Any:
+    """A frame that nothing can be read of, and of every type that is neither number nor text."""
+    columns = "x double, y decimal(9,2), note string, day date, at timestamp, parts array<int>"
+    return spark.read.schema(columns).parquet(spark.conf.get("spark.local.dir")).where("raise_error('read') is null")
+
+
+class TestRefusedBeforeAnythingIsRead:
+    def test_pairs(self, unreadable: Any) -> None:
+        with pytest.raises(ParameterError, match="data must have rows in a fixed order for pairs"):
+            dpcov.covariance(unreadable, BUDGET, row_norm=1, columns=["x"], mechanism="coinpress", centring="pairs")
+
+    def test_workers(self, unreadable: Any) -> None:
+        with pytest.raises(ParameterError, match="workers must be 1 for data on a cluster, which has its own, got 2"):
+            dpcov.covariance(unreadable, BUDGET, row_norm=1, columns=["x"], workers=2)
+
+    @pytest.mark.parametrize(
+        ("name", "told"),
+        [
+            ("z", "must have one column 'z'"),
+            ("note", "column 'note' must be numeric, got the declared type string"),
+            ("day", r"column 'day' must be numeric, got the declared type date32\[day\]"),
+            ("at", "column 'at' must be numeric, got the declared type timestamp"),
+            ("parts", "column 'parts' must be numeric, got the declared type of nested values"),
+        ],
+    )
+    def test_columns_and_types(self, unreadable: Any, name: str, told: str) -> None:
+        with pytest.raises(SchemaError, match=told):
+            dpcov.covariance(unreadable, BUDGET, row_norm=1, columns=["x", name])
+
+    def test_what_wants_rows(self, unreadable: Any) -> None:
+        with pytest.raises(ParameterError, match="got a Spark frame, whose rows stay on the cluster"):
+            dpcov.look(unreadable, dpcov.Schema({"x": dpcov.Numeric(0, 1)}))
+
+    def test_streams(self, spark: Any) -> None:
+        with pytest.raises(ParameterError, match="data must be a table with an end, got a stream"):
+            dpcov.covariance(spark.readStream.format("rate").load(), BUDGET, row_norm=1)
+
+    def test_a_draft_of_a_schema_is_made_of_names_and_types(self, unreadable: Any) -> None:
+        same = pa.table({"x": [0.5], "y": [0.5], "note": ["a"]})
+        assert drafted(unreadable.select("x", "y", "note")) == drafted(same)
+
+
+class TestWorkersThatFail:
+    def test_a_seeded_release_though_a_worker_is_killed(self, frame: Any, tmp_path: Path) -> None:
+        """Spark starts another, and runs its task anew."""
+        target, budget, settings = RELEASES["add-remove"]
+        marker = str(tmp_path / "killed")
+
+        def dying(batches: Any) -> Any:
+            for batch in batches:
+                if len(batch) and not Path(marker).exists():
+                    Path(marker).touch()
+                    os._exit(1)
+                yield batch
+
+        found = getattr(dpcov, target)(frame.mapInArrow(dying, frame.schema), budget, seed=7, **settings)
+        assert Path(marker).exists()
+        assert text_of(found) == in_memory("add-remove")
+
+    def test_one_that_never_succeeds_ends_in_an_error_that_quotes_nothing(self, frame: Any) -> None:
+        def failing(batches: Any) -> Any:
+            for batch in batches:
+                raise ValueError(f"SECRET {batch}")
+                yield batch
+
+        with pytest.raises(EngineError, match="data must be readable to the end, got an error before it") as caught:
+            dpcov.covariance(frame.mapInArrow(failing, frame.schema), BUDGET, schema=SCHEMA)
+        assert caught.value.__context__ is None
+        assert caught.value.__cause__ is None
+        assert "SECRET" not in str(caught.value)
