@@ -80,7 +80,6 @@ def exact(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[weakref.ref[Any]]]:
     watch(along, "to_floats", None)
     watch(curator_module, "to_floats", None)
     watch(Curator, "__init__", 0)
-    gc.collect()
     gc.disable()
     try:
         yield alive

@@ -303,7 +303,7 @@ def test_nor_is_a_count_spent_on_it(budget: Budget, options: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
-@pytest.mark.parametrize("rounds", [60, 100])
+@pytest.mark.parametrize("rounds", [pytest.param(60, marks=pytest.mark.audit), 100])
 def test_many_rounds_of_little_are_planned_or_refused(rounds: int, neighbors: str) -> None:
     for exponent in (-12, -8, -6, -4, -2):
         budget = ZCDP(f"1e{exponent}")

@@ -125,12 +125,11 @@ SMALL = (-37, -28, -19, -13, *np.arange(-10.5, -4, 0.5), -3, -2, -1)
 """Of ten, for budgets: where mechanisms begin to serve them, in small steps."""
 
 
-@pytest.mark.parametrize(("key", "neighbors"), WAYS)
-def test_a_budget_is_refused_whole_or_served_whole(key: Key, neighbors: str) -> None:
+def whole(key: Key, neighbors: str, one_in: int) -> None:
     """From budgets that are too small for everything to some that are not: never after a charge, not even for n."""
     rows = np.random.default_rng(77).uniform(-0.3, 0.3, (60, COLUMNS[key[0]]))
     for place, options in enumerate(CASES[key].small):
-        for exponent in SMALL[:: 4 if place else 1]:
+        for exponent in SMALL[:: 4 if place else one_in]:
             amount = float(10.0**exponent)
             for budget in served(key, (PureDP(amount), ZCDP(amount**2), ApproxDP(amount, 1e-12))):
                 asked = curator(key, budget, neighbors, options, ArraySource(rows))
@@ -140,6 +139,17 @@ def test_a_budget_is_refused_whole_or_served_whole(key: Key, neighbors: str) -> 
                     assert untouched(asked), (budget, options)
                 else:
                     assert finite(found), (budget, options)
+
+
+@pytest.mark.parametrize(("key", "neighbors"), WAYS)
+def test_a_budget_is_refused_whole_or_served_whole(key: Key, neighbors: str) -> None:
+    whole(key, neighbors, one_in=2)
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize(("key", "neighbors"), WAYS)
+def test_in_smaller_steps(key: Key, neighbors: str) -> None:
+    whole(key, neighbors, one_in=1)
 
 
 def finite(found: Release) -> bool:
@@ -190,7 +200,7 @@ def any_data(key: Key, neighbors: str, one_in: int) -> None:
 
 @pytest.mark.parametrize(("key", "neighbors"), WAYS)
 def test_any_data_end_in_a_release(key: Key, neighbors: str) -> None:
-    any_data(key, neighbors, one_in=2)
+    any_data(key, neighbors, one_in=4)
 
 
 @pytest.mark.audit
