@@ -71,6 +71,7 @@ import pathlib, sysconfig
 pathlib.Path(sysconfig.get_paths()["purelib"], "installed.pth").write_text("{paths}", encoding="utf-8")
 END
 }}
+python3() {{ command python3 "$@" --without-pip; }}  # which would be installed, in two seconds, for nothing
 dpcov() {{ python -m dpcov "$@"; }}
 {block}
 test "$(command -v python)" = "$PWD/dpcov-env/bin/python"
@@ -84,7 +85,7 @@ def test_the_readmes_install_block_runs(tmp_path: Path) -> None:
     paths = "\\n".join(str(path) for path in (Path(dpcov.__file__).parents[1], Path(np.__file__).parents[1]))
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
     environment |= {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "PYTHONWARNINGS": "error"}
-    environment |= {"MPLCONFIGDIR": str(tmp_path / "matplotlib")}
+    environment |= {"MPLCONFIGDIR": matplotlib.get_cachedir()}
     script = INSTALL.format(block=block, paths=paths)
     run = subprocess.run(["sh", "-e", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr

@@ -216,13 +216,13 @@ class TestEveryResult:
             assert isinstance(result, Result)
             assert not hasattr(result, "plot")
             return
-        paths = [tmp_path / f"picture.{ending}" for ending in STARTS]
-        for path in paths:
-            result.plot(path)
-            assert path.read_bytes().startswith(STARTS[path.suffix[1:]])
+        ending = list(STARTS)[NAMES.index(name) % len(STARTS)]  # all results have the same three ways to be written
+        path = tmp_path / f"picture.{ending}"
+        result.plot(path)
+        assert path.read_bytes().startswith(STARTS[ending])
         with pytest.raises(ParameterError, match=r"ends in \.png, \.svg or \.pdf"):
             result.plot(tmp_path / "picture.jpg")
-        assert sorted(tmp_path.iterdir()) == sorted(paths)
+        assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize("ending", STARTS)

@@ -187,18 +187,20 @@ class TestRotated:
         assert np.abs(deviations(u, np.zeros(d))).max() < stats.norm.isf(SIZE / 4 / d)
 
 
+def counts(guess: Floats, seed: int, *, fixed: bool = False) -> NDArray[np.int64]:
+    """Cut (v₁ᵀu)² of 2500 draws into ten cells."""
+    matrix, vectors = rotated(np.array([6.0, 4.0, 3.0, 1.0, 0.0]), 870)
+    squares = (drawn(matrix, 1.0, guess, 2500, seed, fixed=fixed) @ vectors[:, 0]) ** 2
+    return np.bincount(np.minimum((10 * squares).astype(np.int64), 9), minlength=10)
+
+
+@pytest.fixture(scope="module")
+def right() -> NDArray[np.int64]:
+    """What a right guess gives."""
+    return counts(np.array([6.0, 4.0, 3.0, 1.0, 0.0]), 871)
+
+
 class TestGuess:
-    def counts(self, guess: Floats, seed: int, *, fixed: bool = False) -> NDArray[np.int64]:
-        """Cut (v₁ᵀu)² of 2500 draws into ten cells."""
-        matrix, vectors = rotated(np.array([6.0, 4.0, 3.0, 1.0, 0.0]), 870)
-        squares = (drawn(matrix, 1.0, guess, 2500, seed, fixed=fixed) @ vectors[:, 0]) ** 2
-        return np.bincount(np.minimum((10 * squares).astype(np.int64), 9), minlength=10)
-
-    @pytest.fixture(scope="class")
-    def right(self) -> NDArray[np.int64]:
-        """What a right guess gives."""
-        return self.counts(np.array([6.0, 4.0, 3.0, 1.0, 0.0]), 871)
-
     @pytest.mark.parametrize(
         "guess",
         [[0.0] * 5, [-50.0] * 5, [40.0, 0.0, 0.0, 0.0, 0.0], [6.0] * 5, [9.0, 1.0, 1.0, 1.0, 1.0]],
@@ -206,11 +208,11 @@ class TestGuess:
     )
     def test_a_wrong_guess_does_not_change_the_law(self, guess: list[float], right: NDArray[np.int64]) -> None:
         """Size 1e-6, two samples. Power: draws at 1.5 times the concentration are told apart (the control below)."""
-        assert two_samples(right, self.counts(np.array(guess), 872)) > SIZE
+        assert two_samples(right, counts(np.array(guess), 872)) > SIZE
 
     def test_a_fixed_number_of_proposals_has_the_same_law(self, right: NDArray[np.int64]) -> None:
         """Size 1e-6, two samples."""
-        assert two_samples(right, self.counts(np.zeros(5), 873, fixed=True)) > SIZE
+        assert two_samples(right, counts(np.zeros(5), 873, fixed=True)) > SIZE
 
     def test_another_concentration_would_be_seen(self, right: NDArray[np.int64]) -> None:
         """The control."""
