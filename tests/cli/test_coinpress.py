@@ -58,7 +58,7 @@ def contents() -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in Path().iterdir()}
 
 
-@pytest.mark.parametrize("file", ["m.csv", "m.parquet"])
+@pytest.mark.parametrize("file", ["m.csv", pytest.param("m.parquet", marks=pytest.mark.audit)])
 def test_the_new_user_s_command(file: str, tmp_path: Path) -> None:
     made = run("release", file, *CENTRED, "-o", "out.json", cwd=tmp_path)
     assert (made.code, made.err) == (0, "")

@@ -518,7 +518,7 @@ assert release.record is None and release.retrace().agrees
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a copy of the package, to which the mechanism of the page was added."""
     folder = tmp_path_factory.mktemp("copy")
-    shutil.copytree(ROOT / "src" / "dpcov", folder / "dpcov", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "src" / "dpcov", folder / "dpcov")
     (code,) = re.findall(r"^```python\n(.*?)^```$", RECIPE, flags=re.DOTALL | re.MULTILINE)
     (step,) = re.findall(r"^3\. \*\*Name\.\*\* .*$", RECIPE, flags=re.MULTILINE)
     registry, line, name, listed = re.findall(r"`([^`]+)`", step)

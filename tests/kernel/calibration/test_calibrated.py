@@ -321,7 +321,8 @@ class TestSensitivities:
 def discrete_tail(sigma: mpmath.mpf, epsilon: mpmath.mpf) -> mpmath.mpf:
     """Return Σ (P(x) − e^ε·P(x−1))₊ for the discrete Gaussian: its true δ for a number that moves by one."""
     reach = int(15 * sigma) + 2
-    weights = [mpmath.exp(-(mpmath.mpf(x) ** 2) / (2 * sigma**2)) for x in range(-reach, reach + 1)]
+    half = [mpmath.exp(-(mpmath.mpf(x) ** 2) / (2 * sigma**2)) for x in range(reach + 1)]
+    weights = [*half[:0:-1], *half]
     total, factor = mpmath.fsum(weights), mpmath.exp(epsilon)
     return mpmath.fsum(max(b - factor * a, 0) for b, a in pairwise(weights)) / total
 

@@ -188,7 +188,7 @@ class Proposal:
 
     def words(self, uniform: int, more: tuple[int, ...] = (), *, last: bool = False) -> Bits:
         places = [self._last if last else self._start << self._shift, *[self._none] * (MANY_PROPOSALS - 1)]
-        again = [0] * 2 * MANY_PROPOSALS
+        again = [0] * MANY_PROPOSALS + [2**60] * MANY_PROPOSALS
         return Words([*places, uniform, *[2**60] * (MANY_PROPOSALS - 1), *more, *again])
 
 
