@@ -1,8 +1,9 @@
 """Which bugs are planted: all of them, or those of files that changed on this branch.
 
 A bug belongs to the file it is written down in, to those it is planted in and to those of the tests that catch it. What
-changed is what differs, in the working tree, from where this branch left the main one. Without git, as in an unpacked source
-distribution, nobody knows what changed: then every twentieth bug is planted.
+changed is what differs, in the working tree, from where this branch left the main one. Every twentieth bug is planted where
+what changed belongs to all of them: how bugs are planted, or what tests share. Without git, as in an unpacked source
+distribution, nobody knows what changed: then these are all.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from tests.mutation.mutants import MUTANTS, WRITTEN_IN
 
 ROOT = Path(__file__).parents[2]
 EVERY = 20
+SHARED = ("conftest.py", "tests/mutation/", "tests/helpers/")
 MAIN = ("origin/HEAD", "origin/main", "main", "origin/master", "master")
 
 
@@ -29,7 +31,8 @@ def chosen(which: str) -> tuple[list[str], str]:
     if since is None:
         return names[::EVERY], f"every {EVERY}th {among}: without git nobody knows what changed (--plant all for all)"
     files = changed(since)
-    names = [name for name in names if concerns(name) & files]
+    sample = {*names[::EVERY]} if any(file.startswith(SHARED) for file in files) else set()
+    names = [name for name in names if name in sample or concerns(name) & files]
     return names, f"{len(names)} {among}, those of files that changed since {since[:10]} (--plant all for all)"
 
 

@@ -124,6 +124,14 @@ class TestSelection:
         assert all("src/dpcov/kernel/calibrate.py" in selection.concerns(name) for name in names)
         assert why.startswith(f"{len(names)} of {len(MUTANTS)} planted bugs")
 
+    @pytest.mark.parametrize("file", ["tests/mutation/planting.py", "conftest.py", "tests/helpers/small.py"])
+    def test_a_sample_where_what_all_share_changed(self, file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(selection, "merge_base", lambda: "0" * 40)
+        monkeypatch.setattr(selection, "changed", lambda _: {file, "docs/conftest.py"})
+        assert selection.chosen("changed")[0] == list(MUTANTS)[:: selection.EVERY]
+        monkeypatch.setattr(selection, "changed", lambda _: {"docs/conftest.py"})
+        assert selection.chosen("changed")[0] == []
+
     def test_a_sample_where_nobody_knows_what_changed(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setattr(selection, "ROOT", tmp_path)
         names, why = selection.chosen("changed")
