@@ -148,3 +148,44 @@ def test_check_names_the_columns_that_are_not_used() -> None:
 def test_wide_bounds_are_written_out() -> None:
     Path("wide.toml").write_text("[columns]\nage = { lower = -0.5, upper = 1500000 }\n", encoding="utf-8")
     assert "-0.5 to 1500000" in call("schema", "check", "wide.toml").out
+
+
+class TestCodebooks:
+    BOOK = "name;type;min;max;levels;unit\nage;integer;0;120;;years\njob;text;;;clerk|nurse;\nname;ignore;;;;\n"
+
+    def test_a_codebook_alone_or_beside_a_table(self, tmp_path: Path) -> None:
+        Path("book.csv").write_text(self.BOOK, encoding="utf-8")
+        for data in ((), ("people.csv",), ("people.parquet",)):
+            told = call("schema", "init", *data, "--from", "book.csv", "-o", "made.toml", "--force")
+            assert (told.code, told.err) == (0, "")
+            assert told.out.strip().endswith(f"dpcov schema check made.toml {data[0] if data else 'DATA'}")
+            assert call("schema", "check", "made.toml", "people.parquet").code == 0
+        assert call("schema", "init", "--from", "book.csv").out == run("schema", "init", "--from", "book.csv", cwd=tmp_path).out
+
+    @pytest.mark.parametrize(
+        ("book", "words"),
+        [
+            (BOOK.replace("120", "old"), "under 'max' in line 2 (age), got 'old'"),
+            (BOOK.replace("integer", "intger"), "under 'type' in line 2 (age)"),
+            (BOOK.replace("clerk|nurse", "clerk, nurse"), "under 'levels' in line 3 (job)"),
+            (BOOK.replace("name;", "what;", 1), "a heading for the names of columns"),
+        ],
+    )
+    def test_what_is_wrong_is_named_with_its_line(self, book: str, words: str) -> None:
+        Path("book.csv").write_text(book, encoding="utf-8")
+        told = call("schema", "init", "people.csv", "--from", "book.csv", "-o", "made.toml")
+        assert_refused(told, 2)
+        assert words in told.err
+        assert not Path("made.toml").exists()
+
+    def test_no_file_no_codebook_and_one_that_would_be_overwritten(self) -> None:
+        assert_refused(call("schema", "init", "--from", "nowhere.csv"), 4)
+        assert_refused(call("schema", "init"), 2)
+        Path("book.csv").write_text(self.BOOK, encoding="utf-8")
+        assert_refused(call("schema", "init", "--from", "book.csv", "-o", "book.csv", "--force"), 2)
+        assert_refused(call("schema", "init", "--from", "book.csv", "--separator", ";"), 2)
+
+    def test_suggestions_are_comments(self) -> None:
+        drafted = call("schema", "init", "people.parquet").out
+        line = next(line for line in drafted.splitlines() if line.startswith('"age"'))
+        assert line.startswith('"age" = { lower = nan, upper = nan }  # usual: lower = 0, upper = 120 in years (')

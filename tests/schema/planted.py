@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from tests.mutation.form import mutant
 
+CODEBOOK = "schema/codebook.py"
 COLUMNS = "schema/columns.py"
 DERIVED = "schema/derived.py"
 TRANSFORMS = "schema/transforms.py"
 
 CELLS = "tests/sources/test_derived.py::test_cells_are_clipped_then_transformed_then_multiplied"
+TEST_CODEBOOK = "tests/schema/test_codebook.py::"
 TEST_DATES = "tests/schema/test_dates.py::"
 TEST_DERIVED = "tests/schema/test_derived.py::"
 
@@ -70,6 +72,22 @@ PLANTED = {
     "logarithms of dates": mutant(
         (COLUMNS, "        if self.transform is not None:\n            raise", "        if False:\n            raise"),
         by=TEST_DATES + "test_what_is_refused_and_how[a logarithm]",
+    ),
+    "bounds of a codebook the other way round": mutant(
+        (CODEBOOK, 'for what in ("lower", "upper"))', 'for what in ("upper", "lower"))'),
+        by=TEST_CODEBOOK + "test_what_each_line_becomes",
+    ),
+    "a line of a codebook that is counted otherwise": mutant(
+        (CODEBOOK, "starts.append(before + 1)", "starts.append(before)"),
+        by=TEST_CODEBOOK + "test_what_is_refused_and_where[no number]",
+    ),
+    "levels at commas": mutant(
+        (CODEBOOK, 'if len(parts) == 1 and "," in cell:', "if False:"),
+        by=TEST_CODEBOOK + "test_what_is_refused_and_where[commas]",
+    ),
+    "what is usual is taken": mutant(
+        ("schema/drafts.py", 'NUMERIC: "{ lower = nan, upper = nan }"', 'NUMERIC: "{ lower = 0, upper = 120 }"'),
+        by="tests/schema/test_usual.py::test_what_is_usual_is_a_comment_and_no_bound",
     ),
     "weights not normalised": mutant(
         ("schema/__init__.py", "total = math.hypot(*(column.weight for column in self.used.values()))", "total = 1.0"),

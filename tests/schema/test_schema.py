@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from dpcov.errors import ParameterError, SchemaError
 from dpcov.kernel.rows.grid import Grid
 from dpcov.schema import LARGEST, SMALLEST, Categorical, Column, Ignored, Numeric, Schema
-from dpcov.schema.file import NUMERIC, TEXT, UNKNOWN, draft, from_record, parse, read, to_record
+from dpcov.schema.drafts import NUMERIC, TEXT, UNKNOWN, draft
+from dpcov.schema.file import from_record, parse, read, to_record
 from dpcov.sources.array import ArraySource
 from dpcov.sources.arrow import ArrowSource
 from dpcov.sources.opening import open_source

@@ -20,10 +20,10 @@ def test_columns_that_are_not_used_are_named() -> None:
 def test_a_draft_follows_declared_types() -> None:
     """Each kind of column gets the entry that a person has to complete, or none where nothing can be known."""
     day, time = pa.array([0], pa.date32()), pa.array([0], pa.time32("s"))
-    table = pa.table({"age": [1.0], "sex": ["a"], "ill": [True], "on": day, "at": time})
+    table = pa.table({"size": [1.0], "town": ["a"], "ill": [True], "on": day, "at": time})
     assert drafted(table).partition("[columns]\n")[2].splitlines() == [
-        '"age" = { lower = nan, upper = nan }',
-        '"sex" = { levels = [] }',
+        '"size" = { lower = nan, upper = nan }',
+        '"town" = { levels = [] }',
         '"ill" = { levels = [false, true] }',
         '"on" = { }  # dates: lower = 2019-01-01, upper = 2024-12-31, say',
         '"at" = { }  # lower and upper, or levels, or ignore = true',

@@ -16,31 +16,44 @@ def schema() -> None:
     """Draft or check a schema: public bounds and levels of columns."""
 
 
-@schema.command(epilog="\b\nExample:\n  dpcov schema init adult.csv -o adult.toml")
-@click.argument("data", type=click.Path())
+@schema.command(
+    epilog="\b\nExample:\n  dpcov schema init adult.csv -o adult.toml\n  dpcov schema init --from codebook.csv -o people.toml",
+    short_help="Draft a schema from names and types, or from a codebook.",
+)
+@click.argument("data", type=click.Path(), required=False)
 @csv_options
+@click.option(
+    "--from",
+    "codebook",
+    type=click.Path(),
+    metavar="CODEBOOK",
+    help="A CSV file with a line for each column: name, type, min, max, levels (with ; between them), unit, missing.",
+)
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Where to write the draft; stdout by default.")
 @click.option("--force", is_flag=True, help="Overwrite an existing output.")
-def init(data: str, output: str | None, force: bool) -> None:
-    """Draft a schema from the names and declared types of DATA's columns; no value is read.
+def init(data: str | None, codebook: str | None, output: str | None, force: bool) -> None:
+    """Draft a schema from the names and declared types of DATA's columns, from a codebook, or both; no value is read.
 
-    Bounds and levels are left open: complete them with public knowledge, never by looking at the data.
+    What nobody said is left open: complete it with public knowledge, never by looking at the data. Comments say what is
+    publicly known of usual fields, such as an age, and why. With both, DATA says which columns there are, and the codebook what
+    they hold.
     """
     from dpcov.cli.files import checked_target
     from dpcov.paths import write_whole
     from dpcov.sources.fitting import drafted
 
+    if data is None and codebook is None:
+        raise click.UsageError("give DATA, --from CODEBOOK, or both")
+    given = [str(file) for file in (data, codebook) if file is not None]
     kept = "it may have been completed"
-    target = None if output is None else checked_target(output, force=force, kept=kept, inputs=(str(data),))
-    text = drafted(data)
+    target = None if output is None else checked_target(output, force=force, kept=kept, inputs=tuple(given))
+    text = drafted(data, codebook)
     if target is None:
         click.echo(text, nl=False)
         return
     write_whole(target, text)
-    file = shlex.quote(str(output))
-    click.echo(
-        f"Written to {file}. Complete it with public knowledge, then: dpcov schema check {file} {shlex.quote(str(data))}"
-    )
+    file, table = shlex.quote(str(output)), "DATA" if data is None else shlex.quote(str(data))
+    click.echo(f"Written to {file}. Complete it with public knowledge, then: dpcov schema check {file} {table}")
 
 
 @schema.command(

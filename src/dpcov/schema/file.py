@@ -1,4 +1,4 @@
-"""Schemas as files: TOML for people, JSON inside a release, and a draft to fill in.
+"""Schemas as files: TOML for people, JSON inside a release.
 
 ::
 
@@ -15,11 +15,10 @@ With ``others = "ignore"`` above ``[columns]``, entries that are still as `dpcov
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,33 +30,6 @@ from dpcov.schema.derived import Factor, Indicator
 OPTIONAL = {"weight", "nullable", "missing", "of"}
 OF_NUMBERS = OPTIONAL | {"integer", "transform"}
 OF_CELLS = ("lower", "upper", "nullable", "integer")  # what an entry that is `of` another takes from that
-NUMERIC, BOOLEAN, TEXT, DATED, UNKNOWN = "numeric", "boolean", "text", "dated", "unknown"
-"""What the declared type of a column tells a draft."""
-
-HEADER = """\
-# A draft from names and types alone. Complete it with public knowledge: never look a bound or a level up in the data.
-#   { lower = 0, upper = 120 }         numbers; values outside are clipped
-#   { lower = 2019-01-01, upper = 2024-12-31 }   dates
-#   { levels = ["no", "yes"] }         categories; missing and unknown cells count as none of them
-#   { ignore = true }                  not read
-# nullable = true where cells may be missing: their share is then released, and numbers are about what was observed;
-# with missing = "flag" as well, a column of its own says whether a cell is there, with its correlations.
-# integer = true beside bounds where cells are whole numbers: synthetic rows then have whole ones, too.
-# transform = "log", "sqrt" or "square" beside bounds: cells are clipped, and then transformed. More columns for regressions:
-#   "age squared" = { of = "age", transform = "square" }
-#   "age * male" = { product = ["age", "sex=Male"] }
-# An optional weight (default 1) gives a column a larger share of the accuracy.
-# others = "ignore"                  # without the first #, entries that are left as drafted are not read
-
-[columns]
-"""
-DRAFTS = {
-    NUMERIC: "{ lower = nan, upper = nan }",
-    BOOLEAN: "{ levels = [false, true] }",
-    TEXT: "{ levels = [] }",
-    DATED: "{ }  # dates: lower = 2019-01-01, upper = 2024-12-31, say",
-    UNKNOWN: "{ }  # lower and upper, or levels, or ignore = true",
-}
 MOST_NAMED = 200
 """Columns that one message names: a file that somebody forged has as many as it likes."""
 
@@ -178,11 +150,6 @@ def _cells(column: Numeric | Categorical) -> dict[str, Any]:
     return {**of, "levels": list(column.levels), **level, **nullable}
 
 
-def draft(columns: Iterable[tuple[str, str]]) -> str:
-    """Draft a schema from names and declared types: bounds and levels are for a person."""
-    return HEADER + "".join(f"{_quoted(name)} = {DRAFTS[kind]}\n" for name, kind in columns)
-
-
 def _inherited(entry: object, columns: Mapping[str, Any]) -> object:
     """Return an entry that is of another one with what cells are there, unless it says so itself."""
     if not isinstance(entry, dict) or not isinstance(of := entry.get("of"), str) or "levels" in entry or "lower" in entry:
@@ -225,8 +192,3 @@ def _factor(entry: object) -> str | Factor:
     if keys - {"nullable"} == {"of", "levels", "level"}:
         return Indicator(**entry)
     raise ParameterError("product must be two names of columns, got a table. Hint: product = ['age', 'sex=Male'].")
-
-
-def _quoted(name: str) -> str:
-    """Write a TOML key; JSON's escapes are TOML's, but for DEL."""
-    return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")

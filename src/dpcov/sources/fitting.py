@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
-from dpcov.errors import SchemaError
+from dpcov.errors import ParameterError, SchemaError
 from dpcov.schema import Schema
-from dpcov.schema.file import BOOLEAN, DATED, NUMERIC, TEXT, UNKNOWN, draft
+from dpcov.schema.codebook import chosen
+from dpcov.schema.codebook import drafted as drafted_from
+from dpcov.schema.codebook import read as read_codebook
+from dpcov.schema.drafts import BOOLEAN, DATED, NUMERIC, TEXT, UNKNOWN, draft
 from dpcov.sources.cells import is_boolean, is_numeric, is_text
 from dpcov.sources.dates import is_dated
 from dpcov.sources.opening import open_source, open_table
@@ -21,24 +25,36 @@ class Fit:
     declared: bool
 
 
-def drafted(data: Any) -> str:
-    """Return a schema to be completed, as text, from the names and declared types of a table's columns; no value is read."""
+def drafted(data: Any = None, codebook: str | os.PathLike[str] | None = None) -> str:
+    """Return a schema to be completed, as text: from names and declared types of a table's columns, a codebook, or both.
+
+    No value of the table is read. With both, the table says which columns there are, and the codebook what they hold.
+    """
+    known = None if codebook is None else read_codebook(codebook)
+    if data is None:
+        if known is None:
+            raise ParameterError("data or codebook must be given, got neither. Hint: a table, or a CSV file that describes it.")
+        return drafted_from(known)
     table = open_table(data)
     if len(set(table.names)) < len(table.names):
         raise SchemaError(
             "data must have a different name for each column, got two columns of the same name. Hint: rename one."
         )
+    kinds = {name: _kind(declared, table.parsed) for name, declared in zip(table.names, table.types, strict=True)}
+    if known is None:
+        return draft(kinds.items())
+    return drafted_from(chosen(known, table.names, kinds), [name for name in known if name not in kinds])
 
-    def kind(declared: Any) -> str:
-        if table.parsed:
-            return UNKNOWN  # text in a CSV file tells nothing
-        if is_boolean(declared):
-            return BOOLEAN
-        if is_dated(declared):
-            return DATED
-        return NUMERIC if is_numeric(declared) else TEXT if is_text(declared) else UNKNOWN
 
-    return draft([(name, kind(declared)) for name, declared in zip(table.names, table.types, strict=True)])
+def _kind(declared: Any, parsed: bool) -> str:
+    """Return what a declared type tells; text in a CSV file tells nothing."""
+    if parsed:
+        return UNKNOWN
+    if is_boolean(declared):
+        return BOOLEAN
+    if is_dated(declared):
+        return DATED
+    return NUMERIC if is_numeric(declared) else TEXT if is_text(declared) else UNKNOWN
 
 
 def fitted(schema: Schema, data: Any) -> Fit:

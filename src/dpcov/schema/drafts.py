@@ -1,0 +1,71 @@
+"""Drafts of schemas, for a person to complete: from names and declared types, with what is public knowledge as comments."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from dpcov.schema.usual import usual
+
+NUMERIC, BOOLEAN, TEXT, DATED, UNKNOWN = "numeric", "boolean", "text", "dated", "unknown"
+"""What the declared type of a column tells a draft."""
+
+FROM_TYPES = "A draft from names and types alone."
+RULES = """\
+# {origin} Complete it with public knowledge: never look a bound or a level up in the data.
+#   {{ lower = 0, upper = 120 }}         numbers; values outside are clipped
+#   {{ lower = 2019-01-01, upper = 2024-12-31 }}   dates
+#   {{ levels = ["no", "yes"] }}         categories; missing and unknown cells count as none of them
+#   {{ ignore = true }}                  not read
+# nullable = true where cells may be missing: their share is then released, and numbers are about what was observed;
+# with missing = "flag" as well, a column of its own says whether a cell is there, with its correlations.
+# integer = true beside bounds where cells are whole numbers: synthetic rows then have whole ones, too.
+# transform = "log", "sqrt" or "square" beside bounds: cells are clipped, and then transformed. More columns for regressions:
+#   "age squared" = {{ of = "age", transform = "square" }}
+#   "age * male" = {{ product = ["age", "sex=Male"] }}
+# An optional weight (default 1) gives a column a larger share of the accuracy.
+# "usual:" is what is publicly known of fields with such names, and why; nobody looked at the data. Take it where meaning
+# and unit are yours.
+# others = "ignore"                  # without the first #, entries that are left as drafted are not read
+
+[columns]
+"""
+DRAFTS = {
+    NUMERIC: "{ lower = nan, upper = nan }",
+    BOOLEAN: "{ levels = [false, true] }",
+    TEXT: "{ levels = [] }",
+    DATED: "{ }",
+    UNKNOWN: "{ }",
+}
+REMARKS = {
+    DATED: "dates: lower = 2019-01-01, upper = 2024-12-31, say",
+    UNKNOWN: "lower and upper, or levels, or ignore = true",
+}
+"""What is said of an entry that is open, where no field is known by its name."""
+
+
+def header(origin: str = FROM_TYPES) -> str:
+    """Return what stands above the entries: where they come from, and how to complete them."""
+    return RULES.format(origin=origin)
+
+
+def draft(columns: Iterable[tuple[str, str]]) -> str:
+    """Draft a schema from names and declared types: bounds and levels are for a person."""
+    return header() + "".join(line(name, DRAFTS[kind], remark(name, kind)) for name, kind in columns)
+
+
+def remark(name: str, kind: str, unit: str = "") -> str:
+    """Return what is publicly known of a column by its name, or what its entry may be; nothing of one that is complete."""
+    found = usual(name)
+    fits = found is not None and kind in ((TEXT, UNKNOWN) if found.levels else (NUMERIC, UNKNOWN))
+    return found.suggestion(unit) if found is not None and fits else REMARKS.get(kind, "")
+
+
+def line(name: str, entry: str, comment: str = "") -> str:
+    """Return a line of the file."""
+    return f"{quoted(name)} = {entry}{'  # ' * bool(comment)}{comment}\n"
+
+
+def quoted(text: str) -> str:
+    """Write text as TOML does; JSON's escapes are TOML's, but for DEL."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
