@@ -145,6 +145,10 @@ PLANTED = {
         ("mechanisms/standardized/means.py", "/ trust, column.noise\n", "/ trust, column.noise / trust\n"),
         by="tests/mechanisms/test_standardized_units.py::TestMeans::test_what_was_asked_apart_is_not_drawn_to_what_is_usual",
     ),
+    "means for which it is certain how many cells are missing": mutant(
+        ("mechanisms/standardized/estimate.py", "np.hypot(mean_noise, self.gone[lift.column] * away)", "mean_noise"),
+        by="tests/uses/test_population.py::TestMissing::test_means",
+    ),
     "variances asked apart that are drawn to what is usual": mutant(
         ("mechanisms/standardized/means.py", "usual + (column.variance - usual) / trust", "column.variance"),
         by="tests/mechanisms/test_standardized_units.py::TestMeans::test_what_was_asked_apart_is_not_drawn_to_what_is_usual",

@@ -216,6 +216,10 @@ PLANTED = {
         ("uses/weights.py", "(UNLIKE[1] - UNLIKE[0]) * float(room.mean())", "0.0"),
         by="tests/uses/test_population.py::TestTaken::test_bounds_leave_room_for_longer_tails[far]",
     ),
+    "pairs of cells that are missing together": mutant(
+        ("uses/sampling.py", "fewer * np.maximum.outer(units.seen, units.seen)", "fewer"),
+        by="tests/uses/test_population.py::TestMissing::test_rows_that_have_both_cells",
+    ),
     "means that a private radius took from": mutant(
         ("uses/intervals.py", "middle, variance = middle + lost.mean, ", "middle, variance = middle, "),
         by="tests/uses/test_population.py::TestClipped::test_means_and_covariances",
@@ -264,8 +268,8 @@ PLANTED = {
     "correlations of independent columns that are clear": mutant(
         (
             "uses/description.py",
-            "return np.asarray(1 / np.sqrt(np.minimum.outer(seen, seen)))",
-            "return 0 * np.outer(seen, seen)",
+            "return np.asarray(1 / np.sqrt(pairs_seen(release)))",
+            "return 0 * pairs_seen(release)",
         ),
         by=(
             "tests/uses/test_description.py::test_correlations_of_independent_columns_are_rarely_clear[True]",

@@ -25,7 +25,7 @@ from dpcov.uses.clipped_rows import lost_by_clipping
 from dpcov.uses.clipping import most_lost
 from dpcov.uses.coefficient_errors import DrawnResiduals, EntryNoise
 from dpcov.uses.drawn_rows import quantiles
-from dpcov.uses.sampling import kurtosis, share_variance
+from dpcov.uses.sampling import kurtosis, pairs_seen, share_variance
 from dpcov.uses.tails import quantile
 from dpcov.uses.weights import cut_by_ranges, lost_by_weights
 
@@ -387,6 +387,37 @@ def clipped(budget: Any = QUIET, n: int = 20_000) -> Release:
     release = dpcov.covariance(data, budget, schema=schema, mechanism="gaussian", clip=radius, center=True, seed=0)
     release.__dict__.update(estimate=dataclasses.replace(release.estimate, longer=0.45 * n))
     return release
+
+
+class TestMissing:
+    """Where cells are missing, the noisy share of those that are there divides the distance of a mean from its centre."""
+
+    @staticmethod
+    def release(budget: Any) -> Release:
+        draw = np.random.default_rng(5)
+        cells = [pa.array(1 + draw.standard_normal(8000), mask=draw.random(8000) < gone) for gone in (0.3, 0.5, 0.3, 0.5)]
+        schema = Schema({f"c{j}": Numeric(-5, 7, nullable=True) for j in range(4)})
+        return dpcov.covariance(pa.table({f"c{j}": cell for j, cell in enumerate(cells)}), budget, schema=schema, seed=2)
+
+    def test_means(self) -> None:
+        units = self.release(dpcov.PureDP("0.5")).estimate.units
+        assert units is not None
+        away = np.abs(units.back @ units.mean) / units.seen
+        of_share = units.weighing.averaged * units.seen_error / units.seen * away
+        assert (units.mean_noise >= of_share).all()
+        assert (of_share > 0.8 * units.mean_noise).any()  # and it is most of the error where the centre is far off
+
+    def test_rows_that_have_both_cells(self) -> None:
+        release = self.release(dpcov.ZCDP(10**6))
+        assert pairs_seen(release) == pytest.approx(
+            8000 * (np.outer([0.7, 0.5, 0.7, 0.5], [0.7, 0.5, 0.7, 0.5]) ** (1 - np.eye(4) / 2)), rel=0.05
+        )
+        assert (pairs_seen(released(rows(0))) == N).all()
+
+    def test_all_cells_are_there(self) -> None:
+        units = dpcov.covariance(TABLE, dpcov.PureDP(1), schema=SCHEMA, seed=0).estimate.units
+        assert units is not None
+        assert (units.seen_error == 0).all()
 
 
 class TestClipped:

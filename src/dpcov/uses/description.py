@@ -42,7 +42,7 @@ from dpcov.uses.correlation import denoised_correlation
 from dpcov.uses.held import holds_covariance, is_centered
 from dpcov.uses.intervals import Interval, Intervals
 from dpcov.uses.noise_level import Eigenbasis
-from dpcov.uses.sampling import POPULATION, ROWS, about_population, rows_seen
+from dpcov.uses.sampling import POPULATION, ROWS, about_population, pairs_seen
 from dpcov.uses.selection import column_of_feature, column_places
 
 if TYPE_CHECKING:
@@ -332,8 +332,7 @@ def of_draw(release: Release) -> Floats:
     """Return the standard error that the draw of rows gives to the correlation of independent columns, 1/√n of their cells."""
     if not is_centered(release):
         return np.zeros((release.d, release.d))  # cosines about 0 are not 0 for independent columns
-    seen = rows_seen(release)
-    return np.asarray(1 / np.sqrt(np.minimum.outer(seen, seen)))
+    return np.asarray(1 / np.sqrt(pairs_seen(release)))
 
 
 def _correlation(

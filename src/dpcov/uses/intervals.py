@@ -34,7 +34,7 @@ from dpcov.release.record import Release
 from dpcov.results import Drawable
 from dpcov.uses.clipping import most_lost
 from dpcov.uses.raw import ONE_DEVIATION, RawMoment, raw_moment
-from dpcov.uses.sampling import ROWS, about_population, kurtosis, levels_of, rows_seen, share_variance
+from dpcov.uses.sampling import ROWS, about_population, kurtosis, levels_of, pairs_seen, rows_seen, share_variance
 from dpcov.uses.tails import quantile
 from dpcov.uses.unit_intervals import ABOUT as ABOUT_UNITS
 from dpcov.uses.unit_intervals import unit_eigenvalues, unit_entries, unit_means
@@ -259,8 +259,7 @@ class Intervals(Drawable):
         raw, v = self._raw, self._variances
         covariance = raw.raw if isinstance(raw, PrivateUnits) else raw.covariance
         with np.errstate(all="ignore"):
-            seen = np.minimum.outer(rows_seen(self.release), rows_seen(self.release))
-            found = (np.outer(v, v) + np.minimum(covariance**2, np.outer(v, v))) / seen
+            found = (np.outer(v, v) + np.minimum(covariance**2, np.outer(v, v))) / pairs_seen(self.release)
         np.fill_diagonal(found, self._of_variances)
         return np.asarray(found)
 

@@ -61,6 +61,16 @@ def rows_seen(release: Release) -> Floats:
     return np.maximum(release.n * (np.ones(release.d) if units is None else units.seen), 1.0)
 
 
+def pairs_seen(release: Release) -> Floats:
+    """Return how many rows have both cells of each pair of features, about, where cells are missing independently."""
+    seen, units = rows_seen(release), release.estimate.units
+    fewer = np.minimum.outer(seen, seen)
+    if units is None:
+        return fewer
+    same = np.equal.outer(units.column, units.column)
+    return np.where(same, fewer, np.maximum(fewer * np.maximum.outer(units.seen, units.seen), 1.0))
+
+
 def share_variance(shares: Floats, errors: Floats) -> Floats:
     """Return p(1 − p), of shares that are no nearer to 0 or 1 than their standard errors."""
     away = np.minimum(np.where(np.isfinite(errors), errors, 0.5), 0.5)

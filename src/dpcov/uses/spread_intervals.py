@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.release.estimate import PrivateUnits, error_of_spread
-from dpcov.uses.sampling import fisher, levels_of, rows_seen
+from dpcov.uses.sampling import fisher, levels_of, pairs_seen
 from dpcov.uses.selection import column_of_feature
 from dpcov.uses.tails import peaks, quantile
 from dpcov.uses.unit_intervals import with_sampling
@@ -105,8 +105,7 @@ def correlation_intervals(found: Intervals) -> Interval:
             noise = np.hypot(noise, values * raw.weight_error * (1 - np.add.outer(divided, divided) / 2))
         known_both = np.logical_and.outer(relative * KNOWN < 1, relative * KNOWN < 1)
         r = np.clip(values, -1.0, 1.0)
-        seen = rows_seen(release)
-        n = np.minimum.outer(seen, seen)
+        n = pairs_seen(release)
         if found.taken is not None:
             n = np.maximum(n / found.taken[0].drawn_correlations, 4.0)  # as uncertain as so many normal rows
         drawn = (1 - np.minimum(np.abs(r), np.maximum(1 - noise, 0.0)) ** 2) ** 2 / n if found.population else np.zeros_like(r)

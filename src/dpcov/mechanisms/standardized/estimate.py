@@ -143,8 +143,10 @@ class _Reading:
         squares = products.diagonal()
         noise = variance * (np.outer(squares, squares) + products**2)
         mean_noise = math.sqrt(variance) / self.rows.corner * np.sqrt(np.einsum("ij,ij->i", back, back) + 2 * moved**2)
+        away = moved * self.rows.corner
+        mean_noise = np.hypot(mean_noise, self.gone[lift.column] * away)  # a noisy share of cells divides this distance, too
         lost = min(max(1 - 1 / soft.weight, 0.0), self._most_lost())
-        means = self._means(lift.centre + moved * self.rows.corner, mean_noise, lost)
+        means = self._means(lift.centre + away, mean_noise, lost)
         mean, mean_noise = means.values, means.errors
         exact, found = back @ raw.covariance @ back.T, back @ soft.covariance @ back.T
         variances, for_deviation, error, of_noise, of_both, parts = self._variances(
