@@ -110,7 +110,7 @@ PLANTED = {
         by=TEST_FILES + "TestFound::test_the_keys_of_folders",
     ),
     "names of folders in messages": mutant(
-        ("sources/places.py", "PurePosixPath(self.path).name!r}", "self.path!r}"),
+        ("sources/places.py", "{self._pure.name!r}", "{self.path!r}"),
         by=TEST_FILES + "test_a_folder_is_not_named",
     ),
     "the exact number of rows while they are read": mutant(

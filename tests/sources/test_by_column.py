@@ -323,6 +323,24 @@ class TestKeptSource:
         ):
             source.total(questions()[0])
 
+    def test_sums_are_kept_and_the_oldest_let_go(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        source = KeptSource(ArraySource(np.ones((3, 2))))
+        assert (source.n, source.known_n, source.d) == (3, 3, 2)
+        read: list[int] = []
+
+        def blocks(_: KeptSource, rows: int, by_column: bool) -> Iterator[Floats]:  # noqa: ARG001
+            read.append(rows)
+            yield np.ones((3, 2))
+
+        monkeypatch.setattr(KeptSource, "_blocks", blocks)
+        monkeypatch.setattr("dpcov.sources.kept.SUMS", 2)
+        first, *others = (SecondMoment(Grid(float(norm)), 2) for norm in (1, 2, 3))
+        for question in (first, first, others[0], first, others[1], first):
+            source.total(question)
+        assert len(read) == 3  # each was read once
+        source.total(others[0])
+        assert len(read) == 4  # the one that nobody asked for the longest time was let go
+
     def test_a_table_without_rows(self) -> None:
         source = KeptSource(open_source(arrow()[:0], None, SCHEMA, True))
         assert set(source.total(Together(tuple(questions()))).tolist()) == {0}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pyarrow as pa
+import pytest
 
 import dpcov
+from dpcov.errors import SchemaError
 from dpcov.sources.fitting import Fit, drafted, fitted
 
 
@@ -28,3 +30,9 @@ def test_a_draft_follows_declared_types() -> None:
         '"on" = { }  # dates: lower = 2019-01-01, upper = 2024-12-31, say',
         '"at" = { }  # lower and upper, or levels, or ignore = true',
     ]
+
+
+def test_a_name_that_stands_twice_is_refused() -> None:
+    table = pa.table([[1.0], [2.0]], names=["age", "age"])
+    with pytest.raises(SchemaError, match="data must have a different name for each column, got two columns of the same name"):
+        drafted(table)
