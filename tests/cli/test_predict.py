@@ -34,7 +34,7 @@ REFUSED = {
     "unknown levels": (["centred.json", "odd.csv", *HOURS], 2, "cells of column 'job' must be among its levels, got 2 others"),
     "text where numbers should be": (["centred.json", "text.parquet", *HOURS], 2, "column 'age' must be numeric"),
     "no such data": (["centred.json", "nowhere.csv", *HOURS], 4, "nowhere.csv"),
-    "data of another kind": (["centred.json", "new.xlsx", *HOURS], 2, "must end in"),
+    "data of another kind": (["centred.json", "new.docx", *HOURS], 2, "must end in"),
     "another kind of output": (["centred.json", "new.csv", *HOURS, "-o", "out.parquet"], 2, "ends in .csv"),
     "an output that is there": (["centred.json", "new.csv", *HOURS, "-o", "short.csv"], 2, "must not exist yet"),
     "an output over the new data": (
@@ -161,7 +161,7 @@ def test_what_cannot_be_predicted_is_refused(case: str) -> None:
     frame.assign(hours="").to_csv("none.csv", index=False)
     frame.assign(age="young").to_parquet("text.parquet")
     frame.assign(job=["pilot", "cook", "SECRET", "nurse", ""]).to_csv("odd.csv", index=False)
-    Path("new.xlsx").write_bytes(b"")
+    Path("new.docx").write_bytes(b"")
     arguments, code, reason = REFUSED[case]
     assert_refusal(["predict", *arguments], code, reason)
 

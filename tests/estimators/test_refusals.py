@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from scipy.sparse import csr_array
 
@@ -62,7 +61,6 @@ BAD_DATA = {
     "text": np.array([[str(SECRET)]]),
     "masked": np.ma.masked_array(np.full((2, 2), SECRET), mask=np.eye(2, dtype=bool)),
     "dictionary": {"a": [SECRET]},
-    "lazy frame": pl.LazyFrame({"a": [SECRET]}),
     "complex": np.full((2, 2), SECRET + 1j),
     "sparse": csr_array(np.full((2, 2), SECRET)),
     "objects in a frame": pd.DataFrame({"a": pd.Series([SECRET, None], dtype=object)}),
