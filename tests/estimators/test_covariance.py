@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset as pads
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
@@ -140,6 +141,7 @@ def tables(folder: Path) -> Iterator[tuple[str, Any]]:
     frame.to_csv(folder / "people.csv", index=False)
     frame.to_parquet(folder / "people.parquet")
     yield from [("pandas", frame), ("polars", pl.from_pandas(frame)), ("pyarrow", pa.Table.from_pandas(frame))]
+    yield from [("lazy", pl.from_pandas(frame).lazy()), ("dataset", pads.dataset(pa.Table.from_pandas(frame)))]
     yield from [("duckdb", duckdb.sql("select * from frame")), ("path", folder / "people.parquet")]
     yield "text path", str(folder / "people.csv")
 

@@ -16,7 +16,7 @@ from dpcov.errors import ParameterError, shown
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, Exact, PureDP
 from dpcov.schema import Schema
 from dpcov.sources.array import checked_array
-from dpcov.sources.opening import open_table
+from dpcov.sources.opening import is_unread_table, open_table
 
 NAMED = {"pandas", "polars", "duckdb", "pyarrow", "dask", "pyspark"}
 """Libraries whose tables tell the names of their columns without being opened."""
@@ -60,7 +60,7 @@ def checked_options(options: object, release: Callable[..., Any]) -> dict[str, A
 def is_table(data: Any) -> bool:
     """Whether the data bring the names and declared types of their columns along."""
     frame = hasattr(data, "iloc") and hasattr(data, "columns")  # pandas before 2.2 has no Arrow stream
-    return isinstance(data, str | os.PathLike) or hasattr(data, "__arrow_c_stream__") or frame
+    return isinstance(data, str | os.PathLike) or hasattr(data, "__arrow_c_stream__") or frame or is_unread_table(data)
 
 
 class Watched:
@@ -88,7 +88,7 @@ def column_names(table: Any) -> list[Any]:
     if isinstance(table, Watched):
         return table.names
     homes = _homes(table)
-    if homes & {"pandas", "polars", "duckdb"}:
+    if homes & {"pandas", "polars", "duckdb"} and not is_unread_table(table):
         return list(table.columns)  # opening would run a query again
     return list(table.schema.names if "pyarrow" in homes else open_table(table).names)
 

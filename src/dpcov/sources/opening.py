@@ -141,6 +141,11 @@ def is_npy(data: object) -> bool:
     return isinstance(data, str | os.PathLike) and str(os.fspath(data)).lower().endswith(".npy")
 
 
+def is_unread_table(data: object) -> bool:
+    """Whether data are a table of named columns that is no stream: a lazy frame or a dataset."""
+    return _is(data, "polars", "LazyFrame") or _is(data, "pyarrow", "Dataset")
+
+
 def _is(data: object, package: str, name: str) -> bool:
     """Whether data are of a class of another package, which need not be imported for that."""
     return any(kind.__module__.split(".")[0] == package and kind.__name__ == name for kind in type(data).__mro__)
