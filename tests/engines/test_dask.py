@@ -21,6 +21,7 @@ from dpcov.sources.opening import open_source
 from tests.engines.engines import array, expected
 from tests.engines.test_every_engine import RELEASES, in_memory
 from tests.sources.mixed import CONTAINERS, NUMBERS, SCHEMA, arrow
+from tests.test_docs import ROOT, blocks
 
 dask = pytest.importorskip("dask", reason="dask is not installed: make engines")
 dd = pytest.importorskip("dask.dataframe", reason="dask's frames are not installed: make engines")
@@ -46,7 +47,7 @@ def in_partitions(frame: Any, *cuts: int) -> Any:
 
 
 FRAMES = {
-    **{f"of {name}": name for name in CONTAINERS if name.startswith("pandas")},
+    **{f"of {name}": name for name in ("pandas objects", "pandas str", "pandas categories", "pandas on arrow")},
     "of one partition": "pandas objects",
 }
 
@@ -141,6 +142,17 @@ def test_a_draft_of_a_schema_is_made_of_names_and_types() -> None:
     import pandas as pd
 
     assert drafted(unreadable()) == drafted(pd.DataFrame({"x": [0.5], "y": [0.5]}))
+
+
+def test_the_pages_example_runs() -> None:
+    [code] = blocks(ROOT / "docs" / "engines.md", "python dask")
+    exec(code, {})
+
+
+def test_progress_is_told_once_for_each_reading(tmp_path: Path) -> None:
+    told: list[float | None] = []
+    dpcov.covariance(made("of one partition", tmp_path), BUDGET, schema=SCHEMA, mechanism="gaussian", progress=told.append)
+    assert told == [1.0]
 
 
 def unreadable(kind: Any = float) -> Any:

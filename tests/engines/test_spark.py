@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from dpcov.sources.spark import RUN
 from tests.engines.engines import expected
 from tests.engines.test_every_engine import RELEASES, in_memory
 from tests.sources.mixed import NUMBERS, SCHEMA, arrow
+from tests.test_docs import ROOT, blocks
 
 sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed: make engines")
 if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
@@ -43,12 +45,14 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     folder = tmp_path_factory.mktemp("spark")
     settings = {
         "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto",  # half the time of short jobs
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "512m",
         "spark.executorEnv.PYTHONPATH": os.pathsep.join([str(Path(dpcov.__file__).parents[1]), *sys.path]),
         "spark.local.dir": str(folder),
         "spark.log.level": "OFF",
         "spark.pyspark.python": sys.executable,
+        "spark.sql.codegen.wholeStage": "false",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -56,7 +60,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     builder = sql.SparkSession.builder.master("local[2,2]")
     for name, value in settings.items():
         builder = builder.config(name, value)
-    with chdir(folder):
+    with contextlib.chdir(folder):
         session = builder.getOrCreate()
     yield session
     session.stop()
@@ -142,6 +146,18 @@ def test_an_estimator(frame: Any) -> None:
     estimator = dpcov.PrivateCovariance(rho=1, schema=SCHEMA, random_state=7)
     there = estimator.fit(frame).covariance_
     assert there.tolist() == estimator.fit(arrow()).covariance_.tolist()
+
+
+def test_the_pages_example_runs(spark: Any) -> None:
+    [code] = blocks(ROOT / "docs" / "engines.md", "python spark")
+    found: dict[str, Any] = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(code, found)
+    assert found["spark"] is spark
+    age = 18 + np.arange(20_000) % 72
+    income = 20_000 + 900 * (np.arange(20_000) % 72) + np.arange(20_000) % 7000
+    here = dpcov.covariance(np.column_stack([age, income]), dpcov.ZCDP(0.5), schema=found["schema"], seed=7)
+    assert text_of(found["release"]) == text_of(here)
 
 
 @pytest.fixture
