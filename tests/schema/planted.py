@@ -34,6 +34,18 @@ PLANTED = {
         ),
         by=CELLS,
     ),
+    "a shift before the clip": mutant(
+        (
+            COLUMNS,
+            "inside = inside if self.about is None else inside - self.about",
+            "inside = inside if self.about is None else cells - self.about",
+        ),
+        by=CELLS,
+    ),
+    "a shift that bounds do not know": mutant(
+        (COLUMNS, "lower, upper = (end - (self.about or 0.0) for end in", "lower, upper = (end for end in"),
+        by=TEST_DERIVED + "test_what_is_about_a_number",
+    ),
     "infinite cells at the bounds": mutant(
         (COLUMNS, "np.where(np.isfinite(cells), np.clip", "np.where(~np.isnan(cells), np.clip"), by=CELLS
     ),
@@ -70,7 +82,7 @@ PLANTED = {
         + "test_a_bound_counts_in_days[{ lower = 1970-01-01T00:00:00Z, upper = 1970-01-31T06:00:00-06:00 }-30.5-datetime]",
     ),
     "logarithms of dates": mutant(
-        (COLUMNS, "        if self.transform is not None:\n            raise", "        if False:\n            raise"),
+        (COLUMNS, "            if getattr(self, name) is not None:\n", "            if False:\n"),
         by=TEST_DATES + "test_what_is_refused_and_how[a logarithm]",
     ),
     "bounds of a codebook the other way round": mutant(

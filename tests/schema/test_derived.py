@@ -151,6 +151,26 @@ def test_another_name_for_a_column_of_the_table() -> None:
     assert from_record(to_record(schema)) == schema
 
 
+def test_what_is_about_a_number() -> None:
+    text = """
+[columns]
+age = { lower = 18, upper = 90, about = 50, transform = "square" }
+"age from 50" = { of = "age", about = 50 }
+sex = { levels = ["F", "M"] }
+stay = { lower = 0, upper = 60, about = -1, transform = "log" }
+"x" = { product = ["age from 50", "sex"] }
+"""
+    schema = parse(text)
+    assert schema.feature_names == ("square(age - 50)", "age from 50", "sex=F", "sex=M", "log(stay + 1)", "x")
+    low, high = schema.bounds()
+    assert low.tolist() == [0, -32, 0, 0, 0, -32]
+    assert high.tolist() == [1600, 40, 1, 1, math.log(61), 40]
+    assert from_record(to_record(schema)) == schema
+    (cells,) = (column.before for column in [schema.used["age"]] if isinstance(column, Derived))
+    assert cells is not None
+    assert cells.clipped(np.array([1e9, 40.0, -3.0])).tolist() == [1600, 100, 1024]
+
+
 def test_flags_of_transformed_columns() -> None:
     schema = Schema({"crp": Numeric(1, 500, nullable=True, missing="flag", transform="log")})
     assert schema.feature_names == ("log(crp)", "crp observed=false", "crp observed=true")
@@ -175,6 +195,14 @@ REFUSED = {
     "of a number": ("x = { of = 3, lower = 0, upper = 1 }", "of must be the name"),
     "of nothing": ("x = { of = '', lower = 0, upper = 1 }", "of must be the name"),
     "log of age": ("x = { of = 'age', transform = 'log' }", "lower must be above 0"),
+    "about nothing": ("x = { lower = 1, upper = 2, about = nan }", "about must be a finite number"),
+    "about a word": ("x = { lower = 1, upper = 2, about = 'me' }", "about must be a finite number"),
+    "about beside levels": ("x = { levels = ['a'], about = 1 }", "'x' must have lower and upper"),
+    "log about too much": (
+        "x = { lower = 1, upper = 2, about = 1, transform = 'log' }",
+        "lower less about = 1 must be above 0",
+    ),
+    "dates about": ("x = { lower = 2019-01-01, upper = 2020-01-01, about = 1 }", "about must be left out for dates"),
     "one factor": ("x = { product = ['age'] }", "two names of columns, got 1 of them"),
     "three factors": ("x = { product = ['age', 'sex', 'ward=a'] }", "two names of columns, got 3 of them"),
     "text": ("x = { product = 'age * sex' }", "two names of columns"),

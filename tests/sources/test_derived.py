@@ -34,7 +34,7 @@ SCHEMA = Schema(
         "x": Numeric(-2, 5, nullable=True, missing="flag"),
         "income": Numeric(1.5, 1e6, transform="log"),
         "grade": Categorical([1, 2, 3]),
-        "x squared": Numeric(-2, 5, of="x", transform="square"),
+        "x squared": Numeric(-2, 5, of="x", transform="square", about=1),
         "root": Numeric(0, 9, of="y", transform="sqrt", weight=2),
         "x * income": Product(["x", "log(income)"]),
         "x * 2": Product(["grade=2", "x"]),
@@ -63,7 +63,7 @@ def by_hand(row: tuple[float | None, ...]) -> list[float]:
     is_two = float(grade == 2) if grade in (1, 2, 3) else NAN
     level = float([1, 2, 3].index(grade)) if grade in (1, 2, 3) else NAN  # type: ignore[arg-type]
     root = math.sqrt(y) if not math.isnan(y) else NAN
-    return [x, float(not math.isnan(x)), income, level, x * x, root, x * income, is_two * x, root * is_two]
+    return [x, float(not math.isnan(x)), income, level, (x - 1) * (x - 1), root, x * income, is_two * x, root * is_two]
 
 
 def decoded(rows: Floats) -> Floats:

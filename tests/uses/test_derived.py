@@ -135,6 +135,15 @@ class TestSyntheticRows:
         assert bounds[0] <= cells.min() < cells.max() <= bounds[1]
         assert ((cells == np.rint(cells)).all()) == integer
 
+    def test_a_shift_is_undone(self) -> None:
+        schema = Schema({"x": Numeric(-5, 9, transform="square", about=2), "y": Numeric(0, 1, about=0.5)})
+        rows = np.random.default_rng(8).uniform(-5, 9, 600)
+        release = dpcov.covariance(pa.table({"x": rows, "y": rows % 1}), dpcov.PureDP(100), schema=schema, seed=1)
+        assert release.feature_names == ("square(x - 2)", "y - 0.5")
+        made = release.sample(400, seed=2)
+        assert 2 <= min(made["x"].to_pylist()) < max(made["x"].to_pylist()) <= 9
+        assert np.mean(made["y"].to_numpy()) == pytest.approx(0.5, abs=0.06)
+
     @pytest.mark.parametrize("name", ["log", "sqrt"])
     def test_moments_are_those_of_what_was_released(self, name: str) -> None:
         schema = Schema({"x": Numeric(1, 1000, transform=name)})

@@ -283,7 +283,7 @@ def _computed(columns: Mapping[str, Column]) -> dict[str, Column]:
             try:
                 if isinstance(column, Product) and kind is Product:
                     found[name] = multiplied(column, found)
-                elif isinstance(column, Numeric) and column.transform is not None:
+                elif isinstance(column, Numeric) and column.computes:
                     found[name] = transformed(name, column)
             except ParameterError as error:
                 raise SchemaError(f"column {name!r}: {error}") from None

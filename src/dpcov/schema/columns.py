@@ -47,6 +47,9 @@ class Numeric:
         transformed. The feature is called ``log(NAME)``, unless ``of`` says that the column has a name of its own.
     of : str, optional
         The column of the table, where that has another name: ``Numeric(17, 90, of="age", transform="square")``.
+    about : float, optional
+        A public number, subtracted from the clipped cells before anything else is done to them: a square about 45 is
+        (x − 45)², which hardly goes with x itself.
     dates : {"date", "datetime"}, optional
         That numbers are days since 1970-01-01; bounds that are dates say so themselves.
 
@@ -67,6 +70,7 @@ class Numeric:
     transform: str | None = None
     of: str | None = None
     dates: str | None = None
+    about: float | None = None
 
     if TYPE_CHECKING:
 
@@ -81,6 +85,7 @@ class Numeric:
             transform: str | None = None,
             of: str | None = None,
             dates: str | None = None,
+            about: float | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -102,14 +107,31 @@ class Numeric:
                 f"bounds must have a whole number between them with integer=True, got {found}. Hint: widen them."
             )
         _check_of(self.of)
+        if self.about is not None:
+            rule = f"a finite number between {-LARGEST:g} and {LARGEST:g}"
+            value = check_real(
+                "about", self.about, rule, -LARGEST, LARGEST, "a public number, such as the middle of the bounds"
+            )
+            object.__setattr__(self, "about", value)
         if self.transform is not None:
             check_choice("transform", self.transform, TRANSFORMS, "leave it out for the cells as they are")
-            if not TRANSFORMS[self.transform].allows(self.lower):
+            if not TRANSFORMS[self.transform].allows(self.lower - (self.about or 0.0)):
                 rule = TRANSFORMS[self.transform].rule
+                less = "" if self.about is None else f" less about = {self.about:g}"
                 raise ParameterError(
-                    f"lower must be {rule} for transform={self.transform!r}, got {self.lower!r}. "
+                    f"lower{less} must be {rule} for transform={self.transform!r}, got {self.lower!r}. "
                     f"Hint: raise the bound; cells below count as it."
                 )
+
+    @property
+    def computes(self) -> bool:
+        """Whether something else is released than the cells themselves."""
+        return self.transform is not None or self.about is not None
+
+    def image(self) -> tuple[float, float]:
+        """Return the least and the largest number that cells within the bounds become."""
+        lower, upper = (end - (self.about or 0.0) for end in (self.lower, self.upper))
+        return (lower, upper) if self.transform is None else TRANSFORMS[self.transform].image(lower, upper)
 
     def _take_dates(self) -> None:
         """Turn bounds that are dates into days, or refuse what does not go with them."""
@@ -127,10 +149,11 @@ class Numeric:
         check_choice("dates", self.dates, (dates.DATE, dates.DATETIME), "bounds that are dates say so themselves")
         for name in ("lower", "upper"):
             check_real(name, getattr(self, name), "a day of the years 1 to 9999", dates.FIRST, dates.LAST, "2019-01-31 is one")
-        if self.transform is not None:
-            raise ParameterError(
-                f"transform must be left out for dates, got {shown(self.transform)}. Hint: days have no natural zero."
-            )
+        for name in ("transform", "about"):
+            if getattr(self, name) is not None:
+                raise ParameterError(
+                    f"{name} must be left out for dates, got {shown(getattr(self, name))}. Hint: days have no natural zero."
+                )
         if self.integer:
             raise ParameterError(
                 "integer must be left out for dates, got True. Hint: days are whole where bounds have no times."
@@ -148,11 +171,14 @@ class Numeric:
         """Return cells within the bounds, transformed; NaN where a cell is missing or infinite: each cell by itself."""
         with np.errstate(all="ignore"):
             inside = np.where(np.isfinite(cells), np.clip(cells, self.lower, self.upper), np.nan)
+            inside = inside if self.about is None else inside - self.about
             return inside if self.transform is None else TRANSFORMS[self.transform].apply(inside)
 
     def undone(self, numbers: Floats) -> Floats:
         """Return cells from what was made of them, as far as that tells."""
-        return numbers if self.transform is None else TRANSFORMS[self.transform].undo(numbers, self.lower, self.upper)
+        about = self.about or 0.0
+        undo = None if self.transform is None else TRANSFORMS[self.transform].undo
+        return (numbers if undo is None else undo(numbers, self.lower - about, self.upper - about)) + about
 
     @property
     def midpoint(self) -> float:

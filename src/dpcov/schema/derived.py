@@ -14,7 +14,6 @@ import numpy as np
 
 from dpcov.errors import ParameterError, did_you_mean, shown
 from dpcov.schema.columns import Categorical, Floats, Level, Numeric, Observed, checked_weight
-from dpcov.schema.transforms import TRANSFORMS
 
 FACTORS = 2  # of a product
 
@@ -99,7 +98,7 @@ class Derived(Numeric):
 
     def features(self, name: str) -> tuple[str, ...]:
         """Return its name; one that a column of the table has, too, says what was done to that."""
-        return (name,) if self.before is None or self.before.of != name else (f"{self.before.transform}({name})",)
+        return (name,) if self.before is None or self.before.of != name else (_recipe(self.before),)
 
     @property
     def recipe(self) -> str:
@@ -109,8 +108,7 @@ class Derived(Numeric):
 
 def transformed(name: str, column: Numeric) -> Derived:
     """Return the transform of a column of numbers, with the bounds of what comes out of it."""
-    assert column.transform is not None
-    lower, upper = TRANSFORMS[column.transform].image(column.lower, column.upper)
+    lower, upper = column.image()
     cells = replace(column, of=column.of or name, weight=1.0, missing=None)
     return Derived(lower, upper, column.weight, column.nullable, column.missing, factors=(cells,))
 
@@ -122,7 +120,7 @@ def multiplied(product: Product, columns: Mapping[str, Any]) -> Derived:
         raise ParameterError("product must be of numbers or levels, got dates. Hint: days have no natural zero.")
     if factors[0] == factors[1]:
         raise ParameterError('product must be of two different columns, got one twice. Hint: transform = "square".')
-    ends = np.multiply.outer(*(np.array(_bounds(factor)) for factor in factors))
+    ends = np.multiply.outer(*(np.array((0.0, 1.0) if isinstance(factor, Indicator) else factor.image()) for factor in factors))
     nullable = any(factor.nullable for factor in factors)
     return Derived(float(ends.min()), float(ends.max()), product.weight, nullable, factors=factors)
 
@@ -134,14 +132,6 @@ def multiply(parts: Iterable[Floats]) -> Floats:
         for other in others:
             first = first * other
     return first
-
-
-def _bounds(factor: Factor) -> tuple[float, float]:
-    """Return the least and the largest value of a factor."""
-    if isinstance(factor, Indicator):
-        return 0.0, 1.0
-    transform = None if factor.transform is None else TRANSFORMS[factor.transform]
-    return (factor.lower, factor.upper) if transform is None else transform.image(factor.lower, factor.upper)
 
 
 def _found(name: str, columns: Mapping[str, Any]) -> Factor:
@@ -180,4 +170,5 @@ def _bare(factor: Factor) -> Factor:
 def _recipe(factor: Factor) -> str:
     if isinstance(factor, Indicator):
         return factor.features(factor.of or "")[factor.place]
-    return factor.of or "" if factor.transform is None else f"{factor.transform}({factor.of})"
+    shift = "" if factor.about is None else f" {'-' if factor.about >= 0 else '+'} {abs(factor.about):.12g}"
+    return f"{factor.of}{shift}" if factor.transform is None else f"{factor.transform}({factor.of}{shift})"

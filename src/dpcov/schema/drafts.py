@@ -21,7 +21,7 @@ RULES = """\
 # with missing = "flag" as well, a column of its own says whether a cell is there, with its correlations.
 # integer = true beside bounds where cells are whole numbers: synthetic rows then have whole ones, too.
 # transform = "log", "sqrt" or "square" beside bounds: cells are clipped, and then transformed. More columns for regressions:
-#   "age squared" = {{ of = "age", transform = "square" }}
+#   "age squared" = {{ of = "age", about = 50, transform = "square" }}   (age - 50)², which hardly goes with age itself
 #   "age * male" = {{ product = ["age", "sex=Male"] }}
 # An optional weight (default 1) gives a column a larger share of the accuracy.
 # "usual:" is what is publicly known of fields with such names, and why; nobody looked at the data. Take it where meaning

@@ -7,7 +7,7 @@
     sex = { levels = ["Female", "Male"], weight = 0.5 }
     name = { ignore = true }
     income = { lower = 1000, upper = 500000, transform = "log" }
-    "age squared" = { of = "age", transform = "square" }
+    "age squared" = { of = "age", about = 50, transform = "square" }
     "age * male" = { product = ["age", "sex=Male"] }
 
 With ``others = "ignore"`` above ``[columns]``, entries that are still as `dpcov schema init` drafted them are ignored as well.
@@ -28,7 +28,7 @@ from dpcov.schema.dates import iso
 from dpcov.schema.derived import Factor, Indicator
 
 OPTIONAL = {"weight", "nullable", "missing", "of"}
-OF_NUMBERS = OPTIONAL | {"integer", "transform"}
+OF_NUMBERS = OPTIONAL | {"integer", "transform", "about"}
 OF_CELLS = ("lower", "upper", "nullable", "integer")  # what an entry that is `of` another takes from that
 MOST_NAMED = 200
 """Columns that one message names: a file that somebody forged has as many as it likes."""
@@ -142,7 +142,8 @@ def _cells(column: Numeric | Categorical) -> dict[str, Any]:
     of: dict[str, Any] = {} if column.of is None else {"of": column.of}
     nullable = {"nullable": True} if column.nullable else {}
     if isinstance(column, Numeric):
-        done = {} if column.transform is None else {"transform": column.transform}
+        done: dict[str, Any] = {} if column.about is None else {"about": column.about}
+        done |= {} if column.transform is None else {"transform": column.transform}
         whole = {"integer": True} if column.integer else {}
         lower, upper = (_bound(end, column.dates) for end in (column.lower, column.upper))
         return {**of, "lower": lower, "upper": upper, **done, **whole, **nullable}
@@ -187,7 +188,7 @@ def _factor(entry: object) -> str | Factor:
     if not isinstance(entry, dict):
         return entry  # type: ignore[return-value]  # which Product refuses, unless it is a name
     keys = set(entry)
-    if keys - {"transform", "integer", "nullable"} == {"of", "lower", "upper"}:
+    if keys - {"about", "transform", "integer", "nullable"} == {"of", "lower", "upper"}:
         return Numeric(**entry)
     if keys - {"nullable"} == {"of", "levels", "level"}:
         return Indicator(**entry)
