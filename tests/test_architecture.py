@@ -158,21 +158,6 @@ def test_nothing_forbidden_is_imported() -> None:
     assert_none(forbidden, FILES)
 
 
-ENGINES = {"dask": "sources/dask.py", "distributed": None, "pyspark": "sources/spark.py"}
-"""Packages that need not be installed, and the one file that imports each."""
-
-
-def test_an_engine_is_imported_in_its_own_file_where_it_is_used() -> None:
-    def imported(path: Path) -> Iterator[str]:
-        top = imports(path, top_level_only=True)
-        for one in sorted(imports(path)):
-            package = one.split(".")[0]
-            if package in ENGINES and (name(path) != ENGINES[package] or one in top):
-                yield one
-
-    assert_none(imported, FILES)
-
-
 def test_randomness_has_one_home() -> None:
     def randomness(path: Path) -> Iterator[str]:
         text = path.read_text(encoding="utf-8")
@@ -421,8 +406,10 @@ def test_doubles_are_composed() -> None:
 
 
 ENGINES = {
-    **dict.fromkeys(("pandas", "multiprocessing", "polars", "duckdb", "dask", "pyspark", "torch", "psycopg", "fsspec")),
+    **dict.fromkeys(("multiprocessing", "polars", "duckdb", "distributed", "torch", "psycopg", "fsspec")),
+    "dask": "sources/dask.py",
     "pandas": "sources/through_pandas.py",
+    "pyspark": "sources/spark.py",
     "subprocess": "sources/pool.py",
 }
 """The one file that imports each engine, inside its functions where it need not be installed; none where there is no need."""

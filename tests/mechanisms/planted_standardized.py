@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutation.form import mutant
 
 COLUMNS = "mechanisms/standardized/columns.py"
+CONSTANTS = "mechanisms/standardized/constants.py"
 COVARIANCE = "mechanisms/standardized/covariance.py"
 ESTIMATE = "mechanisms/standardized/estimate.py"
 MEANS = "mechanisms/standardized/means.py"
@@ -79,7 +80,7 @@ PLANTED = {
         by=TEST_MECHANISMS_STANDARDIZED + "TestConstant::test_a_table_of_constants_has_means_and_no_second_moment",
     ),
     "a table of constants of which nothing was asked": mutant(
-        (ESTIMATE, "not all(one.constant for one in found) or (columns.levels and counts is None):", "False:"),
+        (CONSTANTS, "not all(one.constant for one in found) or (columns.levels and counts is None):", "False:"),
         by=TEST_MECHANISMS_STANDARDIZED + "TestConstant::test_answers_that_leave_a_column_unknown_are_no_table_of_constants",
     ),
     "rows of a forged radius": mutant(

@@ -29,7 +29,8 @@ from dpcov.kernel.rows.columns import Columns
 from dpcov.kernel.rows.standard import Standard, Units
 from dpcov.linalg import from_spectrum
 from dpcov.mechanisms.shared.moment import from_noisy_moment
-from dpcov.mechanisms.standardized.columns import LevelColumn, NumericColumn, grouped, is_laplace, level_columns, read_columns
+from dpcov.mechanisms.standardized.columns import LevelColumn, NumericColumn, is_laplace, level_columns, read_columns
+from dpcov.mechanisms.standardized.constants import of_constants
 from dpcov.mechanisms.standardized.means import Means, asked_apart, asked_variances, averaged, mean_of
 from dpcov.mechanisms.standardized.units import Lift, lift_of, share_covariance, with_variances
 from dpcov.release.estimate import Estimate, InMatrix, NoisyCoordinates, PrivateUnits, Weighing, error_of_spread
@@ -59,38 +60,13 @@ LEAST_CONSTANT = 1e-3  # and the constant in front of them, in parts of the radi
 def estimate(transcript: Transcript, postprocess: str, **options: Option) -> Estimate:
     """Return mean, covariance, and what is known in private units; by the bounds, where rows were too few for these."""
     if transcript.find(SecondMoment) is None and transcript.encoding.columns is not None:
-        return _without_moment(transcript, transcript.encoding.columns)
+        return of_constants(transcript, transcript.encoding.columns)
     moment = transcript.take(SecondMoment)
     assert isinstance(moment.question, SecondMoment)
     rows = moment.question.grid
     if not isinstance(rows, Standard):
         return from_noisy_moment(transcript, postprocess, **options)
     return _Reading.of(transcript, moment, rows).estimate(postprocess)
-
-
-def _without_moment(transcript: Transcript, columns: Columns) -> Estimate:
-    """Return the estimate of a table in which no column varied: no second moment was asked for.
-
-    Numbers lie where their intervals are, levels have the shares that were counted, and all is taken to be uncorrelated.
-    """
-    n, encoding, schema = transcript.n, transcript.encoding, transcript.encoding.schema
-    counts = transcript.find(LevelCounts)
-    asked = transcript.every(ColumnMoments, Interval)
-    found = [] if schema is None else read_columns(asked, columns, schema, n)
-    if schema is None or not all(one.constant for one in found) or (columns.levels and counts is None):
-        transcript.take(SecondMoment)  # which is not there: refused
-        raise AssertionError
-    mean, covariance = np.zeros(encoding.d), np.zeros((encoding.d, encoding.d))
-    for (number, reach), one in zip(columns.numeric, found, strict=True):
-        feature = columns.features[number]
-        mean[feature], covariance[feature, feature] = one.mean * reach, one.variance * reach**2
-    levels = level_columns(schema, columns, counts, n, grouped(columns, counts, n, 0.0))
-    for (number, _), level in zip(columns.levels, levels, strict=True):
-        own = columns.own(number)
-        p, unit = level.parts * level.shares[level.groups], 1 / encoding.units[own]
-        mean[own], covariance[own, own] = p * unit, (np.diag(p) - np.outer(p, p)) * np.outer(unit, unit)
-    known = NoisyCoordinates(np.diag(np.sqrt(covariance.diagonal())), 1.0)  # noise is all that there may be
-    return Estimate(mean=mean, covariance=covariance, radius=encoding.row_norm, noise=known)
 
 
 @dataclass(frozen=True, eq=False)
