@@ -42,8 +42,7 @@ def covariance(
     ----------
     data : array, frame, path or anything with ``__arrow_c_stream__``
         A row per person: a numeric array of shape (n, d), a pandas, polars or pyarrow table, a duckdb relation, a path to a
-        Parquet or CSV file, a folder of them, read in bounded memory, a frame of Dask or Spark: docs/engines.md lists all.
-        Never modified.
+        Parquet or CSV file or a folder of them, a frame of Dask or Spark: docs/engines.md lists all. Never modified.
     budget : PureDP, ZCDP or ApproxDP
         What may be spent, for example ``dpcov.PureDP(1)``.
     row_norm : float
