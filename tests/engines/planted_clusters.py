@@ -10,6 +10,7 @@ from tests.mutation.form import Mutant, mutant
 CLUSTER = "sources/cluster.py"
 DASK = "sources/dask.py"
 SPARK = "sources/spark.py"
+INPUTS = "estimators/inputs.py"
 
 TEST_CLUSTER = "tests/engines/test_cluster.py::"
 TEST_DASK = "tests/engines/test_dask.py::"
@@ -96,6 +97,18 @@ OF_DASK = {
             "        if HINT:\n            return _summed(task, _of_frame, self._data.to_delayed())\n",
         ),
         by=TEST_DASK + "test_an_error_of_the_graph_quotes_nothing",
+    ),
+    "estimators bring the rows of a cluster here": mutant(
+        (INPUTS, "or is_unread_table(data) or is_on_cluster(data)", "or is_unread_table(data)"),
+        by=TEST_DASK + "TestEstimators::test_of_an_array",
+    ),
+    "estimators convert what is on a cluster": mutant(
+        (
+            INPUTS,
+            '    if is_on_cluster(X):\n        raise ParameterError(\n            f"X must',
+            '    if False:\n        raise ParameterError(\n            f"X must',
+        ),
+        by=TEST_DASK + "TestEstimators::test_what_wants_rows_is_refused",
     ),
 }
 

@@ -132,10 +132,37 @@ def test_the_scheduler_is_dasks_own(tmp_path: Path) -> None:
     assert len(used) == 4
 
 
-def test_an_estimator(tmp_path: Path) -> None:
-    estimator = dpcov.PrivateCovariance(rho=1, schema=SCHEMA, random_state=7)
-    there = estimator.fit(made("of pandas str", tmp_path)).covariance_
-    assert there.tolist() == estimator.fit(CONTAINERS["pandas str"](tmp_path)).covariance_.tolist()
+class TestEstimators:
+    """Of scikit-learn's kind: what they do with an array or frame in memory, `numpy.asarray`, would bring all rows here."""
+
+    @pytest.fixture(autouse=True)
+    def _rows_stay_there(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def brought(*_: object, **__: object) -> None:
+            raise AssertionError("rows came here")
+
+        monkeypatch.setattr(da.Array, "__array__", brought)
+        monkeypatch.setattr(dd.DataFrame, "__array__", brought)
+        monkeypatch.setattr(dd.DataFrame, "__len__", brought)
+
+    def test_of_a_frame(self, tmp_path: Path) -> None:
+        estimator = dpcov.PrivateCovariance(rho=1, schema=SCHEMA, random_state=7)
+        there = estimator.fit(made("of pandas str", tmp_path)).covariance_
+        assert there.tolist() == estimator.fit(CONTAINERS["pandas str"](tmp_path)).covariance_.tolist()
+
+    def test_of_an_array(self) -> None:
+        estimator = dpcov.PrivateCovariance(rho=1, row_norm=50, random_state=7)
+        there = estimator.fit(da.from_array(array(), chunks=(100, 5))).covariance_
+        assert there.tolist() == estimator.fit(array()).covariance_.tolist()
+
+    def test_what_wants_rows_is_refused(self) -> None:
+        schema = dpcov.Schema({"x": dpcov.Numeric(0, 1), "y": dpcov.Numeric(0, 1)})
+        rows = np.full((500, 2), 0.5)
+        with pytest.raises(ParameterError, match="y must be left out where X is on a cluster"):
+            dpcov.PrivateRidge(rho=1, schema=schema, target="y").fit(unreadable()[["x"]], rows[:, 1])
+        with pytest.raises(ParameterError, match="got a DataFrame on a cluster"):
+            dpcov.PrivateRidge(rho=1, row_norm=1, target_bound=1).fit(unreadable(), rows[:, 1])
+        with pytest.raises(ParameterError, match="whose rows stay on the cluster"):
+            dpcov.PrivatePCA(rho=1, schema=schema, n_components=1, random_state=0).fit(rows).transform(unreadable())
 
 
 def test_a_draft_of_a_schema_is_made_of_names_and_types() -> None:

@@ -16,7 +16,7 @@ from dpcov.errors import ParameterError, shown
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, Exact, PureDP
 from dpcov.schema import Schema
 from dpcov.sources.array import checked_array
-from dpcov.sources.opening import is_unread_table, open_table
+from dpcov.sources.opening import is_on_cluster, is_unread_table, open_table
 
 NAMED = {"pandas", "polars", "duckdb", "pyarrow", "dask", "pyspark"}
 """Libraries whose tables tell the names of their columns without being opened."""
@@ -60,7 +60,8 @@ def checked_options(options: object, release: Callable[..., Any]) -> dict[str, A
 def is_table(data: Any) -> bool:
     """Whether the data bring the names and declared types of their columns along."""
     frame = hasattr(data, "iloc") and hasattr(data, "columns")  # pandas before 2.2 has no Arrow stream
-    return isinstance(data, str | os.PathLike) or hasattr(data, "__arrow_c_stream__") or frame or is_unread_table(data)
+    elsewhere = isinstance(data, str | os.PathLike) or is_unread_table(data) or is_on_cluster(data)
+    return hasattr(data, "__arrow_c_stream__") or frame or elsewhere
 
 
 class Watched:
@@ -103,6 +104,11 @@ def without_objects(X: Any) -> Any:
 
     An array of objects has no declared type that could be refused, so a cell that is no number is missing, as in a CSV file.
     """
+    if is_on_cluster(X):
+        raise ParameterError(
+            f"X must be rows that this process can read for this, got a {type(X).__name__} on a cluster. "
+            f"Hint: a schema leaves rows there, and the target among the columns; new rows must come here."
+        )
     if isinstance(X, list | tuple):
         X = np.array(X, dtype=object)
     elif hasattr(X, "__array__") and not isinstance(X, np.ndarray):
@@ -135,6 +141,8 @@ def with_target(X: Any, y: Any, target: str, schema: Schema) -> Any:
         )
     if isinstance(X, str | os.PathLike):
         raise ParameterError("y must be left out where X is a file, got one. Hint: the file holds the target.")
+    if is_on_cluster(X):
+        raise ParameterError("y must be left out where X is on a cluster, got one. Hint: X holds the target, as a column.")
     rows = without_objects(X) if not is_table(X) else X
     if not hasattr(rows, "__len__") or not hasattr(y, "__len__") or len(rows) != len(y):
         raise ParameterError("y must have one cell for each row of X, got more or fewer. Hint: give one target per person.")
