@@ -80,7 +80,7 @@ PLANTED = {
         by=TEST_DERIVED + "test_cells_are_clipped_then_transformed_then_multiplied",
     ),
     "types of a product's columns go unchecked": mutant(
-        (ARROW, "check_types(types, name, column, parsed=self._table.parsed)", "pass"),
+        (ARROW, "check_types(types, name, column, texts=texts, where=where)", "pass"),
         by=TEST_DERIVED + "TestRefusals::test_a_declared_type_that_does_not_fit",
     ),
     "missing dates at the origin": mutant(

@@ -23,7 +23,8 @@ from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.rows.grid import Grid
 from dpcov.schema import Numeric, Schema
 from dpcov.schema.dates import DATE, DATETIME
-from dpcov.sources import base, files, tables
+from dpcov.sources import base, csv_file, tables
+from dpcov.sources import parquet as parquet_file
 from dpcov.sources.dates import dates, days
 from dpcov.sources.opening import open_source
 from tests.sources.mixed import parquet, written
@@ -127,8 +128,8 @@ def test_the_same_integers_in_blocks_of_any_size(
         monkeypatch.setattr(base, "BLOCK_ELEMENTS", 1)
         monkeypatch.setattr(base, "BLOCK_ROWS", rows)
         monkeypatch.setattr(tables, "BATCH_ROWS", rows)
-        monkeypatch.setattr(files, "PARQUET_ROWS", rows)
-        monkeypatch.setattr(files, "CSV_BLOCK", 150 * rows)
+        monkeypatch.setattr(parquet_file, "PARQUET_ROWS", rows)
+        monkeypatch.setattr(csv_file, "CSV_BLOCK", 150 * rows)
     assert total(data) == whole
 
 

@@ -20,7 +20,8 @@ from dpcov.errors import SchemaError
 from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.rows.grid import Grid
 from dpcov.schema import Categorical, Numeric, Product, Schema
-from dpcov.sources import base, files, tables
+from dpcov.sources import base, csv_file, tables
+from dpcov.sources import parquet as parquet_file
 from dpcov.sources.arrow import ArrowSource
 from dpcov.sources.opening import open_source
 from tests.sources.mixed import parquet, written
@@ -142,8 +143,8 @@ def test_blocks_of_any_size(container: str, rows: int, tmp_path: Path, monkeypat
     monkeypatch.setattr(base, "BLOCK_ELEMENTS", 1)
     monkeypatch.setattr(base, "BLOCK_ROWS", rows)
     monkeypatch.setattr(tables, "BATCH_ROWS", rows)
-    monkeypatch.setattr(files, "PARQUET_ROWS", rows)
-    monkeypatch.setattr(files, "CSV_BLOCK", 150 * rows)
+    monkeypatch.setattr(parquet_file, "PARQUET_ROWS", rows)
+    monkeypatch.setattr(csv_file, "CSV_BLOCK", 150 * rows)
     assert total(data) == whole
 
 
