@@ -752,20 +752,24 @@ TABLE: dict[str, tuple[str | tuple[str, ...], Edit]] = {
 
 @cache
 def kinds(name: str) -> frozenset[tuple[Any, ...]]:
-    """Return the questions of a file, each with its laws, prices, rows and basis."""
-    return frozenset(
+    """Return the questions of a file, each with its laws, prices, rows, basis and values; and what tells its n."""
+    record = json.loads(texts()[name])
+    questions = {
         (
             answer["question"]["asked"],
             *((noise["law"], noise["charge"]["notion"]) for noise in answer["noise"]),
             next(iter(answer["question"].get("rows", {})), ""),
             next(iter(answer["question"].get("basis", {})), ""),
+            answer["question"].get("valued", ""),
         )
-        for answer in json.loads(texts()[name])["answers"]
-    )
+        for answer in record["answers"]
+    }
+    counted = any(answer["question"]["asked"] == "count" for answer in record["answers"])
+    return frozenset({*questions, (record["neighbors"], bool(record["encoding"]["constant"]), counted)})
 
 
 def some() -> Iterator[str]:
-    """Yield files in which each question stands with each of its laws, prices, rows and bases, and no file for nothing.
+    """Yield files in which each question stands in each of its kinds, and n is told in each way; no file is for nothing.
 
     What is refused is refused question by question and field by field, whoever asked. Each file is made when it is come to: a
     test that fails soon needs few of them.

@@ -40,6 +40,7 @@ RESERVED = (
     "columns",
     "seed",
     "progress",
+    "workers",
     "allow_weak",
     "expected_n",
 )
