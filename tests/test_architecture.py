@@ -35,6 +35,7 @@ LAYERS = [
     {"rehearsal"},
     {"request"},
     {"api"},
+    {"dry_run"},
     {"verify"},
     {"estimators", "evaluate"},
     {"report"},

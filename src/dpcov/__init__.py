@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from dpcov._version import __version__
 
 if TYPE_CHECKING:
-    from dpcov.api import covariance, mean, pca, rehearse, ridge
+    from dpcov.api import covariance, mean, pca, ridge
+    from dpcov.dry_run import rehearse
     from dpcov.errors import BudgetError, DpcovError, EngineError, ParameterError, ReleaseError, SchemaError, SpendsAgainWarning
     from dpcov.estimators import PrivateCovariance, PrivateMean, PrivatePCA, PrivateRidge
     from dpcov.evaluate import Comparison, compare
@@ -43,7 +44,7 @@ _HOME = {
     "mean": "api",
     "pca": "api",
     "ridge": "api",
-    "rehearse": "api",
+    "rehearse": "dry_run",
     "Rehearsal": "rehearsal",
     "plan": "evaluate.plan",
     "Plan": "evaluate.plan",

@@ -1,18 +1,15 @@
-"""The functions people call: each makes one request, and runs it or rehearses it."""
+"""The functions people call: each makes one request, and runs it."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dpcov.errors import ParameterError, check_choice
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.questions.moments import REPLACE
 from dpcov.mechanisms import MECHANISMS
 from dpcov.mechanisms.base import Named
 from dpcov.mechanisms.shared.means import Origin
-from dpcov.rehearsal import Rehearsal
 from dpcov.release.record import Release
 from dpcov.request import request
 from dpcov.schema import Schema
@@ -34,6 +31,7 @@ def covariance(
     allow_weak: bool = False,
     expected_n: int | None = None,
     workers: int = 1,
+    max_rows: int | None = None,
     **options: Any,
 ) -> Release:
     """Release the second moment (1/n) Σ x xᵀ of the rows, or mean and covariance, once, under differential privacy.
@@ -75,6 +73,8 @@ def covariance(
         With neighbors="add-remove": a public guess of n, below one in which delta must be. By default it may be at most 1e-6.
     workers : int
         How many processes read the rows; the release is the same, integer by integer: docs/engines.md. 1 starts none.
+    max_rows : int, optional
+        A public bound on n, above 2³⁰: the grid is then just so much coarser that sums stay exact: docs/engines.md.
     **options
         Of the mechanism: docs/mechanisms/README.md lists them. A radius ``clip`` is in the units of row_norm; with a schema in
         those of the encoded rows, at most 1.
@@ -121,6 +121,7 @@ def covariance(
         allow_weak=allow_weak,
         expected_n=expected_n,
         workers=workers,
+        max_rows=max_rows,
         options=options,
     )
     return asked.run(asked.source(data, columns, progress), budget)
@@ -222,6 +223,7 @@ def pca(
     allow_weak: bool = False,
     expected_n: int | None = None,
     workers: int = 1,
+    max_rows: int | None = None,
     **options: Any,
 ) -> Release:
     """Release k principal components of the rows, once, under differential privacy.
@@ -241,7 +243,7 @@ def pca(
         A name in ``dpcov.MECHANISMS["pca"]``, or a mechanism of your own; "auto" has a proof for every k.
     center : bool
         True: components of the centred rows; served by "auto", "wishart" and "gaussian". Else of the rows as they are, about 0.
-    neighbors, columns, seed, allow_weak, expected_n, workers
+    neighbors, columns, seed, allow_weak, expected_n, workers, max_rows
         As in `covariance`.
     progress : callable, optional
         Called now and then while rows are read, or a long draw is made, with the fraction done or None.
@@ -277,6 +279,7 @@ def pca(
         allow_weak=allow_weak,
         expected_n=expected_n,
         workers=workers,
+        max_rows=max_rows,
         options={**options, "k": k},
     )
     return asked.run(asked.source(data, columns, progress), budget, progress=progress)
@@ -335,7 +338,7 @@ def ridge(
     asked = request(
         "ridge",
         budget,
-        mechanism=_ridge_mechanism(mechanism),
+        mechanism=ridge_mechanism(mechanism),
         bound=row_norm,
         schema=schema,
         seed=seed,
@@ -346,55 +349,6 @@ def ridge(
     return asked.run(asked.source(data, columns, progress), budget)
 
 
-def rehearse(target: str, data: object, budget: Budget, /, **arguments: Any) -> Rehearsal:
-    """Say what a release would ask, at what price and with how much noise, without reading a row or spending anything.
-
-    Parameters
-    ----------
-    target : {"covariance", "mean", "pca", "ridge"}
-        The function that would be called.
-    data, budget
-        As in `covariance`. Of the data only names and types are looked at, and the number of rows where it is public and known.
-    **arguments
-        All that the function takes: ``row_norm=``, ``schema=``, ``mechanism=``, ``k=``, ...
-
-    Returns
-    -------
-    Rehearsal
-        ``spent``, ``expected_error`` or ``unknown_because``, whether it ``depends_on_answers``; ``to_dict()`` has all of it.
-        What the function itself would refuse is refused, in the same words.
-
-    Examples
-    --------
-    >>> import numpy as np, dpcov
-    >>> found = dpcov.rehearse("covariance", np.zeros((1000, 3)), dpcov.ZCDP(0.5), row_norm=1, mechanism="gaussian")
-    >>> [(spend.asked, spend.budget) for spend in found.spent], round(found.expected_error, 4)
-    ([('second moment', ZCDP(rho=0.5))], 0.0035)
-    """
-    check_choice("target", target, FUNCTIONS, "name the function that you would call")
-    function = FUNCTIONS[target]
-    try:
-        bound = inspect.signature(function).bind(data, budget, **arguments)
-    except TypeError as error:
-        raise ParameterError(f"arguments must be those of dpcov.{target}: {error}. Hint: see help(dpcov.{target}).") from None
-    bound.apply_defaults()
-    given = dict(bound.arguments)
-    options = given.pop("options", {}) | {name: given.pop(name) for name in OWN_OPTIONS[target]}
-    kept = {name: value for name, value in given.items() if name in inspect.signature(request).parameters}
-    kept |= {"bound": given["radius" if target == "mean" else "row_norm"], "options": options}
-    kept["mechanism"] = _ridge_mechanism(given["mechanism"]) if target == "ridge" else given["mechanism"]
-    asked = request(target, **kept)
-    return asked.rehearse(asked.source(data, given["columns"]), budget)
-
-
-def _ridge_mechanism(mechanism: str | Named | None) -> str | Named:
+def ridge_mechanism(mechanism: str | Named | None) -> str | Named:
     """Return the mechanism for a regression, by default the only one."""
     return next(iter(MECHANISMS["ridge"])) if mechanism is None else mechanism
-
-
-FUNCTIONS: dict[str, Callable[..., Release]] = {"covariance": covariance, "mean": mean, "pca": pca, "ridge": ridge}
-OWN_OPTIONS = {
-    target: [p for p in inspect.signature(FUNCTIONS[target]).parameters if any(p in one.options for one in known.values())]
-    for target, known in MECHANISMS.items()
-}
-"""What a function takes by a name of its own and a mechanism as an option."""

@@ -16,9 +16,9 @@ from dpcov.kernel.budget import Budget
 from dpcov.kernel.questions.calibrated import LAWS, noise_for
 from dpcov.kernel.questions.choices import Quantile, Radius
 from dpcov.kernel.questions.measure import Summable
-from dpcov.kernel.questions.moments import Count
+from dpcov.kernel.questions.moments import MAX_ROWS, Count
 from dpcov.mechanisms import mechanism_of
-from dpcov.mechanisms.rehearsing import MANY, remaining
+from dpcov.mechanisms.rehearsing import remaining
 from dpcov.release.estimate import NoisyDirections
 from dpcov.release.record import Release
 from dpcov.release.statement import risk
@@ -46,7 +46,7 @@ class Shape:
     @property
     def n(self) -> int:
         """The number of rows, or many where it is unknown: what is asked then no longer depends on it."""
-        return MANY if self.known_n is None else self.known_n
+        return MAX_ROWS if self.known_n is None else self.known_n
 
     @property
     def d(self) -> int:

@@ -20,7 +20,7 @@ from dpcov.kernel.noise.sampler import RandomSampler
 from dpcov.kernel.public import Public
 from dpcov.kernel.questions.moments import REPLACE, check_neighbors
 from dpcov.kernel.rows.encoding import Encoding
-from dpcov.kernel.rows.grid import checked_row_norm
+from dpcov.kernel.rows.grid import DEFAULT_BITS, MOST_ROWS, bits_for, checked_row_norm
 from dpcov.kernel.sums import ExactSums
 from dpcov.mechanisms import checked_mechanism
 from dpcov.mechanisms.base import Named
@@ -90,6 +90,21 @@ def check_expected_n(expected_n: int | None, neighbors: str) -> None:
         )
 
 
+def check_max_rows(max_rows: int | None, named: Named) -> int:
+    """Return how many bits of the grid leave room for so many rows; refuse a number that is none, or makes no difference."""
+    if max_rows is None:
+        return DEFAULT_BITS
+    if not isinstance(max_rows, numbers.Integral) or isinstance(max_rows, bool) or not 1 <= max_rows <= MOST_ROWS:
+        raise ParameterError(
+            f"max_rows must be a whole number from 1 to 2**46, got {shown(max_rows)}. Hint: a public bound on the rows."
+        )
+    if named.bound == "covariance":
+        raise ParameterError(
+            f"max_rows must be left out for mechanism {named.name!r}, got {max_rows}. Hint: mechanism='auto' takes it."
+        )
+    return bits_for(int(max_rows))
+
+
 def check_delta(budget: Budget, neighbors: str, expected_n: int | None) -> None:
     """Refuse a delta with which a release may publish a row; under add-remove n itself is neither known here nor asked for."""
     if not isinstance(budget, ApproxDP) or neighbors == REPLACE:
@@ -116,7 +131,8 @@ def _check_delta_of(budget: ApproxDP, n: int, name: str) -> None:
 class Request:
     """What a user asked for, checked: a mechanism, how rows are to be encoded, and options that are still in the data's units.
 
-    ``constant``, ``midpoints`` and ``pairs`` are as in `Encoding`. Unless ``allow_weak``, delta is compared with a public n.
+    ``constant``, ``midpoints``, ``pairs`` and ``bits`` are as in `Encoding`. Unless ``allow_weak``, delta is compared with a
+    public n.
     """
 
     named: Named
@@ -131,6 +147,7 @@ class Request:
     seed: int | None = None
     allow_weak: bool = True
     workers: int = 1
+    bits: int = DEFAULT_BITS
 
     def __repr__(self) -> str:
         bound = f"row_norm={self.row_norm:g}" if self.schema is None else f"schema of {len(self.schema.columns)} columns"
@@ -164,6 +181,7 @@ class Request:
         return Encoding(
             feature_names=source.feature_names,
             row_norm=self.row_norm,
+            bits=self.bits,
             constant=self.constant,
             midpoints=self.midpoints,
             pairs=self.pairs,
@@ -226,6 +244,7 @@ def request(
     allow_weak: bool = True,
     expected_n: int | None = None,
     workers: int = 1,
+    max_rows: int | None = None,
     options: Mapping[str, Any],
 ) -> Request:
     """Return what is asked for, or refuse it before any data are opened: in this order, whoever asks.
@@ -242,6 +261,7 @@ def request(
     if postprocess is not None:
         named.check_postprocess(postprocess)
     check_seed(seed)
+    bits = check_max_rows(max_rows, named)
     if not isinstance(allow_weak, bool):
         raise ParameterError(f"allow_weak must be True or False, got {shown(allow_weak)}. Hint: False is the default.")
     strong = not allow_weak and seed is None  # what is seeded is stamped as not private
@@ -253,7 +273,7 @@ def request(
     if strong:
         check_epsilon(budget)  # type: ignore[arg-type]  # a budget, as checked above
         check_delta(budget, neighbors, expected_n)  # type: ignore[arg-type]
-    return replace(made, postprocess=postprocess, seed=seed, allow_weak=not strong, workers=workers)
+    return replace(made, postprocess=postprocess, seed=seed, allow_weak=not strong, workers=workers, bits=bits)
 
 
 def _target_place(source: Source, target: object) -> int:

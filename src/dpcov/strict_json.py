@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import re
+import zlib
 from collections.abc import Collection
 from fractions import Fraction
 from typing import Any, NoReturn, TypeVar
@@ -12,6 +14,9 @@ from typing import Any, NoReturn, TypeVar
 from dpcov.errors import ReleaseError, shown
 
 T = TypeVar("T")
+
+MANY = 10_000  # numbers are written as words, compressed; fewer as a list
+WORD = 8  # bytes
 
 
 def read_object(text: str) -> dict[str, Any]:
@@ -60,6 +65,29 @@ def each(values: list[Any], kind: type[T], name: str) -> list[T]:
     if any(type(value) is not kind for value in values):
         refuse(f"well formed: {name} holds only {kind.__name__}", "another type")
     return values
+
+
+def packed(words: bytes) -> str | None:
+    """Return many words of eight bytes as text, compressed; None where there are few, or they compress as noise does not."""
+    size = len(words) // WORD
+    made = zlib.compress(words) if size > MANY else b""
+    return None if len(made) < size else base64.b64encode(made).decode("ascii")
+
+
+def unpacked(text: str, size: int, otherwise: str) -> bytes:
+    """Return so many words and no more; they are packed eight to one at most, so a small file cannot ask for much memory.
+
+    ``otherwise`` says what a file has whose words are more or fewer.
+    """
+    unpacker = zlib.decompressobj()
+    try:
+        made = base64.b64decode(text, validate=True)
+        words = unpacker.decompress(made, WORD * size + 1) if len(made) >= size else b""
+    except (ValueError, zlib.error):  # of base64: other letters, or none of ASCII
+        refuse("well formed: many numbers are base64 of zlib", "other text")
+    if len(words) != WORD * size or not unpacker.eof or unpacker.unused_data:
+        refuse("consistent", otherwise)
+    return words
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -6,7 +6,35 @@ from tests.mutation.form import mutant
 
 REQUEST = "request.py"
 
+GRID = "kernel/rows/grid.py"
+MAX_ROWS = "tests/api/test_max_rows.py::"
+
 PLANTED = {
+    "a grid whose sums have no room for the rows": mutant(
+        (GRID, "(SUM_BITS - (rows - 1).bit_length()) // 2)", "(SUM_BITS + 2 - (rows - 1).bit_length()) // 2)"),
+        (GRID, "return 1 << (SUM_BITS - 2 * bits)", "return 1 << (SUM_BITS + 2 - 2 * bits)"),
+        by=MAX_ROWS + "TestBits::test_the_finest_grid_with_room_for_the_sums[10000000000]",
+    ),
+    "rows in private units on the usual grid": mutant(
+        ("kernel/rows/standard.py", "return Grid(self.row_norm, self.bits)", "return Grid(self.row_norm)"),
+        by="tests/kernel/laws/test_table.py::TestStandard::test_the_bounds_of_the_moment_are_nearly_attained[replace-14]",
+    ),
+    "private units of a file on the usual grid": mutant(
+        ("kernel/questions/filing.py", 'fields.take("radius", float), self.encoding.bits)', 'fields.take("radius", float))'),
+        by=MAX_ROWS + "test_they_come_back_from_a_file_which_cannot_claim_a_finer_grid",
+    ),
+    "more rows than sums have room for": mutant(
+        ("kernel/rows/encoding.py", "if not 1 <= n <= self.most_rows:", "if n < 1:"),
+        by=MAX_ROWS + "test_more_rows_than_there_is_room_for_are_refused_before_anything_is_spent",
+    ),
+    "local coordinates on a coarser grid": mutant(
+        (
+            REQUEST,
+            '    if named.bound == "covariance":\n        raise ParameterError(\n            f"max_rows',
+            '    if False:\n        raise ParameterError(\n            f"max_rows',
+        ),
+        by=MAX_ROWS + "test_local_coordinates_have_one_grid",
+    ),
     "a rehearsal that forgets what is asked last": mutant(
         ("rehearsal.py", "(*asked, *added)", "asked"),
         by="tests/mechanisms/test_own_mechanism.py::TestTools::test_a_rehearsal_counts_what_may_be_asked_last",

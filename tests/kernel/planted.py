@@ -402,7 +402,7 @@ PLANTED = {
     ),
     "what float64 loses of the exact n": mutant(
         (SUMS, "self._open is None or self._neighbors != REPLACE else", "self._open is None else"),
-        (PUBLIC, "MAX_ROWS if self.neighbors != REPLACE or self.known_n is None", "MAX_ROWS if self.known_n is None"),
+        (PUBLIC, "n = self.known_n if self.neighbors == REPLACE else None", "n = self.known_n"),
         by=(
             TEST_FLOAT_STEPS + "TestCurator::test_rows_that_are_public",
             TEST_FLOAT_STEPS + "TestCurator::test_noise_is_that_of_the_public_number[1-add-remove-3]",

@@ -10,7 +10,6 @@ import pytest
 from numpy.typing import NDArray
 
 from dpcov.errors import BudgetError, EngineError, ParameterError
-from dpcov.kernel import sums as reader
 from dpcov.kernel.account import Account
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.bits import SeededBits
@@ -27,6 +26,7 @@ from dpcov.kernel.questions.moments import MAX_ROWS, SecondMoment
 from dpcov.kernel.questions.norms import Norms, Trace
 from dpcov.kernel.questions.overlap import Overlap
 from dpcov.kernel.rows.annulus import Annulus
+from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.grid import Grid
 from dpcov.kernel.sums import ExactSums
 from dpcov.mechanisms.running import released
@@ -419,7 +419,7 @@ class TestHolding:
 
     def test_sums_that_may_have_wrapped(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Under add-remove the number of rows is private, and looked at only after reading; nothing is charged."""
-        monkeypatch.setattr(reader, "MAX_ROWS", len(ROWS) - 1)
+        monkeypatch.setattr(Encoding, "most_rows", len(ROWS) - 1)
         held: list[tuple[Question, ...]] = [(moment(),), (moment(0.25), ring(0.25, 0.5))]
         for questions in held:
             curator, _ = logged(neighbors="add-remove")

@@ -6,6 +6,7 @@ from tests.mutation.form import mutant
 
 PATHS = "paths.py"
 FILE = "release/file.py"
+JSON = "strict_json.py"
 RECORD = "release/record.py"
 STATEMENT = "release/statement.py"
 
@@ -83,15 +84,15 @@ PLANTED = {
         ),
     ),
     "more integers unpacked than there are": mutant(
-        (FILE, "unpacker.decompress(packed, 8 * size + 1)", "unpacker.decompress(packed)"),
+        (JSON, "unpacker.decompress(made, WORD * size + 1)", "unpacker.decompress(made)"),
         by=BOMBS + "test_a_bomb_as_long_as_the_answer",
     ),
     "a size that is looked at after unpacking": mutant(
-        (FILE, ' if len(packed) >= size else b""', ""), by=BOMBS + "test_a_bomb_of_zeros[1]"
+        (JSON, ' if len(made) >= size else b""', ""), by=BOMBS + "test_a_bomb_of_zeros[1]"
     ),
-    "packed integers without their end": mutant((FILE, " or not unpacker.eof or", " or"), by=BOMBS + "test_cut_off[1]"),
+    "packed integers without their end": mutant((JSON, " or not unpacker.eof or", " or"), by=BOMBS + "test_cut_off[1]"),
     "something after packed integers": mutant(
-        (FILE, " or unpacker.unused_data:", ":"), by=BOMBS + "test_something_after_the_end[more]"
+        (JSON, " or unpacker.unused_data:", ":"), by=BOMBS + "test_something_after_the_end[more]"
     ),
     "coordinates that no question is about": mutant(
         (FILE, "    if len(reading.used) < len(frames):\n", "    if False:\n"), by=FRAMED + "[a frame of nobody]"

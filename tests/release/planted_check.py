@@ -139,7 +139,7 @@ PLANTED = {
         (CHECK, " and question.count > 1", ""), by=TEST_COMPONENTS_FILES + "test_a_chain_of_one_direction_is_none"
     ),
     "a file of more rows than sums can hold": mutant(
-        (CHECK, " or (transcript.neighbors == REPLACE and transcript.n > MAX_ROWS)", ""), by=FORGED + "[another n]"
+        (CHECK, " or (transcript.neighbors == REPLACE and transcript.n > encoding.most_rows)", ""), by=FORGED + "[another n]"
     ),
     "a column that stands twice": mutant(
         (CHECK, "len(set(encoding.feature_names)) < encoding.d or any", "any"), by=FORGED + "[names that are none]"

@@ -29,7 +29,8 @@ from dpcov.kernel.budget import Budget, pays_for
 from dpcov.kernel.rows.grid import MAX_FEATURES
 from dpcov.mechanisms.covariance.gaussian import GAUSSIAN
 from dpcov.mechanisms.running import released
-from dpcov.release.file import MANY_INTEGERS, parse, text_of
+from dpcov.release.file import parse, text_of
+from dpcov.strict_json import MANY
 from dpcov.verify.testing import scripted
 from tests.helpers.forged import verdict, watched
 from tests.helpers.small import Record, sealed
@@ -326,7 +327,7 @@ class TestManyIntegers:
     def test_they_come_back(self, tmp_path: Path) -> None:
         release = self.made()
         release.save(tmp_path / "release.json")
-        assert len(release.answers[0].integers) == self.SIZE > MANY_INTEGERS
+        assert len(release.answers[0].integers) == self.SIZE > MANY
         words = np.frombuffer(zlib.decompress(self.packed()), dtype="<i8")
         assert words.tolist() == release.answers[0].integers.tolist()
         loaded = dpcov.load(tmp_path / "release.json")
@@ -347,7 +348,7 @@ class TestManyIntegers:
     def test_ten_thousand_are_a_list(self) -> None:
         few = dpcov.covariance(np.zeros((3, 140)), dpcov.ZCDP(1), row_norm=1.0, mechanism="gaussian", seed=8)
         (answer,) = json.loads(text_of(few))["answers"]
-        assert len(answer["integers"]) == 140 * 141 // 2 <= MANY_INTEGERS
+        assert len(answer["integers"]) == 140 * 141 // 2 <= MANY
         assert isinstance(answer["integers"], list)
 
     def test_damaged_text(self) -> None:
@@ -360,7 +361,7 @@ class TestManyIntegers:
                     assert place >= len(text) - 8
                     assert text_of(back) == text_of(self.made())
 
-    @pytest.mark.parametrize("change", [-1, 1, -MANY_INTEGERS, MANY_INTEGERS])
+    @pytest.mark.parametrize("change", [-1, 1, -MANY, MANY])
     def test_too_short_or_too_long(self, change: int) -> None:
         words = np.random.default_rng(9).integers(-(2**40), 2**40, size=self.SIZE + change).astype("<i8")
         with pytest.raises(ReleaseError, match="an answer of the wrong size for its question"):

@@ -733,7 +733,7 @@ TABLE: dict[str, tuple[str | tuple[str, ...], Edit]] = {
     "bits that are no integer": ("encoding.grid_bits is a int", in_header(lambda r: r["encoding"].update(grid_bits=16.0))),
     "other bits than its frames have": (
         "about rows that it does not describe",
-        in_header(lambda r: bool(r["frames"]) and r["encoding"].update(grid_bits=15)),
+        in_header(lambda r: any("centre" in frame for frame in r["frames"]) and r["encoding"].update(grid_bits=15)),
     ),
     "pairs of others": ("pairs of rows under add-remove", in_header(pairs_of_others)),
     "names that are none": ("", other_names),

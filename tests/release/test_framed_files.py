@@ -6,10 +6,12 @@ loads, and neither its estimates nor its regions say more than its answers do.
 
 from __future__ import annotations
 
+import base64
 import copy
 import json
 import pickle
 import re
+import zlib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -25,6 +27,7 @@ from dpcov.mechanisms import MECHANISMS
 from dpcov.release.file import parse, text_of
 from dpcov.schema import Categorical, Numeric, Schema
 from tests.helpers.forged import is_retraced, verdict
+from tests.helpers.rows import Floats
 from tests.helpers.small import Record, sealed
 
 MEANS = MECHANISMS["mean"]
@@ -300,3 +303,53 @@ def test_numbers_that_are_none(constant: str) -> None:
         edited = edited.replace('"centre": [0.0', f'"centre": [{constant}', 1)
         with pytest.raises(ReleaseError, match="finite"):
             parse(edited)
+
+
+class TestLargeMatrices:
+    """More than ten thousand numbers of a whitener stand in a file as base64 of zlib's little-endian words."""
+
+    D = 101
+
+    @staticmethod
+    @cache
+    def made() -> dpcov.Release:
+        rows = np.random.default_rng(96).normal(size=(4000, TestLargeMatrices.D))
+        return dpcov.covariance(rows, ZCDP(10), upper=4.0, mechanism="coinpress", rounds=2, seed=6)
+
+    def edited(self, change: Callable[[Floats], Floats | bytes]) -> str:
+        record: Record = json.loads(text_of(self.made()))
+        packed = record["frames"][-1]["extent"]
+        words = np.frombuffer(zlib.decompress(base64.b64decode(packed)), dtype="<f8").reshape(self.D, self.D)
+        changed = change(words.copy())
+        content = changed if isinstance(changed, bytes) else zlib.compress(np.ascontiguousarray(changed).tobytes())
+        record["frames"][-1]["extent"] = base64.b64encode(content).decode("ascii")
+        return sealed(record)
+
+    def test_they_come_back(self, tmp_path: Path) -> None:
+        release = self.made()
+        release.save(tmp_path / "release.json")
+        assert (
+            tmp_path / "release.json"
+        ).stat().st_size < 32 * self.D**2  # two matrices, and noisy answers; as a list each has 20 D²
+        assert text_of(dpcov.load(tmp_path / "release.json")) == text_of(release)
+        assert parse(self.edited(lambda words: words)).covariance.tobytes() == release.covariance.tobytes()
+        assert is_retraced(release)
+
+    @pytest.mark.parametrize("cell", [np.nan, np.inf, 1e200])
+    def test_numbers_that_are_none(self, cell: float) -> None:
+        def planted(words: Floats) -> Floats:
+            words[3, 5] = cell
+            return words
+
+        with pytest.raises(ReleaseError, match="coordinates are ordinary numbers"):
+            parse(self.edited(planted))
+
+    @pytest.mark.parametrize(
+        "change", [lambda words: words[1:], lambda words: np.vstack([words, words[:1]]), lambda words: words.tobytes()]
+    )
+    def test_of_another_size_or_not_packed(self, change: Callable[[Floats], Floats | bytes]) -> None:
+        with pytest.raises(ReleaseError, match=r"a matrix that does not fit its centre|base64 of zlib"):
+            parse(self.edited(change))
+
+    def test_another_matrix_is_refused_or_is_another_question(self) -> None:
+        assert not is_retraced(parse(self.edited(lambda words: np.ldexp(words, 1))))

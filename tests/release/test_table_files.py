@@ -91,6 +91,13 @@ class TestFiles:
         weight(record)  # ranges of bins are parts of the bounds, and units have their own: only what was said is another
         assert parse(sealed(record)).n == releases()[name].n
 
+    def test_private_units_are_of_centred_rows(self, name: str) -> None:
+        """A file may say that rows had no constant in front: it is read, and nothing is made of it."""
+        record = record_of(releases()[name])
+        record["encoding"]["constant"] = False
+        with pytest.raises(ReleaseError, match="release must be of centred rows for this mechanism"):
+            parse(sealed(record)).describe()
+
     def test_a_file_may_say_that_no_cell_is_missing(self, name: str) -> None:
         """Nullable is what a schema says; what was asked stands in the questions."""
         record = record_of(releases()[name])

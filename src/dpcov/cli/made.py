@@ -53,12 +53,12 @@ def save(made: Release, target: Path, force: bool) -> None:
 
 def tell_dry_run(target: str, data: str, budget: Budget, *, as_json: bool, **settings: Any) -> None:
     """Rehearse a release, for which the table is opened for its names and types only, and say what it would do."""
-    from dpcov.api import rehearse
+    from dpcov.dry_run import rehearse
     from dpcov.report import record, write
     from dpcov.report.text import console
 
     found = rehearse(target, data, budget, **settings)
-    planned = _planned(found, budget, **settings)
+    planned = _planned(found)
     if as_json:
         print_json({**record(found), **({} if planned is None else {"plan": record(planned)})})
         return
@@ -69,17 +69,17 @@ def tell_dry_run(target: str, data: str, budget: Budget, *, as_json: bool, **set
         click.echo("How large errors will be, column by column: `dpcov plan --schema FILE --n ROWS`.")
 
 
-def _planned(found: Rehearsal, budget: Budget, **settings: Any) -> TablePlan | None:
+def _planned(found: Rehearsal) -> TablePlan | None:
     """Plan a table that would be measured in private units, where the number of its rows is public and known."""
     from dpcov.evaluate.table_plan import MOST, plan_table
 
     if not found.by_column or found.n is None:
         return None
-    schema = found.planned.schema
-    assert schema is not None
-    others = ("schema", "columns", "row_norm", "center", "seed", "postprocess", "allow_weak", "expected_n", "workers")
-    asked = {name: value for name, value in settings.items() if name not in others}
-    return plan_table(schema, budget, n=min(found.n, MOST), **asked)
+    planned = found.planned
+    assert planned.schema is not None
+    options: dict[str, Any] = dict(planned.requested_options)
+    n = min(found.n, MOST)
+    return plan_table(planned.schema, planned.privacy, n=n, mechanism=planned.requested, neighbors=planned.neighbors, **options)
 
 
 def tell_made(made: Release, output: str, *, quiet: bool, as_json: bool) -> None:

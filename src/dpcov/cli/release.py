@@ -40,6 +40,7 @@ Example:
 )
 @click.option("--pca", type=int, metavar="K", help="Spend all of the budget on K principal components.")
 @center_option
+@click.option("--max-rows", type=int, metavar="NUMBER", help="A public bound on the rows, above 2**30: for a coarser grid.")
 @click.option(
     "--mechanism",
     metavar="NAME",

@@ -6,7 +6,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Self
 
-from dpcov.kernel.questions.moments import MAX_ROWS, REPLACE, SecondMoment
+from dpcov.kernel.questions.moments import REPLACE, SecondMoment
 from dpcov.kernel.questions.norms import Norms, Trace
 from dpcov.kernel.rows.annulus import Annulus
 from dpcov.kernel.rows.encoding import Encoding
@@ -43,8 +43,9 @@ class Facts:
 
     @property
     def most_rows(self) -> int:
-        """The most rows that there can be, as far as is public: n under replace where it is known, else 2³⁰."""
-        return MAX_ROWS if self.neighbors != REPLACE or self.known_n is None else self.known_n
+        """The most rows that there can be, as is public: n under replace where it is known, else what sums have room for."""
+        n = self.known_n if self.neighbors == REPLACE else None
+        return self.encoding.most_rows if n is None else n
 
     def second_moment(self, radius: float = 1.0) -> SecondMoment:
         """Return the question Σ z zᵀ of the encoded rows, clipped at a part of row_norm."""

@@ -18,7 +18,7 @@ from dpcov.kernel.questions.columns import Block
 from dpcov.kernel.questions.derived import OfMoment
 from dpcov.kernel.questions.directions import Drawn
 from dpcov.kernel.questions.measure import Question, Summable
-from dpcov.kernel.questions.moments import MAX_ROWS, REPLACE, SecondMoment, check_neighbors
+from dpcov.kernel.questions.moments import REPLACE, SecondMoment, check_neighbors
 from dpcov.kernel.questions.table import ColumnMoments
 from dpcov.kernel.questions.together import Together
 from dpcov.kernel.rows.annulus import Annulus
@@ -140,8 +140,8 @@ class ExactSums:
     def _check_rows(self) -> None:
         """Refuse a public number of rows that has no second moment, or would not leave room for the noise."""
         n = self._source.known_n
-        if self._neighbors == REPLACE and n is not None and not 1 <= n <= MAX_ROWS:
-            raise ParameterError(f"data must have 1 to 2**30 rows, got {n}. Hint: an empty table has no second moment.")
+        if self._neighbors == REPLACE and n is not None:
+            self._public.encoding.check_n(n)
 
     def _read_small(self, moment: SecondMoment) -> Integers:
         """Read a second moment whose sums have not wrapped: what is derived from it would not be private otherwise."""
@@ -150,9 +150,10 @@ class ExactSums:
         return exact
 
     def _refuse_wrapped(self) -> None:
-        if self._source.n > MAX_ROWS:
+        encoding = self._public.encoding
+        if self._source.n > encoding.most_rows:
             raise ParameterError(
-                "data must have at most 2**30 rows for this mechanism, got more. Hint: use mechanism='gaussian'."
+                f"data must have at most {encoding.room} rows for this mechanism, got more. Hint: use mechanism='gaussian'."
             )
 
     def _sum(self, question: Any) -> Integers:

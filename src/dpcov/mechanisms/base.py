@@ -41,6 +41,7 @@ RESERVED = (
     "seed",
     "progress",
     "workers",
+    "max_rows",
     "allow_weak",
     "expected_n",
 )

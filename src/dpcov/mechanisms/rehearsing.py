@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import BudgetError, DpcovError, ParameterError
+from dpcov.errors import BudgetError, DpcovError
 from dpcov.kernel.account import Account
 from dpcov.kernel.budget import ApproxDP, Budget, PureDP, copied, totals
 from dpcov.kernel.curator import Curator
@@ -29,14 +29,11 @@ from dpcov.kernel.public import Public
 from dpcov.kernel.questions.calibrated import calibrated, check_tail
 from dpcov.kernel.questions.choices import Choice, Radius, Search
 from dpcov.kernel.questions.measure import Measure, Question
-from dpcov.kernel.questions.moments import MAX_ROWS, REPLACE, Count
+from dpcov.kernel.questions.moments import REPLACE, Count
 from dpcov.mechanisms.base import Mechanism
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-
-MANY = MAX_ROWS
-"""Stands for a number of rows that is not known: what is asked then no longer depends on it."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +44,8 @@ class Zeros:
 
     @property
     def n(self) -> int:
-        """The number of rows where it is public and known, else many."""
-        return MANY if self.public.known_n is None else self.public.known_n
+        """The number of rows where it is public and known, else so many that what is asked no longer depends on it."""
+        return self.public.encoding.most_rows if self.public.known_n is None else self.public.known_n
 
     def read(self, question: Question) -> Integers:
         """Return zeros: untouched they take no memory, however many there are."""
@@ -57,8 +54,7 @@ class Zeros:
 
     def prefetch(self, *questions: Question, derive: bool = True) -> None:  # noqa: ARG002
         """Refuse a public number of rows that is none; read nothing."""
-        if not 1 <= self.n <= MAX_ROWS:
-            raise ParameterError(f"data must have 1 to 2**30 rows, got {self.n}. Hint: an empty table has no second moment.")
+        self.public.encoding.check_n(self.n)
 
     def forget(self) -> None:
         """Do nothing: there is nothing to hide."""
@@ -183,7 +179,8 @@ def _own(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def with_rows(public: Public) -> Public:
     """Return public facts with many rows, where their number is public and not known before reading."""
-    return replace(public, known_n=MANY) if public.neighbors == REPLACE and public.known_n is None else public
+    unknown = public.neighbors == REPLACE and public.known_n is None
+    return replace(public, known_n=public.encoding.most_rows) if unknown else public
 
 
 def remaining(budget: Budget, charged: Sequence[Budget]) -> Budget | None:

@@ -25,7 +25,7 @@ from dpcov.kernel.questions.calibrated import KIND_OF_NOISE, check_tail, is_enou
 from dpcov.kernel.questions.choices import Choice, Search
 from dpcov.kernel.questions.directions import Directions, Subspace
 from dpcov.kernel.questions.measure import Measure, Question
-from dpcov.kernel.questions.moments import MAX_ROWS, REPLACE
+from dpcov.kernel.questions.moments import REPLACE
 from dpcov.kernel.rows.grid import MAX_FEATURES
 from dpcov.release.record import Transcript
 from dpcov.schema import is_broken
@@ -35,8 +35,6 @@ from dpcov.strict_json import refuse
 def check_header(transcript: Transcript) -> None:
     """Refuse sizes, names and an encoding that no release has."""
     encoding = transcript.encoding
-    if not 1 <= transcript.n < 2**63 or (transcript.neighbors == REPLACE and transcript.n > MAX_ROWS):
-        refuse("consistent", "a number of rows that is not possible")
     if not 1 <= encoding.d <= MAX_FEATURES - encoding.midpoints or encoding.width > MAX_FEATURES:
         refuse("consistent", "a number of columns that is not possible")
     if len(set(encoding.feature_names)) < encoding.d or any(is_broken(name) for name in encoding.feature_names):
@@ -46,6 +44,8 @@ def check_header(transcript: Transcript) -> None:
     if encoding.pairs and (encoding.constant or transcript.neighbors != REPLACE):
         refuse("consistent", "pairs of rows under add-remove, or with a constant")
     _ = encoding.grid  # refuses a norm or bits that no grid has
+    if not 1 <= transcript.n < 2**63 or (transcript.neighbors == REPLACE and transcript.n > encoding.most_rows):
+        refuse("consistent", "a number of rows that is not possible")
 
 
 def check_answers(transcript: Transcript) -> None:

@@ -7,12 +7,10 @@ recompute it. What a file says of its answers is checked question by question (`
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import hashlib
 import json
 import os
-import zlib
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +33,7 @@ from dpcov.release.check import check_answers, check_header
 from dpcov.release.record import TARGETS, Option, Release, is_option
 from dpcov.schema import is_broken
 from dpcov.schema.file import from_record, to_record
-from dpcov.strict_json import Fields, each, fraction_of, read_object, refuse
+from dpcov.strict_json import Fields, each, fraction_of, packed, read_object, refuse, unpacked
 
 if TYPE_CHECKING:
     from dpcov.mechanisms.base import Mechanism
@@ -45,7 +43,7 @@ FORMAT_VERSION = 1
 
 KINDS: tuple[type[NoiseLaw], ...] = (*LAWS.values(), Bingham, MatrixBingham, Uniform, Exponential, SparseVector)
 KIND_OF_LAW = {kind.law: kind for kind in KINDS}
-MANY_INTEGERS = 10_000  # more are compressed
+WRONG_SIZE = "an answer of the wrong size for its question"
 
 
 def write(release: Release, path: str | os.PathLike[str]) -> None:
@@ -278,29 +276,19 @@ def _noise(record: dict[str, Any]) -> tuple[NoiseLaw, Budget]:
 
 
 def _integers_record(integers: NDArray[np.int64]) -> list[int] | str:
-    """Return integers as a list; many of them as little-endian words, compressed, unless they compress as noise does not."""
-    packed = zlib.compress(integers.astype("<i8").tobytes()) if len(integers) > MANY_INTEGERS else b""
-    if len(packed) < len(integers):
-        listed: list[int] = integers.tolist()
-        return listed
-    return base64.b64encode(packed).decode("ascii")
+    """Return integers as a list; many of them as little-endian words."""
+    listed: list[int] | str = packed(integers.astype("<i8").tobytes()) or integers.tolist()
+    return listed
 
 
 def _integers(fields: Fields, record: object, size: int) -> NDArray[np.int64]:
-    """Read so many integers and no more; words are packed eight to one at most, so a small file cannot ask for much memory."""
+    """Read so many integers and no more."""
     if isinstance(record, list):
         listed = each(fields.take("integers", list), int, "integers")
         if len(listed) != size or any(not -(2**63) <= value < 2**63 for value in listed):
-            refuse("consistent", "an answer of the wrong size for its question")
+            refuse("consistent", WRONG_SIZE)
         return np.array(listed, dtype=np.int64)
-    unpacker = zlib.decompressobj()
-    try:
-        packed = base64.b64decode(fields.take("integers", str), validate=True)
-        words = unpacker.decompress(packed, 8 * size + 1) if len(packed) >= size else b""
-    except (ValueError, zlib.error):  # of base64: other letters, or none of ASCII
-        refuse("well formed: many integers are base64 of zlib", "other text")
-    if len(words) != 8 * size or not unpacker.eof or unpacker.unused_data:
-        refuse("consistent", "an answer of the wrong size for its question")
+    words = unpacked(fields.take("integers", str), size, WRONG_SIZE)
     return np.frombuffer(words, dtype="<i8").astype(np.int64)
 
 

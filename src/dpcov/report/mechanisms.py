@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from dpcov.api import OWN_OPTIONS
+from dpcov.dry_run import OWN_OPTIONS
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.mechanisms import MECHANISMS
 from dpcov.mechanisms.base import Named

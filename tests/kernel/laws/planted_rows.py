@@ -192,7 +192,7 @@ PLANTED = {
     "rows in private units that are not clipped": mutant(
         (
             STANDARD,
-            "return Grid(self.row_norm).encode(self.placed(rows), scratch=True)",
+            "return self._grid.encode(self.placed(rows), scratch=True)",
             "return np.rint(self.placed(rows) / self.row_norm * self.one)",
         ),
         by=(
@@ -203,8 +203,8 @@ PLANTED = {
     "a corner that is not scaled with its row": mutant(
         (
             STANDARD,
-            "return Grid(self.row_norm).encode(self.placed(rows), scratch=True)",
-            "z = Grid(self.row_norm).encode(self.placed(rows), scratch=True)\n"
+            "return self._grid.encode(self.placed(rows), scratch=True)",
+            "z = self._grid.encode(self.placed(rows), scratch=True)\n"
             "        z[:, :1] = np.rint(self.corner / self.row_norm * self.one)\n"
             "        return z",
         ),
@@ -261,8 +261,8 @@ PLANTED = {
     "a constant that is not scaled with its row": mutant(
         (
             STANDARD,
-            "return Grid(self.row_norm).encode(self.placed(rows), scratch=True)",
-            "z = Grid(self.row_norm).encode(self.placed(rows), scratch=True)\n"
+            "return self._grid.encode(self.placed(rows), scratch=True)",
+            "z = self._grid.encode(self.placed(rows), scratch=True)\n"
             "        z[:, : int(self.corner > 0)] = np.rint(self.one * self.corner / self.row_norm)\n"
             "        return z",
         ),

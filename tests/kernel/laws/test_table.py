@@ -704,17 +704,18 @@ class TestStandard:
         question = Quantile(norms, data.draw(st.integers(0, 6)))
         assert np.abs(question.scores(first) - question.scores(second)).max() <= 1
 
+    @pytest.mark.parametrize("bits", [16, 14, 8])
     @each_relation
-    def test_the_bounds_of_the_moment_are_nearly_attained(self, neighbors: str) -> None:
-        """By two long rows that are nearly orthogonal: within 1 %."""
-        standard = Standard(UNITS, 1e-3, 0.5)
+    def test_the_bounds_of_the_moment_are_nearly_attained(self, neighbors: str, bits: int) -> None:
+        """By two long rows that are nearly orthogonal: within 1 %, on each grid; on 8 bits within 5 %."""
+        standard = Standard(UNITS, 1e-3, 0.5, bits)
         question = SecondMoment(standard, standard.width)
         rows = np.full((2, D), np.nan)
         rows[0, 0], rows[1, 4] = -1.0, -1.0  # one far out in one column, one in another
         first, second = total(question, rows[:1]), total(question, rows[1:])
         other = second if neighbors == "replace" else np.zeros_like(second)
         squared, _ = distances(question, first, other)
-        assert 0.99 * question.sensitivity_squared(neighbors) <= squared <= question.sensitivity_squared(neighbors)
+        assert (0.99 if bits > 8 else 0.95) * question.sensitivity_squared(neighbors) <= squared <= question.sensitivity_squared(neighbors)
 
     def test_wild_units_are_ordinary_numbers(self) -> None:
         """The least deviations and divisors: coordinates of 1e12, whose squares are ordinary, too."""

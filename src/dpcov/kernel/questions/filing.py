@@ -17,7 +17,7 @@ from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.frames import LARGEST, Ball, Box, Ellipsoid, Frame, of_frame
 from dpcov.kernel.rows.grid import Grid
 from dpcov.kernel.rows.standard import LevelUnits, NumericUnits, Standard, Units
-from dpcov.strict_json import Fields, each, refuse
+from dpcov.strict_json import Fields, each, packed, refuse, unpacked
 
 RowShape = Grid | Annulus | Ball | Box | Ellipsoid | Standard
 Coordinates = Ball | Box | Ellipsoid | Units
@@ -77,7 +77,7 @@ class Reading:
             shared = self.frames[place] if 0 <= place < len(self.frames) else None
             self.used.add(place)
             if isinstance(shared, Units):
-                found = Standard(shared, fields.take("corner", float), fields.take("radius", float))
+                found = Standard(shared, fields.take("corner", float), fields.take("radius", float), self.encoding.bits)
             else:
                 found = shared
         elif "inner" in record:
@@ -112,7 +112,8 @@ def _frame_record(coordinates: Coordinates) -> dict[str, Any]:
         levels = [[list(one.groups), list(one.shares), list(one.divisors)] for one in coordinates.levels]
         return {"numeric": numeric, "levels": levels}
     frame = coordinates.frame
-    return {"centre": frame.centre.tolist(), "extent": frame.extent.tolist(), "deviations": frame.deviations}
+    extent = packed(frame.extent.astype("<f8").tobytes()) or frame.extent.tolist()
+    return {"centre": frame.centre.tolist(), "extent": extent, "deviations": frame.deviations}
 
 
 def read_frame(record: dict[str, Any], encoding: Encoding) -> Coordinates:
@@ -124,8 +125,12 @@ def read_frame(record: dict[str, Any], encoding: Encoding) -> Coordinates:
         return units
     centre = _numbers(fields.take("centre", list))
     deviations = fields.take("deviations", float)
+    extent: NDArray[np.float64]
     if type(record.get("extent")) is float:
         extent = _numbers([fields.take("extent", float)]).reshape(())
+    elif type(record.get("extent")) is str:  # a large matrix
+        words = unpacked(fields.take("extent", str), len(centre) ** 2, "a matrix that does not fit its centre")
+        extent = _ordinary(np.frombuffer(words, dtype="<f8").astype(np.float64)).reshape(len(centre), len(centre))
     else:
         rows = fields.take("extent", list)
         nested = bool(rows) and type(rows[0]) is list
@@ -157,7 +162,10 @@ def _square(rows: list[Any]) -> bool:
 
 
 def _numbers(values: list[Any]) -> NDArray[np.float64]:
-    numbers = np.array(each(values, float, "a frame"), dtype=np.float64)
+    return _ordinary(np.array(each(values, float, "a frame"), dtype=np.float64))
+
+
+def _ordinary(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     if not np.all(np.abs(numbers) <= LARGEST):
         refuse("well formed: coordinates are ordinary numbers", "numbers that are too large")
     return numbers

@@ -27,7 +27,7 @@ from dpcov.errors import check_choice
 from dpcov.kernel.questions.measure import Integers, Measure, Part, Rows
 from dpcov.kernel.rows.annulus import Annulus
 from dpcov.kernel.rows.frames import Ball, Box, Ellipsoid
-from dpcov.kernel.rows.grid import Grid
+from dpcov.kernel.rows.grid import DEFAULT_BITS, Grid, most_rows
 from dpcov.kernel.rows.standard import Standard
 from dpcov.linalg import pack, sqrt_up, triangle_size
 
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 EXACT = 2**53
 """Integers up to here are exact in float64, in sums as well, whatever the order of addition."""
 
-MAX_ROWS = 2**30
-"""At 16 bits the exact sums then stay below 2⁶², and one bit of int64 is left for the noise."""
+MAX_ROWS = most_rows(DEFAULT_BITS)
+"""2³⁰, unless more are expected, in public: then the grid is coarser (`Encoding.most_rows`)."""
 
 REPLACE = "replace"
 ADD_REMOVE = "add-remove"

@@ -8,8 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcov.errors import ParameterError
 from dpcov.kernel.rows.columns import Columns
-from dpcov.kernel.rows.grid import DEFAULT_BITS, Grid
+from dpcov.kernel.rows.grid import DEFAULT_BITS, Grid, most_rows
 from dpcov.schema import Schema
 
 Floats = NDArray[np.float64]
@@ -26,7 +27,7 @@ class Encoding:
     row_norm : float
         Longer rows are clipped to this norm; 1 with a schema.
     bits : int
-        Coordinates are multiples of 2⁻ᵇⁱᵗˢ of it.
+        Coordinates are multiples of 2⁻ᵇⁱᵗˢ of it. Fewer leave room for the sums of more rows.
     constant : bool
         Whether rows have a constant coordinate in front, so that one second moment holds n, the mean and the covariance.
     midpoints : bool
@@ -60,6 +61,22 @@ class Encoding:
     def d(self) -> int:
         """The number of features."""
         return len(self.feature_names)
+
+    @property
+    def most_rows(self) -> int:
+        """How many rows have exact sums: 2³⁰ at 16 bits."""
+        return most_rows(self.bits)
+
+    @property
+    def room(self) -> str:
+        """The same, for people."""
+        return f"2**{self.most_rows.bit_length() - 1}"
+
+    def check_n(self, n: int) -> None:
+        """Refuse a public number of rows that has no second moment, or would not leave room for the noise."""
+        if not 1 <= n <= self.most_rows:
+            hint = "max_rows=NUMBER makes room for more" if n > 0 else "an empty table has no second moment"
+            raise ParameterError(f"data must have 1 to {self.room} rows, got {n}. Hint: {hint}.")
 
     @property
     def width(self) -> int:

@@ -36,11 +36,26 @@ SHRINK = 1 - 2.0**-40
 LARGEST_ROW_NORM, SMALLEST_ROW_NORM, SMALLEST_RADIUS = 1e150, 1e-150, 9e-154
 """Of rows, and of rows clipped below: squares stay ordinary floats. Ten octaves lie between, for private clipping."""
 
+SUM_BITS = 62
+"""Exact sums of squares stay below 2⁶²: one bit of int64 is left for the noise, and one for the sign."""
+
+MOST_ROWS = 2**46  # for which there is a grid: of 8 bits
+
 CHUNK = 2**18  # elements at a time, so that the passes below stay in cache
 BATCHES = 32  # per block: rows that go the long way are counted in so many steps
 
 WILD = 2.0**52
 """Sums of squares below it are exact, in any order. Rows beyond it, and rows with entries that are not finite, are rare."""
+
+
+def most_rows(bits: int) -> int:
+    """Return how many rows of norm 1 on a grid of so many bits have an exact second moment."""
+    return 1 << (SUM_BITS - 2 * bits)
+
+
+def bits_for(rows: int) -> int:
+    """Return the bits of the finest grid on which so many rows have an exact second moment."""
+    return min(DEFAULT_BITS, (SUM_BITS - (rows - 1).bit_length()) // 2)
 
 
 class Longer(NamedTuple):

@@ -197,8 +197,7 @@ class Standard:
     units: Units
     corner: float
     row_norm: float
-    bits = DEFAULT_BITS
-    one = 1 << DEFAULT_BITS
+    bits: int = DEFAULT_BITS
     center = False
 
     def __post_init__(self) -> None:
@@ -207,6 +206,12 @@ class Standard:
             raise ParameterError(
                 "corner must be 0 or more and below the radius, got something else. Hint: a third of the radius."
             )
+        _ = self._grid  # refuses bits that no grid has
+
+    @property
+    def one(self) -> int:
+        """The integer that stands for 1."""
+        return 1 << self.bits
 
     @property
     def reach(self) -> int:
@@ -224,4 +229,8 @@ class Standard:
 
     def encode(self, rows: Floats, *, scratch: bool = False) -> Floats:  # noqa: ARG002 - placed rows are a new array
         """Return integer rows with ‖z‖² ≤ 4ᵏ."""
-        return Grid(self.row_norm).encode(self.placed(rows), scratch=True)
+        return self._grid.encode(self.placed(rows), scratch=True)
+
+    @property
+    def _grid(self) -> Grid:
+        return Grid(self.row_norm, self.bits)

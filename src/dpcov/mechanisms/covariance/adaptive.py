@@ -36,7 +36,7 @@ from dpcov.kernel.public import Facts
 from dpcov.kernel.questions.along import Diagonal
 from dpcov.kernel.questions.calibrated import noise_for
 from dpcov.kernel.questions.choices import BIAS_BITS, Bias, Radius
-from dpcov.kernel.questions.moments import MAX_ROWS, REPLACE
+from dpcov.kernel.questions.moments import REPLACE
 from dpcov.kernel.questions.spectral import Spectrum
 from dpcov.kernel.rows.grid import SMALLEST_ROW_NORM
 from dpcov.mechanisms.base import Least, Mechanism
@@ -85,7 +85,7 @@ def ask(curator: Face, budget: Budget, *, beta: float = 0.05, constants: str = "
     shares = SHARES[constants]
     for_radius, for_trace, for_search = (whole.share(share) for share in shares)
     spare = _spare_rows(sparse_vector_epsilon(for_radius), beta / 8, paper)
-    searched = _is_searched(curator, spare, curator.n if curator.neighbors == REPLACE else MAX_ROWS, paper)
+    searched = _is_searched(curator, spare, curator.n if curator.neighbors == REPLACE else curator.most_rows, paper)
     last = whole.share(1 - sum(shares if searched else shares[1:]))
     noise = matrix_noise(curator, last, paper)[0]
     asked = plan_additive(noise, last, curator.second_moment(), curator.neighbors)
@@ -144,7 +144,7 @@ def _is_searched(public: Facts, spare: int, n: int, paper: bool) -> bool:
 def _octaves(curator: Face) -> int:
     """Return how many times the radius may be halved: the paper's 2dn, but no further than rows have squares."""
     representable = math.floor(math.log2(curator.grid.row_norm) - math.log2(SMALLEST_ROW_NORM))
-    rows = curator.n if curator.neighbors == REPLACE else MAX_ROWS
+    rows = curator.n if curator.neighbors == REPLACE else curator.most_rows
     return max(1, min(2 * curator.d * rows, representable))
 
 

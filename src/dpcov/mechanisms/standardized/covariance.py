@@ -221,11 +221,12 @@ class Plan:
         rows = max(1, round(min(max(OUTSIDE * error, LEAST_OUTSIDE[type(self.budget)] / amount), MOST_OUTSIDE * n)))
         wanted = 20 / (rows * amount) if pure else 50 / (rows * amount) ** 2
         farthest = FARTHEST * math.sqrt(max(expected_square(units), 1.0))
-        norms = Norms(Standard(units, 0.0, farthest), units.size, PER_OCTAVE, OCTAVES)
+        bits = self.curator.encoding.bits
+        norms = Norms(Standard(units, 0.0, farthest, bits), units.size, PER_OCTAVE, OCTAVES)
         share = _share(min(max(wanted, RADIUS_SHARES[0]), RADIUS_SHARES[1]))
         radius = farthest * chosen_radius(self.curator.choose(Quantile(norms, rows), self.take(share)))
         corner = math.sqrt(CORNER) * radius
-        moment = SecondMoment(Standard(units, corner, math.hypot(radius, corner)), width)
+        moment = SecondMoment(Standard(units, corner, math.hypot(radius, corner), bits), width)
         self.curator.noisy(moment, self.budget.share(self.left), noise=self._matrix_noise(moment))
 
     def _share_for(self, question: Measure, noise: float, limits: tuple[float, float]) -> Fraction:

@@ -59,6 +59,8 @@ LEAST_CONSTANT = 1e-3  # and the constant in front of them, in parts of the radi
 
 def estimate(transcript: Transcript, postprocess: str, **options: Option) -> Estimate:
     """Return mean, covariance, and what is known in private units; by the bounds, where rows were too few for these."""
+    if not transcript.encoding.constant:
+        raise ReleaseError("release must be of centred rows for this mechanism, got rows about 0. Hint: another version?")
     if transcript.find(SecondMoment) is None and transcript.encoding.columns is not None:
         return of_constants(transcript, transcript.encoding.columns)
     moment = transcript.take(SecondMoment)
