@@ -20,6 +20,10 @@ DERIVATIVES = TEST_INTERVALS + "test_errors_are_those_of_derivatives"
 CLEAR = TEST_STANDING_OUT + "TestOfCovariances::"
 
 PLANTED = {
+    "variances below zero": mutant(
+        ("uses/intervals.py", "np.maximum(end, 0.0) for end in", "end for end in"),
+        by="tests/uses/test_intervals.py::test_variances_and_eigenvalues_end_at_zero",
+    ),
     "a target predicted from its own square": mutant(
         (
             "uses/selection.py",

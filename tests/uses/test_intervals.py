@@ -479,6 +479,20 @@ def test_intervals_are_read_only_and_nested() -> None:
     assert "noise" in intervals(release).about
 
 
+@pytest.mark.parametrize("about", ["rows", "population"])
+@pytest.mark.parametrize("center", [False, True])
+def test_variances_and_eigenvalues_end_at_zero(center: bool, about: str) -> None:
+    """With noise as large as the rows; estimates stay raw, and may be below."""
+    rows = np.random.default_rng(890).normal(size=(200, 6)) * 0.2
+    release = dpcov.covariance(rows, dpcov.PureDP("0.5"), row_norm=1, mechanism="wishart", center=center, seed=891)
+    found = release.interval(about=about)
+    for part in (found.variances, found.eigenvalues):
+        assert part.lower.min() == 0
+        assert (part.upper >= part.lower).all()
+    assert found.entries.lower.diagonal().min() < 0
+    assert found.eigenvalues.estimate.min() < 0
+
+
 def test_a_thousand_columns_are_served() -> None:
     """A million entries share a few quantiles: they are not computed one by one."""
     from dpcov.verify.testing import scripted

@@ -116,7 +116,9 @@ def test_intervals_hold(budget: Any) -> None:
         assert found.mean is not None
         means.append(found.mean.contains(ROWS.mean(axis=0)))
         units = np.outer(release.units, release.units)
-        values.append(found.eigenvalues.contains(np.linalg.eigvalsh(covariance / units)[::-1]))
+        exact = np.linalg.eigvalsh(covariance / units)[::-1]
+        exact[-2:] = 0.0  # two columns of levels add up to 1 each; floats may be below 0
+        values.append(found.eigenvalues.contains(exact))
     assert np.mean(entries) >= 0.88
     assert np.mean(means) >= 0.88
     assert np.mean(values) >= 0.95

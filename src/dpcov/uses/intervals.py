@@ -95,6 +95,11 @@ class Interval:
         exact = np.asarray(truth, dtype=np.float64)
         return np.asarray((self.lower <= exact) & (exact <= self.upper))
 
+    def above_zero(self) -> Interval:
+        """Return what is left of the intervals of numbers that are never negative."""
+        lower, upper = (np.maximum(end, 0.0) for end in (self.lower, self.upper))
+        return Interval(self.estimate, lower, upper, self.standard_error, self.level)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Intervals(Drawable):
@@ -135,7 +140,7 @@ class Intervals(Drawable):
                 return Interval(roots.estimate**2, roots.lower**2, roots.upper**2, error, self.level)
         parts = (found.estimate, found.lower, found.upper, found.standard_error)
         estimate, lower, upper, error = (part.diagonal().copy() for part in parts)
-        return Interval(estimate, lower, upper, error, found.level)
+        return Interval(estimate, lower, upper, error, found.level).above_zero()
 
     @cached_property
     def noisy_entries(self) -> Interval:
@@ -289,7 +294,7 @@ class Intervals(Drawable):
         if isinstance(raw, PrivateUnits):
             values, half, error = unit_eigenvalues(raw, self.level)
             half, error = (part + self._of_norm(values, often) for part, often in ((half, self.level), (error, ONE_DEVIATION)))
-            return interval(values, half, error, self.level)
+            return interval(values, half, error, self.level).above_zero()
         values, vectors = np.linalg.eigh(raw.covariance + raw.along * np.eye(d))
         values, along = values[::-1], (raw.mean @ vectors[:, ::-1]) ** 2
         gaps = values[:, None] - values[None, :]
@@ -306,7 +311,7 @@ class Intervals(Drawable):
         wide, one = (raw.norms(often)[0] + raw.along + self._of_norm(values, often) for often in (self.level, ONE_DEVIATION))
         half, error = np.where(apart, half + raw.step / 2, wide), np.where(apart, error, one)
         found = interval(values - np.where(apart, shift, 0.0), half, error, self.level, np.full(d, radius), np.full(d, radius))
-        return self._widened(found, 0.0, squared=True)
+        return self._widened(found, 0.0, squared=True).above_zero()
 
     def _of_norm(self, values: Floats, level: float) -> float:
         """Return what the norm of the error that a draw of normal rows adds stays below; 0 about the rows."""
