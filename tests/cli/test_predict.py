@@ -65,8 +65,10 @@ def test_predictions_are_the_library_s_in_the_order_of_rows(file: str) -> None:
     found = read(told.out)
     expected = made()["centred.json"].ridge("hours", alpha=0.001).predict(people(NEW, seed=2))
     assert list(found.columns) == ["hours"]
-    assert found["hours"].to_numpy() == pytest.approx(expected, rel=1e-12)
+    assert found["hours"].to_numpy() == pytest.approx(expected, rel=5e-12)
     assert np.corrcoef(found["hours"], people(NEW, seed=2)["hours"])[0, 1] > 0.7
+    digits = [len(line.replace(".", "").replace("-", "").lstrip("0")) for line in told.out.splitlines()[1:]]
+    assert max(digits) == 12  # the next ones differ from one processor to another
 
 
 def test_an_output_is_written_whole_and_told() -> None:
@@ -133,7 +135,7 @@ def test_names_with_commas_are_quoted() -> None:
 
 def test_one_released_regression_predicts() -> None:
     found = read(call("predict", "one.json", "new.csv").out)["hours"].to_numpy()
-    assert found == pytest.approx(made()["one.json"].ridge().predict(people(NEW, seed=2)), rel=1e-12)
+    assert found == pytest.approx(made()["one.json"].ridge().predict(people(NEW, seed=2)), rel=5e-12)
 
 
 def test_no_rows_have_no_predictions() -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 LINES = 2**14  # at a time
+DIGITS = 12  # of a number in a CSV
 
 
 def table_of(release: Release, rows: Any) -> Any:
@@ -45,7 +46,10 @@ def _cells_of(numbers: Floats, kind: str | None) -> Any:
 
 
 def csv_text(table: Any) -> Iterator[str]:
-    """Yield a CSV in pieces: quotes only where they are needed, numbers with all digits, true and false in small letters."""
+    """Yield a CSV in pieces: quotes only where they are needed, numbers with twelve digits, true and false in small letters.
+
+    The digits after them differ from one processor to the next, and tell nothing. Parquet files have all of them.
+    """
     yield _lines([table.column_names])
     for batch in table.to_batches(LINES):
         columns = [_cells(column) for column in batch.columns]
@@ -54,7 +58,11 @@ def csv_text(table: Any) -> Iterator[str]:
 
 def _cells(column: Any) -> list[Any]:
     cells = column.to_pylist()
-    return [str(cell).lower() for cell in cells] if pa.types.is_boolean(column.type) else cells
+    if pa.types.is_boolean(column.type):
+        return [str(cell).lower() for cell in cells]
+    if pa.types.is_floating(column.type):
+        return [None if cell is None else f"{cell:.{DIGITS}g}" for cell in cells]
+    return cells
 
 
 def _lines(rows: Any) -> str:
