@@ -57,7 +57,7 @@ def csv_text(table: Any) -> Iterator[str]:
 
 
 def _cells(column: Any) -> list[Any]:
-    cells = column.to_pylist()
+    cells: list[Any] = column.to_pylist()
     if pa.types.is_boolean(column.type):
         return [str(cell).lower() for cell in cells]
     if pa.types.is_floating(column.type):
