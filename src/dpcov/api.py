@@ -13,6 +13,7 @@ from dpcov.mechanisms.shared.means import Origin
 from dpcov.release.record import Release
 from dpcov.request import request
 from dpcov.schema import Schema
+from dpcov.sources.user_map import Map
 
 
 def covariance(
@@ -30,7 +31,7 @@ def covariance(
     progress: Callable[[float | None], None] | None = None,
     allow_weak: bool = False,
     expected_n: int | None = None,
-    workers: int = 1,
+    workers: int | Map = 1,
     max_rows: int | None = None,
     **options: Any,
 ) -> Release:
@@ -71,8 +72,9 @@ def covariance(
         True goes on with a budget that is otherwise refused, because it hides hardly anything: docs/guarantee.md#weak-budgets.
     expected_n : int, optional
         With neighbors="add-remove": a public guess of n, below one in which delta must be. By default it may be at most 1e-6.
-    workers : int
-        How many processes read the rows; the release is the same, integer by integer: docs/engines.md. 1 starts none.
+    workers : int or callable
+        How many processes read the rows; the release is the same, integer by integer: docs/engines.md. 1 starts none. Or a
+        function that works as the built-in ``map``, such as ``pool.map``, whose workers do it.
     max_rows : int, optional
         A public bound on n, above 2³⁰: the grid is then just so much coarser that sums stay exact: docs/engines.md.
     **options
@@ -142,7 +144,7 @@ def mean(
     progress: Callable[[float | None], None] | None = None,
     allow_weak: bool = False,
     expected_n: int | None = None,
-    workers: int = 1,
+    workers: int | Map = 1,
     **options: Any,
 ) -> Release:
     """Release the mean of the rows, once, under differential privacy.
@@ -222,7 +224,7 @@ def pca(
     progress: Callable[[float | None], None] | None = None,
     allow_weak: bool = False,
     expected_n: int | None = None,
-    workers: int = 1,
+    workers: int | Map = 1,
     max_rows: int | None = None,
     **options: Any,
 ) -> Release:
@@ -298,7 +300,7 @@ def ridge(
     seed: int | None = None,
     progress: Callable[[float | None], None] | None = None,
     allow_weak: bool = False,
-    workers: int = 1,
+    workers: int | Map = 1,
 ) -> Release:
     """Release one ridge regression, of a target on all other columns, under differential privacy.
 

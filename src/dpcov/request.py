@@ -34,6 +34,7 @@ from dpcov.sources.opening import open_source
 from dpcov.sources.paired import PairedSource
 from dpcov.sources.pool import Pool, checked_workers
 from dpcov.sources.split import SplitSource
+from dpcov.sources.user_map import Map, UserMap
 from dpcov.uses.selection import column_of_feature, target_place
 
 MOST_EPSILON = 20
@@ -146,7 +147,7 @@ class Request:
     postprocess: str | None = None
     seed: int | None = None
     allow_weak: bool = True
-    workers: int = 1
+    workers: int | Map = 1
     bits: int = DEFAULT_BITS
 
     def __repr__(self) -> str:
@@ -161,19 +162,22 @@ class Request:
         progress: Callable[[float | None], None] | None = None,
     ) -> Source:
         """Open the data, in parts where several processes read them; where pairs are wanted, the differences of its rows."""
-        opened: Any = open_source(data, columns, self.schema, self.midpoints, progress if self.workers == 1 else None)
+        alone = self.workers == 1
+        opened: Any = open_source(data, columns, self.schema, self.midpoints, progress if alone else None)
         if getattr(opened, "guesses_types", False) and self.named.bound == "row_norm":
             raise ParameterError(
                 "columns must be given for text without a schema, got none. "
                 "Hint: CSV files, sheets and names of folders declare no types, and words would be paid for as numbers; "
                 "columns=['age'] says what is a number."
             )
-        if self.workers > 1 and isinstance(opened, SplitSource):
+        if not alone and isinstance(opened, SplitSource):
             raise ParameterError(
-                f"workers must be 1 for data on a cluster, which has its own, got {self.workers}. Hint: leave workers out."
+                f"workers must be 1 for data on a cluster, which has its own, got {shown(self.workers)}. "
+                f"Hint: leave workers out."
             )
-        if self.workers > 1:
-            return SplitSource(opened, Pool(self.workers), progress)
+        if not alone:
+            engine = Pool(self.workers) if isinstance(self.workers, int) else UserMap(self.workers)
+            return SplitSource(opened, engine, progress)
         return PairedSource(opened, self.neighbors) if self.pairs else opened
 
     def encoding(self, source: Source) -> Encoding:
@@ -243,7 +247,7 @@ def request(
     seed: int | None = None,
     allow_weak: bool = True,
     expected_n: int | None = None,
-    workers: int = 1,
+    workers: int | Map = 1,
     max_rows: int | None = None,
     options: Mapping[str, Any],
 ) -> Request:
@@ -266,9 +270,9 @@ def request(
         raise ParameterError(f"allow_weak must be True or False, got {shown(allow_weak)}. Hint: False is the default.")
     strong = not allow_weak and seed is None  # what is seeded is stamped as not private
     check_expected_n(expected_n, neighbors)
-    if checked_workers(workers) > 1 and made.pairs:
+    if checked_workers(workers) != 1 and made.pairs:
         raise ParameterError(
-            f"workers must be 1 for pairs of rows, which have an order, got {workers}. Hint: centring='mean' has none."
+            f"workers must be 1 for pairs of rows, which have an order, got {shown(workers)}. Hint: centring='mean' has none."
         )
     if strong:
         check_epsilon(budget)  # type: ignore[arg-type]  # a budget, as checked above

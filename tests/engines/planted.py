@@ -6,6 +6,7 @@ from tests.mutation.form import mutant
 
 CUTS = "sources/csv_cuts.py"
 POOL = "sources/pool.py"
+USER_MAP = "sources/user_map.py"
 SPLIT = "sources/split.py"
 MANY = "sources/many.py"
 
@@ -14,8 +15,26 @@ TEST_ENGINES = "tests/engines/test_every_engine.py::test_every_question_about_a_
 TEST_NUMBERS = "tests/engines/test_every_engine.py::test_every_question_about_plain_numbers_has_the_same_integers"
 TEST_FILES = "tests/sources/test_many_files.py::"
 TEST_POOL = "tests/engines/test_pool.py::"
+TEST_MAP = "tests/engines/test_user_map.py::"
 
 PLANTED = {
+    "a part of a user's map that counts twice": mutant(
+        (USER_MAP, "missing.remove(number)", "missing.discard(number)"),
+        by=TEST_MAP + "test_each_part_counts_once_or_nothing_is_answered[twice]",
+    ),
+    "a part of a user's map that is lost": mutant(
+        (USER_MAP, "if missing or next(numbered, None) is not None:", "if next(numbered, None) is not None:"),
+        by=TEST_MAP + "test_each_part_counts_once_or_nothing_is_answered[without_one]",
+    ),
+    "parts that a user's map never took": mutant(
+        (USER_MAP, "if missing or next(numbered, None) is not None:", "if missing:"),
+        by=TEST_MAP + "test_each_part_counts_once_or_nothing_is_answered[silent]",
+    ),
+    "a user's map that quotes": mutant(
+        (USER_MAP, "(EngineError.__name__, BROKEN)", "(EngineError.__name__, traceback.format_exc())"),
+        (USER_MAP, "from collections.abc", "import traceback\nfrom collections.abc"),
+        by=TEST_MAP + "test_a_part_that_cannot_be_read_is_told_in_our_words[raise]",
+    ),
     "only the last part counts": mutant(
         (SPLIT, "total = found.integers if total is None else total + found.integers", "total = found.integers"),
         by=TEST_ENGINES + "[csv-parts-True]",

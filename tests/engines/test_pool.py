@@ -67,7 +67,9 @@ CALLS: dict[str, Callable[..., object]] = {
 @pytest.mark.parametrize("workers", BAD, ids=str)
 @pytest.mark.parametrize("call", CALLS)
 def test_a_bad_number_is_refused_before_data_are_opened(call: str, workers: Any) -> None:
-    with pytest.raises(ParameterError, match=r"^workers must be a whole number from 1 to 256, got .+\. Hint: "):
+    with pytest.raises(
+        ParameterError, match=r"^workers must be a whole number from 1 to 256, or a function such as pool.map, got .+\. Hint: "
+    ):
         CALLS[call]("no such file.csv", workers=workers)
 
 

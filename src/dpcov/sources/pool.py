@@ -21,6 +21,7 @@ from typing import Any
 from dpcov.errors import DpcovError, EngineError, ParameterError, shown
 from dpcov.kernel.questions.measure import Summable
 from dpcov.sources.split import Part, PartSums
+from dpcov.sources.user_map import Map
 from dpcov.sources.worker import raised
 
 MOST_WORKERS = 256
@@ -29,11 +30,13 @@ THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "VECLIB
 START = "import sys; sys.path[:] = {paths!r}; from dpcov.sources.worker import main; main()"
 
 
-def checked_workers(workers: object) -> int:
-    """Return a number of processes, or refuse it."""
+def checked_workers(workers: object) -> int | Map:
+    """Return a number of processes or a function that lends some, or refuse what is neither."""
+    if callable(workers) and not isinstance(workers, type):
+        return workers
     if type(workers) is not int or not 1 <= workers <= MOST_WORKERS:
         raise ParameterError(
-            f"workers must be a whole number from 1 to {MOST_WORKERS}, got {shown(workers)}. "
+            f"workers must be a whole number from 1 to {MOST_WORKERS}, or a function such as pool.map, got {shown(workers)}. "
             f"Hint: the number of cores; 1 starts no process."
         )
     return workers
@@ -43,7 +46,7 @@ class Pool:
     """So many processes, started when they are first needed."""
 
     def __init__(self, workers: int) -> None:
-        self._workers = checked_workers(workers)
+        self._workers = workers
         self._processes: list[subprocess.Popen[bytes]] = []
         self._end = weakref.finalize(self, _kill, self._processes)
 

@@ -1,0 +1,95 @@
+"""Parts summed by workers of the user's: by a function that works as the built-in ``map`` does.
+
+That is what pools of other libraries have in common: `concurrent.futures`, `multiprocessing`, Ray. A task travels with each
+part and its number; what comes back is the number, with sums or the words of an error. A pool may run a part again where a
+worker died, and may give results in any order, but each part counts once: a number that comes twice, or not at all, ends the
+reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from dpcov._version import __version__
+from dpcov.errors import DpcovError, EngineError
+from dpcov.kernel.questions.measure import Summable
+from dpcov.kernel.sums import check_exact_blas
+from dpcov.sources.split import Part, PartSums
+from dpcov.sources.worker import BROKEN, raised
+
+Map = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+
+
+class Result(NamedTuple):
+    """What comes back for a part: its sums, or the kind and the words of an error, which are this library's."""
+
+    number: int
+    sums: PartSums | None
+    error: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class PartTask:
+    """What a worker is to do with a part; it can be pickled."""
+
+    statistic: Any
+    version: str = __version__
+
+    def __call__(self, numbered: tuple[int, Part]) -> Result:
+        """Sum a part; never raise, since others log what is raised, cells and all."""
+        number, part = numbered
+        try:
+            if self.version != __version__:
+                raise EngineError(
+                    f"workers must have dpcov {self.version}, as the process that asks, got {__version__}. "
+                    f"Hint: install the same version everywhere."
+                )
+            check_exact_blas()
+            return Result(number, part.sums(self.statistic))
+        except DpcovError as error:
+            return Result(number, None, (type(error).__name__, str(error)))
+        except Exception:  # its words may quote a cell
+            return Result(number, None, (EngineError.__name__, BROKEN))
+
+
+class UserMap:
+    """The engine of workers that somebody else started, and will end."""
+
+    def __init__(self, function: Map) -> None:
+        self._map = function
+
+    def run(self, statistic: Summable, parts: Iterable[Part]) -> Iterator[PartSums]:
+        """Yield the sums of all parts, each once."""
+        missing: set[int] = set()
+        numbered = _numbered(parts, missing)
+        try:
+            for result in self._map(PartTask(statistic), numbered):
+                number, sums, error = result
+                if error is not None:
+                    raise raised(*error)
+                missing.remove(number)
+                yield sums
+        except DpcovError:
+            raise
+        except Exception:  # a worker that died, an answer that is none; its words may quote a cell
+            raise _failed() from None
+        if missing or next(numbered, None) is not None:
+            raise _failed()
+
+    def close(self) -> None:
+        """Do nothing: the workers are the user's."""
+
+
+def _numbered(parts: Iterable[Part], missing: set[int]) -> Iterator[tuple[int, Part]]:
+    for number, part in enumerate(parts):
+        missing.add(number)
+        yield number, part
+
+
+def _failed() -> EngineError:
+    return EngineError(
+        "workers must return the sums of each part once, got an error or other results. "
+        "Hint: its own log says more; a function such as pool.map is wanted."
+    )
