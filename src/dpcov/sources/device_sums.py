@@ -86,8 +86,8 @@ class DeviceSums:
         x = self._device.moved(rows)
         with np.errstate(all="ignore"):  # a caller's np.seterr(all="raise") must not turn a value into an exception
             left = np.flatnonzero(self._add(self._statistic, x, self._there, self._device))
-        if len(left):
-            self._here += self._statistic.of(self._device.brought(x[left]).astype(np.float64))
+            if len(left):
+                self._here += self._statistic.of(self._device.brought(x[left]).astype(np.float64))
 
     def entries(self, total: Integers) -> Integers:  # noqa: ARG002
         """Return the entries in storage order."""

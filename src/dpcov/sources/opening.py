@@ -29,7 +29,7 @@ def open_source(
     """Return a source for an array, a frame, anything with ``__arrow_c_stream__``, or a path; no row is read."""
     if columns is not None and (isinstance(columns, str | bytes) or not isinstance(columns, Sequence) or not columns):
         raise ParameterError(f"columns must be a list of names or positions, got {shown(columns)}. Hint: columns=['age'].")
-    rows = _rows(data)
+    rows = open_rows(data)
     if rows is not None and schema is None:
         source = _array_source(data, rows, columns, progress)
         if source.d > MAX_FEATURES - center:
@@ -68,12 +68,12 @@ def open_table(data: Any, *, names_matter: bool = True, schema: Schema | None = 
     return table
 
 
-def _rows(data: Any) -> Any:
+def open_rows(data: Any) -> Any:
     """Return the rows of an array, a tensor, a sparse matrix or a path to a .npy file; None where data are something else."""
     if is_on_device(data):
         from dpcov.sources.torch import device_rows
 
-        return device_rows(data, _rows(data.data) if isinstance(data, OnDevice) and not is_tensor(data.data) else None)
+        return device_rows(data, open_rows(data.data) if isinstance(data, OnDevice) and not is_tensor(data.data) else None)
     if isinstance(data, np.ndarray):
         return data
     if is_sparse(data):
@@ -86,7 +86,7 @@ def _rows(data: Any) -> Any:
 
 
 def _table(data: Any, schema: Schema | None) -> Any:
-    rows = _rows(data)
+    rows = open_rows(data)
     if rows is not None and schema is not None:
         from dpcov.sources.tables import ArrayTable
 

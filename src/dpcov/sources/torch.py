@@ -44,7 +44,7 @@ class TorchDevice:
             import torch
 
             self._device, self._wide = torch.device(name), torch.float64
-            self.zeros((1,))
+            self.brought(self.zeros((1,)))
         except ImportError:
             raise_alone(
                 EngineError("package torch must be installed for devices, and is not. Hint: pip install 'dpcov[torch]'.")
