@@ -5,6 +5,7 @@ What runs on "cuda" where there is a card runs on "cpu" everywhere: by the same 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ BUDGET = dpcov.ZCDP(1)
 DEVICES = ["cpu", *["cuda"] * torch.cuda.is_available()]
 any_device = pytest.mark.parametrize("device", DEVICES)
 either = pytest.mark.parametrize("center", [False, True])
-HELD = {
+HELD: dict[str, Callable[[Any, str], Any]] = {
     "tensor": lambda rows, device: torch.from_numpy(rows.copy()).to(device),
     "tensor by columns": lambda rows, device: torch.from_numpy(np.asfortranarray(rows).copy(order="K")).to(device),
     "tensor that learns": lambda rows, device: torch.from_numpy(rows.copy()).to(device).requires_grad_(),
@@ -183,7 +184,8 @@ def test_numbers_that_only_one_of_the_two_has(device: str) -> None:
     assert same != [0] * 6
     for data in (short.to(device), dpcov.OnDevice(short, device)):
         assert open_source(data).total(question).tolist() == same
-    for wide in (floats.astype(np.longdouble), floats.astype(">f4"), floats.astype(">f8")):
+    digits = np.random.default_rng(10).normal(size=(100, 3)) * 1e-39
+    for wide in (digits.astype(np.longdouble), floats.astype(">f4"), digits.astype(">f8")):
         assert open_source(dpcov.OnDevice(wide, device)).total(question).tolist() == open_source(wide).total(question).tolist()
 
 
@@ -446,8 +448,8 @@ class TestDevicesThatDiffer:
             def part(self, *_: int) -> Any:
                 raise AssertionError("rows were read")
 
-        rows = torch_source.MovedRows(Unread(), "cpu")
-        source = torch_source.DeviceArray(rows, None, None)
+        rows: Any = Unread()
+        source = torch_source.DeviceArray(torch_source.MovedRows(rows, "cpu"), None, None)
         with pytest.raises(EngineError, match="device must compute as this processor does"):
             source.total(SecondMoment(Grid(1.0), 2))
         monkeypatch.undo()
