@@ -184,7 +184,7 @@ def test_numbers_that_only_one_of_the_two_has(device: str) -> None:
     assert same != [0] * 6
     for data in (short.to(device), dpcov.OnDevice(short, device)):
         assert open_source(data).total(question).tolist() == same
-    digits = np.random.default_rng(10).normal(size=(100, 3)) * 1e-39
+    digits, question = np.random.default_rng(10).normal(size=(100, 3)) * 1e-43, SecondMoment(Grid(1e-42), 3)  # of no float32
     for wide in (digits.astype(np.longdouble), floats.astype(">f4"), digits.astype(">f8")):
         assert open_source(dpcov.OnDevice(wide, device)).total(question).tolist() == open_source(wide).total(question).tolist()
 
