@@ -1,4 +1,6 @@
-"""How fast exact sums are read: rows per second, CPU against a plain X.T @ X and against decoding, peak memory, workers.
+"""How fast exact sums are read: rows per second, CPU against X.T @ X and against decoding, peak memory, workers, devices.
+
+And how large the files of releases are, and how long they take to write and to load.
 
 One BLAS thread. What is compared takes turns, and a ratio is the median of the ratios of neighbouring turns, so that other work
 on the machine hits both alike. Ratios are of CPU time. The gain of two workers is one of wall time, which needs two idle cores:
@@ -25,11 +27,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
+import dpcov
 from benchmarks.common import write
 from benchmarks.tables import write_csv, write_parquet
 from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.rows.grid import Grid
+from dpcov.sources.array import ArraySource
 from dpcov.sources.opening import open_source
 from dpcov.sources.pool import Pool
 from dpcov.sources.split import SplitSource
@@ -173,12 +178,97 @@ def workers(folder: Path, rows: int, rounds: int) -> list[dict[str, object]]:
     return records
 
 
+def repetition(rounds: int) -> list[dict[str, object]]:
+    """Compare tables of ever more rows, which are one block over and over: what a row costs must not grow with their number."""
+    records: list[dict[str, object]] = []
+    print("\nn x 20, a block over and over, against the first by the row")
+    first = 0.0
+    block = np.random.default_rng(20).standard_normal((10**5, 20)) * (0.5 * NORM / 20**0.5)
+    for n in (10**5, 10**6, 10**7, 10**8):
+        source = ArraySource(Repeated(block, n))
+        question = SecondMoment(Grid(NORM), 20)
+        seconds = median(cpu_seconds(lambda: source.total(question)) for _ in range(rounds if n < 10**7 else 1))  # noqa: B023
+        first = first or seconds / n
+        print(f"n = {n:<10.0e} {seconds:8.2f} s, {n / seconds:.3g} rows/s, {seconds / n / first:.2f}", flush=True)
+        records.append({"what": "repetition", "rows": n, "d": 20, "rows/s": n / seconds, "ratio": seconds / n / first})
+    return records
+
+
+class Repeated:
+    """Rows that are one array over and over, in no memory of their own."""
+
+    def __init__(self, block: NDArray[np.float64], n: int) -> None:
+        self._block, self.shape, self.dtype = block, (n, block.shape[1]), block.dtype
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice) -> NDArray[np.float64]:
+        first, last, _ = rows.indices(len(self))
+        return self._block.take(range(first, last), axis=0, mode="wrap")
+
+    def part(self, start: int, rows: int) -> Any:
+        return Repeated(np.roll(self._block, -start, axis=0), min(rows, len(self) - start))
+
+
+def files(folder: Path, rounds: int) -> list[dict[str, object]]:
+    """Measure how large a release's file is, and how long it takes to write and to load, with all checks."""
+    records: list[dict[str, object]] = []
+    print(f"\n{'file of':30} {'MB':>6} {'write s':>8} {'load s':>8}  (target at d = 4096: 75 MB, 2 s)")
+    for d in (784, 2048, 4096):
+        rows = np.random.default_rng(d).standard_normal((2000, d)) * (0.5 / d**0.5)
+        for mechanism, budget in (("gaussian", dpcov.ZCDP(0.5)), ("wishart", dpcov.PureDP(1))):
+            release, path = dpcov.covariance(rows, budget, row_norm=1.0, mechanism=mechanism, seed=0), folder / "release.json"
+            written = median(cpu_seconds(lambda: release.save(path)) for _ in range(rounds))  # noqa: B023
+            loaded = median(cpu_seconds(lambda: dpcov.load(path)) for _ in range(rounds))  # noqa: B023
+            size = path.stat().st_size / 1e6
+            missed = "  missed" * (size > 75 or loaded > 2)
+            print(f"{f'{mechanism}, d = {d}':30} {size:6.1f} {written:8.2f} {loaded:8.2f}{missed}", flush=True)
+            records.append({"what": f"file, {mechanism}", "d": d, "MB": size, "write s": written, "load s": loaded})
+    return records
+
+
+def device(rounds: int) -> list[dict[str, object]]:
+    """Compare a second moment of rows that are on a device with a product in float32 there, and with this processor."""
+    try:
+        import torch
+    except ImportError:
+        print("\ntorch is not installed: nothing was measured on a device")
+        return []
+    card = torch.cuda.is_available()
+    name = torch.cuda.get_device_name() if card else "cpu"
+    print(f"\non {name}: {'rows':>22} {'exact s':>9} {'X.T @ X in float32 s':>21} {'ratio':>6} {'array here s':>13}")
+    records: list[dict[str, object]] = []
+    for n, d in ((10**6, 1024), (2 * 10**6, 1024), (10**6, 4096)) if card else ((2**14, 1024), (2**12, 4096)):
+        rows = torch.randn((n, d), device="cuda" if card else "cpu") * (0.5 * NORM / d**0.5)
+        there = open_source(rows if card else dpcov.OnDevice(rows, "cpu"))
+        question = SecondMoment(Grid(NORM), d)
+        exact = median(seconds_on(there.total, question, card) for _ in range(rounds + 1))  # the first one tries the device
+        plain = median(seconds_on(lambda x: x.T @ x, rows, card) for _ in range(rounds + 1))
+        here = open_source(rows[: 2**14].cpu().numpy())
+        beside = median(seconds_on(here.total, question, card) for _ in range(3)) * n / min(n, 2**14)
+        print(f"{f'{n} x {d}':>32} {exact:9.3f} {plain:21.3f} {exact / plain:6.2f} {beside:13.2f}", flush=True)
+        records.append({"what": f"on {name}", "rows": n, "d": d, "rows/s": n / exact, "ratio": exact / plain})
+    return records
+
+
+def seconds_on(call: Callable[[Any], object], given: Any, card: bool) -> float:
+    """Return the wall time of a call, until the card has done what it was given."""
+    import torch
+
+    start = time.perf_counter()
+    call(given)
+    if card:
+        torch.cuda.synchronize()
+    return time.perf_counter() - start
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=5_000_000, help="of the Parquet file")
     parser.add_argument("--text-rows", type=int, default=1_000_000, help="of the files that workers read")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--only", choices=["array", "parquet", "workers"])
+    parser.add_argument("--only", choices=["array", "parquet", "workers", "repetition", "files", "device"])
     parser.add_argument("--job", choices=JOBS)
     parser.add_argument("--path", type=Path)
     options = parser.parse_args()
@@ -193,6 +283,12 @@ def main() -> None:
             records += parquet(Path(folder), options.rows, options.rounds)
         if options.only in (None, "workers"):
             records += workers(Path(folder), options.text_rows, options.rounds)
+        if options.only in (None, "repetition"):
+            records += repetition(options.rounds)
+        if options.only in (None, "files"):
+            records += files(Path(folder), options.rounds)
+        if options.only in (None, "device"):
+            records += device(options.rounds)
     fields = dict.fromkeys(name for record in records for name in record)
     write("scale.csv", [{name: record.get(name) for name in fields} for record in records])
 

@@ -407,11 +407,12 @@ def test_doubles_are_composed() -> None:
 
 
 ENGINES = {
-    **dict.fromkeys(("multiprocessing", "polars", "duckdb", "distributed", "torch", "psycopg", "fsspec")),
+    **dict.fromkeys(("multiprocessing", "polars", "duckdb", "distributed", "psycopg", "fsspec")),
     "dask": "sources/dask.py",
     "pandas": "sources/through_pandas.py",
     "pyspark": "sources/spark.py",
     "subprocess": "sources/pool.py",
+    "torch": "sources/torch.py",
 }
 """The one file that imports each engine, inside its functions where it need not be installed; none where there is no need."""
 

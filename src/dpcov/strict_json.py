@@ -15,7 +15,7 @@ from dpcov.errors import ReleaseError, shown
 
 T = TypeVar("T")
 
-MANY = 10_000  # numbers are written as words, compressed; fewer as a list
+MANY = 10_000  # numbers are written as bytes, compressed; fewer as a list
 WORD = 8  # bytes
 
 
@@ -74,20 +74,20 @@ def packed(words: bytes) -> str | None:
     return None if len(made) < size else base64.b64encode(made).decode("ascii")
 
 
-def unpacked(text: str, size: int, otherwise: str) -> bytes:
-    """Return so many words and no more; they are packed eight to one at most, so a small file cannot ask for much memory.
+def unpacked(text: str, size: int, otherwise: str, *, least: int = 0) -> bytes:
+    """Return so many bytes and no more, which are packed in no fewer than ``least``: a small file cannot ask for much memory.
 
-    ``otherwise`` says what a file has whose words are more or fewer.
+    ``otherwise`` says what a file has whose bytes are more or fewer.
     """
     unpacker = zlib.decompressobj()
     try:
-        made = base64.b64decode(text, validate=True)
-        words = unpacker.decompress(made, WORD * size + 1) if len(made) >= size else b""
+        packed = base64.b64decode(text, validate=True)
+        made = unpacker.decompress(packed, size + 1) if len(packed) >= least else b""
     except (ValueError, zlib.error):  # of base64: other letters, or none of ASCII
         refuse("well formed: many numbers are base64 of zlib", "other text")
-    if len(words) != WORD * size or not unpacker.eof or unpacker.unused_data:
+    if len(made) != size or not unpacker.eof or unpacker.unused_data:
         refuse("consistent", otherwise)
-    return words
+    return made
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from tests.mutation.form import mutant
 
 PATHS = "paths.py"
 FILE = "release/file.py"
+INTEGERS = "release/integers.py"
 JSON = "strict_json.py"
 RECORD = "release/record.py"
 STATEMENT = "release/statement.py"
@@ -71,11 +72,11 @@ PLANTED = {
         ),
     ),
     "room made for an answer before its size is looked at": mutant(
-        (FILE, LISTED, LISTED + "        _ = np.zeros(size, dtype=np.int64)\n"),
+        (INTEGERS, LISTED, LISTED + "        _ = np.zeros(size, dtype=np.int64)\n"),
         by=TEST_FILE_SIZES + "test_invented_columns[separate-1500]",
     ),
     "answers of any length": mutant(
-        (FILE, "if len(listed) != size or any(", "if any("),
+        (INTEGERS, "if len(listed) != size or any(", "if any("),
         ("kernel/questions/measure.py", "return integers.shape == (self.size,)", "return True"),
         by=(
             FORGED + "[an integer too many]",
@@ -83,12 +84,29 @@ PLANTED = {
             TEST_FUZZED_FILES + "test_forged_files_are_loaded_or_refused",
         ),
     ),
-    "more integers unpacked than there are": mutant(
-        (JSON, "unpacker.decompress(made, WORD * size + 1)", "unpacker.decompress(made)"),
+    "more unpacked than there is": mutant(
+        (JSON, "unpacker.decompress(packed, size + 1)", "unpacker.decompress(packed)"),
         by=BOMBS + "test_a_bomb_as_long_as_the_answer",
     ),
     "a size that is looked at after unpacking": mutant(
-        (JSON, ' if len(made) >= size else b""', ""), by=BOMBS + "test_a_bomb_of_zeros[1]"
+        (JSON, ' if len(packed) >= least else b""', ""), by=TEST_FRAMED_FILES + "TestLargeMatrices::test_a_bomb"
+    ),
+    "lowest bytes that are too few": mutant(
+        (INTEGERS, ' if len(text) == (size + 2) // 3 * 4 else b""', ""),
+        (INTEGERS, "return found if len(found) == size else", "return found.ljust(size)[:size] if True else"),
+        by=BOMBS + "test_too_short_or_too_long[lowest-1]",
+    ),
+    "an integer of nine bytes": mutant(
+        (INTEGERS, "1 <= width <= WORD and 0 <= shift <= 8 * (WORD - width)", "1 <= width <= WORD and 0 <= shift"),
+        by=BOMBS + "test_other_fields[{'shift': 64}]",
+    ),
+    "integers without their sign": mutant(
+        (INTEGERS, "largest.bit_length() // 8 + 1", "(largest.bit_length() + 7) // 8"),
+        by=BOMBS + "test_the_largest_integers_and_the_smallest",
+    ),
+    "a negative integer as long as its positive": mutant(
+        (INTEGERS, "max(int(integers.max()), ~int(integers.min()))", "int(integers.max())"),
+        by=BOMBS + "test_the_largest_integers_and_the_smallest",
     ),
     "packed integers without their end": mutant((JSON, " or not unpacker.eof or", " or"), by=BOMBS + "test_cut_off[1]"),
     "something after packed integers": mutant(
@@ -105,7 +123,7 @@ PLANTED = {
         by=FORGED + "[noise twice]",
     ),
     "an answer as long as the file likes": mutant(
-        (FILE, "if len(listed) != size or any(", "if any("), by=FORGED + "[an integer too few]"
+        (INTEGERS, "if len(listed) != size or any(", "if any("), by=FORGED + "[an integer too few]"
     ),
     "numerics that a law does not have": mutant(
         (FILE, 'fields.choice("numerics", [kind.numerics])', 'fields.take("numerics", str)'), by=FORGED + "[other numerics]"
@@ -118,7 +136,7 @@ PLANTED = {
         (FILE, "if version > FORMAT_VERSION:", "if False:"), by=TEST_RELEASE_FILE + "test_a_newer_version_says_so"
     ),
     "integers beyond 64 bits": mutant(
-        (FILE, "or any(not -(2**63) <= value < 2**63 for value in listed)", ""), by=FORGED + "[integers that are none]"
+        (INTEGERS, "or any(not -(2**63) <= value < 2**63 for value in listed)", ""), by=FORGED + "[integers that are none]"
     ),
     "text that no terminal can show": mutant(
         (FILE, "return text if not is_broken(text) else", "return text if True else"),

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import dpcov
 from dpcov.errors import ReleaseError
@@ -30,7 +31,8 @@ from dpcov.kernel.rows.grid import MAX_FEATURES
 from dpcov.mechanisms.covariance.gaussian import GAUSSIAN
 from dpcov.mechanisms.running import released
 from dpcov.release.file import parse, text_of
-from dpcov.strict_json import MANY
+from dpcov.release.integers import integers_record, read_integers
+from dpcov.strict_json import MANY, Fields
 from dpcov.verify.testing import scripted
 from tests.helpers.forged import verdict, watched
 from tests.helpers.small import Record, sealed
@@ -299,7 +301,7 @@ def test_a_file_cannot_lower_the_rows_that_float64_is_counted_for(n: int | None)
 
 
 class TestManyIntegers:
-    """More than ten thousand stand in a file as base64 of zlib's little-endian words: 150 columns have 11 325."""
+    """More than ten thousand stand in a file as their bytes, place by place: 150 columns have 11 325."""
 
     D, SIZE = 150, 150 * 151 // 2
 
@@ -313,23 +315,26 @@ class TestManyIntegers:
         found: Record = json.loads(text_of(self.made()))
         return found
 
-    def packed(self) -> bytes:
+    def integers(self) -> Record:
         (answer,) = self.record()["answers"]
-        assert isinstance(answer["integers"], str)
-        return base64.b64decode(answer["integers"], validate=True)
+        found: Record = answer["integers"]
+        return found
 
-    def edited(self, packed: bytes | str | list[int]) -> str:
+    def upper(self) -> bytes:
+        return base64.b64decode(self.integers()["upper"], validate=True)
+
+    def edited(self, **changes: Any) -> str:
         record = self.record()
-        text = base64.b64encode(packed).decode("ascii") if isinstance(packed, bytes) else packed
-        record["answers"][0]["integers"] = text
+        for name, change in changes.items():
+            text = base64.b64encode(change).decode("ascii") if isinstance(change, bytes) else change
+            record["answers"][0]["integers"][name] = text
         return sealed(record)
 
     def test_they_come_back(self, tmp_path: Path) -> None:
         release = self.made()
         release.save(tmp_path / "release.json")
         assert len(release.answers[0].integers) == self.SIZE > MANY
-        words = np.frombuffer(zlib.decompress(self.packed()), dtype="<i8")
-        assert words.tolist() == release.answers[0].integers.tolist()
+        assert as_read_by_others(self.integers(), self.SIZE) == release.answers[0].integers.tolist()
         loaded = dpcov.load(tmp_path / "release.json")
         for back in (loaded, pickle.loads(pickle.dumps(release)), copy.copy(release), copy.deepcopy(release)):
             assert text_of(back) == text_of(release)
@@ -339,11 +344,12 @@ class TestManyIntegers:
 
     def test_a_list_is_as_good(self) -> None:
         """As any other language may write it; what was loaded is saved as it would have been."""
-        integers = self.made().answers[0].integers.tolist()
-        assert text_of(parse(self.edited(integers))) == text_of(self.made())
+        record = self.record()
+        record["answers"][0]["integers"] = self.made().answers[0].integers.tolist()
+        assert text_of(parse(sealed(record))) == text_of(self.made())
         for level in (0, 1, 9):
-            packed = zlib.compress(self.made().answers[0].integers.astype("<i8").tobytes(), level)
-            assert text_of(parse(self.edited(packed))) == text_of(self.made())
+            packed = zlib.compress(zlib.decompress(self.upper()), level)
+            assert text_of(parse(self.edited(upper=packed))) == text_of(self.made())
 
     def test_ten_thousand_are_a_list(self) -> None:
         few = dpcov.covariance(np.zeros((3, 140)), dpcov.ZCDP(1), row_norm=1.0, mechanism="gaussian", seed=8)
@@ -351,38 +357,85 @@ class TestManyIntegers:
         assert len(answer["integers"]) == 140 * 141 // 2 <= MANY
         assert isinstance(answer["integers"], list)
 
-    def test_damaged_text(self) -> None:
-        """Refused; but for bits near the end that nobody reads, and then nothing has changed."""
-        text = base64.b64encode(self.packed()).decode("ascii")
+    @pytest.mark.parametrize("name", ["lowest", "upper"])
+    def test_damaged_text(self, name: str) -> None:
+        """Refused, unless it is text of other bytes; and then the integers are others, or nothing has changed."""
+        text = self.integers()[name]
         for place in (*range(10), *range(10, len(text) - 16, 9973), *range(len(text) - 16, len(text))):
-            for other in {"A", "/", "=", " ", "\n", "é", "\x00", ""} - {text[place]}:
+            for other in {"/", "=", " ", "\n", "é", "\x00", ""} - {text[place]}:
                 with suppress(ReleaseError):
-                    back = parse(self.edited(text[:place] + other + text[place + 1 :]))
-                    assert place >= len(text) - 8
-                    assert text_of(back) == text_of(self.made())
+                    back = parse(self.edited(**{name: text[:place] + other + text[place + 1 :]}))
+                    assert other == "/"
+                    assert name == "lowest" or place >= len(text) - 8
+                    assert len(back.answers[0].integers) == self.SIZE
 
-    @pytest.mark.parametrize("change", [-1, 1, -MANY, MANY])
-    def test_too_short_or_too_long(self, change: int) -> None:
-        words = np.random.default_rng(9).integers(-(2**40), 2**40, size=self.SIZE + change).astype("<i8")
+    @pytest.mark.parametrize("change", [-1, 1, -3, 3, -MANY, MANY])
+    @pytest.mark.parametrize("name", ["lowest", "upper"])
+    def test_too_short_or_too_long(self, name: str, change: int) -> None:
+        size = self.SIZE + change
+        words = np.random.default_rng(9).integers(256, size=size * (self.integers()["width"] - 1), dtype=np.uint8)
+        content = words[:size].tobytes() if name == "lowest" else zlib.compress(words.tobytes())
         with pytest.raises(ReleaseError, match="an answer of the wrong size for its question"):
-            parse(self.edited(zlib.compress(words.tobytes())))
+            parse(self.edited(**{name: content}))
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"width": 0},
+            {"width": -1},
+            {"width": 9},
+            {"shift": -1},
+            {"shift": 64},
+            {"shift": 33, "width": 4},
+            {"width": True},
+            {"shift": 1.0},
+            {"width": "4"},
+            {"lowest": None},
+            {"upper": []},
+            {"more": 1},
+        ],
+        ids=str,
+    )
+    def test_other_fields(self, changes: Record) -> None:
+        with pytest.raises(ReleaseError, match=NEVER):
+            parse(self.edited(**changes))
+
+    @pytest.mark.parametrize("name", ["shift", "width", "lowest", "upper"])
+    def test_a_field_less(self, name: str) -> None:
+        record = self.record()
+        del record["answers"][0]["integers"][name]
+        with pytest.raises(ReleaseError, match=f"integers.{name} is"):
+            parse(sealed(record))
+
+    def test_the_largest_integers_and_the_smallest(self) -> None:
+        """Whatever 64 bits hold comes back, and what needs more is refused: nothing wraps."""
+        ends = np.array([-(2**63), 2**63 - 1, 0, -1, 1, 2**62, -(2**62)], dtype=np.int64)
+        many = np.resize(ends, self.SIZE)
+        for shift in (0, 1, 7, 8, 38, 62):
+            for narrower in (0, 8, 9, 40):
+                integers = many >> shift >> narrower << shift
+                assert text_and_back(integers).tolist() == integers.tolist()
+        for few in ([0], [-1], [1], [127], [128], [-128], [-129], [-(2**63)], [-129, 1], [128, -1], [-(2**62), 3]):
+            integers = np.resize(np.array(few, dtype=np.int64), self.SIZE)
+            assert text_and_back(integers).tolist() == integers.tolist()
 
     @pytest.mark.parametrize("cut", [1, 4, 1000])
     def test_cut_off(self, cut: int) -> None:
         with pytest.raises(ReleaseError, match=NEVER):
-            parse(self.edited(self.packed()[:-cut]))
+            parse(self.edited(upper=self.upper()[:-cut]))
         with pytest.raises(ReleaseError, match=NEVER):
-            parse(self.edited(self.packed()[cut:]))
+            parse(self.edited(upper=self.upper()[cut:]))
 
     @pytest.mark.parametrize("more", [b"\x00", b"more", zlib.compress(b"more")])
     def test_something_after_the_end(self, more: bytes) -> None:
         with pytest.raises(ReleaseError, match=NEVER):
-            parse(self.edited(self.packed() + more))
+            parse(self.edited(upper=self.upper() + more))
 
     @pytest.mark.parametrize("other", ["", "=", "AAAA", "not base64!", "A" * 10**5, "x" * (10**5 + 1)], ids=lambda o: o[:12])
-    def test_other_text(self, other: str) -> None:
+    @pytest.mark.parametrize("name", ["lowest", "upper"])
+    def test_other_text(self, name: str, other: str) -> None:
         with pytest.raises(ReleaseError, match=NEVER):
-            parse(self.edited(other))
+            parse(self.edited(**{name: other}))
 
     @pytest.mark.parametrize("gigabytes", [1, 4])
     def test_a_bomb_of_zeros(self, gigabytes: int) -> None:
@@ -391,7 +444,7 @@ class TestManyIntegers:
         for size in (self.D, MAX_FEATURES):
             record = self.record()
             record["encoding"]["feature_names"] = [str(i) for i in range(size)]
-            record["answers"][0]["integers"] = base64.b64encode(bomb).decode("ascii")
+            record["answers"][0]["integers"]["upper"] = base64.b64encode(bomb).decode("ascii")
             text = sealed(record)
             with (
                 watched(),
@@ -401,18 +454,33 @@ class TestManyIntegers:
                 parse(text)
 
     def test_a_bomb_as_long_as_the_answer(self) -> None:
-        """With garbage behind it, so that it has the bytes that so many integers must have: eight to one is the most."""
-        text = self.edited(zeros(2**10) + bytes(self.SIZE))
+        """Eight bytes to one are the most, since the lowest of each are not compressed."""
+        text = self.edited(width=8, shift=0, upper=zeros(2**10))
         with watched(), at_most(12, text), pytest.raises(ReleaseError, match=NEVER):
             parse(text)
 
-    def test_integers_that_compress_too_well_are_a_list(self) -> None:
-        """Zeros, say, which noise never is: they must not be mistaken for a bomb when they are read again."""
+    def test_zeros(self) -> None:
+        """Which noise never is: they take a byte each."""
         curator = scripted([np.zeros((self.D, self.D))], n=10, d=self.D, budget=dpcov.ZCDP(1))
         release = released(GAUSSIAN, curator, dpcov.ZCDP(1))
         (answer,) = json.loads(text_of(release))["answers"]
-        assert answer["integers"] == [0] * self.SIZE
+        assert (answer["integers"]["shift"], answer["integers"]["width"]) == (0, 1)
         assert text_of(parse(text_of(release))) == text_of(release)
+
+
+def as_read_by_others(record: Record, size: int) -> list[int]:
+    """Read integers as docs/how-it-works.md says, without this library and NumPy."""
+    lowest, upper = base64.b64decode(record["lowest"]), zlib.decompress(base64.b64decode(record["upper"]))
+    places = [lowest, *(upper[start : start + size] for start in range(0, len(upper), size))]
+    words = zip(*places, strict=True)
+    return [int.from_bytes(bytes(word), "little", signed=True) << record["shift"] for word in words]
+
+
+def text_and_back(integers: NDArray[np.int64]) -> NDArray[np.int64]:
+    record = integers_record(integers)
+    assert isinstance(record, dict)
+    assert as_read_by_others(record, len(integers)) == integers.tolist()
+    return read_integers(Fields({"integers": record}, "answer"), record, len(integers))
 
 
 def zeros(megabytes: int) -> bytes:

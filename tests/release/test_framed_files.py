@@ -29,6 +29,7 @@ from dpcov.schema import Categorical, Numeric, Schema
 from tests.helpers.forged import is_retraced, verdict
 from tests.helpers.rows import Floats
 from tests.helpers.small import Record, sealed
+from tests.release.test_file_sizes import at_most, zeros
 
 MEANS = MECHANISMS["mean"]
 
@@ -350,6 +351,15 @@ class TestLargeMatrices:
     def test_of_another_size_or_not_packed(self, change: Callable[[Floats], Floats | bytes]) -> None:
         with pytest.raises(ReleaseError, match=r"a matrix that does not fit its centre|base64 of zlib"):
             parse(self.edited(change))
+
+    def test_a_bomb(self) -> None:
+        """A file of 30 kB whose matrix would unpack to 128 MB."""
+        record: Record = json.loads(text_of(self.made()))
+        frame = record["frames"][-1]
+        frame["centre"], frame["extent"] = [0.0] * 4096, base64.b64encode(zeros(128)).decode("ascii")
+        text = sealed(record)
+        with at_most(12, text), pytest.raises(ReleaseError, match="a matrix that does not fit its centre"):
+            parse(text)
 
     def test_another_matrix_is_refused_or_is_another_question(self) -> None:
         assert not is_retraced(parse(self.edited(lambda words: np.ldexp(words, 1))))

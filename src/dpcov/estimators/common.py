@@ -19,6 +19,8 @@ from dpcov.kernel.budget import Exact
 from dpcov.kernel.questions.moments import REPLACE
 from dpcov.release.record import Release
 from dpcov.schema import Schema
+from dpcov.sources.on_device import is_on_device
+from dpcov.sources.opening import open_rows
 
 AGAIN = (
     "a clone of this estimator was fitted before in this process, and each fit spends its budget anew. "
@@ -96,6 +98,10 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
 
         What is no two-dimensional array is left for the release to refuse: scikit-learn would print it, or forget a mask.
         """
+        if is_on_device(X):
+            shape = open_rows(X).shape
+            self._note_columns([None] * shape[-1] if len(shape) == 2 else [])
+            return X
         array = without_objects(X)
         plain = isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray) and array.ndim == 2
         if not plain and not issparse(array):  # scikit-learn's own words for sparse matrices are the clearer ones

@@ -16,7 +16,8 @@ from dpcov.errors import ParameterError, shown
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, Exact, PureDP
 from dpcov.schema import Schema
 from dpcov.sources.array import checked_array
-from dpcov.sources.opening import is_on_cluster, is_unread_table, open_table
+from dpcov.sources.on_device import is_on_device
+from dpcov.sources.opening import is_on_cluster, is_unread_table, open_rows, open_table
 
 NAMED = {"pandas", "polars", "duckdb", "pyarrow", "dask", "pyspark"}
 """Libraries whose tables tell the names of their columns without being opened."""
@@ -109,6 +110,8 @@ def without_objects(X: Any) -> Any:
             f"X must be rows that this process can read for this, got a {type(X).__name__} on a cluster. "
             f"Hint: a schema leaves rows there, and the target among the columns; new rows must come here."
         )
+    if is_on_device(X):
+        return open_rows(X)[:]
     if isinstance(X, list | tuple):
         X = np.array(X, dtype=object)
     elif hasattr(X, "__array__") and not isinstance(X, np.ndarray):

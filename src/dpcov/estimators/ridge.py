@@ -170,7 +170,7 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
         penalty = self._checked_penalty(longest)
         if y is None:
             raise ParameterError(f"{type(self).__name__} requires y to be passed, but the target y is None. Hint: fit(X, y).")
-        rows = checked_array(self._checked(X))
+        rows = checked_array(without_objects(self._checked(X)))
         if is_table(X):
             validate_data(self, X, skip_check_array=True)  # notes the names of columns
         target = _numbers(y)

@@ -14,9 +14,6 @@ import os
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dpcov.errors import EngineError, ParameterError, SchemaError, shown
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.budget import NOTIONS, Budget
@@ -30,10 +27,11 @@ from dpcov.kernel.questions.moments import NEIGHBORS
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.paths import checked_path, write_whole
 from dpcov.release.check import check_answers, check_header
+from dpcov.release.integers import integers_record, read_integers
 from dpcov.release.record import TARGETS, Option, Release, is_option
 from dpcov.schema import is_broken
 from dpcov.schema.file import from_record, to_record
-from dpcov.strict_json import Fields, each, fraction_of, packed, read_object, refuse, unpacked
+from dpcov.strict_json import Fields, each, fraction_of, read_object, refuse
 
 if TYPE_CHECKING:
     from dpcov.mechanisms.base import Mechanism
@@ -43,7 +41,6 @@ FORMAT_VERSION = 1
 
 KINDS: tuple[type[NoiseLaw], ...] = (*LAWS.values(), Bingham, MatrixBingham, Uniform, Exponential, SparseVector)
 KIND_OF_LAW = {kind.law: kind for kind in KINDS}
-WRONG_SIZE = "an answer of the wrong size for its question"
 
 
 def write(release: Release, path: str | os.PathLike[str]) -> None:
@@ -245,7 +242,7 @@ def _answer_record(answer: Answer, writing: Writing) -> dict[str, Any]:
     return {
         "question": {"asked": question.tag or question.name, **question.to_json(writing)},
         "noise": paid,
-        "integers": _integers_record(answer.integers),
+        "integers": integers_record(answer.integers),
     }
 
 
@@ -258,7 +255,7 @@ def _answer(record: dict[str, Any], reading: Reading) -> Answer:
     noise = [_noise(entry) for entry in each(fields.take("noise", list), dict, "noise")]
     if len(noise) != len(question.names) or question.size < 1:
         refuse("consistent", f"a {question.name} that was not paid for")
-    integers = _integers(fields, record.get("integers"), question.size)
+    integers = read_integers(fields, record.get("integers"), question.size)
     fields.end()
     return Answer(question, tuple(law for law, _ in noise), tuple(charge for _, charge in noise), integers)
 
@@ -273,23 +270,6 @@ def _noise(record: dict[str, Any]) -> tuple[NoiseLaw, Budget]:
         return kind.from_json({name: fraction_of(value) for name, value in parameters.items()}), charge
     except (KeyError, TypeError):
         refuse(f"known to this version: noise.parameters are those of {kind.law}", "other parameters")
-
-
-def _integers_record(integers: NDArray[np.int64]) -> list[int] | str:
-    """Return integers as a list; many of them as little-endian words."""
-    listed: list[int] | str = packed(integers.astype("<i8").tobytes()) or integers.tolist()
-    return listed
-
-
-def _integers(fields: Fields, record: object, size: int) -> NDArray[np.int64]:
-    """Read so many integers and no more."""
-    if isinstance(record, list):
-        listed = each(fields.take("integers", list), int, "integers")
-        if len(listed) != size or any(not -(2**63) <= value < 2**63 for value in listed):
-            refuse("consistent", WRONG_SIZE)
-        return np.array(listed, dtype=np.int64)
-    words = unpacked(fields.take("integers", str), size, WRONG_SIZE)
-    return np.frombuffer(words, dtype="<i8").astype(np.int64)
 
 
 def _checksum(record: dict[str, Any]) -> str:

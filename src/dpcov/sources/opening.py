@@ -14,6 +14,7 @@ from dpcov.kernel.rows.grid import MAX_FEATURES
 from dpcov.schema import Schema
 from dpcov.sources.array import ArraySource, check_shape, checked_rows
 from dpcov.sources.base import Source
+from dpcov.sources.on_device import OnDevice, is_on_device, is_tensor
 from dpcov.sources.sparse import SparseRows, is_sparse
 
 if TYPE_CHECKING:
@@ -28,14 +29,20 @@ def open_source(
     """Return a source for an array, a frame, anything with ``__arrow_c_stream__``, or a path; no row is read."""
     if columns is not None and (isinstance(columns, str | bytes) or not isinstance(columns, Sequence) or not columns):
         raise ParameterError(f"columns must be a list of names or positions, got {shown(columns)}. Hint: columns=['age'].")
-    rows = _rows(data)
+    rows = open_rows(data)
     if rows is not None and schema is None:
-        source = ArraySource(rows, columns=columns, progress=progress)
+        source = _array_source(data, rows, columns, progress)
         if source.d > MAX_FEATURES - center:
             raise ParameterError(f"data must have fewer than 2**15 columns when centred, got {source.d}. Hint: select columns.")
         return source
     from dpcov.sources.arrow import ArrowSource
 
+    if is_on_device(data):
+        assert schema is not None
+        from dpcov.sources.torch import DeviceTable
+
+        names = _array_names(checked_rows(rows).shape[1], schema)
+        return DeviceTable(rows, names, _names(columns, names), schema, center, progress)
     table = _table(data, schema)
     if not is_on_cluster(data):
         return ArrowSource(table, _names(columns, table.names), schema, center, progress)
@@ -43,6 +50,14 @@ def open_source(
     from dpcov.sources.split import SplitSource
 
     return SplitSource(ArrowSource(table, _names(columns, table.names), schema, center), Cluster(), progress)
+
+
+def _array_source(data: Any, rows: Any, columns: Columns, progress: Progress | None) -> ArraySource:
+    if not is_on_device(data):
+        return ArraySource(rows, columns=columns, progress=progress)
+    from dpcov.sources.torch import DeviceArray
+
+    return DeviceArray(rows, columns, progress)
 
 
 def open_table(data: Any, *, names_matter: bool = True, schema: Schema | None = None) -> Any:
@@ -53,8 +68,12 @@ def open_table(data: Any, *, names_matter: bool = True, schema: Schema | None = 
     return table
 
 
-def _rows(data: Any) -> Any:
-    """Return the rows of an array, of a sparse matrix or of a path to a .npy file; None where data are something else."""
+def open_rows(data: Any) -> Any:
+    """Return the rows of an array, a tensor, a sparse matrix or a path to a .npy file; None where data are something else."""
+    if is_on_device(data):
+        from dpcov.sources.torch import device_rows
+
+        return device_rows(data, open_rows(data.data) if isinstance(data, OnDevice) and not is_tensor(data.data) else None)
     if isinstance(data, np.ndarray):
         return data
     if is_sparse(data):
@@ -67,7 +86,7 @@ def _rows(data: Any) -> Any:
 
 
 def _table(data: Any, schema: Schema | None) -> Any:
-    rows = _rows(data)
+    rows = open_rows(data)
     if rows is not None and schema is not None:
         from dpcov.sources.tables import ArrayTable
 

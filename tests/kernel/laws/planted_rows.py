@@ -33,11 +33,11 @@ PLANTED = {
         by=TEST_ANNULUS + "TestBounds::test_the_reach_is_the_difference_of_squares",
     ),
     "rows of the annulus not verified": mutant(
-        (ANNULUS, "factors, 0.0), self.reach, out=", "factors, 0.0), self.one**2, out="),
+        (ANNULUS, "longer.far), self.reach, out=", "longer.far), self.one**2, out="),
         by=TEST_ANNULUS + "TestBounds::test_a_row_that_still_breaks_the_bound_is_dropped",
     ),
     "what clipping leaves counted as taken": mutant(
-        (ANNULUS, " - radius * shrinkage", ""), by=TEST_ANNULUS + "TestWhole::test_the_two_make_the_whole"
+        (ANNULUS, " - radius * self.ratio", ""), by=TEST_ANNULUS + "TestWhole::test_the_two_make_the_whole"
     ),
     "columns of pairs": mutant(
         ("kernel/rows/encoding.py", "self.midpoints and not self.pairs and", "self.midpoints and"),

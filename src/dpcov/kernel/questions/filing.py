@@ -17,7 +17,7 @@ from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.frames import LARGEST, Ball, Box, Ellipsoid, Frame, of_frame
 from dpcov.kernel.rows.grid import Grid
 from dpcov.kernel.rows.standard import LevelUnits, NumericUnits, Standard, Units
-from dpcov.strict_json import Fields, each, packed, refuse, unpacked
+from dpcov.strict_json import WORD, Fields, each, packed, refuse, unpacked
 
 RowShape = Grid | Annulus | Ball | Box | Ellipsoid | Standard
 Coordinates = Ball | Box | Ellipsoid | Units
@@ -129,7 +129,8 @@ def read_frame(record: dict[str, Any], encoding: Encoding) -> Coordinates:
     if type(record.get("extent")) is float:
         extent = _numbers([fields.take("extent", float)]).reshape(())
     elif type(record.get("extent")) is str:  # a large matrix
-        words = unpacked(fields.take("extent", str), len(centre) ** 2, "a matrix that does not fit its centre")
+        cells = len(centre) ** 2
+        words = unpacked(fields.take("extent", str), WORD * cells, "a matrix that does not fit its centre", least=cells)
         extent = _ordinary(np.frombuffer(words, dtype="<f8").astype(np.float64)).reshape(len(centre), len(centre))
     else:
         rows = fields.take("extent", list)

@@ -76,6 +76,11 @@ class Norms(Measure):
         return np.exp2(-np.arange(self.last + 1) / self.per_octave)
 
     @property
+    def ascending(self) -> NDArray[np.float64]:
+        """The radii that a row may be longer than, in its own units, the shortest first."""
+        return self.radii[:0:-1] * self.grid.row_norm
+
+    @property
     def parts(self) -> tuple[Part, ...]:
         """One run of counts."""
         return (Part("bins", 1, self.last + 1),)
@@ -90,7 +95,7 @@ class Norms(Measure):
 
     def bins(self, rows: Rows) -> NDArray[np.int64]:
         """Return each row's bin: how many of τ₁, τ₂, … it is not longer than."""
-        radii = self.radii[:0:-1] * self.grid.row_norm
+        radii = self.ascending
         if isinstance(self.grid, Standard):  # each square is a sum over cells in one order: a function of its row alone
             return np.asarray(self.last - np.searchsorted(radii**2, self.grid.units.squares(rows), side="left"))
         return np.asarray(self.last - longer_than(self.grid.placed(rows), radii, self.per_octave))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,9 +81,17 @@ class Annulus:
     def _beyond(self, longer: Longer) -> NDArray[np.float64]:
         """Shorten rows of the inner grid to √(min(‖x‖, u)² − τ²), in units of the outer one."""
         place = np.empty_like(longer.rows)
-        shrinkage = (self.inner.row_norm / self.outer.row_norm) ** 2
-        radius, norms = float(self.one**2), longer.norms
-        length = np.where(longer.far, radius, np.minimum(norms * shrinkage, radius)) - radius * shrinkage
-        factors = np.sqrt(np.maximum(length, 0.0) / np.maximum(norms, 1.0)) * SHRINK
-        scaled(longer.rows, np.where((norms > self.inner.radius_squared) | longer.far, factors, 0.0), self.reach, out=place)
+        scaled(longer.rows, self.shortening(longer.norms, longer.far), self.reach, out=place)
         return place
+
+    @property
+    def ratio(self) -> float:
+        """τ²/u²."""
+        return (self.inner.row_norm / self.outer.row_norm) ** 2
+
+    def shortening(self, norms: NDArray[np.float64], far: NDArray[np.bool_] | Literal[False]) -> NDArray[np.float64]:
+        """Return what shortens integer rows of these squared norms, on the grid of the inner radius, to their part outside."""
+        radius = float(self.one**2)
+        length = np.where(far, radius, np.minimum(norms * self.ratio, radius)) - radius * self.ratio
+        factors = np.sqrt(np.maximum(length, 0.0) / np.maximum(norms, 1.0)) * SHRINK
+        return np.where((norms > self.inner.radius_squared) | far, factors, 0.0)

@@ -190,9 +190,13 @@ def checked_row_norm(row_norm: float, least: float = SMALLEST_ROW_NORM, name: st
 
 def shrunk(x: NDArray[np.float64], norms: NDArray[np.float64], radius_squared: int) -> NDArray[np.float64]:
     """Scale integer rows of these squared norms towards zero, in place, until ‖x‖² ≤ radius² holds in integers."""
-    factors = np.where(norms > radius_squared, math.sqrt(radius_squared) / np.sqrt(norms) * SHRINK, 1.0)
-    scaled(x, factors, radius_squared, out=x)
+    scaled(x, shrinkage(norms, radius_squared), radius_squared, out=x)
     return x
+
+
+def shrinkage(norms: NDArray[np.float64], radius_squared: int) -> NDArray[np.float64]:
+    """Return what brings integer rows of these squared norms into the ball, and leaves those that are in it."""
+    return np.where(norms > radius_squared, math.sqrt(radius_squared) / np.sqrt(norms) * SHRINK, 1.0)
 
 
 def scaled(x: NDArray[np.float64], factors: NDArray[np.float64], radius_squared: int, out: NDArray[np.float64]) -> None:

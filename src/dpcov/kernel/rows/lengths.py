@@ -28,20 +28,33 @@ def longer_than(rows: NDArray[np.float64], radii: NDArray[np.float64], per_octav
 
     Entries that are not finite count as 0.
     """
-    bounds = radii**2 * OFFSET
+    bounds = bounds_of(radii)
     columnar = rows.flags.f_contiguous and not rows.flags.c_contiguous
     with np.errstate(all="ignore"):
         squares = squared_norms(rows, columnar)
         broken = np.flatnonzero(~np.isfinite(squares))
         if len(broken):
             squares[broken] = squared_norms(np.where(np.isfinite(rows[broken]), rows[broken], 0.0))
-        place = (np.log2(squares) - np.log2(bounds[0])) * (per_octave / 2)
-        longer = np.clip(np.ceil(place), 0.0, len(bounds)).astype(np.int64)
-        below, above = np.append(-np.inf, bounds)[longer], np.append(bounds, np.inf)[longer]
-        unsure = np.flatnonzero(np.minimum(squares - below, above - squares) <= SURE * squares)
-    for row in unsure:
+    longer, sure = by_squares(squares, bounds, per_octave)
+    for row in np.flatnonzero(~sure):
         longer[row] = _exactly_longer(rows[row], bounds)
-    return np.asarray(longer)
+    return longer
+
+
+def by_squares(
+    squares: NDArray[np.float64], bounds: NDArray[np.float64], per_octave: int
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Count the bounds below each squared norm, added up by floats in any order, and say where that is sure."""
+    with np.errstate(all="ignore"):
+        place = (np.log2(squares) - np.log2(bounds[0])) * (per_octave / 2)
+        longer = np.nan_to_num(np.clip(np.ceil(place), 0.0, len(bounds))).astype(np.int64)
+        below, above = np.append(-np.inf, bounds)[longer], np.append(bounds, np.inf)[longer]
+        return longer, np.minimum(squares - below, above - squares) > SURE * squares
+
+
+def bounds_of(radii: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what squared norms are compared with."""
+    return radii**2 * OFFSET
 
 
 def _exactly_longer(row: NDArray[np.float64], bounds: NDArray[np.float64]) -> int:

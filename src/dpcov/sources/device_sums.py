@@ -1,0 +1,323 @@
+r"""Integer rows and their sums on a device, as the kernel makes them here: in float64, bit for bit.
+
+On the device rows are multiplied, rounded half to even, cut towards zero, and added up: single operations of IEEE 754, each
+launched by itself, so that none is contracted with the next, and sums of integers below 2⁵³, which float64 adds exactly in any
+order, fused or not. By what a row is shortened, and which bin its length is in, is computed here from its squared norm, by the
+kernel's own code: quotients and square roots of torch are not always rounded correctly.
+
+Rows that the kernel treats in a way of its own (with NaN, infinity or squares beyond 2⁵² for the grid, or too near a radius for
+counts by norm) count as nothing there, are brought here, and the kernel adds them up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.errors import EngineError
+from dpcov.kernel.questions.clipped_pair import ClippedPair
+from dpcov.kernel.questions.measure import Integers
+from dpcov.kernel.questions.moments import Count, SecondMoment, Sum
+from dpcov.kernel.questions.norms import Norms, Trace
+from dpcov.kernel.questions.together import Together
+from dpcov.kernel.rows.annulus import Annulus
+from dpcov.kernel.rows.grid import WILD, Grid, shrinkage
+from dpcov.kernel.rows.lengths import bounds_of, by_squares
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Tensor = Any
+"""A tensor of torch; those that are made here are of float64."""
+
+
+class Device(Protocol):
+    """Where tensors are, and how they come and go."""
+
+    name: str
+
+    def zeros(self, shape: tuple[int, ...]) -> Tensor:
+        """Return zeros of float64 there."""
+        ...
+
+    def moved(self, rows: Any) -> Tensor:
+        """Return a block of rows there, whatever its type; a tensor may be there already."""
+        ...
+
+    def brought(self, tensor: Tensor) -> NDArray[np.float64]:
+        """Return a tensor as an array here."""
+        ...
+
+
+def sums_on(device: Device, statistic: Any) -> DeviceSums | SeveralSums | None:
+    """Return the statistic with sums that are made on the device; None where the kernel has to make them here."""
+    if type(statistic) is Together:
+        members = [sums_on(device, member) for member in statistic.members]
+        return None if None in members else SeveralSums(statistic, members)
+    fits = type(statistic) in ADDED and type(getattr(statistic, "grid", None)) in SERVED
+    return DeviceSums(statistic, device) if fits else None
+
+
+class DeviceSums:
+    """A statistic whose sums are made on a device; blocks may be arrays here, or tensors there. For one reading."""
+
+    by_column = False
+
+    def __init__(self, statistic: Any, device: Device) -> None:
+        self.name, self.shape, self.max_block = statistic.name, statistic.shape, statistic.max_block
+        self._statistic, self._device, self._add = statistic, device, ADDED[type(statistic)]
+        self._here = np.zeros(self.shape, dtype=np.int64)
+        self._there = device.zeros(self.shape)
+        self._rows = 0
+
+    def of(self, rows: Any, *, scratch: bool = False) -> Integers:  # noqa: ARG002 - what is made there is new
+        """Add the first block."""
+        self.add_to(self._here, rows)
+        return self._here
+
+    def add_to(self, total: Integers, rows: Any) -> None:  # noqa: ARG002 - it is this object's own
+        """Add a block."""
+        if self._rows + len(rows) > self.max_block:  # sums of more rows would not be exact
+            self._bring()
+        self._rows += len(rows)
+        x = self._device.moved(rows)
+        with np.errstate(all="ignore"):  # a caller's np.seterr(all="raise") must not turn a value into an exception
+            left = np.flatnonzero(self._add(self._statistic, x, self._there, self._device))
+            if len(left):
+                self._here += self._statistic.of(self._device.brought(x[left]).astype(np.float64))
+
+    def entries(self, total: Integers) -> Integers:  # noqa: ARG002
+        """Return the entries in storage order."""
+        entries: Integers = self._statistic.entries(self.whole())
+        return entries
+
+    def whole(self) -> Integers:
+        """Return the sums of all blocks, before they are packed."""
+        self._bring()
+        return self._here
+
+    def _bring(self) -> None:
+        """Add what was summed there, in int64 modulo 2⁶⁴ as everywhere."""
+        self._here += self._device.brought(self._there).astype(np.int64)
+        self._there.zero_()
+        self._rows = 0
+
+
+class SeveralSums:
+    """Several of them, from one pass."""
+
+    by_column = False
+
+    def __init__(self, statistic: Together, members: list[Any]) -> None:
+        self.name, self.shape, self.max_block = statistic.name, statistic.shape, statistic.max_block
+        self._members = members
+
+    def of(self, rows: Any, *, scratch: bool = False) -> Integers:  # noqa: ARG002
+        """Add the first block."""
+        nothing = np.empty(0, dtype=np.int64)
+        self.add_to(nothing, rows)
+        return nothing
+
+    def add_to(self, total: Integers, rows: Any) -> None:
+        """Add a block to each."""
+        for member in self._members:
+            member.add_to(total, rows)
+
+    def entries(self, total: Integers) -> Integers:  # noqa: ARG002
+        """Return the sums as they are, one after the other."""
+        return np.concatenate([np.ravel(member.whole()) for member in self._members])
+
+    def whole(self) -> Integers:
+        """Return the same."""
+        return self.entries(np.empty(0, dtype=np.int64))
+
+
+def rounded(grid: Grid, x: Tensor, device: Device) -> tuple[Tensor, Floats, Bools]:
+    """Return integer rows before they are clipped, their squared norms, and which rows are left to the kernel.
+
+    These have the constant 0, so that nothing is left of them when the rest is multiplied by 0.
+    """
+    z = device.zeros((len(x), grid.width(x.shape[1])))
+    inner = z[:, grid.center :]
+    inner.copy_(x).mul_(math.sqrt(grid.radius_squared) / grid.row_norm).round_()  # half to even
+    norms = device.brought(squares(inner))
+    left = ~(norms < WILD)
+    if grid.center:
+        z[:, 0] = device.moved(np.where(left, 0.0, float(grid.constant)))
+    return z, norms, left
+
+
+def encoded(grid: Grid, x: Tensor, device: Device) -> tuple[Tensor, Bools]:
+    """Return the integer rows of the grid, with zeros for those that are left to the kernel, and which these are."""
+    z, norms, left = rounded(grid, x, device)
+    scale(z[:, grid.center :], shrinkage(norms, grid.radius_squared), left, grid.radius_squared, device)
+    return z, left
+
+
+def encoded_both(annulus: Annulus, x: Tensor, device: Device) -> tuple[Tensor, Tensor, Bools]:
+    """Return the rows clipped at the inner radius, what that took from them, and which rows are left to the kernel."""
+    z, norms, left = rounded(annulus.inner, x, device)
+    beyond = z.clone()
+    scale(beyond, annulus.shortening(norms, False), left, annulus.reach, device)
+    scale(z, shrinkage(norms, annulus.inner.radius_squared), left, annulus.inner.radius_squared, device)
+    return z, beyond, left
+
+
+def scale(x: Tensor, factors: Floats, left: Bools, radius_squared: int, device: Device) -> None:
+    """Multiply integer rows, cut towards zero, and make sure of ‖x‖² ≤ radius² in integers."""
+    x.mul_(device.moved(np.where(left, 0.0, factors))[:, None]).trunc_()
+    x.masked_fill_(~(squares(x) <= radius_squared)[:, None], 0.0)  # and NaN, which is left to the kernel
+
+
+def squares(x: Tensor) -> Tensor:
+    """Return the squared norms of rows."""
+    return x.square().sum(dim=1)
+
+
+def _add_count(asked: Count, x: Tensor, there: Tensor, device: Device) -> Bools:  # noqa: ARG001
+    there.add_(len(x))
+    return NOBODY
+
+
+def _add_sum(asked: Sum, x: Tensor, there: Tensor, device: Device) -> Bools:
+    assert isinstance(asked.grid, Grid)
+    z, left = encoded(asked.grid, x, device)
+    there.add_(z.sum(dim=0))
+    return left
+
+
+def _add_trace(asked: Trace, x: Tensor, there: Tensor, device: Device) -> Bools:
+    assert isinstance(asked.grid, Grid)
+    z, left = encoded(asked.grid, x, device)
+    there.add_(squares(z).sum())
+    return left
+
+
+def _add_moment(asked: SecondMoment, x: Tensor, there: Tensor, device: Device) -> Bools:
+    if isinstance(asked.grid, Annulus):
+        _, z, left = encoded_both(asked.grid, x, device)
+    else:
+        assert isinstance(asked.grid, Grid)
+        z, left = encoded(asked.grid, x, device)
+    there.addmm_(z.T, z)
+    return left
+
+
+def _add_pair(asked: ClippedPair, x: Tensor, there: Tensor, device: Device) -> Bools:
+    *both, left = encoded_both(asked.annulus, x, device)
+    for z, part in zip(both, there, strict=True):
+        part.addmm_(z.T, z)
+    return left
+
+
+def _add_norms(asked: Norms, x: Tensor, there: Tensor, device: Device) -> Bools:
+    lengths = device.brought(squares(device.zeros(tuple(x.shape)).copy_(x)))
+    longer, sure = by_squares(lengths, bounds_of(asked.ascending), asked.per_octave)
+    counts = np.bincount(asked.last - longer[sure], minlength=asked.last + 1)
+    there.add_(device.moved(counts))
+    return ~sure
+
+
+NOBODY = np.zeros(0, dtype=np.bool_)
+
+ADDED: dict[type, Callable[[Any, Tensor, Tensor, Device], Bools]] = {
+    Count: _add_count,
+    Sum: _add_sum,
+    Trace: _add_trace,
+    SecondMoment: _add_moment,
+    ClippedPair: _add_pair,
+    Norms: _add_norms,
+}
+"""What adds the sum over a block to what is there, and returns which rows are left to the kernel."""
+
+SERVED = (type(None), Grid, Annulus)
+"""The rows of such questions; a ball, a box, an ellipsoid and private units are for the kernel."""
+
+
+def check_device(device: Device) -> None:
+    """Refuse a device that differs from this processor: on public rows and integers, before anything is read."""
+    with np.errstate(all="ignore"):
+        if not (_converts(device) and _encodes(device)):
+            raise EngineError(DIFFERS.format(name=device.name))
+
+
+def check_products(device: Device, d: int) -> None:
+    """Refuse a device whose products of so many columns are not exact on integers up to 2⁵³."""
+    for rows, columns in ((64, d), (16, d), (1, 1)):
+        row, column = np.indices((rows, columns))
+        integers = (row * 7919 + column * 104729) % 2**24 - 2**23
+        integers[:, 0] = 2**23 - 1  # 64·(2²³ − 1)² is just below 2⁵²
+        there, floats = device.zeros((columns, columns)), device.moved(integers.astype(np.float64))
+        there.addmm_(floats.T, floats)
+        corner = device.brought(there[:40, -40:])
+        if corner.dtype != np.float64 or not np.array_equal(corner, integers.T[:40] @ integers[:, -40:]):
+            raise EngineError(DIFFERS.format(name=device.name))
+
+
+def _converts(device: Device) -> bool:
+    """Whether numbers of every type become the float64 that they are, or the nearest: the smallest ones, too."""
+    found = [
+        _as_float64(device, np.array(bits, dtype=f"i{np.dtype(kind).itemsize}").view(kind)) == numbers
+        for kind, bits, numbers in CONVERTED
+    ]
+    return all(found)
+
+
+def _as_float64(device: Device, numbers: NDArray[Any]) -> list[float]:
+    there = device.zeros(numbers.shape).copy_(device.moved(numbers))
+    found: list[float] = device.brought(there).tolist()
+    return found
+
+
+def _encodes(device: Device) -> bool:
+    """Whether rows that try to break things have the same integers, and the same sums."""
+    for grid in GRIDS:
+        rows = hostile(grid.row_norm)
+        z, left = encoded(grid, device.moved(rows), device)
+        if left.all() or not np.array_equal(device.brought(z)[~left], grid.encode(rows)[~left]):
+            return False
+        wide = grid.width(rows.shape[1])
+        asked: list[Any] = [SecondMoment(grid, wide), Sum(grid, wide), Trace(grid, wide), Norms(grid, wide, 5, 4)]
+        if not all(_alike(device, question, rows) for question in asked):
+            return False
+    return all(_alike(device, ClippedPair(annulus, 5), hostile(annulus.outer.row_norm)) for annulus in ANNULI)
+
+
+def _alike(device: Device, question: Any, rows: NDArray[np.float64]) -> bool:
+    sums = DeviceSums(question, device)
+    sums.of(rows)
+    return np.array_equal(sums.whole(), question.of(rows))
+
+
+def hostile(row_norm: float) -> NDArray[np.float64]:
+    """Return public rows that try to break things: halfway between two integers, on the radius, just beside it, far outside."""
+    place = np.arange(640)
+    ordinary = (place * 0.6180339887498949 % 1.0 - 0.5).reshape(128, 5) * np.exp2(np.arange(-8.0, 8.0, 0.125))[:, None]
+    ties = (place[:40].reshape(8, 5) + 0.5) / 2**16
+    on = np.array([[0.6, 0.8, 0, 0, 0], [1, 0, 0, 0, 0], [0.5, 0.5, 0.5, 0.5, 0], [1, 2, 2, 4, 4], [-2, 3, 6, 0, 0]])
+    on /= np.sqrt(np.square(on).sum(axis=1))[:, None]
+    beside = np.vstack([on * (1 + step * 2.0**-20) for step in (-1, 1, 16)])
+    strange = np.array([[np.nan, 0.5, 0, 0, 0], [np.inf, 1, 0, 0, 0], [1e308, -1e308, 0, 0, 0], [5e-324, 2e-310, 0, 0, 0]])
+    return np.vstack([ordinary, ties, -ties, on, beside, on * 2.0**20, strange, strange * 1e-140]) * row_norm
+
+
+GRIDS = (Grid(1.0), Grid(3.7, center=True), Grid(1e-40, 12), Grid(1e120, 16, center=True))
+ANNULI = (Annulus(Grid(0.3), Grid(1.0)), Annulus(Grid(1.7, 9), Grid(2.9, 9)))
+TINY, LARGE = 2.0**-149, 2.0**53
+CONVERTED: tuple[tuple[str, list[int], list[float]], ...] = (
+    ("float64", [1, 2**52 - 1, -(2**63)], [5e-324, 2.2250738585072009e-308, -0.0]),
+    ("float32", [1, 2**23 - 1, -(2**31) + 1, 0x7F7FFFFF], [TINY, (2**23 - 1) * TINY, -TINY, 2.0**128 - 2.0**104]),
+    ("float16", [1, 1023, 0x7BFF], [2.0**-24, 1023 * 2.0**-24, 65504.0]),
+    ("int64", [2**53 + 1, 2**53 + 3, -(2**53) - 1, 2**63 - 1], [LARGE, LARGE + 4, -LARGE, 2.0**63]),
+    ("int32", [-(2**31), 2**31 - 1], [-(2.0**31), 2.0**31 - 1]),
+    ("uint8", [-1, 127], [255.0, 127.0]),
+)
+"""Numbers by their bits, and what they are."""
+
+DIFFERS = (
+    "device must compute as this processor does, and {name} does not. "
+    "Hint: bring the rows here, tensor.cpu().numpy(); and undo torch.set_flush_denormal."
+)
