@@ -145,7 +145,7 @@ def estimate(transcript: Transcript, postprocess: str, **_options: Option) -> Es
 
 def usual_finish(transcript: Transcript) -> str:
     """Return how that mechanism finishes its estimates."""
-    return (separate if _is_separate(transcript) else gaussian).usual_finish(transcript)
+    return separate.usual_finish(transcript) if _is_separate(transcript) else gaussian.usual_finish(transcript)
 
 
 def _is_separate(transcript: Transcript) -> bool:
