@@ -275,7 +275,7 @@ def rival_error(d: int, epsilon: float, delta: float, *, constant: float = 1.0) 
     check_counts(d=d)
     check_positive(epsilon=epsilon, constant=constant)
     _check_delta(delta)
-    return constant * d**1.5 * math.sqrt(-math.log(delta)) / epsilon
+    return constant * math.pow(d, 1.5) * math.sqrt(-math.log(delta)) / epsilon
 
 
 def rival_variance_limit(epsilon: float, delta: float) -> float:

@@ -115,9 +115,9 @@ def ask(
     claim = checked_claim(constants, beta)
     check_choice("centring", centring, CENTRING, "center=True asks for the mean as well")
     if constants != PRACTICAL and centring == BY_MEAN:
+        which = "proved" if claim.proved else "the paper's"
         raise ParameterError(
-            "centring must be 'none' or 'pairs' for proved constants and the paper's, got 'mean'. "
-            "Hint: set constants='practical'."
+            f"centring must be 'none' or 'pairs' for {which} constants, got 'mean'. Hint: set constants='practical'."
         )
     if (centring == BY_PAIRS) != curator.encoding.pairs:
         raise ParameterError(

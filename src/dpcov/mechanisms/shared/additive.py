@@ -109,7 +109,7 @@ def usual_finish(transcript: Transcript) -> str:
 
 
 def printed_finish(transcript: Transcript, usual: str) -> str:
-    """Return how an estimate is finished: the text of Dong, Liang and Yi leaves eigenvalues as they are, their program clips."""
+    """Return how an estimate is finished: the text of Dong, Liang and Yi leaves eigenvalues alone, their program clips them."""
     return {"paper": RAW, "program": "clip"}.get(str(transcript.options.get("constants")), usual)
 
 
