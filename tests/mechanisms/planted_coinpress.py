@@ -8,10 +8,12 @@ CONFIDENCE = "mechanisms/coinpress/confidence.py"
 COVARIANCE = "mechanisms/coinpress/covariance.py"
 LAST_ROUND = "mechanisms/coinpress/last_round.py"
 MEAN = "mechanisms/coinpress/mean.py"
+PRINTED = "mechanisms/coinpress/printed.py"
 UNKNOWN_SCALE = "mechanisms/coinpress/unknown_scale.py"
 WHITENING = "mechanisms/coinpress/whitening.py"
 
 TEST_COINPRESS = "tests/mechanisms/test_coinpress.py::"
+AS_PRINTED = TEST_COINPRESS + "TestAsPrinted::"
 TEST_COINPRESS_CONFIDENCE = "tests/mechanisms/test_coinpress_confidence.py::"
 TEST_COINPRESS_QUESTIONS = "tests/mechanisms/test_coinpress_questions.py::"
 TEST_UNKNOWN_SCALE = "tests/mechanisms/test_unknown_scale.py::"
@@ -26,6 +28,25 @@ EXACT_N = '__import__("tests.helpers.peeking", fromlist=["sums_behind"]).sums_be
 TURNED = "(vectors / np.sqrt(widened)) @ vectors.T @ applied"
 
 PLANTED = {
+    "the program's whitener, turned from the other side": mutant(
+        (
+            PRINTED,
+            "(vectors / np.sqrt(np.maximum(values, 0.0) + hidden)) @ vectors.T @ (frame.whitener * frame.deviations)",
+            "(frame.whitener * frame.deviations) @ (vectors / np.sqrt(np.maximum(values, 0.0) + hidden)) @ vectors.T",
+        ),
+        by=AS_PRINTED + "test_every_whitener_is_turned_from_the_left",
+    ),
+    "isometric noise in the paper's rounds": mutant(
+        (PRINTED, "noise=GAUSSIAN, at_least=at_least)", "noise=GAUSSIAN)"), by=AS_PRINTED + "test_rounds_and_prices"
+    ),
+    "the paper's eta without its half": mutant(
+        (PRINTED, "(2 * math.sqrt(d / n) + d / n) / 2", "2 * math.sqrt(d / n) + d / n"),
+        by=AS_PRINTED + "test_every_whitener_is_turned_from_the_left",
+    ),
+    "any noise taken for isometric": mutant(
+        (COVARIANCE, "return math.hypot(rest, more * diagonal)", "return whole"),
+        by=AS_PRINTED + "test_its_noise_is_told_as_it_is",
+    ),
     "an inner ellipsoid cut off at zero": mutant(
         (
             CONFIDENCE,
