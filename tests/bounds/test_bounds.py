@@ -242,7 +242,7 @@ def test_a_matrix_of_lower_rank_is_as_near_as_promised(values: str, rank: int) -
     """Theorem 2 at rank k: from C itself; and no nearer than the best matrix of that rank can be."""
     rows = clouds(4000)
     true = np.linalg.eigvalsh(rows.T @ rows)[::-1]
-    found, used = errors(rows, 20, 60, "replace", values=values, rank=rank)  # type: ignore[arg-type]
+    found, used = errors(rows, 20, 60, "replace", values=values, rank=rank)
     share = bounds.VALUES_SHARE[values]
     bound = [
         bounds.eigenvectors_error(true, 20 * share, [2 * c for c in each], beta=BETA, rank=rank, values=values) for each in used
