@@ -99,7 +99,7 @@ PLANTED = {
         (COVARIANCE, "    least=least,\n", ""), by=LEAST + "[covariance-coinpress]"
     ),
     "public coordinates without their noise": mutant(
-        (COVARIANCE, "Spread(deviation * deviation, deviation * deviation / 2)", "Spread(0.0, 0.0)"),
+        (COVARIANCE, "last.spread.scaled(last.scale),", "last.spread.scaled(0.0),"),
         by="tests/uses/test_standing_out.py::TestOfCovariances::test_noise_alone_does_not_stand_out[coinpress-rho-False]",
     ),
     "the scale upside down": mutant(
@@ -119,11 +119,11 @@ PLANTED = {
         by=TEST_COINPRESS + "TestCentred::test_the_noise_of_the_mean_is_taken_off",
     ),
     "a mean whose centre stays at the origin": mutant(
-        (MEAN, "if proved else mean_in_ball(answer, n, origin, radius)", "if proved else origin"),
+        (MEAN, "if free else mean_in_ball(answer, n, origin, radius)", "if free else origin"),
         by="tests/mechanisms/test_means.py::TestCoinpress::test_the_centre_moves_to_each_answer",
     ),
     "proved centres that are moved into the ball": mutant(
-        (MEAN, "mean_of_sum(answer, n) if proved else mean_in_ball", "mean_in_ball"),
+        (MEAN, "mean_of_sum(answer, n) if free else mean_in_ball", "mean_in_ball"),
         by=TEST_COINPRESS_CONFIDENCE + "TestWhatIsCalledProvedHolds::test_a_mean_at_the_edge_of_its_ball",
     ),
     "rounds of a mean whose least share is not declared": mutant(

@@ -55,7 +55,7 @@ PLANTED = {
         ),
     ),
     "variance 5 percent too small": mutant(
-        (CALIBRATE, "sensitivity_squared / (2 * budget.rho)", "sensitivity_squared * 19 / (40 * budget.rho)"),
+        (CALIBRATE, "return sensitivity_squared / (2 * budget.rho)", "return sensitivity_squared * 19 / (40 * budget.rho)"),
         by=(
             TEST_AUDIT + "test_replay_never_costs_more_than_was_charged",
             "tests/kernel/calibration/test_calibrate.py::test_gaussian_variance_is_exact",
