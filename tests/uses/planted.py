@@ -20,6 +20,10 @@ DERIVATIVES = TEST_INTERVALS + "test_errors_are_those_of_derivatives"
 CLEAR = TEST_STANDING_OUT + "TestOfCovariances::"
 
 PLANTED = {
+    "a mean of rows that were clipped anywhere": mutant(
+        ("uses/clipping.py", "clipped_share(release) >= HOPELESS", "clipped_share(release) > 1"),
+        by=TEST_DESCRIPTION + "test_a_mean_of_too_few_rows_is_not_clear",
+    ),
     "variances below zero": mutant(
         ("uses/intervals.py", "np.maximum(end, 0.0) for end in", "end for end in"),
         by="tests/uses/test_intervals.py::test_variances_and_eigenvalues_end_at_zero",

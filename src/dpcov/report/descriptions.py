@@ -83,7 +83,7 @@ def people_words(about: str, *, clipping: bool = False) -> str:
 
 def _notes(release: Release, found: Description, shown: list[Reading]) -> list[str]:
     """Say what ± is, what stands for noise, and what a missing cell counts as."""
-    clipping = clipped_share(release) > 0
+    clipping = clipped_share(release) > 0 and release.estimate.radius is not None
     said = [f"±: one standard error {people_words(found.about, clipping=clipping)}."]
     if release.estimate.radius is None and release.estimate.covariance is not None:
         said.append("Rows are taken to be roughly normal: others, such as rare levels, are clipped, which is not in it either.")
