@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+import dpcov
 from dpcov.report.text import finite, rounded, span
 from tests.cli.known_rows import size
 from tests.cli.linear_rows import (
@@ -64,6 +66,17 @@ def test_what_people_read_of_intervals() -> None:
     assert "95 % interval" in told.out
 
 
+def test_means_lie_within_their_bounds() -> None:
+    """A share below 0, or an age above the oldest, is impossible, whatever the noise."""
+    schema = dpcov.Schema({"age": dpcov.Numeric(18, 90), "sex": dpcov.Categorical(["f", "m", "x"])})
+    people = {"age": np.linspace(20.0, 80.0, 400), "sex": ["f", "m"] * 200}
+    for seed in range(3):
+        dpcov.covariance(pa.table(people), dpcov.PureDP("0.1"), schema=schema, seed=seed).save(f"few{seed}.json")
+        found = json.loads(call("interval", f"few{seed}.json", "--of", "mean", "--json").out)["mean"]
+        low, high = schema.bounds()
+        assert np.all((low <= found["lower"]) & (np.array(found["lower"]) <= found["upper"]) & (found["upper"] <= high))
+
+
 def test_entries_stand_in_the_order_in_which_they_are_clear() -> None:
     told = call("interval", "centred.json", "--of", "entries").out
     assert "and 1 more" in told
@@ -101,7 +114,9 @@ def test_pictures_are_drawn(of: list[str]) -> None:
 
 def test_spans_have_digits_enough() -> None:
     assert span(0.00943, 0.02004) == "0.0094 to 0.0200"
-    assert span(38.386, 38.767) == "38.386 to 38.767"
+    assert span(38.347, 38.903) == "38.35 to 38.90"
+    assert span(97009, 278226) == "97000 to 278000"
+    assert span(860.2, 4675.3) == "860 to 4680"
     assert span(-np.inf, 3.0) == "-inf to 3"
     assert span(4.131e9, 2.4123e10) == "4.13e+09 to 2.41e+10"
     assert span(1e-9, 2e-9) == "1e-09 to 2e-09"

@@ -5,6 +5,14 @@ from __future__ import annotations
 from tests.mutation.form import mutant
 
 PLANTED = {
+    "all parts of the variance that may not be all": mutant(
+        ("uses/component_errors.py", "np.append(together[:-1], 0.0) if whole else together", "together"),
+        by="tests/report/test_results.py::test_all_components_together_explain_all_and_loadings_fit",
+    ),
+    "correlations drawn without their errors": mutant(
+        ("report/pictures.py", "_cell(float(value), error) if error > 0", 'f"{value:.2f}" if error > 0'),
+        by="tests/report/test_results.py::test_pictures_print_no_correlation_without_its_error",
+    ),
     "a note that writes on the terminal": mutant(
         ("report/release_lines.py", "printable(str(value))", "value"),
         by="tests/cli/test_show.py::test_a_file_cannot_write_on_the_terminal[note]",

@@ -242,6 +242,56 @@ def test_pictures_have_a_title_that_a_person_would_write() -> None:
     assert lines == ["What b depends on", "4,000 rows, ρ = 1, neighbours: replace, seeded: not private"]
 
 
+def test_pictures_print_no_correlation_without_its_error() -> None:
+    from dpcov.report.releases import figure
+
+    release = results()["release"]
+    cells = [text.get_text() for text in figure(release).axes[0].texts]
+    assert all("±" in cell for cell in cells if cell != "1")
+    assert len(cells) == np.isfinite(release.correlation()).sum() - int((~release.describe().correlation.clear).sum())
+
+
+def test_a_penalised_model_whose_coefficients_may_be_noise_is_drawn_as_such() -> None:
+    from dpcov.report.models import figure
+
+    rows = np.random.default_rng(0).normal(size=(400, 6)) * 0.3
+    rows[:, 0] = rows[:, 1:].sum(axis=1) / 2
+    release = dpcov.covariance(rows, dpcov.ZCDP(1), row_norm=1.5, center=True, seed=1)
+    reading = release.ridge("x0", alpha=1.0).reading()
+    vars(reading)["useful"] = vars(reading)["clear"] = None  # as where intervals are too wide to help
+    said = [text.get_text() for text in figure(reading).legends[0].get_texts()]
+    assert said == ["coefficients, drawn towards 0 by the penalty: each alone may be noise"]
+
+
+def test_all_components_together_explain_all_and_loadings_fit() -> None:
+    import io
+
+    from rich.console import Console
+
+    from dpcov.report.components import write
+
+    draw = np.random.default_rng(0)
+    rows = draw.normal(size=(4000, 2)) * (0.3, 0.1)
+    names = [f"a long name of a feature, number {j}" for j in range(2)]
+    schema = dpcov.Schema({name: dpcov.Numeric(-1, 1) for name in names})
+    found = dpcov.covariance(rows, dpcov.ZCDP(1), schema=schema, seed=1).pca(2)
+    assert found.errors.cumulative[-1] == 0 < found.errors.cumulative[0]
+    out = Console(width=100, file=io.StringIO())
+    write(out, found, everything=True)
+    assert isinstance(out.file, io.StringIO)
+    table = out.file.getvalue().partition("loadings\n")[2]
+    assert "PC1" in table
+    assert "…" not in table
+
+
+def test_a_plan_in_which_no_correlation_can_be_seen_is_drawn_upright() -> None:
+    schema = dpcov.Schema({"a": dpcov.Numeric(0, 1), "b": dpcov.Numeric(0, 1)})
+    from dpcov.report.table_plans import figure
+
+    low, high = figure(dpcov.plan_table(schema, dpcov.PureDP("0.01"), n=50)).axes[0].get_ylim()
+    assert low < high
+
+
 def test_a_mean_has_no_picture(tmp_path: Path) -> None:
     release = dpcov.mean(np.ones((50, 2)), dpcov.ZCDP(1), radius=3, seed=1)
     with pytest.raises(ReleaseError, match="got a mean"):

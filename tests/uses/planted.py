@@ -20,8 +20,20 @@ DERIVATIVES = TEST_INTERVALS + "test_errors_are_those_of_derivatives"
 CLEAR = TEST_STANDING_OUT + "TestOfCovariances::"
 
 PLANTED = {
+    "a share of cells that noise may have made": mutant(
+        ("report/descriptions.py", "number if share > CLEAR * error else NOISE", "number"),
+        by="tests/uses/test_private_units.py::test_a_share_of_cells_that_noise_may_have_made_is_no_number",
+    ),
+    "means outside their bounds": mutant(
+        ("report/intervals.py", "found.mean.within(*release.schema.bounds())", "found.mean"),
+        by="tests/cli/test_interval.py::test_means_lie_within_their_bounds",
+    ),
+    "a mean of rows that were clipped anywhere": mutant(
+        ("uses/clipping.py", "clipped_share(release) >= HOPELESS", "clipped_share(release) > 1"),
+        by=TEST_DESCRIPTION + "test_a_mean_of_too_few_rows_is_not_clear",
+    ),
     "variances below zero": mutant(
-        ("uses/intervals.py", "np.maximum(end, 0.0) for end in", "end for end in"),
+        ("uses/intervals.py", "return self.within(0.0, math.inf)", "return self"),
         by="tests/uses/test_intervals.py::test_variances_and_eigenvalues_end_at_zero",
     ),
     "a target predicted from its own square": mutant(

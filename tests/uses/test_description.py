@@ -212,6 +212,19 @@ def test_quantiles_have_errors_that_nobody_knows() -> None:
     assert (found.deviation, found.correlation, found.pairs()) == (None, None, [])
 
 
+def test_a_mean_of_too_few_rows_is_not_clear() -> None:
+    """A radius chosen by noise shortens all rows to nothing: the sum around it has next to no noise, and is no mean."""
+    rows = np.random.default_rng(0).normal(4.0, 1.0, (178, 3))
+    for seed in range(8):
+        few = dpcov.mean(rows, dpcov.PureDP("0.1"), radius=100, seed=seed).describe().mean
+        assert few is not None
+        assert not few.clear.any()
+        assert np.isinf(few.standard_error).all()
+    enough = dpcov.mean(np.tile(rows, (40, 1)), dpcov.PureDP("0.1"), radius=100, seed=0).describe().mean
+    assert enough is not None
+    assert np.isfinite(enough.standard_error).all()
+
+
 @pytest.mark.parametrize("name", ["coinpress", "clipped", "coordinatewise", "karwa-vadhan"])
 @pytest.mark.parametrize("neighbors", ["replace", "add-remove"])
 def test_means_by_themselves_have_errors(name: str, neighbors: str) -> None:

@@ -19,6 +19,7 @@ from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.questions.table import ONE, ColumnMoments, LevelCounts
 from dpcov.kernel.rows.standard import Standard
 from dpcov.mechanisms.standardized.columns import level_columns
+from dpcov.report.descriptions import cell_lines
 from dpcov.uses.regression import regression
 
 Floats = NDArray[np.float64]
@@ -158,6 +159,25 @@ def test_a_wide_column_has_a_range_and_predictions_stay_within() -> None:
     assert beyond[0] == pytest.approx(beyond[1])
     assert beyond[3] == pytest.approx(beyond[2])
     assert set(release.ranges) <= {"age", "pay", "hours"}
+
+
+def test_a_share_of_cells_that_noise_may_have_made_is_no_number() -> None:
+    """Where all cells seem to be there that is said without ± 0, and a share of three errors or less is noise."""
+    bounds = {"age": 120, "pay": 1_000_000, "hours": 100}
+    declared = Schema({name: Numeric(0, upper, nullable=True) for name, upper in bounds.items()})
+    release = released(dpcov.ZCDP(5), schema=declared)
+    units = release.estimate.units
+    assert units is not None
+    for seen, error, words in (
+        (1.0, 0.0, "so all are taken to be there: "),
+        (0.5, 0.2, " ≈ noise ± 20 %"),
+        (0.5, 0.1, " 50 ± 10 %"),
+    ):
+        shares = replace(units, seen=np.full_like(units.seen, seen), seen_error=np.full_like(units.seen, error))
+        vars(release)["estimate"] = replace(release.estimate, units=shares)
+        said = "\n".join(cell_lines(release, release.describe("rows")))
+        assert words in said
+        assert "± 0 %" not in said
 
 
 def test_missing_cells_are_left_out_and_counted_where_they_are_declared() -> None:

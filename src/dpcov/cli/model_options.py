@@ -30,7 +30,7 @@ def model_options(command: Command) -> Command:
         click.option(
             "--features",
             metavar="A,B,C",
-            help="What to predict it from; a column means all its levels. By default all other columns.",
+            help="What to predict it from; a column means its levels but the most frequent one. By default all others.",
         ),
         click.option(
             "--alpha",

@@ -9,7 +9,20 @@ from numpy.typing import NDArray
 
 from dpcov.report.descriptions import people_words
 from dpcov.report.pictures import COLOURS, DROWNED, PALE, new_figure
-from dpcov.report.text import NOISE, SILENT, by, features_table, finite, new_table, print_promise, printable, rounded, shortened
+from dpcov.report.text import (
+    NOISE,
+    SILENT,
+    WIDTH,
+    by,
+    counted,
+    features_table,
+    finite,
+    new_table,
+    print_promise,
+    printable,
+    rounded,
+    shortened,
+)
 from dpcov.uses.description import Reading
 from dpcov.uses.held import is_centered
 from dpcov.uses.sampling import POPULATION
@@ -26,6 +39,8 @@ Floats = NDArray[np.float64]
 MOST_COMPONENTS = 20
 MOST_LOADINGS = 4  # of a component, in its line
 MOST_COLUMNS = 6  # of loadings side by side
+WIDE, LONGEST_BESIDE = 21, 32  # letters that a loading and its error may take, and the name beside them, before it is folded
+UNSEEN = 1e-12  # a feature that was left out before noise was added has loadings of rounding errors
 MOST_BARS = 30  # of a picture, as all below
 MOST_TICKS = 15
 MOST_DRAWN = 12  # columns of the heat map
@@ -40,8 +55,8 @@ def write(out: Console, found: PrincipalComponents, asked: float | None = None, 
     if isinstance(asked, float) and found.total > 0 and found.ratio.sum() < asked - 1e-9:
         said.append(f"All {found.k} components that the release holds explain less than {100 * asked:g} % together.")
     out.print("\n".join(said), soft_wrap=True)
-    for first in range(0, len(legible(found)), MOST_COLUMNS) if everything else ():
-        out.print(features_table(found.feature_names, loadings(found, first), "loadings", None))
+    for first in range(0, len(legible(found)), _side_by_side(found)) if everything else ():
+        _print_loadings(out, found, first, "loadings", None)
 
 
 def write_held(out: Console, found: PrincipalComponents, limit: int | None, *, loadings_too: bool = True) -> None:
@@ -49,8 +64,28 @@ def write_held(out: Console, found: PrincipalComponents, limit: int | None, *, l
     out.print(components_table(found, None if limit is None else MOST_COMPONENTS))
     out.print("\n".join(notes(found)), soft_wrap=True)
     if loadings_too and legible(found):
-        many = f" (the first {MOST_COLUMNS} components)" * (len(legible(found)) > MOST_COLUMNS)
-        out.print(features_table(found.feature_names, loadings(found), f"loadings{many}", limit))
+        most = _side_by_side(found)
+        many = f" (the first {counted(most, 'component')} of {len(legible(found))})" * (len(legible(found)) > most)
+        _print_loadings(out, found, 0, f"loadings{many}", limit)
+
+
+def _print_loadings(out: Console, found: PrincipalComponents, first: int, title: str, limit: int | None) -> None:
+    """Print the loadings of a few components, of the features that were looked at."""
+    seen = np.flatnonzero((np.abs(found.components) > UNSEEN).any(axis=0))
+    names = [found.feature_names[j] for j in seen]
+    readings = {
+        heading: Reading(one.values[seen], one.standard_error[seen], one.clear[seen])
+        for heading, one in loadings(found, first).items()
+    }
+    out.print(features_table(names, readings, title, limit))
+    if unseen := len(found.feature_names) - len(seen):
+        out.print(f"Not looked at, as little seemed to lie along them: {counted(unseen, 'feature')}.", soft_wrap=True)
+
+
+def _side_by_side(found: PrincipalComponents) -> int:
+    """Return of how many components the loadings fit beside the names of features."""
+    names = min(max(len(printable(name)) for name in found.feature_names), LONGEST_BESIDE)
+    return min(max((WIDTH - names - 4) // WIDE, 1), MOST_COLUMNS)
 
 
 def record(found: PrincipalComponents) -> dict[str, Any]:
@@ -159,7 +194,7 @@ def loadings(found: PrincipalComponents, first: int = 0) -> dict[str, Reading]:
     """Return the loadings of a few components that are worth reading by heading, a number for each feature."""
     return {
         f"PC{i + 1}": Reading(found.components[i], found.errors.loadings[i], found.clear[i])
-        for i in legible(found)[first : first + MOST_COLUMNS]
+        for i in legible(found)[first : first + _side_by_side(found)]
     }
 
 
@@ -244,7 +279,8 @@ def _scree(axis: Any, held: PrincipalComponents, chosen: int, bars: int, what: s
     axis.xaxis.set_major_locator(FixedLocator(places.tolist()) if bars <= MOST_TICKS else MaxNLocator(integer=True))
     axis.set_xlim(0.3, max(bars, 2) + 0.7)
     highest = np.nan_to_num((held.explained + held.errors.explained)[:clear], nan=0.0, posinf=0.0)
-    axis.set_ylim(0, 1.08 * max(float(held.explained.max()), float(highest.max(initial=0.0)), 1e-300))
+    least = float(edge.min()) if has_edge and not clear else 0.0  # bars that are all noise stand below its edge
+    axis.set_ylim(0, 1.08 * max(float(held.explained.max()), float(highest.max(initial=0.0)), least, 1e-300))
     ratio = axis.twinx()
     running = np.cumsum(held.ratio)[: min(bars, clear)]
     ratio.plot(
@@ -287,4 +323,5 @@ def _heat_map(drawn: Any, axis: Any, found: PrincipalComponents, shown: NDArray[
         axis.text(j, i, f"{value:z.2f}", ha="center", va="center", fontsize=7, color=colour)
     for edge in axis.spines.values():
         edge.set_visible(False)
-    drawn.colorbar(image, ax=axis, shrink=0.8, aspect=30, pad=0.02).ax.tick_params(labelsize=8)
+    if np.isfinite(matrix).any():
+        drawn.colorbar(image, ax=axis, shrink=0.8, aspect=30, pad=0.02).ax.tick_params(labelsize=8)

@@ -137,7 +137,7 @@ def _name(axis: Any, found: Correlation, blocks: list[tuple[str, int, int]], cel
         size = min(max(0.8 * cell, SMALLEST), 9.0)
     elif len(blocks) < d and (room := cell * min(width for *_, width in blocks)) >= SMALLEST:
         marks = [(shortened(printable(name)), start + (width - 1) / 2) for name, start, width in blocks]
-        size = min(0.95 * room, 8.0)
+        size = min(0.75 * room, 8.0)
     else:
         marks, size = [], SMALLEST
         axis.set_xlabel(f"{d} features, in the order of the release", fontsize=9)

@@ -83,7 +83,7 @@ def people_words(about: str, *, clipping: bool = False) -> str:
 
 def _notes(release: Release, found: Description, shown: list[Reading]) -> list[str]:
     """Say what ± is, what stands for noise, and what a missing cell counts as."""
-    clipping = clipped_share(release) > 0
+    clipping = clipped_share(release) > 0 and release.estimate.radius is not None
     said = [f"±: one standard error {people_words(found.about, clipping=clipping)}."]
     if release.estimate.radius is None and release.estimate.covariance is not None:
         said.append("Rows are taken to be roughly normal: others, such as rare levels, are clipped, which is not in it either.")
@@ -111,10 +111,19 @@ def cell_lines(release: Release, found: Description) -> list[str]:
         said.append(f"Measured within privately chosen ranges, beyond which values count as their ends: {listed}.")
     if observed := release.observed:
         error = release.observed_error
-        shares = {name: " ± ".join(rounded(100 * share, 100 * error[name])) for name, share in observed.items()}
-        listed = ", ".join(f"{printable(name)} {share} %" for name, share in shares.items())
-        said.append(f"Cells that are there, whose numbers these are: {listed}.")
+        whole = [printable(name) for name in observed if error[name] == 0]
+        listed = ", ".join(
+            f"{printable(name)} {_share(share, error[name])} %" for name, share in observed.items() if error[name] > 0
+        )
+        said += [f"Cells that are there, whose numbers these are: {listed}."] * (len(whole) < len(observed))
+        said += [f"No missing cells can be told from noise, so all are taken to be there: {', '.join(whole)}."] * bool(whole)
     return [*said, "Missing numbers are left out: these estimates are of the cells that are there."]
+
+
+def _share(share: float, error: float) -> str:
+    """Write a share of cells in percent with its error; one that could be nothing is no number."""
+    number, own = rounded(100 * share, 100 * error)
+    return f"{number if share > CLEAR * error else NOISE} ± {own}"
 
 
 def _between(low: float, high: float) -> str:

@@ -142,7 +142,8 @@ def listed(found: Intervals, of: str | None = None) -> list[Listed]:
     if found.mean is not None and of in (None, "mean"):
         clear = None if said.mean is None else said.mean.clear
         units = Units(release.schema, release.d)
-        lists.append(Listed("mean", "means", found.mean, names, (every,), "", low, ranges, clear, units))
+        possible = found.mean if release.schema is None else found.mean.within(*release.schema.bounds())
+        lists.append(Listed("mean", "means", possible, names, (every,), "", low, ranges, clear, units))
     numbers = every if found.mean is None else np.flatnonzero(~said.is_level)
     if of in (None, "variances") and len(numbers):
         what = "variances" if is_centered(release) else "second moments"
@@ -232,7 +233,7 @@ def _panel(axis: Any, one: Listed, *, scaled: bool) -> None:
     places = np.arange(count)
     clear = one.is_clear[shown]
     for which, dot, line in ((clear, *COLOURS), (~clear, "#b0b0b0", DROWNED)):
-        ends = (part[which] for part in (middle, lower, upper))
+        ends = (part[which] for part in (np.clip(middle, lower, upper), lower, upper))  # a dot below 0 is no variance
         error_bars(axis, places[which], *ends, color=dot, ecolor=line, markersize=2.5)
     names = zip(*(column[:count] for column in one.names.values()), strict=True)
     labels = [" · ".join(shortened(printable(name)) for name in pair) for pair in names]

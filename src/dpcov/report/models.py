@@ -178,7 +178,9 @@ def model_line(found: ModelReading, asked: float | str | None) -> str:
     dated = place in Units(schema, found.release.d).dated
     target = printable(model.target) + " (1 where it is so, else 0)" * level + f" (in {DAYS})" * dated
     auto = ", chosen by auto" * (asked == "auto" and holds_covariance(found.release))
-    named = f"Model: {target} from {features}; alpha {model.alpha:.3g}{auto}"
+    vast = found.nothing and found.is_constant and asked == "auto"
+    penalty = "so large that nothing is left" if vast else f"{model.alpha:.3g}"
+    named = f"Model: {target} from {features}; alpha {penalty}{auto}"
     intercept = f"intercept {model.intercept:.4g}" if found.release.center else "no intercept"
     if found.release.center and not found.readable:
         return f"{named}; with an intercept."  # it is as noisy as the coefficients
@@ -287,8 +289,9 @@ def figure(reading: RidgeModel | ModelReading) -> Any:
     places = np.arange(len(shown))
     drawn = new_figure(7.6, max(3.0, 0.26 * len(shown) + 2.3), title, found.release, size=9)
     axis = drawn.subplots()
-    clear = (np.ones(len(found.effects), dtype=np.bool_) if found.clear is None else found.clear)[shown]
-    for which, colour, label in ((clear, PALE, "coefficients"), (~clear, DROWNED, "coefficients that may be noise")):
+    clear = np.full(len(found.effects), found.readable) if found.clear is None else found.clear
+    what = "coefficients" + ", drawn towards 0 by the penalty" * bool(model.alpha > 0 and found.useful is None)
+    for which, colour, label in ((clear[shown], PALE, what), (~clear[shown], DROWNED, f"{what}: each alone may be noise")):
         if which.any():
             axis.barh(places[which], (found.shown * found.scales)[shown][which], color=colour, height=0.7, label=label)
     if found.useful is not None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError
 from dpcov.kernel.budget import Budget, decimal_text
-from dpcov.report.text import printable, shortened
+from dpcov.report.text import printable, rounded, shortened
 from dpcov.uses.description import Reading
 from dpcov.uses.spectrum import Spectrum
 
@@ -26,8 +26,7 @@ FORMATS = ("png", "svg", "pdf")
 GREEK = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
 
 MOST_NAMES = 150  # beyond, names would be too small to read: features are numbered
-MOST_DIGITS = 10
-MOST_NUMBERS = 16  # up to here the cells have room for their numbers
+MOST_DIGITS = 10  # up to here the cells have room for their numbers, each with its error
 COLOURS = ("#1f3b5c", "#d1662f")  # blue and orange: told apart by everybody
 PALE = "#b9c4d3"
 DROWNED = "#e4e4e4"  # what cannot be told from noise
@@ -89,6 +88,7 @@ def matrices_figure(
     side = min(max(0.38 * d, 3.0), 10.0)
     width = max(side * len(matrices) + 2.6, 6.5)
     figure = new_figure(width, side + 4.6, title, release)
+    figure.get_layout_engine().set(h_pad=0.12)  # inches: names below a heat map must not touch the title under them
     grid = figure.add_gridspec(2, len(matrices), height_ratios=[side + 1.2, 2.6])
     axes = [figure.add_subplot(grid[0, place]) for place in range(len(matrices))]
     for place, (axis, (heading, matrix)) in enumerate(zip(axes, matrices.items(), strict=True)):
@@ -129,13 +129,20 @@ def heat_map(axis: Any, heading: str, matrix: Floats | Reading, points: float) -
     colours = colormaps["RdBu_r"].with_extremes(bad=DROWNED)
     shown = axis.imshow(np.clip(values, -1, 1), cmap=colours, vmin=-1, vmax=1, interpolation="nearest")
     axis.set_title(heading + "\n(grey: cannot be told from noise)" * drowned, fontsize=10)
-    if len(values) <= MOST_NUMBERS:
+    if len(values) <= MOST_DIGITS:
+        errors = matrix.standard_error if isinstance(matrix, Reading) and matrix.known else np.zeros(values.shape)
         for (i, j), value in np.ndenumerate(values):
             if np.isfinite(value):
-                colour = "white" if abs(value) > 0.6 else "black"
-                text = f"{value:z.2f}" if len(values) <= MOST_DIGITS else f"{value:z.1f}"
-                axis.text(j, i, text, ha="center", va="center", fontsize=min(0.33 * points, 9), color=colour)
+                colour, error = "white" if abs(value) > 0.6 else "black", float(errors[i, j])
+                text = _cell(float(value), error) if error > 0 else f"{value:.0f}" if i == j else f"{value:z.2f}"
+                size = min((0.19 if error > 0 else 0.33) * points, 9)
+                axis.text(j, i, text, ha="center", va="center", fontsize=size, color=colour)
     return shown
+
+
+def _cell(value: float, error: float) -> str:
+    """Write a correlation above its standard error, in two decimals where the error has them."""
+    return f"{value:z.2f}\n±{error:.2f}" if error >= 0.01 else "\n±".join(rounded(value, error))
 
 
 def _label(axis: Any, names: Sequence[str], *, size: float, rows: bool) -> None:
@@ -158,12 +165,13 @@ def _spectrum(axis: Any, spectra: Mapping[str, Floats | Spectrum], of: str) -> N
         return
     for (label, drawn), colour, marker in zip(spectra.items(), COLOURS, "os", strict=False):
         values = drawn.values if isinstance(drawn, Spectrum) else drawn
+        prefix = f"{label}: " * (len(spectra) > 1)
         places, size = np.arange(1, len(values) + 1), 4 if len(values) <= 40 else 2
         if isinstance(drawn, Spectrum):
             band = (drawn.about - drawn.edge, drawn.about + drawn.edge)
             if np.isfinite(drawn.edge) and len(values):
                 axis.axhspan(*band, color=DROWNED, zorder=0, label="where noise alone would put them")
-            hollow = {"color": "#9a9a9a", "markersize": size, "fillstyle": "none", "label": f"{label}: not above noise"}
+            hollow = {"color": "#9a9a9a", "markersize": size, "fillstyle": "none", "label": f"{prefix}not above noise"}
             if not drawn.clear.all():
                 axis.plot(places[~drawn.clear], values[~drawn.clear], marker, **hollow)
             values = np.where(drawn.clear, values, np.nan)  # a line must not lead through noise
@@ -171,7 +179,15 @@ def _spectrum(axis: Any, spectra: Mapping[str, Floats | Spectrum], of: str) -> N
                 bars = {"fmt": "none", "ecolor": colour, "elinewidth": 1, "capsize": 2}
                 axis.errorbar(places[drawn.clear], values[drawn.clear], yerr=drawn.errors[drawn.clear], **bars)
         if np.isfinite(values).any():
-            axis.plot(places, values, color=colour, marker=marker, markersize=size, linewidth=1, label=label)
+            axis.plot(
+                places,
+                values,
+                color=colour,
+                marker=marker,
+                markersize=size,
+                linewidth=1,
+                label=label if prefix else "above noise",
+            )
     axis.axhline(0, color="#999999", linewidth=0.6)
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.tick_params(labelsize=8)

@@ -12,7 +12,7 @@ from dpcov.kernel.questions.moments import Count
 from dpcov.release.estimate import ConfidenceBall, NoisyDirections
 from dpcov.release.record import Release
 from dpcov.report.text import by, finite
-from dpcov.uses.clipping import clipped_share
+from dpcov.uses.clipping import clipped_share, knows_no_mean
 from dpcov.uses.held import holds_covariance
 
 MANY = 0.5  # of the rows: where so many may be clipped, means are of shortened rows
@@ -40,6 +40,10 @@ def confidence_line(release: Release) -> str | None:
 
 def clip_line(release: Release) -> str | None:
     """Say where rows were clipped further, and how many may have been longer; None where they were not."""
+    if knows_no_mean(release):
+        return (
+            "So few rows cannot tell where to clip: most may have been moved, from anywhere, and nothing is known of the mean."
+        )
     if not release.clip_radius < release.row_norm:
         return None
     found = "found privately" if release.find(Quantile, Radius, Bias) else "as asked"
@@ -66,6 +70,8 @@ def error_line(release: Release, *, known_n: bool = True) -> str | None:
     """
     if release.estimate.k is not None or release.estimate.coefficients is not None:
         return None
+    if knows_no_mean(release):
+        return "Expected error: not known; the noise is small beside what clipping may have done."
     expected = known_error(release)
     if all(isinstance(answer.question, Count) for answer in release.answers):
         return "Too few rows for this budget: nothing was asked of them, and the estimate is 0."

@@ -157,7 +157,7 @@ def figure(found: TablePlan) -> Any:
         known = [error for error in errors if 0 < error < math.inf] or [1.0]
         axis.set_ylim(min(known) / 1.5, max(known) * 1.5)
         if axis is axes[0] and max(known) > NO_CORRELATION:
-            axis.set_ylim(top=1)
+            axis.set_ylim(min(*known, NO_CORRELATION) / 1.5, 1)
             axis.axhspan(NO_CORRELATION, 1, color="#eeeeee", zorder=0, label="no correlation can be seen")
         axis.plot(sizes, np.where(np.isfinite(errors), errors, np.nan), color="#0072b2", marker="o", markersize=5)
         place = curve.index(planned)

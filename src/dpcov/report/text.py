@@ -171,7 +171,7 @@ def rounded(value: float, error: float) -> tuple[str, str]:
         return f"{value:.4g}", "0"
     size = math.floor(math.log10(max(abs(value), error)))
     decimals = min(1 - math.floor(math.log10(error)), MOST_DIGITS - size)  # that the error shows
-    if -4 < size < 7:
+    if -5 < size < 7:
         return tuple(f"{round(part, decimals):z.{max(decimals, 0)}f}" for part in (value, error))  # type: ignore[return-value]
     return f"{value:.{max(size + decimals, 0)}e}", f"{error:.1e}"
 
@@ -212,12 +212,12 @@ def percent(level: float) -> str:
 
 
 def span(lower: float, upper: float) -> str:
-    """Return an interval as text; both ends have as many decimals as give its width three digits."""
+    """Return an interval as text; both ends have as many digits as give a standard error, a quarter of its width, two."""
     width, largest = upper - lower, max(abs(lower), abs(upper))
     if not 0 < width < math.inf or not 1e-3 <= largest < 1e6:
         return f"{lower:.3g} to {upper:.3g}"
-    decimals = min(max(0, 2 - math.floor(math.log10(width))), 9)
-    return f"{lower:z.{decimals}f} to {upper:z.{decimals}f}"
+    decimals = min(1 - math.floor(math.log10(width / 4)), 9)
+    return " to ".join(f"{round(end, decimals):z.{max(decimals, 0)}f}" for end in (lower, upper))
 
 
 def finite(numbers: NDArray[np.float64] | float | None) -> Any:

@@ -162,7 +162,7 @@ class Schema:
         for name in names:
             if name not in used:
                 hint = (
-                    f"{did_you_mean(name, used)}Describe it there"  # the schema's names; those of a file may be a person's row
+                    f"{did_you_mean(name, used)}describe it there"  # the schema's names; those of a file may be a person's row
                 )
                 raise SchemaError(f"columns must have bounds or levels in the schema, got {shown(name)}. Hint: {hint}.")
         if len(set(names)) < len(names):

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dpcov.release.record import Release
 
+HOPELESS = 0.75  # of the rows: a choice that may be off by so many takes a radius with all of them outside once in 200 releases
+
 
 def clipped_share(release: Release) -> float:
     """Return about which share of the rows, at most, is longer than a privately chosen radius; 0 where none was chosen so."""
@@ -18,3 +20,8 @@ def most_lost(release: Release, *, squared: bool = False) -> float:
     """Return the largest part of a mean, or of a second moment, that such clipping may have taken."""
     share, longer = clipped_share(release), release.row_norm / release.clip_radius  # a row was at most so many times as long
     return share * ((longer * longer if squared else longer) - 1) if share > 0 else 0.0
+
+
+def knows_no_mean(release: Release) -> bool:
+    """Whether a mean without a covariance may be that of rows that were shortened to nothing, around any point."""
+    return release.estimate.mean_noise is not None and clipped_share(release) >= HOPELESS

@@ -100,7 +100,8 @@ def _errors(release: Release, components: Floats, values: Floats, total: np.floa
     loadings = np.sqrt(np.einsum("kj,ji->ki", np.minimum(share, 1e300), directions**2))
     determined = (share.max(axis=1) <= NEIGHBOUR) & (share.sum(axis=1) <= LEANING)
     trace = _trace_variance(release, level) + 2 * drawn * float(np.sum(floor**2)) + _moved(release, total) ** 2
-    parts = _of_parts(values, own, total, trace, within=not isinstance(release.estimate.noise, NoisyDirections))
+    drawn_directions = isinstance(release.estimate.noise, NoisyDirections)
+    parts = _of_parts(values, own, total, trace, within=not drawn_directions, whole=k == release.d)
     return ComponentErrors(explained, *parts, float(np.sqrt(trace + (gain * total) ** 2)), loadings, determined)
 
 
@@ -112,8 +113,12 @@ def _moved(release: Release, total: np.float64) -> np.float64:
     return np.float64(total - (np.trace(raw.covariance) + raw.along * release.d) * np.float64(release.clip_radius) ** 2)
 
 
-def _of_parts(values: Floats, own: Floats, total: float, trace: float, *, within: bool) -> tuple[Floats, Floats]:
+def _of_parts(
+    values: Floats, own: Floats, total: float, trace: float, *, within: bool, whole: bool = False
+) -> tuple[Floats, Floats]:
     """Return the standard errors of λₖ/T, and of sums of them, by the variances of λₖ and of T; a common factor cancels.
+
+    Of the ``whole`` spectrum all parts together are 1.
 
     The error of T is that of λₖ, ``within`` it, and that of the rest: (1 − ρ)²·var λₖ + ρ²·(var T − var λₖ) for ρ = λₖ/T.
     Not so of drawn directions: what they miss lies along others.
@@ -127,7 +132,8 @@ def _of_parts(values: Floats, own: Floats, total: float, trace: float, *, within
         rest = np.maximum(trace - variance, 0.0)
         return np.asarray(np.sqrt((1 - part) ** 2 * variance + part**2 * rest) / total)
 
-    return error(values / total, own), error(np.cumsum(values) / total, np.cumsum(own))
+    together = error(np.cumsum(values) / total, np.cumsum(own))
+    return error(values / total, own), np.append(together[:-1], 0.0) if whole else together
 
 
 def _noisy_matrix(release: Release, components: Floats, values: Floats) -> tuple[NoiseLevel, Floats, Floats] | None:

@@ -37,7 +37,7 @@ from dpcov.release.estimate import NoisyCoordinates, PrivateUnits, error_of_spre
 from dpcov.release.record import Release
 from dpcov.results import Drawable, Result
 from dpcov.schema import Categorical
-from dpcov.uses.clipping import most_lost
+from dpcov.uses.clipping import knows_no_mean, most_lost
 from dpcov.uses.correlation import denoised_correlation
 from dpcov.uses.held import holds_covariance, is_centered
 from dpcov.uses.intervals import Interval, Intervals
@@ -285,8 +285,13 @@ def inside(release: Release, means: Floats) -> Floats:
 
 
 def _mean_errors(release: Release) -> Floats:
-    """Return the standard errors of a mean that is no part of a raw matrix, in the data's units; NaN where nothing tells."""
+    """Return the standard errors of a mean that is no part of a raw matrix, in the data's units; NaN where nothing tells.
+
+    Infinite where rows are so few that the radius at which they were clipped is noise itself.
+    """
     noise = release.estimate.mean_noise
+    if knows_no_mean(release):
+        return np.full(release.d, np.inf)
     with np.errstate(all="ignore"):
         if noise is not None:  # a noisy count divides the distance from what the sum was about
             moved = (release.mean - release.offsets) / release.units - noise.centre

@@ -97,7 +97,11 @@ class Interval:
 
     def above_zero(self) -> Interval:
         """Return what is left of the intervals of numbers that are never negative."""
-        lower, upper = (np.maximum(end, 0.0) for end in (self.lower, self.upper))
+        return self.within(0.0, math.inf)
+
+    def within(self, low: ArrayLike, high: ArrayLike) -> Interval:
+        """Return what is left of the intervals of numbers that lie between bounds."""
+        lower, upper = (np.clip(end, low, high) for end in (self.lower, self.upper))
         return Interval(self.estimate, lower, upper, self.standard_error, self.level)
 
 

@@ -97,8 +97,12 @@ class ModelReading(Drawable):
         explained, least = self.model.explained, max(NOTHING, CLEAR * self.model.explained_error)
         if math.isnan(explained) or (self.knows_target and explained >= least):  # NaN where the release does not tell
             return False
-        drowned = not float(np.abs(self.effects).max()) > DROWNED * self.target_scale
-        return drowned or self.clear is None or not self.clear.any()
+        return self.is_constant or self.clear is None or not self.clear.any()
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the penalty leaves next to nothing of any effect."""
+        return not float(np.abs(self.effects).max()) > DROWNED * self.target_scale
 
     @property
     def readable(self) -> bool:

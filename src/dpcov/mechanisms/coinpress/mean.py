@@ -57,6 +57,7 @@ from dpcov.mechanisms.shared.means import (
     unit_ball,
     usual_finish,
 )
+from dpcov.mechanisms.shared.moment import rows_longer
 from dpcov.mechanisms.shared.shares import by_way_of_rho
 from dpcov.release.estimate import Estimate
 from dpcov.release.record import Option, Transcript
@@ -148,13 +149,13 @@ def estimate(
     Of an unknown covariance the mean is believed only so far as noise allows: ``strength``.
     """
     claim, d = checked_claim(constants, beta), transcript.encoding.d
-    strength, region = 1.0, None
+    strength, longer, region = 1.0, 0.0, None
     if covariance is None:
-        strength = transcript.note("strength", 0.0, 1.0)
+        strength, longer = transcript.note("strength", 0.0, 1.0), rows_longer(transcript)
     else:
         checked_variances(covariance, d)
         region = partial(confidence_ball, transcript, checked_origin(origin, d), claim)
-    return from_last_sum(transcript, postprocess, origin, Ball, Ellipsoid, strength=strength, region=region)
+    return from_last_sum(transcript, postprocess, origin, Ball, Ellipsoid, strength=strength, longer=longer, region=region)
 
 
 def _known(covariance: ArrayLike, d: int) -> Floats:

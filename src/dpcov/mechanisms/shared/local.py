@@ -63,11 +63,13 @@ def from_last_sum(
     origin: object,
     *shapes: type[Shape],
     strength: float = 1.0,
+    longer: float = 0.0,
     region: Callable[[], ConfidenceBall] | None = None,
 ) -> Estimate:
     """Return the estimate of a mechanism whose last answer is a noisy sum of rows in one of these shapes.
 
-    The mean is moved into the public ball, and ``strength`` says how far the sum is to be believed, unless it is wanted raw.
+    The mean is moved into the public ball, and ``strength`` says how far the sum is to be believed, unless it is wanted raw;
+    ``longer`` rows may be outside of the shape.
     """
     point, n = checked_origin(origin, transcript.encoding.d), transcript.n
     answer = transcript.take(Sum, last=True)
@@ -77,6 +79,7 @@ def from_last_sum(
     noise = mean_noise(transcript, answer, frame)
     return Estimate(
         mean=mean,
+        longer=longer,
         without_raw=WITHOUT_RAW,
         mean_noise=noise,
         expected_error=float(np.linalg.norm(noise.deviation)),

@@ -78,13 +78,14 @@ def moments_of(transcript: Transcript, lifted: Floats, radius: float, postproces
 
 
 def rows_longer(transcript: Transcript) -> float:
-    """Return about how many rows, at most, are longer than a privately chosen radius; 0 where none was chosen so.
+    """Return about how many rows, at most, are longer than the privately chosen radius, the last one; 0 where there is none.
 
     The exponential mechanism is typically off by ln(radii)/rate rows, and e times as rarely by 1/rate rows more.
     """
-    chosen = transcript.find(Quantile)
-    if chosen is None:
+    found = transcript.every(Quantile)
+    if not found:
         return 0.0
+    chosen = found[-1]
     assert isinstance(chosen.question, Quantile)
     assert isinstance(chosen.law, Exponential)
     return chosen.question.rows + math.log(MANY_RADII) / max(float(chosen.law.rate), 1e-300)  # a file may have any rate

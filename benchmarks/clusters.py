@@ -1,0 +1,140 @@
+"""What a reading of Parquet files costs on Dask and Spark, beside the same files in this process: CPU and wall time.
+
+python -m benchmarks.clusters --rows 4000000
+
+Schedulers and workers are warm: their first two readings are not counted. What is compared takes turns. CPU time is that of
+this process and of all below it, so that of a JVM and its Python workers, too.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import dpcov
+from benchmarks.common import write
+from benchmarks.tables import write_parquet
+from dpcov.kernel.questions.moments import SecondMoment
+from dpcov.kernel.rows.grid import Grid
+from dpcov.sources.opening import open_source
+
+COLUMNS, PARTITIONS, NORM = 20, 8, 10.0
+MOST = {"Dask": 1.5, "Spark": 4.0}  # times the CPU of one process that has the rows in memory
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def below(parent: int) -> Iterator[int]:
+    """Yield a process and all that it started, however indirectly."""
+    yield parent
+    for thread in Path(f"/proc/{parent}/task").glob("*/children"):
+        for child in thread.read_text(encoding="ascii").split():
+            yield from below(int(child))
+
+
+def cpu_seconds() -> float:
+    """Return the CPU time of all of them, of those that have ended, too."""
+    total = 0
+    for process in below(os.getpid()):
+        try:
+            stat = Path(f"/proc/{process}/stat").read_text(encoding="ascii")
+        except FileNotFoundError:  # it ended in between: its parent has its time
+            continue
+        total += sum(int(ticks) for ticks in stat.rpartition(")")[2].split()[11:15])
+    return total / TICKS
+
+
+def turn(call: Callable[[], object]) -> tuple[float, float]:
+    wall, cpu = time.perf_counter(), cpu_seconds()
+    call()
+    return time.perf_counter() - wall, cpu_seconds() - cpu
+
+
+def moment(data: Any) -> None:
+    source = open_source(data)
+    source.total(SecondMoment(Grid(NORM), source.d))
+
+
+@contextmanager
+def dask_frame(folder: Path) -> Iterator[Any]:
+    import dask
+    import dask.dataframe as dd
+
+    with dask.config.set(scheduler="threads", num_workers=2):
+        yield dd.read_parquet(folder)
+
+
+@contextmanager
+def spark_frame(folder: Path) -> Iterator[Any]:
+    from pyspark.sql import SparkSession
+
+    with tempfile.TemporaryDirectory() as local:
+        settings = {
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.memory": "2g",
+            "spark.local.dir": local,
+            "spark.log.level": "OFF",
+            "spark.sql.warehouse.dir": f"{local}/warehouse",
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.executorEnv.PYTHONPATH": os.pathsep.join([str(Path(dpcov.__file__).parents[1]), *sys.path]),
+        }
+        builder = SparkSession.builder.master("local[2]")
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        session = builder.getOrCreate()
+        try:
+            yield session.read.parquet(str(folder))
+        finally:
+            session.stop()
+
+
+CLUSTERS: dict[str, Callable[[Path], Any]] = {"Dask": dask_frame, "Spark": spark_frame}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=4_000_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", choices=CLUSTERS)
+    options = parser.parse_args()
+    records: list[dict[str, object]] = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for part in range(PARTITIONS):
+            write_parquet(folder / f"{part}.parquet", options.rows // PARTITIONS, COLUMNS)
+        for name, opened in CLUSTERS.items():
+            if options.only in (None, name):
+                records.append(measured(name, opened, folder, options.rounds))
+    write("clusters.csv", records)
+
+
+def measured(name: str, opened: Callable[[Path], Any], folder: Path, rounds: int) -> dict[str, object]:
+    """Compare readings on a cluster with those of this process."""
+    with opened(folder) as frame:
+        for data in (folder, frame, frame):
+            moment(data)
+        turns = [(turn(lambda: moment(folder)), turn(lambda: moment(frame))) for _ in range(rounds)]
+    wall, cpu = (median(there[part] / here[part] for here, there in turns) for part in (0, 1))
+    print(
+        f"{name}: {PARTITIONS} files of {COLUMNS} columns: {cpu:.2f} of the CPU of one process (target {MOST[name]:g}), "
+        f"{wall:.2f} of its time; {median(here[1] for here, _ in turns):.2f} s here; "
+        f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
+        flush=True,
+    )
+    return {"what": name, "files": PARTITIONS, "d": COLUMNS, "cpu": cpu, "wall": wall, "target": MOST[name]}
+
+
+if __name__ == "__main__":
+    main()
