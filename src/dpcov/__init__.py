@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dpcov.release.record import Release
     from dpcov.schema import Categorical, Ignored, Numeric, Product, Schema
     from dpcov.sources.csv_text import Csv
+    from dpcov.sources.sql.database import sql
     from dpcov.uses.coefficient_intervals import CoefficientIntervals
     from dpcov.uses.convergence import convergence
     from dpcov.uses.description import Correlation, Description
@@ -81,6 +82,7 @@ _HOME = {
     "Product": "schema",
     "Ignored": "schema",
     "Csv": "sources.csv_text",
+    "sql": "sources.sql.database",
     "PureDP": "kernel.budget",
     "ZCDP": "kernel.budget",
     "ApproxDP": "kernel.budget",
@@ -119,6 +121,7 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "Product",
     "Ignored",
     "Csv",
+    "sql",
     "PureDP",
     "ZCDP",
     "ApproxDP",

@@ -37,6 +37,11 @@ def open_source(
     from dpcov.sources.arrow import ArrowSource
 
     table = _table(data, schema)
+    if is_in_database(data):
+        from dpcov.sources.split import SplitSource
+        from dpcov.sources.sql.database import Database
+
+        return SplitSource(ArrowSource(table, _names(columns, table.names), schema, center), Database(), progress)
     if not is_on_cluster(data):
         return ArrowSource(table, _names(columns, table.names), schema, center, progress)
     from dpcov.sources.cluster import Cluster
@@ -75,6 +80,10 @@ def _table(data: Any, schema: Schema | None) -> Any:
         return ArrayTable(array, _array_names(array.shape[1], schema))
     if is_on_cluster(data):
         return _cluster_table(data, schema)
+    if is_in_database(data):
+        from dpcov.sources.sql.database import SqlTable
+
+        return SqlTable(data)
     if isinstance(data, str | os.PathLike):
         from dpcov.sources.files import open_file
 
@@ -108,6 +117,11 @@ def _table(data: Any, schema: Schema | None) -> Any:
 def is_on_cluster(data: object) -> bool:
     """Whether data are a frame of Dask or Spark, or an array of Dask: their rows stay where they are."""
     return _is(data, "dask", "DataFrame") or _is(data, "dask", "Array") or _is(data, "pyspark", "DataFrame")
+
+
+def is_in_database(data: object) -> bool:
+    """Whether data are a query of `dpcov.sql`: its rows stay where they are."""
+    return type(data).__name__ == "Query" and type(data).__module__ == "dpcov.sources.sql.database"
 
 
 def _cluster_table(data: Any, schema: Schema | None) -> Any:
