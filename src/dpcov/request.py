@@ -30,7 +30,7 @@ from dpcov.rehearsal import Rehearsal, rehearsal_of
 from dpcov.release.record import Release
 from dpcov.schema import Categorical, Schema
 from dpcov.sources.base import Source
-from dpcov.sources.opening import open_source
+from dpcov.sources.opening import is_in_database, open_source
 from dpcov.sources.paired import PairedSource
 from dpcov.sources.pool import Pool, checked_workers
 from dpcov.sources.split import SplitSource
@@ -169,9 +169,8 @@ class Request:
                 "columns=['age'] says what is a number."
             )
         if self.workers > 1 and isinstance(opened, SplitSource):
-            raise ParameterError(
-                f"workers must be 1 for data on a cluster, which has its own, got {self.workers}. Hint: leave workers out."
-            )
+            place = "in a database, which makes sums itself" if is_in_database(data) else "on a cluster, which has its own"
+            raise ParameterError(f"workers must be 1 for data {place}, got {self.workers}. Hint: leave workers out.")
         if self.workers > 1:
             return SplitSource(opened, Pool(self.workers), progress)
         return PairedSource(opened, self.neighbors) if self.pairs else opened

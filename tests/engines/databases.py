@@ -62,7 +62,7 @@ def cluster(folder: Path) -> Iterator[str]:
         shutil.chown(folder, "postgres")
 
     def run(*command: str | Path) -> None:
-        subprocess.run([*as_user, *command], check=True, cwd=folder, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+        subprocess.run([*as_user, *command], check=True, cwd="/", stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
 
     data = folder / "data"
     run(found / "initdb", "-D", data, "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "--no-sync")

@@ -124,6 +124,11 @@ def is_in_database(data: object) -> bool:
     return type(data).__name__ == "Query" and type(data).__module__ == "dpcov.sources.sql.database"
 
 
+def is_elsewhere(data: object) -> bool:
+    """Whether rows stay where they are: on a cluster, or in a database."""
+    return is_on_cluster(data) or is_in_database(data)
+
+
 def _cluster_table(data: Any, schema: Schema | None) -> Any:
     if _is(data, "pyspark", "DataFrame"):
         from dpcov.sources.spark import SparkFrame

@@ -13,8 +13,9 @@ from functools import cache
 
 from dpcov.sources.sql.chain import Chain
 
-TINY = 1e-160  # the product of two smaller numbers is 0
+TINY = 1e-163  # the product of two smaller numbers is 0
 SCALED = 2.0**500
+VANISHES = 2.0**-75  # of numbers that were scaled: their product itself is then 2⁻¹⁰⁷⁵ at most, which rounds to 0
 
 
 def times(chain: Chain, x: str, by: float, whole: bool = False) -> str:
@@ -42,7 +43,7 @@ def product(chain: Chain, a: str, b: str) -> str:
         return f"({a} * {b})"
     number = chain.dialect.number
     scaled = f"abs(({a} * {number(SCALED)}) * ({b} * {number(SCALED)}))"  # of numbers below 1, not both tiny: neither end
-    small = f"CASE WHEN {scaled} > {number(SCALED**2 * 2.0**-1074)} THEN {a} * {b} ELSE {number(0)} END"
+    small = f"CASE WHEN {scaled} > {number(VANISHES)} THEN {a} * {b} ELSE {number(0)} END"
     both = f"abs({a}) < {number(TINY)} AND abs({b}) < {number(TINY)}"
     below = f"abs({a}) < {number(1)} AND abs({b}) < {number(1)}"
     return f"(CASE WHEN {both} THEN {number(0)} WHEN {below} THEN {small} ELSE {a} * {b} END)"
@@ -67,8 +68,9 @@ def largest(terms: Sequence[str]) -> str:
 
 
 def bounded(chain: Chain, x: str, low: float, high: float) -> str:
-    """Return a number, clipped."""
-    return f"least(greatest({x}, {chain.dialect.number(low)}), {chain.dialect.number(high)})"
+    """Return a number, clipped; NULL stays NULL."""
+    x, (least, most) = chain.let(x), map(chain.dialect.number, (low, high))  # greatest() and least() are slower
+    return f"CASE WHEN {x} < {least} THEN {least} WHEN {x} > {most} THEN {most} ELSE {x} END"
 
 
 def bucket(chain: Chain, x: str, edges: Sequence[float], first: int = 0) -> str:

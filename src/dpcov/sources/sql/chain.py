@@ -35,7 +35,9 @@ class Chain:
         self._uses: dict[str, set[str]] = {}
 
     def let(self, expression: str) -> str:
-        """Return a name for an expression; the same one for the same."""
+        """Return a name for an expression; the same one for the same, and a name itself."""
+        if expression in self._levels:
+            return expression
         if expression not in self._named:
             name = f"v{len(self._named)}"
             self._named[expression] = name

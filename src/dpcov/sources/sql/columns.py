@@ -104,10 +104,9 @@ class Meaning:
             return f"CASE WHEN {place} IS NOT NULL THEN CASE WHEN {place} = {described.place} THEN {one} ELSE {zero} END END"
         assert isinstance(described, Numeric)
         value = chain.let(number(chain, self.cells[of]))
-        inside = bounded(chain, value, described.lower, described.upper)
+        inside = chain.let(bounded(chain, value, described.lower, described.upper))
         if described.about is not None:
-            inside = f"({inside} - {chain.dialect.number(described.about)})"
-        inside = chain.let(f"CASE WHEN {value} IS NOT NULL THEN {inside} END")
+            inside = chain.let(f"{inside} - {chain.dialect.number(described.about)}")
         if described.transform == "log":
             raise ParameterError(
                 "transform must be 'square' or 'sqrt' inside a database, got 'log'. "
@@ -146,7 +145,7 @@ def position(chain: Chain, cells: Cells, column: Categorical) -> str:
 
 def _moved(chain: Chain, value: str, column: Numeric, offset: float, scale: float) -> str:
     inside = bounded(chain, value, column.lower, column.upper)
-    moved = inside if offset == 0 else f"({inside} - {chain.dialect.number(offset)})"
+    moved = f"({inside})" if offset == 0 else f"(({inside}) - {chain.dialect.number(offset)})"
     return times(chain, chain.let(moved) if chain.dialect.strict else moved, 1 / scale)
 
 

@@ -122,13 +122,15 @@ def _duckdb_columns(connection: Any, query: str) -> list[Column]:
 
 def _duckdb_snapshot(connection: Any) -> Callable[[], None]:
     """Begin a transaction, unless the user has: each sees one state of the data."""
-    try:
-        connection.execute("BEGIN TRANSACTION")
-    except Exception as error:
-        if "within a transaction" not in str(error):
-            raise
+    if _duckdb_moment(connection) == _duckdb_moment(connection):  # beginning another would fail, and end the user's
         return lambda: None
+    connection.execute("BEGIN TRANSACTION")
     return lambda: connection.execute("ROLLBACK") and None
+
+
+def _duckdb_moment(connection: Any) -> object:
+    """Return the number of a transaction: of every statement another one, unless the user has begun one."""
+    return connection.execute("SELECT txid_current()").fetchone()
 
 
 def _postgres_columns(connection: Any, query: str) -> list[Column]:

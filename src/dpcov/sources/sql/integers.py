@@ -117,8 +117,10 @@ def scaled(chain: Chain, entries: Sequence[str], factor: str, radius_squared: in
     """Return integers times a factor, cut towards zero, and nothing of a row that is still too long: `grid.scaled`."""
     dialect = chain.dialect
     cut = chain.all([dialect.toward_zero(f"({z} * {factor})") for z in entries])
-    inside = chain.let(f"{squares(cut)} <= {dialect.number(float(radius_squared))}")
-    return chain.all([f"CASE WHEN {inside} THEN {dialect.whole(z)} ELSE 0 END" for z in cut])
+    number = dialect.number
+    inside = f"{squares(cut)} <= {number(float(radius_squared))}"
+    kept = chain.let(f"CASE WHEN {inside} THEN {number(1)} ELSE {number(0)} END")
+    return chain.all([dialect.whole(f"({z} * {kept})") for z in cut])
 
 
 def both(chain: Chain, annulus: Annulus, features: Sequence[Feature]) -> tuple[list[str], list[str]]:
@@ -189,7 +191,7 @@ def in_units(chain: Chain, columns: Sequence[str], units: Units) -> tuple[list[F
     for (place, _), unit in zip(units.columns.numeric, units.numeric, strict=True):
         if unit.deviation > 0:
             x, number = columns[place], chain.dialect.number
-            moved = chain.let(f"{bounded(chain, x, unit.low, unit.high)} - {number(unit.centre)}")
+            moved = chain.let(f"({bounded(chain, x, unit.low, unit.high)}) - {number(unit.centre)}")
             placed = times(chain, moved, 1 / unit.deviation)
             far = max(unit.high - unit.centre, unit.centre - unit.low)
             numeric.append(Feature(f"CASE WHEN {x} IS NULL THEN {number(0)} ELSE {placed} END", 1.001 * far / unit.deviation))

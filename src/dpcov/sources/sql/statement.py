@@ -283,11 +283,11 @@ class Statement:
 
     def _bins(self, asked: Bins) -> Reading:
         number, dialect = self.dialect.number, self.dialect
-        half, last = number(asked.count / 2), number(float(asked.count - 1))
-        places = [
-            self._counted(dialect.whole(f"least(floor(({x} + {number(1)}) * {half}), {last})"), asked.count)
-            for x in in_box(self._chain, self._features(), asked.grid)
+        steps = [
+            f"floor(({x} + {number(1)}) * {number(asked.count / 2)})" for x in in_box(self._chain, self._features(), asked.grid)
         ]
+        bins = [dialect.whole(bounded(self._chain, one, 0.0, float(asked.count - 1))) for one in steps]
+        places = [self._counted(one, asked.count) for one in bins]
         return lambda found: np.concatenate([self._filled(found, place, asked.count) for place in places])
 
     def _histograms(self, asked: Histograms) -> Reading:
