@@ -12,6 +12,8 @@ DASK = "sources/dask.py"
 SPARK = "sources/spark.py"
 INPUTS = "estimators/inputs.py"
 
+PLACE = '"in a database" if is_in_database(X) else "on a cluster"'
+
 TEST_CLUSTER = "tests/engines/test_cluster.py::"
 TEST_DASK = "tests/engines/test_dask.py::"
 TEST_RECORDS = "tests/engines/test_spark_records.py::"
@@ -105,8 +107,8 @@ OF_DASK = {
     "estimators convert what is on a cluster": mutant(
         (
             INPUTS,
-            "    if is_elsewhere(X):\n        place =",
-            "    if False:\n        place =",
+            "    if is_elsewhere(X):\n        place = PLACE\n        raise ParameterError(\n".replace("PLACE", PLACE),
+            "    if False:\n        place = PLACE\n        raise ParameterError(\n".replace("PLACE", PLACE),
         ),
         by=TEST_DASK + "TestEstimators::test_what_wants_rows_is_refused",
     ),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.engines.databases import why_no_postgres
+from importlib.util import find_spec
+from pathlib import Path
+
 from tests.mutation.form import Mutant, mutant
 
 ARITHMETIC = "sources/sql/arithmetic.py"
@@ -165,5 +167,7 @@ OF_POSTGRES = {
     ),
 }
 
-PLANTED: dict[str, Mutant] = OF_DUCKDB | ({} if why_no_postgres() else OF_POSTGRES)
+HAS_POSTGRES = find_spec("psycopg") is not None and any(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+
+PLANTED: dict[str, Mutant] = OF_DUCKDB | (OF_POSTGRES if HAS_POSTGRES else {})
 """Where there is no Postgres its tests are skipped, and catch nothing."""

@@ -18,6 +18,7 @@ from dpcov.cli.options import (
     making_options,
     read_columns,
     read_schema,
+    sql_options,
 )
 
 if TYPE_CHECKING:
@@ -28,12 +29,15 @@ Example:
   dpcov release adult.csv --rho 0.1 --schema adult.toml --dry-run
   dpcov release adult.csv --rho 0.1 --schema adult.toml -o adult.json
   dpcov release points.parquet --epsilon 1 --delta 1e-6 --row-norm 2.5 -o points.json
-  dpcov release points.parquet --pca 3 --epsilon 1 --row-norm 2.5 -o pca.json"""
+  dpcov release points.parquet --pca 3 --epsilon 1 --row-norm 2.5 -o pca.json
+  dpcov release --query 'SELECT * FROM t' --print-sql postgres --rho 1 --schema t.toml --mechanism gaussian
+  dpcov release --query 'SELECT * FROM t' --exact-sums sums.txt --rho 1 --schema t.toml --mechanism gaussian -o t.json"""
 
 
 @click.command(epilog=EXAMPLE, short_help="Release a table's covariance, or its principal components, privately.")
-@click.argument("data", type=click.Path())
+@click.argument("data", type=click.Path(), required=False)
 @budget_options
+@sql_options
 @click.option("--row-norm", type=float, metavar="NUMBER", help="A public bound on the length (Euclidean norm) of rows; or:")
 @click.option(
     "--schema", type=click.Path(), metavar="FILE", help="Public bounds and levels of the columns: see `dpcov schema init`."
@@ -53,10 +57,11 @@ Example:
 @csv_options
 @making_options
 def release(
-    data: str,
+    data: Any,
     row_norm: float | None,
     schema: str | None,
     pca: int | None,
+    print_sql: bool,
     columns: str | None,
     option: tuple[str, ...],
     seed: int | None,
@@ -75,8 +80,12 @@ def release(
     Give a budget (--epsilon, --epsilon with --delta, or --rho) and public bounds (--row-norm or --schema). There is no default:
     a bound read from the data would itself leak. Everything is checked before anything is spent.
 
+    A database that only its administrator reaches: --query and --print-sql print the statement to be run there, --query and
+    --exact-sums make the release from its result, which is as secret as the rows.
+
     With --pca K all of the budget goes to K principal components. A covariance has components, too: `dpcov pca FILE`.
     """
+    from dpcov.errors import DpcovError
     from dpcov.mechanisms import MECHANISMS
     from dpcov.mechanisms.option_text import read_options
 
@@ -86,14 +95,27 @@ def release(
     bounded = takes_bounds and "upper" in options and row_norm is None and schema is None
     if not bounded:
         check_bounds(row_norm, schema, "--row-norm", "; or, for this mechanism, --option upper=NUMBER" * takes_bounds)
-    target = checked_output(output, force, input_files(data, schema), dry_run=dry_run)
+    target = checked_output(output, force, _inputs(data, schema), dry_run=dry_run or print_sql)
     settings |= _target_settings(pca, settings["mechanism"], settings.pop("postprocess"), settings["center"], options)
     settings |= {"row_norm": row_norm, "schema": read_schema(schema), "columns": read_columns(columns)}
     if dry_run:
         tell_dry_run("covariance" if pca is None else "pca", data, seed=seed, as_json=as_json, **settings, **options)
         return
-    made = _made(data, quiet, seed=seed, **settings, **options)
+    try:
+        made = _made(data, quiet, seed=seed, **settings, **options)
+    except DpcovError as error:
+        if not hasattr(error, "statement"):
+            raise
+        click.echo(error.statement)
+        return
     keep(made, output, target, force=force, quiet=quiet, as_json=as_json)
+
+
+def _inputs(data: Any, schema: str | None) -> tuple[str, ...]:
+    """Return the files that an output must not replace."""
+    sums = getattr(data, "exact_sums", None)
+    query = hasattr(data, "query")
+    return (*(() if query else input_files(data)), *(str(one) for one in (schema, sums) if one is not None))
 
 
 def _target_settings(

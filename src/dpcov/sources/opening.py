@@ -34,6 +34,10 @@ def open_source(
         if source.d > MAX_FEATURES - center:
             raise ParameterError(f"data must have fewer than 2**15 columns when centred, got {source.d}. Hint: select columns.")
         return source
+    if is_printed(data):
+        from dpcov.sources.sql.printed import OneReading
+
+        return OneReading(data, columns, schema, center)  # type: ignore[arg-type]  # it refuses positions
     from dpcov.sources.arrow import ArrowSource
 
     table = _table(data, schema)
@@ -122,6 +126,11 @@ def is_on_cluster(data: object) -> bool:
 def is_in_database(data: object) -> bool:
     """Whether data are a query of `dpcov.sql`: its rows stay where they are."""
     return type(data).__name__ == "Query" and type(data).__module__ == "dpcov.sources.sql.database"
+
+
+def is_printed(data: object) -> bool:
+    """Whether data are a query of `dpcov.sql_text`, which somebody else runs."""
+    return type(data).__name__ == "PrintedSql" and type(data).__module__ == "dpcov.sources.sql.printed"
 
 
 def is_elsewhere(data: object) -> bool:

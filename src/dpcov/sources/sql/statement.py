@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,6 +92,9 @@ class Statement:
     rows: str
     meaning: Meaning
     statistic: Any
+    mark: ClassVar[str] = "dpcov-sums"
+    """What a printed statement begins its result with."""
+
     _sums: dict[str, int] = field(default_factory=dict)
     _counts: list[tuple[str, int]] = field(default_factory=list)
     _undecided: list[tuple[str, list[str]]] = field(default_factory=list)
@@ -123,6 +126,11 @@ class Statement:
         return self._over_rows([f"SELECT {', '.join(columns)} FROM {{}}{tail}" for columns, tail in parts])
 
     @property
+    def sums(self) -> list[str]:
+        """What is summed."""
+        return list(self._sums)
+
+    @property
     def literals(self) -> list[float]:
         """All doubles that stand in the statement."""
         return list(self._chain.literals)
@@ -131,8 +139,12 @@ class Statement:
     def printed(self) -> str:
         """The statement for somebody else to run: one cell of text, with the number of rows and the sums."""
         if self._counts or self._undecided:
-            raise ParameterError("statement must be a sum to be printed, got counts by bin. Hint: mechanism='gaussian'.")
-        return self._over_rows([f"SELECT {self.dialect.joined(['count(*)', *self._totals()])} AS sums FROM {{}}"])
+            raise ParameterError(
+                "mechanism must ask for sums alone where somebody else runs the statement, got counts by bin. "
+                "Hint: mechanism='gaussian' does."
+            )
+        cell = self.dialect.joined(["count(*)", *self._totals()])
+        return self._over_rows([f"SELECT '{self.mark} ' || {cell} AS sums FROM {{}}"])
 
     def found(self, records: Iterable[Sequence[Any]]) -> Found:
         """Return what the statement returned, or refuse what cannot be that."""
