@@ -137,6 +137,6 @@ def test_in_the_shell(tmp_path: Path) -> None:
     path.write_text(duckdb.connect().execute(printed.out).fetchall()[0][0], encoding="ascii")
     path.chmod(0o600)
     target = tmp_path / "out.json"
-    assert call("release", *asked, "--exact-sums", path, "-o", target, "--quiet").exit_code == 0
+    assert call("release", *asked, "--exact-sums", path, "-o", target, "--quiet").code == 0
     assert dpcov.load(target).n == 9
     assert not path.exists()

@@ -37,7 +37,17 @@ HINT = "run the printed statement again, with the same query, schema and options
 
 @dataclass(frozen=True)
 class PrintedSql:
-    """Rows of a query that somebody else runs: ``data`` for the functions that release. `dpcov.sql_text` makes one."""
+    """Rows of a query that somebody else runs: ``data`` for the functions that release. `dpcov.sql_text` makes one.
+
+    Attributes
+    ----------
+    query : str
+        The query.
+    dialect : str, optional
+        What its statement is to be written in.
+    exact_sums : Path, optional
+        The file of what that statement printed.
+    """
 
     query: str
     dialect: str | None = None
@@ -83,7 +93,13 @@ def sql_text(query: str, dialect: str | None = None, *, exact_sums: str | os.Pat
 
 
 class SqlToRun(EngineError):  # noqa: N818 - it is no failure
-    """The statement that is to be run elsewhere; nothing was spent."""
+    """The statement that is to be run elsewhere; nothing was spent.
+
+    Attributes
+    ----------
+    statement : str
+        The statement. Its result is one cell of text, which is secret.
+    """
 
     def __init__(self, statement: str) -> None:
         super().__init__(
@@ -224,10 +240,10 @@ def _fits(n: int, statistic: Any, entries: list[int]) -> bool:
     if n * reach >= 2**63:  # it may have wrapped
         return True
     if type(statistic) is Trace:
-        return 0 <= entries[0] <= n * reach
+        return bool(0 <= entries[0] <= n * reach)
     if type(statistic) is Sum:
-        return sum(entry**2 for entry in entries) <= n**2 * reach
+        return bool(sum(entry**2 for entry in entries) <= n**2 * reach)
     assert type(statistic) is SecondMoment
     diagonal, upper = entries[: statistic.d], iter(entries[statistic.d :])
     inside = min(diagonal) >= 0 and sum(diagonal) <= n * reach
-    return inside and all(next(upper) ** 2 <= a * b for i, a in enumerate(diagonal) for b in diagonal[i + 1 :])
+    return bool(inside and all(next(upper) ** 2 <= a * b for i, a in enumerate(diagonal) for b in diagonal[i + 1 :]))
