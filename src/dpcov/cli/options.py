@@ -107,7 +107,14 @@ def sql_options(command: Command) -> Command:
             from dpcov import sql_text
 
             data = sql_text(query, print_sql, exact_sums=exact_sums)
-        command(data=data, print_sql=print_sql is not None, **others)
+        from dpcov.errors import DpcovError
+
+        try:
+            command(data=data, print_sql=print_sql is not None, **others)
+        except DpcovError as error:
+            if not hasattr(error, "statement"):
+                raise
+            click.echo(error.statement)
 
     for option in (
         click.option("--exact-sums", type=click.Path(), metavar="FILE", help="What that statement printed: secret, read once."),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from dpcov.cli.files import input_files
-from dpcov.cli.made import checked_output, keep, tell_dry_run
+from dpcov.cli.made import checked_output, keep, released, tell_dry_run
 from dpcov.cli.options import (
     POSTPROCESS,
     budget_options,
@@ -21,17 +21,12 @@ from dpcov.cli.options import (
     sql_options,
 )
 
-if TYPE_CHECKING:
-    from dpcov.release.record import Release
-
 EXAMPLE = """\b
 Example:
   dpcov release adult.csv --rho 0.1 --schema adult.toml --dry-run
   dpcov release adult.csv --rho 0.1 --schema adult.toml -o adult.json
   dpcov release points.parquet --epsilon 1 --delta 1e-6 --row-norm 2.5 -o points.json
-  dpcov release points.parquet --pca 3 --epsilon 1 --row-norm 2.5 -o pca.json
-  dpcov release --query 'SELECT * FROM t' --print-sql postgres --rho 1 --schema t.toml --mechanism gaussian
-  dpcov release --query 'SELECT * FROM t' --exact-sums sums.txt --rho 1 --schema t.toml --mechanism gaussian -o t.json"""
+  dpcov release points.parquet --pca 3 --epsilon 1 --row-norm 2.5 -o pca.json"""
 
 
 @click.command(epilog=EXAMPLE, short_help="Release a table's covariance, or its principal components, privately.")
@@ -85,7 +80,6 @@ def release(
 
     With --pca K all of the budget goes to K principal components. A covariance has components, too: `dpcov pca FILE`.
     """
-    from dpcov.errors import DpcovError
     from dpcov.mechanisms import MECHANISMS
     from dpcov.mechanisms.option_text import read_options
 
@@ -95,27 +89,14 @@ def release(
     bounded = takes_bounds and "upper" in options and row_norm is None and schema is None
     if not bounded:
         check_bounds(row_norm, schema, "--row-norm", "; or, for this mechanism, --option upper=NUMBER" * takes_bounds)
-    target = checked_output(output, force, _inputs(data, schema), dry_run=dry_run or print_sql)
+    target = checked_output(output, force, input_files(data, schema), dry_run=dry_run or print_sql)
     settings |= _target_settings(pca, settings["mechanism"], settings.pop("postprocess"), settings["center"], options)
     settings |= {"row_norm": row_norm, "schema": read_schema(schema), "columns": read_columns(columns)}
     if dry_run:
         tell_dry_run("covariance" if pca is None else "pca", data, seed=seed, as_json=as_json, **settings, **options)
         return
-    try:
-        made = _made(data, quiet, seed=seed, **settings, **options)
-    except DpcovError as error:
-        if not hasattr(error, "statement"):
-            raise
-        click.echo(error.statement)
-        return
+    made = released(data, quiet, seed=seed, **settings, **options)
     keep(made, output, target, force=force, quiet=quiet, as_json=as_json)
-
-
-def _inputs(data: Any, schema: str | None) -> tuple[str, ...]:
-    """Return the files that an output must not replace."""
-    sums = getattr(data, "exact_sums", None)
-    query = hasattr(data, "query")
-    return (*(() if query else input_files(data)), *(str(one) for one in (schema, sums) if one is not None))
 
 
 def _target_settings(
@@ -135,17 +116,3 @@ def _target_settings(
         raise click.UsageError("give the number of components with --pca, not with --option")
     checked_mechanism("pca", mechanism, options)
     return {"k": pca, "center": bool(center)}
-
-
-def _made(data: str, quiet: bool, **settings: Any) -> Release:
-    from dpcov.api import covariance, pca
-    from dpcov.cli.progress import progress_bar
-    from dpcov.mechanisms import MECHANISMS
-
-    if "k" not in settings:
-        with progress_bar(quiet) as progress:
-            return covariance(data, progress=progress, **settings)
-    named = MECHANISMS["pca"].get(settings["mechanism"])
-    chain = "drawing components" if named is not None and named.draws_long else None
-    with progress_bar(quiet, chain=chain) as progress:
-        return pca(data, progress=progress, **settings)

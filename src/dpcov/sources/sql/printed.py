@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,13 +22,13 @@ from dpcov.kernel.questions.moments import Count, SecondMoment, Sum
 from dpcov.kernel.questions.norms import Trace
 from dpcov.kernel.questions.together import Together
 from dpcov.kernel.rows.grid import most_rows
+from dpcov.paths import private_text
 from dpcov.schema import Numeric, Schema
 from dpcov.sources.sql.columns import Cells, Meaning
 from dpcov.sources.sql.database import checked_query
 from dpcov.sources.sql.dialects import DIALECTS, DUCKDB
 from dpcov.sources.sql.statement import Found, Integers, Statement
 
-MOST_BYTES = 2**24
 SOME_ROWS = 1000  # of zeros: what is asked is looked at, nothing else
 
 HINT = "run the printed statement again, with the same query, schema and options on both sides"
@@ -153,7 +152,7 @@ class OneReading:
         if len(set(self.asked)) > 1:
             raise ParameterError(
                 "mechanism must read the rows once where somebody else runs the statement, got one that reads them again. "
-                "Hint: mechanism='gaussian' reads them once."
+                "Hint: docs/engines.md lists those that read them once."
             )
 
     def total(self, statistic: Summable) -> Integers:
@@ -207,21 +206,6 @@ def _kind(described: Any) -> str:
         raise SchemaError("bounds must be numbers where somebody else runs the statement, got dates. Hint: days, as doubles.")
     kinds = {"text": "text", "boolean": "boolean"}
     return kinds.get(getattr(described, "kind", ""), "float")
-
-
-def private_text(path: Path) -> str:
-    """Return what a file holds that nobody but its owner, who is asking, can read."""
-    rule = "exact sums must be in a file that only you can read"
-    try:
-        number = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
-    except OSError as error:
-        raise EngineError(f"{rule}, got {path.name!r} ({error.strerror}). Hint: chmod 600 FILE.") from None
-    with os.fdopen(number, "rb") as file:
-        about = os.fstat(number)
-        own = not hasattr(os, "getuid") or about.st_uid == os.getuid()
-        if not stat.S_ISREG(about.st_mode) or not own or about.st_mode & 0o077:
-            raise EngineError(f"{rule}, got {path.name!r}, which others can. Hint: chmod 600 {path.name}.")
-        return file.read(MOST_BYTES).decode("ascii", "replace")
 
 
 def possible(n: int, statement: Statement, statistic: Any, found: Found) -> bool:

@@ -141,7 +141,7 @@ class Statement:
         if self._counts or self._undecided:
             raise ParameterError(
                 "mechanism must ask for sums alone where somebody else runs the statement, got counts by bin. "
-                "Hint: mechanism='gaussian' does."
+                "Hint: docs/engines.md lists those that do."
             )
         cell = self.dialect.joined(["count(*)", *self._totals()])
         return self._over_rows([f"SELECT '{self.mark} ' || {cell} AS sums FROM {{}}"])
