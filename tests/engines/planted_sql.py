@@ -14,9 +14,11 @@ CONNECTIONS = "sources/sql/connections.py"
 DATABASE = "sources/sql/database.py"
 DIALECTS = "sources/sql/dialects.py"
 INTEGERS = "sources/sql/integers.py"
+PRINTED = "sources/sql/printed.py"
 STATEMENT = "sources/sql/statement.py"
 
 TEST = "tests/engines/test_sql.py::"
+TEST_TEXT = "tests/engines/test_sql_text.py::"
 TEST_ALL = TEST + "test_every_question_has_the_same_integers[duckdb-{}]"
 TEST_EXTREME = TEST + "test_extreme_rows_have_the_same_integers[duckdb]"
 
@@ -130,6 +132,23 @@ OF_DUCKDB = {
             "{used for text in here.values() for used in self._used(text)}",
         ),
         by=TEST + "test_text_that_looks_like_a_name",
+    ),
+    "secret sums that others can read": mutant(
+        ("paths.py", "or about.st_mode & 0o077", ""), by=TEST_TEXT + "TestTheFile::test_others_must_not_read_it"
+    ),
+    "sums of another statement": mutant(
+        (PRINTED, "meant = (__version__, self.data.query, self._names, self.center, statistic)", "meant = (__version__,)"),
+        (PRINTED, "schema = None if self.schema is None else list(self.schema.columns.items())", "schema = None"),
+        (PRINTED, "if len(numbers) != 1 + len(statement.sums):", "if not numbers:"),
+        by=TEST_TEXT + "TestTheFile::test_it_is_of_this_statement",
+    ),
+    "sums that no rows have": mutant(
+        (PRINTED, "if not possible(read.rows, statement, statistic, read):", "if False:"),
+        by=TEST_TEXT + "TestTheFile::test_it_holds_what_rows_can_have",
+    ),
+    "secret sums stay": mutant((PRINTED, "        path.unlink()\n", ""), by=TEST_TEXT + "TestTheFile::test_it_is_used_once"),
+    "a second reading after the first was paid for": mutant(
+        (PRINTED, "if len(set(self.asked)) > 1:", "if False:"), by=TEST_TEXT + "test_a_second_reading_is_refused"
     ),
     "decimals are divided": mutant(
         (

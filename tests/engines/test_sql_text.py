@@ -70,6 +70,13 @@ def test_what_reads_more_than_once_is_refused(mechanism: str) -> None:
         )  # fmt: skip
 
 
+def test_a_second_reading_is_refused() -> None:
+    """Of sums alone: a count, and then the others. Before anything is spent, and not when it is asked for."""
+    settings: dict[str, Any] = {"schema": SMALL, "mechanism": "projection", "neighbors": "add-remove", "center": False}
+    with pytest.raises(ParameterError, match="mechanism must read the rows once where somebody else runs the statement"):
+        dpcov.covariance(dpcov.sql_text(QUERY, "postgres"), BUDGET, **settings)
+
+
 class TestTheFile:
     settings: dict[str, Any] = {"schema": SMALL, "mechanism": "gaussian"}  # noqa: RUF012 - never changed
 
