@@ -27,7 +27,7 @@ demo: $(READY) ## Release the Wine data privately, with the truth beside it
 test: $(READY) ## Run the tests, and plant the bugs of files that changed (PLANT=all for all, DATA=folder for adult)
 	$(if $(DATA),DPCOV_DATA=$(abspath $(DATA))) $(ONE_THREAD) $(RUN) -m pytest $(WORKERS) --plant $(PLANT)
 
-engines: $(READY) ## Install Dask, Spark and torch, without which their tests are skipped; Spark needs a Java runtime, too
+engines: $(READY) ## Install Dask, Spark, torch and psycopg, without which their tests are skipped; Spark needs Java, psycopg a Postgres server
 	$(RUN) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[engines]'
 
 check: $(READY) ## Formatting, lint, strict types, the direction of imports

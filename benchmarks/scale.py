@@ -25,7 +25,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
+import duckdb
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -38,6 +40,7 @@ from dpcov.sources.array import ArraySource
 from dpcov.sources.opening import open_source
 from dpcov.sources.pool import Pool
 from dpcov.sources.split import SplitSource
+from dpcov.sources.sql.database import sql
 
 WIDTHS = {20: None, 50: None, 108: None, 200: 1.3, 400: None, 784: 1.15}
 """Columns, with what the pass may cost beside a plain product."""
@@ -263,12 +266,38 @@ def seconds_on(call: Callable[[Any], object], given: Any, card: bool) -> float:
     return time.perf_counter() - start
 
 
+def in_database(rows: int, rounds: int) -> list[dict[str, object]]:
+    """Compare one statement of DuckDB with reading the same rows through Arrow, one thread each, without the check."""
+    records: list[dict[str, object]] = []
+    for d in (20, 50):
+        database = duckdb.connect()
+        database.execute("SET threads = 1")
+        table = pa.table({f"x{j}": column for j, column in enumerate(np.random.default_rng(d).standard_normal((d, rows)))})
+        database.register("here", table)
+        database.execute("CREATE TABLE people AS SELECT * FROM here")
+        inside, outside = (
+            open_source(sql(database, "SELECT * FROM people")),
+            open_source(database.cursor().sql("SELECT * FROM people")),
+        )
+        asked = SecondMoment(Grid(NORM), d)
+        inside.total(asked)  # and what is done once
+        turns = [
+            (cpu_seconds(lambda: outside.total(asked)), cpu_seconds(lambda: inside.total(asked)))  # noqa: B023
+            for _ in range(rounds)
+        ]
+        ratio = median(ours / through for through, ours in turns)
+        speeds = [rows / median(turn[place] for turn in turns) for place in (1, 0)]
+        print(f"DuckDB, {rows} x {d}: {speeds[0]:.3g} rows/s inside, {speeds[1]:.3g} through Arrow: {ratio:.1f}", flush=True)
+        records.append({"what": "inside DuckDB", "rows": rows, "d": d, "rows/s": speeds[0], "ratio": ratio})
+    return records
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=5_000_000, help="of the Parquet file")
     parser.add_argument("--text-rows", type=int, default=1_000_000, help="of the files that workers read")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--only", choices=["array", "parquet", "workers", "repetition", "files", "device"])
+    parser.add_argument("--only", choices=["array", "parquet", "workers", "repetition", "files", "device", "database"])
     parser.add_argument("--job", choices=JOBS)
     parser.add_argument("--path", type=Path)
     options = parser.parse_args()
@@ -281,6 +310,8 @@ def main() -> None:
             records += in_core(options.rounds)
         if options.only in (None, "parquet"):
             records += parquet(Path(folder), options.rows, options.rounds)
+        if options.only in (None, "database"):
+            records += in_database(options.rows // 10, options.rounds)
         if options.only in (None, "workers"):
             records += workers(Path(folder), options.text_rows, options.rounds)
         if options.only in (None, "repetition"):

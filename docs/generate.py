@@ -43,6 +43,8 @@ MET = (
     "release.estimate.ConfidenceBall",
     "release.estimate.ConfidenceEllipsoids",
     "verify.retrace.Retraced",
+    "sources.sql.database.Query",
+    "sources.sql.printed.PrintedSql",
     "kernel.answer.Answer",
     "kernel.answer.Spend",
     "kernel.rows.encoding.Encoding",

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from dpcov.schema import Categorical, Ignored, Numeric, Product, Schema
     from dpcov.sources.csv_text import Csv
     from dpcov.sources.on_device import OnDevice
+    from dpcov.sources.sql.database import sql
+    from dpcov.sources.sql.printed import SqlToRun, sql_text
     from dpcov.uses.coefficient_intervals import CoefficientIntervals
     from dpcov.uses.convergence import convergence
     from dpcov.uses.description import Correlation, Description
@@ -83,6 +85,9 @@ _HOME = {
     "Ignored": "schema",
     "Csv": "sources.csv_text",
     "OnDevice": "sources.on_device",
+    "sql": "sources.sql.database",
+    "sql_text": "sources.sql.printed",
+    "SqlToRun": "sources.sql.printed",
     "PureDP": "kernel.budget",
     "ZCDP": "kernel.budget",
     "ApproxDP": "kernel.budget",
@@ -122,6 +127,9 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "Ignored",
     "Csv",
     "OnDevice",
+    "sql",
+    "sql_text",
+    "SqlToRun",
     "PureDP",
     "ZCDP",
     "ApproxDP",

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from dpcov.errors import EngineError, ParameterError, shown
 
+MOST_BYTES = 2**24  # of a secret file
 IN_MEMORY = "what was to be written is still in memory; save it elsewhere"
 
 _asking = threading.Lock()
@@ -70,3 +71,18 @@ def _permissions(target: Path) -> int:
         umask = os.umask(0o077)
         os.umask(umask)
     return 0o666 & ~umask
+
+
+def private_text(path: Path) -> str:
+    """Return what a file holds that nobody but its owner, who is asking, can read."""
+    rule = "exact sums must be in a file that only you can read"
+    try:
+        number = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    except OSError as error:
+        raise EngineError(f"{rule}, got {path.name!r} ({error.strerror}). Hint: chmod 600 FILE.") from None
+    with os.fdopen(number, "rb") as file:
+        about = os.fstat(number)
+        own = not hasattr(os, "getuid") or about.st_uid == os.getuid()
+        if not stat.S_ISREG(about.st_mode) or not own or about.st_mode & 0o077:
+            raise EngineError(f"{rule}, got {path.name!r}, which others can. Hint: chmod 600 {path.name}.")
+        return file.read(MOST_BYTES).decode("ascii", "replace")

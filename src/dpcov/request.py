@@ -30,7 +30,7 @@ from dpcov.rehearsal import Rehearsal, rehearsal_of
 from dpcov.release.record import Release
 from dpcov.schema import Categorical, Schema
 from dpcov.sources.base import Source
-from dpcov.sources.opening import open_source
+from dpcov.sources.opening import is_in_database, is_printed, open_source
 from dpcov.sources.paired import PairedSource
 from dpcov.sources.pool import Pool, checked_workers
 from dpcov.sources.split import SplitSource
@@ -171,9 +171,11 @@ class Request:
                 "columns=['age'] says what is a number."
             )
         if not alone and isinstance(opened, SplitSource):
+            place = "in a database, which makes sums itself" if is_in_database(data) else "on a cluster, which has its own"
+            raise ParameterError(f"workers must be 1 for data {place}, got {shown(self.workers)}. Hint: leave workers out.")
+        if not alone and is_printed(data):
             raise ParameterError(
-                f"workers must be 1 for data on a cluster, which has its own, got {shown(self.workers)}. "
-                f"Hint: leave workers out."
+                f"workers must be 1 where somebody else reads the rows, got {shown(self.workers)}. Hint: leave it out."
             )
         if not alone:
             engine = Pool(self.workers) if isinstance(self.workers, int) else UserMap(self.workers)
@@ -214,7 +216,12 @@ class Request:
             return self._run(source, budget, progress)
 
     def _run(self, source: Source, budget: Budget, progress: Callable[[float | None], None] | None) -> Release:
-        bits: Bits = SystemBits() if self.seed is None else SeededBits(self.seed)
+        rehearse = getattr(source, "rehearse", None)  # of a source that can be read once, by somebody else
+        if rehearse is not None:
+            rehearse(lambda: self._released(source, budget, SeededBits(0), None))
+        return self._released(source, budget, SystemBits() if self.seed is None else SeededBits(self.seed), progress)
+
+    def _released(self, source: Source, budget: Budget, bits: Bits, progress: Callable[[float | None], None] | None) -> Release:
         settings = self.settings(source)
         sums = ExactSums(source, self.encoding(source), self.neighbors)
         curator = Curator(sums, Account(budget), RandomSampler(bits, progress))

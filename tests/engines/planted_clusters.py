@@ -12,6 +12,8 @@ DASK = "sources/dask.py"
 SPARK = "sources/spark.py"
 INPUTS = "estimators/inputs.py"
 
+PLACE = '"in a database" if is_in_database(X) else "on a cluster"'
+
 TEST_CLUSTER = "tests/engines/test_cluster.py::"
 TEST_DASK = "tests/engines/test_dask.py::"
 TEST_RECORDS = "tests/engines/test_spark_records.py::"
@@ -99,14 +101,14 @@ OF_DASK = {
         by=TEST_DASK + "test_an_error_of_the_graph_quotes_nothing",
     ),
     "estimators bring the rows of a cluster here": mutant(
-        (INPUTS, "or is_unread_table(data) or is_on_cluster(data)", "or is_unread_table(data)"),
+        (INPUTS, "or is_unread_table(data) or is_elsewhere(data)", "or is_unread_table(data)"),
         by=TEST_DASK + "TestEstimators::test_of_an_array",
     ),
     "estimators convert what is on a cluster": mutant(
         (
             INPUTS,
-            '    if is_on_cluster(X):\n        raise ParameterError(\n            f"X must',
-            '    if False:\n        raise ParameterError(\n            f"X must',
+            "    if is_elsewhere(X):\n        place = PLACE\n        raise ParameterError(\n".replace("PLACE", PLACE),
+            "    if False:\n        place = PLACE\n        raise ParameterError(\n".replace("PLACE", PLACE),
         ),
         by=TEST_DASK + "TestEstimators::test_what_wants_rows_is_refused",
     ),

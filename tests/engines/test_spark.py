@@ -25,6 +25,10 @@ from dpcov.schema import Schema
 from dpcov.sources.fitting import drafted
 from dpcov.sources.opening import open_source
 from dpcov.sources.spark import RUN
+from dpcov.sources.sql import check
+from dpcov.sources.sql.columns import Meaning
+from dpcov.sources.sql.dialects import SPARK as SPARK_SQL
+from dpcov.sources.sql.statement import Statement
 from tests.engines.engines import expected
 from tests.engines.test_every_engine import RELEASES, in_memory
 from tests.sources.mixed import NUMBERS, SCHEMA, arrow
@@ -133,6 +137,15 @@ def test_columns_are_found_by_their_exact_names(spark: Any) -> None:
     assert open_source(spark.createDataFrame(table), chosen).total(moment).tolist() == (
         open_source(table, chosen).total(moment).tolist()
     )
+
+
+def test_a_printed_statement_has_the_same_integers(spark: Any) -> None:
+    """Of public rows that are as odd as can be; the other statements of the check had them as well."""
+    schema, center, asked = check.asked()[2]
+    cells = {name: check.CELLS[name] for name in "ab"}
+    statement = Statement(SPARK_SQL, check.values(SPARK_SQL), Meaning(cells, schema, center), asked)
+    found = statement.found([tuple(row) for row in spark.sql(statement.text).collect()])
+    assert statement.read(found).tolist() == check.expected()[2]
 
 
 def test_without_partitions(spark: Any) -> None:

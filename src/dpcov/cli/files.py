@@ -40,10 +40,12 @@ def checked_target(
 
 
 def input_files(data: Any, *others: str | None) -> tuple[str, ...]:
-    """Return the files that a command reads: those that a folder or a pattern means, too."""
+    """Return the files that a command reads: those that a folder or a pattern means, too; of a query those of its sums."""
     from dpcov.sources.files import local_files
 
-    return (str(data), *local_files(data), *(other for other in others if other is not None))
+    sums = getattr(data, "exact_sums", None)
+    read = (() if sums is None else (str(sums),)) if hasattr(data, "query") else (str(data), *local_files(data))
+    return (*read, *(other for other in others if other is not None))
 
 
 def checked_picture(output: str | None, *inputs: str) -> Path | None:

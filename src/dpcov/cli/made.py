@@ -28,6 +28,21 @@ def checked_output(output: str | None, force: bool, inputs: tuple[str, ...], *, 
     return checked_target(output, force=force, kept="an existing release was paid for", inputs=inputs)
 
 
+def released(data: Any, quiet: bool, **settings: Any) -> Release:
+    """Release a covariance, or components where a ``k`` is given, with a progress bar."""
+    from dpcov.api import covariance, pca
+    from dpcov.cli.progress import progress_bar
+    from dpcov.mechanisms import MECHANISMS
+
+    if "k" not in settings:
+        with progress_bar(quiet) as progress:
+            return covariance(data, progress=progress, **settings)
+    named = MECHANISMS["pca"].get(settings["mechanism"])
+    chain = "drawing components" if named is not None and named.draws_long else None
+    with progress_bar(quiet, chain=chain) as progress:
+        return pca(data, progress=progress, **settings)
+
+
 def keep(made: Release, output: str | None, target: Path | None, *, force: bool, quiet: bool, as_json: bool) -> None:
     """Write what was made, then say what it is."""
     assert output is not None  # else nothing was spent: `checked_output`

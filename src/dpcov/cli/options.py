@@ -89,6 +89,44 @@ def making_options(command: Command) -> Command:
     return command
 
 
+DIALECTS = ["duckdb", "postgres", "spark"]
+
+
+def sql_options(command: Command) -> Command:
+    """Add a query that somebody else runs; `data` is then that query, and `print_sql` whether its statement is wanted."""
+
+    @functools.wraps(command)
+    def with_query(data: Any, query: str | None, print_sql: str | None, exact_sums: str | None, **others: Any) -> None:
+        if query is None and (print_sql is not None or exact_sums is not None):
+            raise click.UsageError("--print-sql and --exact-sums are about a query: give --query, too")
+        if (data is None) == (query is None):
+            raise click.UsageError("give DATA, or --query with --print-sql or --exact-sums")
+        if query is not None:
+            if (print_sql is None) == (exact_sums is None):
+                raise click.UsageError("with --query give --print-sql or, once its result is in a file, --exact-sums")
+            from dpcov import sql_text
+
+            data = sql_text(query, print_sql, exact_sums=exact_sums)
+        from dpcov.errors import DpcovError
+
+        try:
+            command(data=data, print_sql=print_sql is not None, **others)
+        except DpcovError as error:
+            if not hasattr(error, "statement"):
+                raise
+            click.echo(error.statement)
+
+    for option in (
+        click.option("--exact-sums", type=click.Path(), metavar="FILE", help="What that statement printed: secret, read once."),
+        click.option(
+            "--print-sql", type=click.Choice(DIALECTS), help="Print the statement that makes the exact sums of --query."
+        ),
+        click.option("--query", metavar="SELECT", help="In place of DATA: rows of a database that somebody else runs."),
+    ):
+        with_query = option(with_query)
+    return with_query
+
+
 def csv_options(command: Command) -> Command:
     """Add how a CSV file is written; `data` is then that file with what was said of it."""
 

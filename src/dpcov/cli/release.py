@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from dpcov.cli.files import input_files
-from dpcov.cli.made import checked_output, keep, tell_dry_run
+from dpcov.cli.made import checked_output, keep, released, tell_dry_run
 from dpcov.cli.options import (
     POSTPROCESS,
     budget_options,
@@ -18,10 +18,8 @@ from dpcov.cli.options import (
     making_options,
     read_columns,
     read_schema,
+    sql_options,
 )
-
-if TYPE_CHECKING:
-    from dpcov.release.record import Release
 
 EXAMPLE = """\b
 Example:
@@ -32,8 +30,9 @@ Example:
 
 
 @click.command(epilog=EXAMPLE, short_help="Release a table's covariance, or its principal components, privately.")
-@click.argument("data", type=click.Path())
+@click.argument("data", type=click.Path(), required=False)
 @budget_options
+@sql_options
 @click.option("--row-norm", type=float, metavar="NUMBER", help="A public bound on the length (Euclidean norm) of rows; or:")
 @click.option(
     "--schema", type=click.Path(), metavar="FILE", help="Public bounds and levels of the columns: see `dpcov schema init`."
@@ -53,10 +52,11 @@ Example:
 @csv_options
 @making_options
 def release(
-    data: str,
+    data: Any,
     row_norm: float | None,
     schema: str | None,
     pca: int | None,
+    print_sql: bool,
     columns: str | None,
     option: tuple[str, ...],
     seed: int | None,
@@ -75,6 +75,9 @@ def release(
     Give a budget (--epsilon, --epsilon with --delta, or --rho) and public bounds (--row-norm or --schema). There is no default:
     a bound read from the data would itself leak. Everything is checked before anything is spent.
 
+    A database that only its administrator reaches: --query and --print-sql print the statement to be run there, --query and
+    --exact-sums make the release from its result, which is as secret as the rows.
+
     With --pca K all of the budget goes to K principal components. A covariance has components, too: `dpcov pca FILE`.
     """
     from dpcov.mechanisms import MECHANISMS
@@ -86,13 +89,13 @@ def release(
     bounded = takes_bounds and "upper" in options and row_norm is None and schema is None
     if not bounded:
         check_bounds(row_norm, schema, "--row-norm", "; or, for this mechanism, --option upper=NUMBER" * takes_bounds)
-    target = checked_output(output, force, input_files(data, schema), dry_run=dry_run)
+    target = checked_output(output, force, input_files(data, schema), dry_run=dry_run or print_sql)
     settings |= _target_settings(pca, settings["mechanism"], settings.pop("postprocess"), settings["center"], options)
     settings |= {"row_norm": row_norm, "schema": read_schema(schema), "columns": read_columns(columns)}
     if dry_run:
         tell_dry_run("covariance" if pca is None else "pca", data, seed=seed, as_json=as_json, **settings, **options)
         return
-    made = _made(data, quiet, seed=seed, **settings, **options)
+    made = released(data, quiet, seed=seed, **settings, **options)
     keep(made, output, target, force=force, quiet=quiet, as_json=as_json)
 
 
@@ -113,17 +116,3 @@ def _target_settings(
         raise click.UsageError("give the number of components with --pca, not with --option")
     checked_mechanism("pca", mechanism, options)
     return {"k": pca, "center": bool(center)}
-
-
-def _made(data: str, quiet: bool, **settings: Any) -> Release:
-    from dpcov.api import covariance, pca
-    from dpcov.cli.progress import progress_bar
-    from dpcov.mechanisms import MECHANISMS
-
-    if "k" not in settings:
-        with progress_bar(quiet) as progress:
-            return covariance(data, progress=progress, **settings)
-    named = MECHANISMS["pca"].get(settings["mechanism"])
-    chain = "drawing components" if named is not None and named.draws_long else None
-    with progress_bar(quiet, chain=chain) as progress:
-        return pca(data, progress=progress, **settings)

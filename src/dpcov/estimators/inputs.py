@@ -17,7 +17,7 @@ from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, Exact, PureDP
 from dpcov.schema import Schema
 from dpcov.sources.array import checked_array
 from dpcov.sources.on_device import is_on_device
-from dpcov.sources.opening import is_on_cluster, is_unread_table, open_rows, open_table
+from dpcov.sources.opening import is_elsewhere, is_in_database, is_unread_table, open_rows, open_table
 
 NAMED = {"pandas", "polars", "duckdb", "pyarrow", "dask", "pyspark"}
 """Libraries whose tables tell the names of their columns without being opened."""
@@ -61,7 +61,7 @@ def checked_options(options: object, release: Callable[..., Any]) -> dict[str, A
 def is_table(data: Any) -> bool:
     """Whether the data bring the names and declared types of their columns along."""
     frame = hasattr(data, "iloc") and hasattr(data, "columns")  # pandas before 2.2 has no Arrow stream
-    elsewhere = isinstance(data, str | os.PathLike) or is_unread_table(data) or is_on_cluster(data)
+    elsewhere = isinstance(data, str | os.PathLike) or is_unread_table(data) or is_elsewhere(data)
     return hasattr(data, "__arrow_c_stream__") or frame or elsewhere
 
 
@@ -105,9 +105,10 @@ def without_objects(X: Any) -> Any:
 
     An array of objects has no declared type that could be refused, so a cell that is no number is missing, as in a CSV file.
     """
-    if is_on_cluster(X):
+    if is_elsewhere(X):
+        place = "in a database" if is_in_database(X) else "on a cluster"
         raise ParameterError(
-            f"X must be rows that this process can read for this, got a {type(X).__name__} on a cluster. "
+            f"X must be rows that this process can read for this, got a {type(X).__name__} {place}. "
             f"Hint: a schema leaves rows there, and the target among the columns; new rows must come here."
         )
     if is_on_device(X):
@@ -144,8 +145,9 @@ def with_target(X: Any, y: Any, target: str, schema: Schema) -> Any:
         )
     if isinstance(X, str | os.PathLike):
         raise ParameterError("y must be left out where X is a file, got one. Hint: the file holds the target.")
-    if is_on_cluster(X):
-        raise ParameterError("y must be left out where X is on a cluster, got one. Hint: X holds the target, as a column.")
+    if is_elsewhere(X):
+        place = "in a database" if is_in_database(X) else "on a cluster"
+        raise ParameterError(f"y must be left out where X is {place}, got one. Hint: X holds the target, as a column.")
     rows = without_objects(X) if not is_table(X) else X
     if not hasattr(rows, "__len__") or not hasattr(y, "__len__") or len(rows) != len(y):
         raise ParameterError("y must have one cell for each row of X, got more or fewer. Hint: give one target per person.")

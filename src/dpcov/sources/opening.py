@@ -35,6 +35,10 @@ def open_source(
         if source.d > MAX_FEATURES - center:
             raise ParameterError(f"data must have fewer than 2**15 columns when centred, got {source.d}. Hint: select columns.")
         return source
+    if is_printed(data):
+        from dpcov.sources.sql.printed import OneReading
+
+        return OneReading(data, columns, schema, center)  # type: ignore[arg-type]  # it refuses positions
     from dpcov.sources.arrow import ArrowSource
 
     if is_on_device(data):
@@ -44,6 +48,11 @@ def open_source(
         names = _array_names(checked_rows(rows).shape[1], schema)
         return DeviceTable(rows, names, _names(columns, names), schema, center, progress)
     table = _table(data, schema)
+    if is_in_database(data):
+        from dpcov.sources.split import SplitSource
+        from dpcov.sources.sql.database import Database
+
+        return SplitSource(ArrowSource(table, _names(columns, table.names), schema, center), Database(), progress)
     if not is_on_cluster(data):
         return ArrowSource(table, _names(columns, table.names), schema, center, progress)
     from dpcov.sources.cluster import Cluster
@@ -94,6 +103,10 @@ def _table(data: Any, schema: Schema | None) -> Any:
         return ArrayTable(array, _array_names(array.shape[1], schema))
     if is_on_cluster(data):
         return _cluster_table(data, schema)
+    if is_in_database(data):
+        from dpcov.sources.sql.database import SqlTable
+
+        return SqlTable(data)
     if isinstance(data, str | os.PathLike):
         from dpcov.sources.files import open_file
 
@@ -127,6 +140,21 @@ def _table(data: Any, schema: Schema | None) -> Any:
 def is_on_cluster(data: object) -> bool:
     """Whether data are a frame of Dask or Spark, or an array of Dask: their rows stay where they are."""
     return _is(data, "dask", "DataFrame") or _is(data, "dask", "Array") or _is(data, "pyspark", "DataFrame")
+
+
+def is_in_database(data: object) -> bool:
+    """Whether data are a query of `dpcov.sql`: its rows stay where they are."""
+    return type(data).__name__ == "Query" and type(data).__module__ == "dpcov.sources.sql.database"
+
+
+def is_printed(data: object) -> bool:
+    """Whether data are a query of `dpcov.sql_text`, which somebody else runs."""
+    return type(data).__name__ == "PrintedSql" and type(data).__module__ == "dpcov.sources.sql.printed"
+
+
+def is_elsewhere(data: object) -> bool:
+    """Whether rows stay where they are: on a cluster, or in a database."""
+    return is_on_cluster(data) or is_in_database(data)
 
 
 def _cluster_table(data: Any, schema: Schema | None) -> Any:

@@ -1,0 +1,337 @@
+"""One statement for one reading: what is summed and counted over rows, and what its result means.
+
+The result has a row of sums, one for each count that is not 0, and one for each row of the table that floats could not decide
+on: whose length is within 10⁻¹⁰ of a public radius. Exact integers decide there, and those are added up here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.errors import EngineError, ParameterError
+from dpcov.kernel.questions.bins import Bins
+from dpcov.kernel.questions.clipped_pair import ClippedPair
+from dpcov.kernel.questions.moments import Count, SecondMoment, Sum
+from dpcov.kernel.questions.norms import Norms, Trace
+from dpcov.kernel.questions.table import Histograms, LevelCounts
+from dpcov.kernel.questions.together import Together
+from dpcov.kernel.rows.frames import Ball
+from dpcov.kernel.rows.lengths import OFFSET, longer_than
+from dpcov.kernel.rows.standard import Standard
+from dpcov.sources.sql.arithmetic import added, bounded, bucket, over, squares
+from dpcov.sources.sql.chain import Chain
+from dpcov.sources.sql.columns import Feature, Meaning
+from dpcov.sources.sql.dialects import Dialect
+from dpcov.sources.sql.integers import (
+    ELSEWHERE,
+    Clipped,
+    both,
+    encoded,
+    from_centre,
+    in_box,
+    squared_length,
+    standard,
+)
+
+Integers = NDArray[np.int64]
+
+MOST_SUMS = 2**13
+"""A second moment of 127 columns: a statement of half a megabyte."""
+
+MOST_COUNTS = 2**22
+"""Of all bins of a reading together."""
+
+MOST_TEXT = 2**23
+"""Characters of a statement."""
+
+SURE = 2.0**-35
+"""Adding squares errs by less than half of it: the rest is for squares that are too small to matter."""
+
+LEAST_ENTRY, MOST_ENTRY = 1e-161, 1e152
+"""Of entries whose squares are added: smaller ones are below the rounding of any radius, larger ones beyond all of them."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a statement returned: exact integers of any size, and undecided rows."""
+
+    rows: int
+    sums: list[int]
+    counts: list[dict[int, int]]
+    undecided: list[list[list[float]]]
+
+
+Reading = Callable[[Found], Integers]
+
+BROKEN = "database must return the sums that it was asked for, and did not. Hint: try again; look at its log."
+
+
+@dataclass
+class Statement:
+    """A statement that is written question by question.
+
+    Parameters
+    ----------
+    dialect : Dialect
+        Of the database.
+    rows : str
+        The query, as what stands behind FROM.
+    meaning : Meaning
+        What its columns are.
+    statistic : Summable
+        What is asked.
+    """
+
+    dialect: Dialect
+    rows: str
+    meaning: Meaning
+    statistic: Any
+    mark: ClassVar[str] = "dpcov-sums"
+    """What a printed statement begins its result with."""
+
+    _sums: dict[str, int] = field(default_factory=dict)
+    _counts: list[tuple[str, int]] = field(default_factory=list)
+    _undecided: list[tuple[str, list[str]]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._chain = Chain(self.dialect, self.rows)
+        self.dialect = self._chain.dialect
+        self.read = self._asked(self.statistic)
+        """What makes the integers of the statistic from what was found."""
+        if len(self._sums) > MOST_SUMS or sum(size + 1 for _, size in self._counts) > MOST_COUNTS or len(self.text) > MOST_TEXT:
+            raise ParameterError(
+                f"data must have fewer columns, levels or bins for one statement of SQL, got too many. Hint: {ELSEWHERE}."
+            )
+
+    @cached_property
+    def text(self) -> str:
+        """The statement; its columns are a key, a number of rows, sums, and entries of undecided rows."""
+        none = self.dialect.nothing
+        parts: list[tuple[Sequence[str], str]] = []
+        if self._sums or not self._counts:
+            parts.append(((none["key"], "count(*)", self._listed(), none["entries"]), ""))
+        if self._counts:
+            names = [name for name, _ in self._counts]
+            key = names[0] if len(names) == 1 else f"coalesce({', '.join(names)})"
+            sets = names[0] if len(names) == 1 else f"GROUPING SETS ({', '.join(f'({name})' for name in names)})"
+            parts.append(((key, "count(*)", none["sums"], none["entries"]), f" GROUP BY {sets}"))
+        for place, (unsure, entries) in enumerate(self._undecided):
+            parts.append(((str(-1 - place), "0", none["sums"], self.dialect.listed(entries)), f" WHERE {unsure}"))
+        return self._over_rows([f"SELECT {', '.join(columns)} FROM {{}}{tail}" for columns, tail in parts])
+
+    @property
+    def sums(self) -> list[str]:
+        """What is summed."""
+        return list(self._sums)
+
+    @property
+    def literals(self) -> list[float]:
+        """All doubles that stand in the statement."""
+        return list(self._chain.literals)
+
+    @property
+    def printed(self) -> str:
+        """The statement for somebody else to run: one cell of text, with the number of rows and the sums."""
+        if self._counts or self._undecided:
+            raise ParameterError(
+                "mechanism must ask for sums alone where somebody else runs the statement, got counts by bin. "
+                "Hint: docs/engines.md lists those that do."
+            )
+        cell = self.dialect.joined(["count(*)", *self._totals()])
+        return self._over_rows([f"SELECT '{self.mark} ' || {cell} AS sums FROM {{}}"])
+
+    def found(self, records: Iterable[Sequence[Any]]) -> Found:
+        """Return what the statement returned, or refuse what cannot be that."""
+        rows, sums = 0, [0] * len(self._sums)
+        counts: list[dict[int, int]] = [{} for _ in self._counts]
+        undecided: list[list[list[float]]] = [[] for _ in self._undecided]
+        starts = np.cumsum([0, *(size + 1 for _, size in self._counts)]).tolist()
+        try:
+            for key, count, listed, entries in records:
+                if key is None:
+                    rows = int(count)
+                    sums = [0 if one is None else int(one) for one in listed][: len(self._sums)]
+                elif key < 0:
+                    undecided[-1 - key].append([float(entry) for entry in entries])
+                else:
+                    place = int(np.searchsorted(starts, key, side="right")) - 1
+                    counts[place][int(key) - starts[place]] = int(count)
+        except (TypeError, ValueError, IndexError):
+            raise EngineError(BROKEN) from None
+        if self._counts and not self._sums:
+            rows = sum(counts[0].values())
+        if len(sums) != len(self._sums) or any(sum(one.values()) != rows for one in counts):
+            raise EngineError(BROKEN)
+        return Found(rows, sums, counts, undecided)
+
+    def _over_rows(self, parts: list[str]) -> str:
+        """Return selects over the rows, each of which is computed once."""
+        *before, last = self._chain.selects(*parts)
+        kept = self.dialect.streamed if len(parts) == 1 else self.dialect.kept
+        steps = [*((self.dialect.streamed, one) for one in before), (kept, last)]
+        named = ",\n".join(f"s{place} AS {how}({one})" for place, (how, one) in enumerate(steps, start=1))
+        return f"WITH {named}\n" + "\nUNION ALL ".join(part.format(f"s{len(steps)}") for part in parts)
+
+    def _totals(self) -> list[str]:
+        return [f"coalesce({self.dialect.total(one)}, 0)" for one in self._sums]
+
+    def _listed(self) -> str:
+        return self.dialect.listed_integers(self._totals() or ["0"])
+
+    def _summed(self, expression: str) -> int:
+        """Ask for a sum over rows, and return where it will be found."""
+        return self._sums.setdefault(expression, len(self._sums))
+
+    def _counted(self, key: str, size: int) -> int:
+        """Ask how many rows there are for each key; ``size`` stands for rows that have none."""
+        start = sum(size + 1 for _, size in self._counts)
+        self._counts.append((self._chain.let(f"{start} + {key}"), size))
+        return len(self._counts) - 1
+
+    def _asked(self, statistic: Any) -> Reading:
+        """Ask a question, and return what reads its integers from what was found."""
+        if type(statistic) is Together:
+            members = [self._asked(member) for member in statistic.members]
+            return lambda found: np.concatenate([np.ravel(member(found)) for member in members])
+        writers: dict[type, Callable[[Any], Reading]] = {
+            Count: self._count,
+            Sum: self._sum,
+            SecondMoment: self._moment,
+            ClippedPair: self._pair,
+            Trace: self._trace,
+            Norms: self._norms,
+            Bins: self._bins,
+            Histograms: self._histograms,
+            LevelCounts: self._levels,
+        }
+        return writers[type(statistic)](statistic)
+
+    def _features(self) -> list[Feature]:
+        return self.meaning.features(self._chain)
+
+    def _encoded(self, rows: Any) -> Clipped:
+        if type(rows) is Standard:
+            return standard(self._chain, self.meaning.by_column(self._chain), rows)
+        return encoded(self._chain, rows, self._features())
+
+    def _count(self, _: Count) -> Reading:
+        return lambda found: wrapped([found.rows])
+
+    def _sum(self, asked: Sum) -> Reading:
+        row = self._encoded(asked.grid)
+        places = [self._summed(entry) for entry in row.entries]
+        front = [row.constant] if row.constant else []
+        return lambda found: wrapped([*(one * found.rows for one in front), *(found.sums[place] for place in places)])
+
+    def _moment(self, asked: SecondMoment) -> Reading:
+        return self._gram(self._encoded(asked.grid))
+
+    def _gram(self, row: Clipped) -> Reading:
+        """Ask for zᵀz; with a constant in front its line follows from sums and the number of rows."""
+        size, front = len(row.entries), int(row.constant > 0)
+        pairs = [(i, j) for i in range(size) for j in range(i, size)]
+        places = [self._summed(f"{row.entries[i]} * {row.entries[j]}") for i, j in pairs]
+        first = [self._summed(entry) for entry in row.entries] if front else []
+
+        def matrix(found: Found) -> Integers:
+            total = np.zeros((size + front, size + front), dtype=np.int64)
+            for (i, j), one in zip(pairs, wrapped(found.sums[place] for place in places), strict=True):
+                total[i + front, j + front] = total[j + front, i + front] = one
+            if front:
+                line = [row.constant * found.rows, *(found.sums[place] for place in first)]
+                total[0] = total[:, 0] = wrapped(row.constant * one for one in line)
+            return total
+
+        return matrix
+
+    def _pair(self, asked: ClippedPair) -> Reading:
+        inside, beyond = both(self._chain, asked.annulus, self._features())
+        readings = [self._gram(Clipped(0, entries)) for entries in (inside, beyond)]
+        return lambda found: np.stack([reading(found) for reading in readings])
+
+    def _trace(self, asked: Trace) -> Reading:
+        row = self._encoded(asked.grid)
+        place = self._summed(squares(row.entries))
+        return lambda found: wrapped([found.sums[place] + row.constant**2 * found.rows])
+
+    def _norms(self, asked: Norms) -> Reading:
+        radii = asked.radii[:0:-1] * asked.grid.row_norm
+        if isinstance(asked.grid, Standard):
+            length = squared_length(self._chain, self.meaning.by_column(self._chain), asked.grid.units)
+            place = self._counted(f"({bucket(self._chain, length, (radii**2).tolist())})", len(radii))
+            return lambda found: self._filled(found, place, asked.last + 1)[::-1]
+        features = self._features()
+        features = from_centre(self._chain, features, asked.grid.centre) if isinstance(asked.grid, Ball) else features
+        xs = self._chain.all([x.text for x in features])
+        number = self.dialect.number
+        near = self._chain.all(
+            [
+                f"CASE WHEN {x} IS NULL OR abs({x}) < {number(LEAST_ENTRY)} THEN {number(0)} "
+                f"WHEN abs({x}) > {number(MOST_ENTRY)} THEN {number(MOST_ENTRY)} ELSE {x} END"
+                for x in xs
+            ]
+        )
+        edges = [bound * (1 + side) for bound in (radii**2 * OFFSET).tolist() for side in (-SURE, SURE)]
+        leaf = self._chain.let(bucket(self._chain, self._chain.let(added([f"({x} * {x})" for x in near])), edges))
+        place = self._counted(leaf, len(edges))
+        unsure = len(self._undecided)
+        self._undecided.append((f"{leaf} % 2 = 1", [f"CASE WHEN {x} IS NULL THEN {number(0)} ELSE {x} END" for x in xs]))
+
+        def bins(found: Found) -> Integers:
+            between = self._filled(found, place, len(edges) + 1)
+            rows = np.array(found.undecided[unsure], dtype=np.float64).reshape(-1, len(xs))
+            if len(rows) != between[1::2].sum():
+                raise EngineError(BROKEN)
+            decided = np.bincount(longer_than(rows, radii, asked.per_octave), minlength=asked.last + 1)
+            return np.asarray((between[::2] + decided)[::-1], dtype=np.int64)
+
+        return bins
+
+    def _bins(self, asked: Bins) -> Reading:
+        number, dialect = self.dialect.number, self.dialect
+        steps = [
+            f"floor(({x} + {number(1)}) * {number(asked.count / 2)})" for x in in_box(self._chain, self._features(), asked.grid)
+        ]
+        bins = [dialect.whole(bounded(self._chain, one, 0.0, float(asked.count - 1))) for one in steps]
+        places = [self._counted(one, asked.count) for one in bins]
+        return lambda found: np.concatenate([self._filled(found, place, asked.count) for place in places])
+
+    def _histograms(self, asked: Histograms) -> Reading:
+        columns, number = self.meaning.by_column(self._chain), self.dialect.number
+        places = []
+        for place, reach in asked.columns.numeric:
+            x = columns[place]
+            cell = self._chain.let(bounded(self._chain, over(self._chain, x, reach), -1.0, 1.0))
+            steps = f"floor(({cell} + {number(1)}) * {number(asked.bins / 2)})"
+            bin_of = self.dialect.whole(bounded(self._chain, steps, 0.0, float(asked.bins - 1)))
+            places.append(self._counted(f"CASE WHEN {x} IS NULL THEN {asked.bins} ELSE {bin_of} END", asked.bins))
+        return lambda found: np.concatenate([self._filled(found, place, asked.bins) for place in places])
+
+    def _levels(self, asked: LevelCounts) -> Reading:
+        columns = self.meaning.by_column(self._chain)
+        places = [
+            self._counted(f"CASE WHEN {columns[place]} IS NULL THEN {count} ELSE {columns[place]} END", count)
+            for place, count in asked.columns.levels
+        ]
+        sizes = [count for _, count in asked.columns.levels]
+        return lambda found: np.concatenate([self._filled(found, place, n) for place, n in zip(places, sizes, strict=True)])
+
+    @staticmethod
+    def _filled(found: Found, place: int, size: int) -> Integers:
+        """Return the counts of keys below a size, 0 where there was none."""
+        counts = np.zeros(size, dtype=np.int64)
+        for key, count in found.counts[place].items():
+            if key < size:
+                counts[key] = count
+        return counts
+
+
+def wrapped(integers: Iterable[int]) -> Integers:
+    """Return integers of any size modulo 2⁶⁴, as every source adds them."""
+    return np.array([(one + 2**63) % 2**64 - 2**63 for one in integers], dtype=np.int64)

@@ -1,0 +1,149 @@
+"""Statements that somebody else runs: the same release from their sums, which nobody else may read, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import dpcov
+from dpcov.errors import DpcovError, EngineError, ParameterError, SchemaError
+from dpcov.release.file import text_of
+from tests.cli.shell import call
+from tests.engines.databases import in_duckdb
+from tests.sources.mixed import SCHEMA, arrow
+
+QUERY = "SELECT height, stadt, grade, smoker FROM people"
+SMALL = SCHEMA.select(["height", "stadt", "grade", "smoker"])
+BUDGET = dpcov.ZCDP(1)
+
+
+def statement(dialect: str = "duckdb", **settings: Any) -> str:
+    with pytest.raises(dpcov.SqlToRun) as found:
+        dpcov.covariance(dpcov.sql_text(QUERY, dialect), BUDGET, **settings)
+    return found.value.statement
+
+
+def sums(folder: Path, **settings: Any) -> Path:
+    """What an administrator brings back: with a line of names, and quotes around the cell."""
+    [(cell,)] = in_duckdb().execute(statement(**settings)).fetchall()
+    path = folder / "sums.csv"
+    path.write_text(f'sums\n"{cell}"\n', encoding="ascii")
+    path.chmod(0o600)
+    return path
+
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "gaussian": {"mechanism": "gaussian"},
+    "add-remove": {"mechanism": "gaussian", "neighbors": "add-remove"},
+    "projection": {"mechanism": "projection", "center": False},
+}
+
+
+@pytest.mark.parametrize("how", SETTINGS)
+def test_a_seeded_release_is_the_same_byte_by_byte(how: str, tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"schema": SMALL, "seed": 7, **SETTINGS[how]}
+    here = dpcov.covariance(arrow(), BUDGET, **settings)
+    path = sums(tmp_path, **settings)
+    assert text_of(dpcov.covariance(dpcov.sql_text(QUERY, exact_sums=path), BUDGET, **settings)) == text_of(here)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark"])
+def test_each_dialect_has_its_own_words(dialect: str) -> None:
+    text = statement(dialect, schema=SMALL, mechanism="gaussian")
+    assert ("float8" in text, "MATERIALIZED" in text, "rint(" in text) == {
+        "duckdb": (False, True, False),
+        "postgres": (True, False, False),
+        "spark": (False, False, True),
+    }[dialect]
+
+
+@pytest.mark.parametrize("mechanism", ["auto", "rescaled", "standardized", "adaptive", "coinpress"])
+def test_what_reads_more_than_once_is_refused(mechanism: str) -> None:
+    with pytest.raises(ParameterError, match=r"mechanism must (read the rows once|ask for sums alone) where somebody else"):
+        dpcov.covariance(
+            dpcov.sql_text(QUERY, "postgres"), BUDGET, schema=SMALL, mechanism=mechanism, neighbors="replace",
+            center=mechanism in ("auto", "standardized"),
+        )  # fmt: skip
+
+
+def test_a_second_reading_is_refused() -> None:
+    """Of sums alone: a count, and then the others. Before anything is spent, and not when it is asked for."""
+    settings: dict[str, Any] = {"schema": SMALL, "mechanism": "projection", "neighbors": "add-remove", "center": False}
+    with pytest.raises(ParameterError, match="mechanism must read the rows once where somebody else runs the statement"):
+        dpcov.covariance(dpcov.sql_text(QUERY, "postgres"), BUDGET, **settings)
+
+
+class TestTheFile:
+    settings: dict[str, Any] = {"schema": SMALL, "mechanism": "gaussian"}  # noqa: RUF012 - never changed
+
+    def refused(self, path: Path, told: str, kind: type[DpcovError] = EngineError, **settings: Any) -> None:
+        with pytest.raises(kind, match=told) as caught:
+            dpcov.covariance(dpcov.sql_text(QUERY, exact_sums=path), BUDGET, **(self.settings | settings))
+        assert not any(number in str(caught.value) for number in ("240", "4294967296"))
+        assert path.exists()
+
+    @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o620])
+    def test_others_must_not_read_it(self, tmp_path: Path, mode: int) -> None:
+        path = sums(tmp_path, **self.settings)
+        path.chmod(mode)
+        self.refused(path, "exact sums must be in a file that only you can read")
+
+    def test_it_is_no_link(self, tmp_path: Path) -> None:
+        path = sums(tmp_path, **self.settings)
+        link = tmp_path / "link"
+        link.symlink_to(path)
+        self.refused(link, "exact sums must be in a file that only you can read")
+
+    def test_it_is_of_this_statement(self, tmp_path: Path) -> None:
+        path = sums(tmp_path, **self.settings)
+        self.refused(path, "exact sums must be those of the printed statement", center=False)
+        self.refused(path, "exact sums must be those of the printed statement", schema=SMALL.select(["height"]))
+
+    @pytest.mark.parametrize(
+        ("change", "told"),
+        [
+            (lambda cell: cell + ",1", "those of the printed statement"),
+            (lambda cell: cell.rpartition(",")[0], "those of the printed statement"),
+            (lambda cell: cell + '"\n"' + cell, "those of the printed statement"),
+            (lambda cell: cell.replace(",", ".5,", 1), "those of the printed statement"),
+            (lambda cell: cell.replace(" 240,", " 3,"), "what rows can have"),
+            (lambda cell: cell.replace(",", ",-", 1), "what rows can have"),
+        ],
+    )
+    def test_it_holds_what_rows_can_have(self, tmp_path: Path, change: Any, told: str) -> None:
+        path = sums(tmp_path, **self.settings)
+        cell = path.read_text(encoding="ascii").split('"')[1]
+        path.write_text(f'"{change(cell)}"\n', encoding="ascii")
+        self.refused(path, told)
+
+    def test_it_is_used_once(self, tmp_path: Path) -> None:
+        path = sums(tmp_path, **self.settings)
+        dpcov.covariance(dpcov.sql_text(QUERY, exact_sums=path), BUDGET, **self.settings)
+        with pytest.raises(EngineError, match="No such file"):
+            dpcov.covariance(dpcov.sql_text(QUERY, exact_sums=path), BUDGET, **self.settings)
+
+
+def test_columns_are_named() -> None:
+    with pytest.raises(SchemaError, match="columns must be named where nobody here can see the table"):
+        dpcov.covariance(dpcov.sql_text(QUERY, "duckdb"), BUDGET, row_norm=1, mechanism="gaussian")
+    with pytest.raises(ParameterError, match="dialect or exact_sums must be given"):
+        dpcov.sql_text(QUERY)
+    with pytest.raises(ParameterError, match="dialect must be one of"):
+        dpcov.sql_text(QUERY, "oracle")
+
+
+def test_in_the_shell(tmp_path: Path) -> None:
+    asked = ["--query", "SELECT 0.5e0 AS x, 0.25e0 AS y FROM range(9)", "--rho", "1", "--row-norm", "1", "--columns", "x,y"]
+    asked += ["--mechanism", "gaussian", "--seed", "7"]
+    printed = call("release", *asked, "--print-sql", "duckdb")
+    path = tmp_path / "sums.txt"
+    path.write_text(duckdb.connect().execute(printed.out).fetchall()[0][0], encoding="ascii")
+    path.chmod(0o600)
+    target = tmp_path / "out.json"
+    assert call("release", *asked, "--exact-sums", path, "-o", target, "--quiet").code == 0
+    assert dpcov.load(target).n == 9
+    assert not path.exists()
