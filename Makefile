@@ -48,6 +48,7 @@ bench: $(READY) ## Speed against X.T @ X plus eigh, and accuracy tables (DATA=fo
 	$(RUN) -m benchmarks.speed
 	$(RUN) -m benchmarks.tables
 	$(RUN) -m benchmarks.scale
+	$(RUN) -m benchmarks.clusters
 	$(RUN) -m benchmarks.accuracy $(if $(DATA),--data $(DATA))
 	$(RUN) -m benchmarks.shrinkage $(if $(DATA),--data $(DATA))
 	$(RUN) -m benchmarks.directions speed

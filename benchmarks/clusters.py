@@ -3,7 +3,8 @@
 python -m benchmarks.clusters --rows 4000000
 
 Schedulers and workers are warm: their first two readings are not counted. What is compared takes turns. CPU time is that of
-this process and of all below it, so that of a JVM and its Python workers, too.
+this process and of all below it, so that of a JVM and its Python workers, too. Spark is also compared with a pass that hands
+all rows to Python, where they are dropped: what Spark itself takes.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+import pyarrow as pa
 
 import dpcov
 from benchmarks.common import write
@@ -100,6 +103,13 @@ def spark_frame(folder: Path) -> Iterator[Any]:
             session.stop()
 
 
+def dropped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Take all rows, and return nothing of them."""
+    for _ in batches:
+        pass
+    yield pa.RecordBatch.from_arrays([pa.array([0])], names=["n"])
+
+
 CLUSTERS: dict[str, Callable[[Path], Any]] = {"Dask": dask_frame, "Spark": spark_frame}
 
 
@@ -126,10 +136,14 @@ def measured(name: str, opened: Callable[[Path], Any], folder: Path, rounds: int
         for data in (folder, frame, frame):
             moment(data)
         turns = [(turn(lambda: moment(folder)), turn(lambda: moment(frame))) for _ in range(rounds)]
+        beside = ""
+        if hasattr(frame, "mapInArrow"):
+            both = [(turn(frame.mapInArrow(dropped, "n long").collect), turn(lambda: moment(frame))) for _ in range(rounds)]
+            beside = f", {median(ours[1] / theirs[1] for theirs, ours in both):.2f} of that of a pass that drops all rows"
     wall, cpu = (median(there[part] / here[part] for here, there in turns) for part in (0, 1))
     print(
-        f"{name}: {PARTITIONS} files of {COLUMNS} columns: {cpu:.2f} of the CPU of one process (target {MOST[name]:g}), "
-        f"{wall:.2f} of its time; {median(here[1] for here, _ in turns):.2f} s here; "
+        f"{name}: {PARTITIONS} files of {COLUMNS} columns: {cpu:.2f} of the CPU of one process (target {MOST[name]:g})"
+        f"{beside}; {wall:.2f} of its time; {median(here[1] for here, _ in turns):.2f} s here; "
         f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
         flush=True,
     )

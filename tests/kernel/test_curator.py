@@ -121,7 +121,7 @@ class TestRefusedBeforeReading:
     def test_another_noise(self) -> None:
         asked = curator(NoSource(4, 2))
         with pytest.raises(ParameterError, match="noise must serve"):
-            asked.noisy(moment(asked), ONE, noise="laplace")
+            asked.noisy(moment(asked), ONE, noise="wishart")
 
     def test_the_public_count_under_replace(self) -> None:
         asked = curator(NoSource(4, 2))

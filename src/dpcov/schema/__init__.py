@@ -161,9 +161,8 @@ class Schema:
         used = {name: column for name, column in self.used.items() if not isinstance(column, Observed)}
         for name in names:
             if name not in used:
-                hint = (
-                    f"{did_you_mean(name, used)}describe it there"  # the schema's names; those of a file may be a person's row
-                )
+                near = did_you_mean(name, used)  # the schema's names; those of a file may be a person's row
+                hint = f"{near}Describe it there" if near else "describe it there"
                 raise SchemaError(f"columns must have bounds or levels in the schema, got {shown(name)}. Hint: {hint}.")
         if len(set(names)) < len(names):
             raise SchemaError(f"columns must differ, got {first_repeated(names)} twice. Hint: remove one of them.")
