@@ -1,0 +1,3 @@
+from experiments.frame import Experiment
+
+EXPERIMENTS: tuple[Experiment, ...] = ()
