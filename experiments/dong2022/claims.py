@@ -1,0 +1,3 @@
+from experiments.check import Claim
+
+CLAIMS: tuple[Claim, ...] = ()
