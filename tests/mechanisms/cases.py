@@ -179,6 +179,7 @@ NO_MEAN = [
     *each("postprocess", "clip", "shrink", "", 1),
     *each("covariance", *NO_BOUNDS),
 ]
+NO_CONSTANTS = each("constants", "loose", "program", "proved", "", None, 1)
 COMPONENTS: dict[str, Any] = {"needed": {"k": 1}, "rows": FOUR_COLUMNS, "wild": [{"k": 1}, {"k": 3}], "budgets": BUDGETS}
 
 CASES: dict[tuple[str, str], Case] = {
@@ -190,10 +191,10 @@ CASES: dict[tuple[str, str], Case] = {
     ),
     ("covariance", "gaussian"): Case(
         runs=[({}, [RHO, APPROX]), ({"clip": "private"}, [RHO])],
-        bad=NO_CLIPS,
-        small=[*CLIPS, PAPER],
+        bad=[*NO_CLIPS, *each("constants", "loose", None, 1)],
+        small=[*CLIPS, PAPER, {"constants": "program"}],
         tiny=(*TINY, *SMALL),
-        wild=CLIPPED,
+        wild=[*CLIPPED, {"constants": "program"}],
     ),
     ("covariance", "wishart"): Case(
         runs=[({}, [PURE]), ({"clip": "private"}, [PURE])],
@@ -228,19 +229,20 @@ CASES: dict[tuple[str, str], Case] = {
         bad=[*NO_CLIPS, *each("postprocess", "shrink", "sort", "", 1), *each("constants", "loose", None, 1)],
         small=[*CLIPS, PAPER],
         tiny=(*TINY, *SMALL),
-        wild=[*CLIPPED, {"clip": "none", "constants": "paper"}, PAPER, {}],
+        wild=[*CLIPPED, {"clip": "none", "constants": "program"}, {**PAPER, "postprocess": "clip"}, {}],
     ),
     ("covariance", "adaptive"): Case(
         branches=True,
-        runs=[({}, [PURE, RHO]), ({"constants": "paper"}, [PURE, RHO])],
+        runs=[({}, [PURE, RHO]), ({"constants": "paper"}, [PURE, RHO]), ({"constants": "program"}, [PURE, RHO])],
         bad=[
             *each("beta", *NO_BETAS),
+            *each("beta", 0.2, 0.0500001, beside={"constants": "program"}),
             *each("postprocess", "shrunk", "sort", "", 1),
             *each("constants", "loose", None, 1),
         ],
-        small=[{}, {"constants": "paper"}],
+        small=[{}, {"constants": "paper"}, {"constants": "program"}],
         tiny=(*TINY, *SMALL),
-        wild=[{}, {"constants": "paper"}],
+        wild=[{}, {"constants": "paper", "postprocess": "clip"}, {"constants": "program"}],
     ),
     ("covariance", "rescaled"): Case(
         branches=True,
@@ -256,7 +258,10 @@ CASES: dict[tuple[str, str], Case] = {
     ),
     ("covariance", "coinpress"): Case(
         branches=True,
-        runs=[({}, [RHO]), ({"centring": "pairs"}, [RHO]), ({"centring": "mean"}, [RHO])],
+        runs=[
+            *(({}, [RHO]), ({"centring": "pairs"}, [RHO]), ({"centring": "mean"}, [RHO])),
+            ({"constants": "paper", "rounds": 3}, [RHO]),
+        ],
         needed={"upper": 10.0},
         bad=[
             *each("upper", *NO_BOUNDS, "5", ["5", "6", "7"], [True] * 3, 5 * np.eye(3) + 1j),
@@ -266,15 +271,16 @@ CASES: dict[tuple[str, str], Case] = {
             *(("upper", {"upper": 2.0, "lower": bad}) for bad in (2.1, [1.0, 1.0, 3.0], np.eye(3) + 1.2 * np.ones((3, 3)))),
             *each("rounds", *NO_ROUNDS),
             *each("beta", 0, 1, -0.1, 1.5, np.nan, "0.1", True, None),
-            *each("constants", "tight", "paper", "", None, 1),
+            *each("constants", "tight", "program", "", None, 1),
             *each("centring", "constant", "Mean", "", None, True, 0),
+            *(("centring", {"centring": "mean", "constants": constants}) for constants in ("proved", "paper")),
             *each("postprocess", "shrink", "sort", "", 1),
             *each("radius", 0, 0.0, -1.0, np.nan, np.inf, 1e151, "1", True, [1.0], beside={"centring": "mean"}),
             *(("radius", {"centring": centring, "radius": 1.0}) for centring in ("none", "pairs")),
             *each("origin", *NO_ORIGINS),
             *each("origin", "1", True, 1j, ["1", "2", "3"], [True] * 3, [1j, 0, 0], [[1.0], [1.0, 2.0]]),
         ],
-        small=[{}, {"rounds": 3}, {"rounds": 100}, {"centring": "mean", "radius": 1.0}],
+        small=[{}, {"rounds": 3}, {"rounds": 100}, {"centring": "mean", "radius": 1.0}, {"constants": "paper"}],
         tiny=(*TINY, *SMALL, ZCDP("1e-20")),
         rows=LONG_ROWS,
         wild=[
@@ -285,11 +291,13 @@ CASES: dict[tuple[str, str], Case] = {
             {"upper": 1e-140, "lower": 1e-144},
             {"upper": 1e140, "lower": 1e136, "center": True, "radius": 1e80},
             {"upper": 1e4, "postprocess": "clip"},
+            *({"upper": 1e4, "constants": "paper", "rounds": rounds} for rounds in (1, 2, 10)),
+            {"upper": 1e140, "lower": 1e136, "constants": "paper"},
         ],
         budgets=(ZCDP("0.5"), ZCDP("1e-6"), ZCDP(100)),
     ),
     ("covariance", "eigenvectors"): Case(
-        runs=[({}, [PURE, RHO]), ({"values": "spectrum"}, [PURE])],
+        runs=[({}, [PURE, RHO]), ({"values": "spectrum"}, [PURE]), ({"constants": "paper"}, [PURE, RHO])],
         bad=[
             *each("rank", *NO_RANKS),
             *each("beta", *NO_BETAS, 2, math.inf, [0.05], 1j),
@@ -300,7 +308,7 @@ CASES: dict[tuple[str, str], Case] = {
             ),
             *each("postprocess", "shrink", "project", "", 1, False),
         ],
-        small=[{}, {"rank": 1}, {"values": "spectrum"}],
+        small=[{}, {"rank": 1}, {"values": "spectrum"}, {"constants": "paper"}],
         tiny=(*TINY, ApproxDP("1e-30", "1e-9")),
     ),
     ("covariance", "kapralov-talwar"): Case(
@@ -321,28 +329,45 @@ CASES: dict[tuple[str, str], Case] = {
             *NO_MEAN,
             *each("rounds", *NO_ROUNDS),
             *each("beta", 0, 1, -0.1, np.nan, "0.1", True, None),
-            *each("constants", "tight", "paper", "", None),
-            *each("constants", "proved"),  # of an unknown covariance nothing is proved
+            *each("constants", "tight", "program", "", None),
+            *each("constants", "proved", "paper"),  # of an unknown covariance nothing is proved, or printed
         ],
-        small=[{}, {"covariance": 1.0}],
+        small=[{}, {"covariance": 1.0}, {"covariance": 1.0, "constants": "paper"}],
         **MEAN_TABLES
         | {
             "wild": [
                 *({}, {"covariance": 1.0}, {"covariance": [1e-8, 1.0, 1e8]}, {"postprocess": "none"}),
                 *({"covariance": 1.0, "rounds": rounds} for rounds in (1, 2, 10)),
+                *({"covariance": 1.0, "constants": "paper", "rounds": rounds} for rounds in ("auto", 10)),
             ]
         },
     ),
     ("mean", "clipped"): Case(runs=[({}, [PURE, RHO])], bad=NO_MEAN, **MEAN_TABLES),
-    ("mean", "coordinatewise"): Case(runs=[({"covariance": 1.0}, [RHO])], bad=NO_MEAN, **MEAN_TABLES),
+    ("mean", "coordinatewise"): Case(
+        runs=[({"covariance": 1.0}, [RHO]), ({"covariance": 1.0, "constants": "paper"}, [PURE, RHO])],
+        bad=[*NO_MEAN, *NO_CONSTANTS],
+        small=[{}, {"constants": "paper"}],
+        **MEAN_TABLES | {"wild": [{}, {"covariance": 1.0}, {"covariance": 1.0, "constants": "paper"}]},
+    ),
     ("mean", "karwa-vadhan"): Case(
-        branches=True, runs=[({}, [PURE, RHO])], bad=[*NO_MEAN, *each("covariance", [1.0, 0.0, 1.0])], **MEAN_TABLES
+        branches=True,
+        runs=[({}, [PURE, RHO]), ({"constants": "paper"}, [PURE, RHO])],
+        bad=[*NO_MEAN, *NO_CONSTANTS, *each("covariance", [1.0, 0.0, 1.0])],
+        small=[{}, {"constants": "paper"}],
+        **MEAN_TABLES | {"wild": [{}, {"covariance": 1.0}, {"constants": "paper"}]},
     ),
     ("mean", "symq"): Case(
         branches=True,
-        runs=[({}, [PURE, RHO])],
-        bad=[*NO_MEAN, *each("level", 0, 0.5, 0.75, -0.1, np.nan, "0.25", True, None)],
-        **MEAN_TABLES | {"tiny": None, "wild": [{}, {"covariance": 1.0}, {"level": 0.49}]},  # it chooses, and adds no noise
+        runs=[({}, [PURE, RHO]), ({"constants": "paper"}, [PURE, RHO])],
+        bad=[
+            *NO_MEAN,
+            *NO_CONSTANTS,
+            *each("level", 0, 0.5, 0.75, -0.1, np.nan, "0.25", True, None),
+            *each("level", 0.3, 0.2500001, beside={"constants": "paper"}),
+        ],
+        small=[{}, {"constants": "paper"}],
+        # it chooses, and adds no noise
+        **MEAN_TABLES | {"tiny": None, "wild": [{}, {"covariance": 1.0}, {"level": 0.49}, {"constants": "paper"}]},
     ),
     ("pca", "auto"): Case(branches=True, runs=[({"k": 1}, [PURE, RHO])], bad=NO_K, **COMPONENTS),
     ("pca", "screened"): Case(

@@ -24,6 +24,7 @@ from dpcov.kernel.answer import Answer
 from dpcov.kernel.budget import ZCDP, Budget
 from dpcov.kernel.curator import Curator
 from dpcov.kernel.face import Face
+from dpcov.kernel.noise.laws import DiscreteGaussian
 from dpcov.kernel.questions.choices import Indexed
 from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.rows.encoding import Encoding
@@ -32,6 +33,7 @@ from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import unpack
 from dpcov.mechanisms.coinpress.covariance import COINPRESS
 from dpcov.mechanisms.running import released
+from dpcov.release.estimate import ConfidenceEllipsoids
 from dpcov.sources.array import ArraySource
 from dpcov.sources.paired import PairedSource
 from dpcov.verify.testing import NoSource, SeededBits, encoding_of, opened, scripted
@@ -180,6 +182,57 @@ class TestUnderNoise:
         """In units a thousand times larger all frames are: nothing depends on what 1 means."""
         one, other = quiet(rounds=rounds), quiet(ROWS * 1024, upper=UPPER * 4.0**10, lower=4.0**10, rounds=rounds)
         assert np.allclose(one.covariance * 4.0**10, other.covariance, rtol=1e-9, atol=0)
+
+
+class TestAsPrinted:
+    """``constants="paper"``: the rounds of the authors' program, with the whitener turned from one side."""
+
+    @pytest.mark.parametrize("rounds", [1, *ROUNDS, "auto"])
+    def test_rounds_and_prices(self, rounds: Any) -> None:
+        """¼/(t − 1) and ¾, one second moment each and nothing else; the same clip throughout; two rounds by default."""
+        release = quiet(rounds=rounds, constants="paper")
+        count = 2 if rounds == "auto" else rounds
+        assert [spend.asked for spend in release.spent] == ["second moment"] * count
+        shares = [float(spend.budget.amounts()[0]) * 2 for spend in release.spent]
+        assert shares == ([1.0] if count == 1 else [pytest.approx(0.25 / (count - 1))] * (count - 1) + [0.75])
+        gamma = math.sqrt(D + 2 * math.sqrt(D * math.log(10)) + 2 * math.log(10))
+        for answer, spend in zip(moments(release), release.spent, strict=True):
+            assert frame(answer).deviations == pytest.approx(gamma, rel=1e-12)
+            assert isinstance(answer.law, DiscreteGaussian)
+            rho = spend.budget.amounts()[0]
+            assert [variance for _, variance in answer.law.variances] == [4**answer.unit_bits / rho] * 2  # of all entries
+        assert (release.notes["rounds"], release.postprocess) == (count, "project")
+
+    @pytest.mark.parametrize("rounds", ROUNDS)
+    def test_every_whitener_is_turned_from_the_left(self, rounds: int) -> None:
+        """W′ W⁻¹ = (Z₊ + η)^{-1/2}, η = ½(2√(d/n) + d/n): symmetric, as the program's is only where all are multiples of 1."""
+        release = quiet(rounds=rounds, noise=NOISE, upper=BOUND, constants="paper")
+        eta = (2 * math.sqrt(D / 4000) + D / 4000) / 2
+        for answer, following in itertools.pairwise(moments(release)):
+            turned = whitener(following) @ np.linalg.inv(whitener(answer))
+            assert np.allclose(turned, turned.T, rtol=0, atol=1e-5 * np.abs(turned).max())
+            values, vectors = np.linalg.eigh(whitened(answer, release.n))
+            expected = (vectors * (np.maximum(values, 0) + eta)) @ vectors.T
+            assert np.allclose(np.linalg.inv(turned @ turned), expected, rtol=0, atol=1e-4 * np.abs(expected).max())
+
+    def test_its_noise_is_told_as_it_is(self) -> None:
+        """Independent on the whole triangle: r.m.s. d·σ in whitened units; regions are as wide as that needs, and no proof."""
+        release = quiet(rounds=1, constants="paper", lower=UPPER)
+        [answer] = moments(release)
+        unit = frame(answer).deviations ** 2 * UPPER
+        assert release.expected_error == pytest.approx(D * answer.deviation / 4000 * unit, rel=1e-6)
+        isometric = quiet(rounds=1, lower=UPPER)
+        [other] = moments(isometric)
+        found = math.sqrt(D * (D + 1) / 2) * other.deviation / 4000 * frame(other).deviations ** 2 * UPPER
+        assert isometric.expected_error == pytest.approx(found, rel=1e-6)
+        region = release.confidence
+        assert isinstance(region, ConfidenceEllipsoids)
+        assert not region.proved
+
+    def test_rows_far_below_the_bounds_end_in_a_release(self) -> None:
+        """Where each round would stretch by 1/√η without end."""
+        release = quiet(ROWS * 1e-9, rounds=10, constants="paper")
+        assert np.isfinite(release.covariance).all()
 
 
 class TestCentred:

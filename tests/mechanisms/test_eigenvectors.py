@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -41,7 +42,7 @@ def truth(d: int, *, definite: bool = True) -> Floats:
 def run(name: str, budget: Budget, moment: Floats, neighbors: str = "replace", **options: Any) -> Release:
     """Run a mechanism on a scripted count, spectrum and moment, whichever it asks for."""
     answers: list[Any] = [N] if neighbors == "add-remove" else []
-    if options.get("values") == "spectrum":
+    if options.get("values") == "spectrum" or (name == "eigenvectors" and options.get("constants") == "paper"):
         answers.append(np.linalg.eigvalsh(moment)[::-1])
     center = options.pop("center", False)
     d = len(moment) - center
@@ -84,7 +85,8 @@ class TestEigenvectors:
             whole = PureDP("0.7") if isinstance(budget, ApproxDP) else budget
             assert compose(*(spend.budget for spend in release.spent)) == whole
             assert release.privacy == budget
-            values, share = ("spectrum", Fraction(1, 2)) if options["values"] == "spectrum" else ("diagonal", Fraction(1, 3))
+            first = options["values"] == "spectrum" or constants == "paper"
+            values, share = ("spectrum", Fraction(1, 2)) if first else ("diagonal", Fraction(1, 3))
             by_name = {spend.asked: spend.budget for spend in release.spent}
             count = ["count"] if neighbors == "add-remove" else []
             asked = [*count, "spectrum", "directions"] if values == "spectrum" else [*count, "directions", "diagonal"]
@@ -94,14 +96,25 @@ class TestEigenvectors:
             exponents = [SPAN[neighbors] * c for _, c in directions_law(release).concentrations]
             if d == 1:
                 assert exponents == []
+            elif constants == "paper":
+                self.check_paper(release, paid, options["allocation"], d)
             elif isinstance(paid, PureDP):
-                used = sum(exponents) / paid.epsilon
-                assert used == (1 if constants == "tight" else Fraction(SPAN[neighbors], 4))
+                assert sum(exponents) == paid.epsilon
             else:
                 assert isinstance(paid, ZCDP)
-                squares = Fraction(sum(e**2 for e in exponents)) / 8 / paid.rho
-                assert 0.999999 < squares * (1 if constants == "tight" else 4 // SPAN[neighbors]) ** 2 <= 1.000001
-                assert constants == "paper" or squares <= 1
+                assert 0.999999 < Fraction(sum(e**2 for e in exponents)) / 8 / paid.rho <= 1
+
+    def check_paper(self, release: Release, paid: Budget, allocation: str, d: int) -> None:
+        """ε/4 of shares that the last direction has its part of, though it is determined; none of them is more than that."""
+        used = [4 * float(c) for _, c in directions_law(release).concentrations]
+        assert len(used) == d - 1
+        assert isinstance(paid, PureDP | ZCDP)
+        whole = float(paid.epsilon) if isinstance(paid, PureDP) else math.sqrt(8 * float(paid.rho))
+        power = 1 if isinstance(paid, PureDP) else 2
+        shares = [(each / whole) ** power for each in used]
+        assert sum(shares) < 1 - 1e-3
+        if allocation == "uniform":
+            assert np.allclose(shares, 1 / d, rtol=1e-5, atol=0)
 
     def test_raw_values(self, d: int, options: dict[str, Any], budget: Budget, neighbors: str) -> None:
         """Negative numbers stay with postprocess="none" and are cut otherwise; values end at n."""
@@ -114,6 +127,34 @@ class TestEigenvectors:
         assert np.allclose(clipped.second_moment, 4 * cut / N, rtol=0, atol=1e-4)
         large = run("eigenvectors", budget, 10 * truth(d), neighbors, **options)
         assert np.linalg.eigvalsh(large.second_moment)[-1] == pytest.approx(4, rel=1e-9)
+
+
+class TestAsPrinted:
+    """``constants="paper"``: Algorithm 1 of the papers, whatever ``values`` says."""
+
+    NOISY = (3.0, 9.0, -2.0, 1.0)  # no order: as Laplace noise leaves eigenvalues
+
+    def run(self, budget: Budget, **options: Any) -> Release:
+        curator = scripted([self.NOISY, truth(4)], n=N, d=4, budget=budget, row_norm=2.0)
+        return released(MECHANISMS["covariance"]["eigenvectors"], curator, budget, constants="paper", **options)
+
+    @pytest.mark.parametrize("values", ["basis", "spectrum"])
+    def test_eigenvalues_are_used_as_they_were_answered(self, values: str) -> None:
+        """In their order, each on the direction of its number: none is made to descend; then they are clipped, or not."""
+        vectors = np.linalg.eigh(truth(4))[1][:, ::-1]
+        for postprocess, told in (("clip", np.maximum(self.NOISY, 0)), ("none", np.array(self.NOISY))):
+            release = self.run(PureDP(10), values=values, postprocess=postprocess)
+            assert np.allclose(release.second_moment, 4 * (vectors * told) @ vectors.T / N, rtol=0, atol=1e-4)
+        release = self.run(PureDP(10), values=values, rank=2, postprocess="none")
+        assert np.allclose(
+            release.second_moment, 4 * (vectors[:, :2] * self.NOISY[:2]) @ vectors[:, :2].T / N, rtol=0, atol=1e-4
+        )
+
+    def test_the_shares_are_those_of_corollary_1(self) -> None:
+        """εᵢ ∝ √(λ̂ᵢ + τ) over all four, λ̂ clipped at 0 and τ = (2/ε₀)·log(2d/β); the exponent is εᵢ/4."""
+        found = [float(c) for _, c in directions_law(self.run(PureDP(10))).concentrations]
+        weights = np.sqrt(np.maximum(self.NOISY, 0) + 2 / 5 * np.log(8 / 0.05))
+        assert np.allclose(found, 5 / 4 * (weights / weights.sum())[:3], rtol=1e-4, atol=0)
 
 
 class TestAllocation:

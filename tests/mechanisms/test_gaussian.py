@@ -71,8 +71,10 @@ class TestEstimate:
     def test_defaults(self) -> None:
         answer = [10 * rotated(0.9, 0.4, -0.3)]
         assert run(answer, 3).postprocess == "shrink"
-        assert run(answer, 3, constants="paper").postprocess == "clip"
-        assert run(answer, 3, constants="paper", postprocess="none").postprocess == "none"
+        assert run(answer, 3, constants="paper").postprocess == "none"
+        assert run(answer, 3, constants="program").postprocess == "clip"
+        assert run(answer, 3, constants="paper", postprocess="clip").postprocess == "clip"
+        assert run(answer, 3, constants="program").answers[0].law == run(answer, 3, constants="paper").answers[0].law
         assert run(answer, 3).options == {"clip": "none", "constants": "tight"}
         assert run(answer, 3, constants="paper").options == {"clip": "none", "constants": "paper"}
 

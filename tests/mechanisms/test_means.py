@@ -22,6 +22,8 @@ from dpcov.errors import ParameterError
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, compose
 from dpcov.kernel.curator import Curator
+from dpcov.kernel.noise.choice import Exponential
+from dpcov.kernel.noise.laws import DiscreteLaplace
 from dpcov.kernel.questions.bins import Rank
 from dpcov.kernel.questions.moments import Sum
 from dpcov.kernel.rows.frames import Frame
@@ -232,6 +234,102 @@ class TestKarwaVadhan:
             if value == 1e6:
                 expected = np.clip(wild, frame(release.answers[-1]).centre - half, frame(release.answers[-1]).centre + half)
                 assert np.allclose(release.mean, expected.mean(axis=0), rtol=0, atol=1e-3)
+
+
+class TestAsPrinted:
+    """``constants="paper"``: what the authors' program does, whose figures these are compared with; nothing moves the mean."""
+
+    ROWS = np.random.default_rng(97).normal(size=(800, 3))
+
+    @pytest.mark.parametrize("neighbors", NEIGHBORS)
+    @pytest.mark.parametrize("budget", BUDGETS, ids=lambda budget: budget.notion)
+    def test_laplace_noise_in_each_column(self, budget: Budget, neighbors: str) -> None:
+        """ε = √(2ρ/d), or ε/d, for a column that a row moves by 2, or 1, times where it is clipped."""
+        whole = budget.to_zcdp() if isinstance(budget, ApproxDP) else budget
+        moved, left = (2.0, 1.0) if neighbors == "replace" else (1.0, 49 / 50)
+        release = quiet("coordinatewise", self.ROWS, budget, neighbors=neighbors, radius=9.0, covariance=1.0, constants="paper")
+        total = sums(release)[0]
+        assert np.allclose(frame(total).extent, 9 + 3)
+        assert release.postprocess == "none"
+        assert float(scale_of(total)) == pytest.approx(moved / column_epsilon(whole, left, 3), rel=1e-9)
+        release = quiet("karwa-vadhan", self.ROWS, budget, neighbors=neighbors, radius=9.0, constants="paper")
+        bins, total = release.answers[-2:]
+        half = column_epsilon(whole, left / 2, 3)
+        assert float(scale_of(bins)) == pytest.approx(moved / half, rel=1e-9)
+        assert float(scale_of(total)) == pytest.approx(
+            moved * 13 / 7 / half, rel=1e-9
+        )  # noise for 6.5 deviations, clipped at 3.5
+        assert [spend.budget for spend in release.spent[-2:]] == [whole.share(Fraction(left).limit_denominator(50) / 2)] * 2
+
+    def test_karwa_and_vadhans_bins_are_around_whole_deviations(self) -> None:
+        """Radius 6, deviation 2: seven bins of width 2, the middle one from −1 to 1 around the origin."""
+        counts = np.zeros((2, 7))
+        counts[0, [0, 5]], counts[1, [3, 4]] = [40, 60], [70, 30]
+        release = scripted(
+            "karwa-vadhan", [counts.ravel(), [14.0, -7.0]], 2, n=100, radius=6.0, covariance=4.0, constants="paper"
+        )
+        bins, total = (frame(answer) for answer in release.answers)
+        assert np.allclose(bins.extent, 7)
+        assert np.allclose(total.centre, [4, 0])
+        assert np.allclose(total.extent, 7)  # 3.5 deviations
+        assert np.allclose(release.mean, [4 + 0.14 * 7, -0.07 * 7], rtol=0, atol=1e-3)
+
+    def test_karwa_and_vadhans_columns_have_bins_of_their_own_width(self) -> None:
+        release = quiet("karwa-vadhan", SKEWED, radius=64.0, covariance=[1.0, 9.0, 81.0], constants="paper")
+        bins, total = release.answers
+        assert len(bins.integers) == 3 * 129
+        assert np.allclose(frame(bins).extent, 64.5 * np.array([1.0, 3.0, 9.0]))
+        assert np.allclose(frame(total).extent, 3.5 * np.array([1.0, 3.0, 9.0]))
+
+    @pytest.mark.parametrize("neighbors", NEIGHBORS)
+    @pytest.mark.parametrize("budget", BUDGETS, ids=lambda budget: budget.notion)
+    def test_symq_draws_with_a_quarter_of_a_columns_epsilon(self, budget: Budget, neighbors: str) -> None:
+        whole = budget.to_zcdp() if isinstance(budget, ApproxDP) else budget
+        left = 1.0 if neighbors == "replace" else 49 / 50
+        release = quiet("symq", self.ROWS, budget, neighbors=neighbors, radius=9.0, constants="paper")
+        drawn = release.every(Rank)
+        assert [answer.question.rows for answer in drawn if isinstance(answer.question, Rank)] == [280, 520] * 3
+        for answer in drawn:
+            assert isinstance(answer.law, Exponential)
+            assert float(answer.law.rate) == pytest.approx(column_epsilon(whole, left, 3) / 4, rel=1e-9)
+        assert compose(*(spend.budget for spend in release.spent)) == whole
+
+    @pytest.mark.parametrize("rounds", [1, 2, 5])
+    def test_coinpress_clips_as_its_program(self, rounds: int) -> None:
+        """Prices ¼/(t − 1) and ¾; r′ = γ·√(1/n + s²), γ the 99 % bound, and clips at min(√(r² + 6r + γ²), r + γ)."""
+        rows = ROWS / 10 + FAR
+        release = quiet("coinpress", rows, covariance=1.0, rounds=rounds, constants="paper")
+        shares = [float(spend.budget.amounts()[0]) * 2 for spend in release.spent]
+        assert shares == ([1.0] if rounds == 1 else [pytest.approx(0.25 / (rounds - 1))] * (rounds - 1) + [0.75])
+        gamma, r = norm_bound(D, 0.01), RADIUS
+        for answer, share in zip(sums(release), shares, strict=True):
+            clip = min(math.sqrt(r * r + 6 * r + gamma * gamma), r + gamma)
+            assert frame(answer).deviations == pytest.approx(clip, rel=1e-9)
+            r = gamma * math.sqrt(1 / len(rows) + (2 * clip / len(rows)) ** 2 / (2 * 0.5 * share))
+        assert np.allclose(release.mean, rows.mean(axis=0), rtol=0, atol=1e-2)
+
+    def test_coinpress_takes_two_rounds_and_leaves_the_ball(self) -> None:
+        """Where the paper says nothing: the t of its figures. A noisy mean is not moved back."""
+        options: dict[str, Any] = {"radius": 10.0, "covariance": 1.0, "origin": 3.0, "constants": "paper"}
+        release = scripted("coinpress", [np.full(D, 900.0)] * 2, **options)
+        first, last = (frame(answer) for answer in sums(release))
+        assert np.allclose(last.centre, 3 + 0.9 * first.extent)
+        assert np.allclose(release.mean, last.centre + 0.9 * last.extent)
+        assert (release.notes["rounds"], release.postprocess) == (2, "none")
+
+
+def scale_of(answer: Answer) -> Fraction:
+    """Return the scale of Laplace noise on numbers in [−1, 1], or on counts."""
+    assert isinstance(answer.law, DiscreteLaplace)
+    return answer.law.scale / 2**answer.unit_bits
+
+
+def column_epsilon(whole: Budget, part: float, d: int) -> float:
+    """Return the ε of each of d columns."""
+    if isinstance(whole, PureDP):
+        return float(whole.epsilon) * part / d
+    assert isinstance(whole, ZCDP)
+    return math.sqrt(2 * float(whole.rho) * part / d)
 
 
 class TestAuto:

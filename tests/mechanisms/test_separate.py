@@ -79,14 +79,15 @@ class TestEstimate:
     def test_defaults(self) -> None:
         answers = [10 * rotated(3, 2, 1), [9, 4, -3]]
         assert run(answers, 3).postprocess == "project"
-        assert run(answers, 3, constants="paper").postprocess == "clip"
+        assert run(answers, 3, constants="paper").postprocess == "none"
+        assert run(answers, 3, constants="program").postprocess == "clip"
         assert run(answers, 3).options == {"clip": "none", "constants": "tight"}
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("budget", BUDGETS, ids=lambda budget: budget.notion)
 class TestSpending:
-    @pytest.mark.parametrize("constants", ["tight", "paper"])
+    @pytest.mark.parametrize("constants", ["tight", "paper", "program"])
     def test_halves(self, budget: Budget, neighbors: str, constants: str) -> None:
         """Half and half of what the count leaves; together exactly the budget, (ε, δ) by way of ρ."""
         answers = [np.eye(3), [3, 2, 1], 10]
@@ -96,12 +97,12 @@ class TestSpending:
         if neighbors == "add-remove":
             count = Fraction(4, 23) if isinstance(whole, PureDP) else Fraction(1, 8)
         half = whole.share((1 - count) / 2)
-        values = "spectrum" if constants == "paper" else "diagonal in a basis"
+        values = "diagonal in a basis" if constants == "tight" else "spectrum"
         expected = [("second moment", half), (values, half)] + ([("count", whole.share(count))] if count else [])
         assert [(spend.asked, spend.budget) for spend in release.spent] == expected
         assert compose(*(spend.budget for spend in release.spent)) == whole
         matrix = (
-            "discrete gaussian" if isinstance(whole, ZCDP) else ("wishart difference", "discrete laplace")[constants == "paper"]
+            "discrete gaussian" if isinstance(whole, ZCDP) else ("wishart difference", "discrete laplace")[constants != "tight"]
         )
         assert release.spent[0].noise == matrix
         assert release.spent[1].noise == ("discrete gaussian" if isinstance(whole, ZCDP) else "discrete laplace")

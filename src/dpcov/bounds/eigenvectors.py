@@ -2,32 +2,38 @@ r"""How far ``mechanism="eigenvectors"`` can be off, with probability 1 − beta
 
 Amin, Dick, Kulesza, Muñoz Medina and Vassilvitskii (2019) state them as O(·), without constants and logarithms; the constants
 here are ours, each with its proof. C is the *sum* Σ x xᵀ of encoded rows of norm at most 1, λ₁ ≥ … ≥ λ_d its eigenvalues, and
-errors are Frobenius norms of what is off in C: divide by n for the second moment. All concerns pure DP and all d directions.
-Rounding directions to multiples of 2⁻¹⁸ is left out: it moves C by less than 2⁻¹⁶·√d·tr C.
+errors are Frobenius norms of what is off in C: divide by n for the second moment. All concerns pure DP. Rounding directions to
+multiples of 2⁻¹⁸ is left out: it moves C by less than 2⁻¹⁶·√d·tr C. ``constants="paper"`` is about the mechanism's own "paper":
+exponent ε/4, eigenvalues first, and d draws that are paid for.
 
 ==========================  ===========================  ==========================================
 function                    paper                        what it bounds
 ==========================  ===========================  ==========================================
+``exponential_failure``     Lemma 4                      how often the exponential mechanism is off
 ``direction_loss``          Lemma 5                      λ₁ − uᵀCu for one draw u
 ``value_noise``             the τ of Corollary 1         the noise in all values, as one vector
 ``reconstruction_error``    Lemma 6                      the matrix, from losses and noise
-``eigenvectors_error``      Theorem 2                    the matrix, from ε₀, ε₁, …
+``eigenvectors_error``      Theorem 2, also at rank k    the matrix, from ε₀, ε₁, …
 ``adaptive_error``          Corollary 1                  the same for AD
 ``uniform_error``           Theorem 2 for IT-U           the same for IT-U
 ``enough_variance``         Corollary 2                  a λ₁ that makes the error at most γλ₁
+``rival_variance``          section 3.1                  the same for Kapralov and Talwar, as printed
+``rival_error``             section 3.1                  the matrix by Gaussian noise, as printed
+``rival_variance_limit``    section 3.1                  a λ₁ up to which the bound beats that of Gaussian noise
 ==========================  ===========================  ==========================================
 """
 
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpcov.bounds.common import check_beta, check_counts, check_positive, gamma_tail
-from dpcov.errors import ParameterError, check_choice
+from dpcov.errors import ParameterError, check_choice, check_real, shown
 
 Floats = NDArray[np.float64]
 
@@ -42,6 +48,28 @@ def exponent(epsilon: float, *, neighbors: str = "replace", constants: str = "ti
     check_choice("constants", constants, ("tight", "paper"), "leave it out for tight ones")
     check_positive(epsilon=epsilon)
     return epsilon / 4 if constants == "paper" else epsilon / NEIGHBORS[neighbors]
+
+
+def exponential_failure(alpha: float, epsilon: float, good: float, *, sensitivity: float = 1.0) -> float:
+    r"""Bound the probability that the exponential mechanism answers with a score below the best one by 2·alpha: Lemma 4.
+
+    Pr(g(y) < OPT − 2α) ≤ exp(−εα/(2Δ))/μ(G), density ∝ exp(ε·g/(2Δ)) with respect to a probability μ.
+
+    Parameters
+    ----------
+    good : float
+        μ(G), the part of all answers with scores of at least OPT − alpha.
+    sensitivity : float
+        Δ, what one row moves a score by at most.
+
+    Notes
+    -----
+    Proof. Let c = ε/(2Δ). What is bad weighs at most exp(c·(OPT − 2α)), and all together at least exp(c·(OPT − α))·μ(G).
+    """
+    check_positive(epsilon=epsilon, sensitivity=sensitivity)
+    check_real("alpha", alpha, "0 or more and finite", 0.0, np.finfo(np.float64).max, "it is in the units of the scores")
+    check_real("good", good, "above 0 and at most 1", math.ulp(0.0), 1.0, "it is a part of all answers")
+    return min(1.0, math.exp(min(-epsilon * alpha / (2 * sensitivity) - math.log(good), 0.0)))
 
 
 def direction_loss(m: int, concentration: float, beta: float) -> float:
@@ -104,6 +132,7 @@ def eigenvectors_error(
     epsilons: Sequence[float],
     *,
     beta: float,
+    rank: int = 0,
     neighbors: str = "replace",
     constants: str = "tight",
     values: str = "basis",
@@ -115,7 +144,10 @@ def eigenvectors_error(
     epsilon_0 : float
         For the values.
     epsilons : sequence of d − 1 floats
-        For the directions; the last one is determined. Each may depend on what was answered before it.
+        For the directions; the last one is determined. Each may depend on what was answered before it. For a rank below d as
+        many as that.
+    rank : int
+        How many directions were drawn; 0 means all. What no matrix of this rank can have, √(λₖ₊₁² + … + λ_d²), is in the bound.
 
     Notes
     -----
@@ -126,16 +158,32 @@ def eigenvectors_error(
     add up from one to the next. Each of the d−1 may fail with probability beta/(2(d−1)), given all before it; the noise of the
     values with beta/2. Making eigenvalues descend and clipping are projections onto convex sets that hold the truth: they
     move no vector away from it. The paper: Õ(d/ε₀ + √(Σ (d/εᵢ)(1/ε₀ + λᵢ))).
+
+    Rank k. Directions that were not drawn lose all of their λᵢ: put gᵢ = λᵢ for i > k in `reconstruction_error`, which is then
+    √(2Σ_{i≤k} λᵢgᵢ + Σ_{i>k} λᵢ²) + noise ("spectrum": ‖C‖² + Σ_{i≤k} λᵢ² − 2Σ_{i≤k} λᵢuᵢᵀCuᵢ), or the same with noise². So the
+    error exceeds that of the best matrix of rank k by no more than Theorem 2 says for k directions. (The paper says so of the
+    *distance* from that matrix, which cannot be: with λ₁ near to λ₂ a u₁ along the second direction loses next to nothing and
+    is √2·λ₁ away.)
     """
     check_beta(beta)
+    check_choice("values", values, VALUES_SHARE, "leave it out for 'basis'")
     d = len(true := _descending(eigenvalues))
-    if len(epsilons) != d - 1:
+    count = _checked_rank(rank, d)
+    if len(epsilons) != min(count, d - 1):
         raise ParameterError(
-            f"epsilons must be a list of {d - 1} numbers, got {len(epsilons)}. Hint: the last direction costs nothing."
+            f"epsilons must be a list of {min(count, d - 1)} numbers, got {len(epsilons)}. "
+            f"Hint: the last direction costs nothing."
         )
     concentrations = [exponent(epsilon, neighbors=neighbors, constants=constants) for epsilon in epsilons]
-    noise = _noise_of_values(d, epsilon_0, beta / 2, neighbors)
-    return reconstruction_error(true, [*_losses(concentrations, beta / 2), 0.0], noise, values=values)
+    asked = count if values == "basis" else d
+    noise = _noise_of_values(asked, epsilon_0, beta / 2, neighbors, used=count, columns=d)
+    losses = [*_losses(d, concentrations, beta / 2), *[0.0] * (count - len(concentrations))]
+    if count == d:
+        return reconstruction_error(true, losses, noise, values=values)
+    missed = float(np.linalg.norm(true[count:]))
+    if values == "basis":
+        return math.hypot(reconstruction_error(true[:count], losses, noise), missed)
+    return math.hypot(reconstruction_error(true[:count], losses, 0.0, values=values), missed) + noise
 
 
 def adaptive_error(
@@ -155,9 +203,9 @@ def adaptive_error(
     check_beta(beta)
     true = _descending(eigenvalues)
     slack = NEIGHBORS[neighbors] / (epsilon / 2) * (math.log(2 * len(true)) - math.log(beta))
-    drawn = true[:-1]
+    drawn = true if constants == "paper" else true[:-1]  # the paper pays for the last direction, too
     shares = np.sqrt(np.maximum(drawn, slack)) / np.sqrt(drawn + 2 * slack).sum()
-    epsilons = [float(share) * epsilon / 2 for share in shares]
+    epsilons = [float(share) * epsilon / 2 for share in shares[: len(true) - 1]]
     return eigenvectors_error(
         true, epsilon / 2, epsilons, beta=beta / 2, neighbors=neighbors, constants=constants, values="spectrum"
     )
@@ -174,7 +222,8 @@ def uniform_error(
 ) -> float:
     """Bound ‖C − Ĉ‖_F for IT-U, ``allocation="uniform"``: Theorem 2 with equal εᵢ. ``epsilon`` as in `adaptive_error`."""
     true = _descending(eigenvalues)
-    epsilon_0, epsilons = _uniform(len(true), epsilon, values)
+    values = "spectrum" if constants == "paper" else values
+    epsilon_0, epsilons = _uniform(len(true), epsilon, values, constants)
     return eigenvectors_error(true, epsilon_0, epsilons, beta=beta, neighbors=neighbors, constants=constants, values=values)
 
 
@@ -197,34 +246,92 @@ def enough_variance(
     check_counts(d=d)
     check_positive(epsilon=epsilon, gamma=gamma)
     check_beta(beta)
-    epsilon_0, epsilons = _uniform(d, epsilon, values)
+    values = "spectrum" if constants == "paper" else values
+    epsilon_0, epsilons = _uniform(d, epsilon, values, constants)
     concentrations = [exponent(each, neighbors=neighbors, constants=constants) for each in epsilons]
-    lost = sum(_losses(concentrations, beta / 2))
+    lost = sum(_losses(d, concentrations, beta / 2))
     noise = _noise_of_values(d, epsilon_0, beta / 2, neighbors)
     if values == "basis":
         return (lost + math.hypot(lost, gamma * noise)) / gamma**2
     return ((math.sqrt(2 * lost) + math.sqrt(2 * lost + 4 * gamma * noise)) / (2 * gamma)) ** 2
 
 
-def _losses(concentrations: Sequence[float], beta: float) -> list[float]:
-    """Return the loss of each draw but the last, in dimensions d, d−1, …, 2, all together with probability 1 − beta."""
+def rival_variance(d: int, epsilon: float, gamma: float, *, constant: float = 1.0) -> float:
+    """Return from which λ₁ on Kapralov and Talwar have a *spectral* error of at most γλ₁: section 3.1, C·d⁴/(ε·γ⁶).
+
+    An order of magnitude: the ``constant`` C is printed nowhere. `enough_variance` grows as d³/(ε·γ²), in Frobenius norm.
+    """
+    check_counts(d=d)
+    check_positive(epsilon=epsilon, gamma=gamma, constant=constant)
+    log = math.log(constant) + 4 * math.log(d) - math.log(epsilon) - 6 * math.log(gamma)
+    return math.exp(log) if log < 709 else math.inf
+
+
+def rival_error(d: int, epsilon: float, delta: float, *, constant: float = 1.0) -> float:
+    """Return the error of Gaussian noise under (ε, δ): section 3.1, C·d^{3/2}·√log(1/δ)/ε, with a ``constant`` not printed.
+
+    The noise has d² entries of deviation √log(1/δ)/ε, so its norm is of order d·√log(1/δ)/ε: √d less.
+    """
+    check_counts(d=d)
+    check_positive(epsilon=epsilon, constant=constant)
+    _check_delta(delta)
+    return constant * math.pow(d, 1.5) * math.sqrt(-math.log(delta)) / epsilon
+
+
+def rival_variance_limit(epsilon: float, delta: float) -> float:
+    """Return λ₁ with λ₁·log λ₁ = log(1/δ)/ε: up to it the paper's bound is less than that of Gaussian noise (section 3.1).
+
+    Both as printed, without their constants: √(d³·λ₁·log(λ₁)/ε) against `rival_error`.
+    """
+    check_positive(epsilon=epsilon)
+    _check_delta(delta)
+    target = -math.log(delta) / epsilon
+    low, high = 1.0, 2.0
+    while high * math.log(high) < target:
+        low, high = high, 2 * high
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if middle * math.log(middle) < target else (low, middle)
+    return high
+
+
+def _check_delta(delta: float) -> None:
+    check_real("delta", delta, "above 0 and below 1", math.ulp(0.0), 1 - 2.0**-53, "1e-6 is a usual value")
+
+
+def _checked_rank(rank: int, d: int) -> int:
+    """Return how many directions there are: 0 means all."""
+    if isinstance(rank, bool) or not isinstance(rank, numbers.Integral) or not 0 <= rank <= d:
+        raise ParameterError(f"rank must be a whole number from 1 to {d}, or 0 for all, got {shown(rank)}. Hint: leave it out.")
+    return int(rank) or d
+
+
+def _losses(d: int, concentrations: Sequence[float], beta: float) -> list[float]:
+    """Return the loss of each draw, in dimensions d, d−1, …, all together with probability 1 − beta."""
     draws = len(concentrations)
-    return [direction_loss(draws + 1 - i, c, beta / draws) for i, c in enumerate(concentrations)]
+    return [direction_loss(d - i, c, beta / draws) for i, c in enumerate(concentrations)]
 
 
-def _noise_of_values(d: int, epsilon_0: float, beta: float, neighbors: str) -> float:
-    """Bound the noise in d values; a discrete Laplace variable is at most one step larger, and values are rounded by one."""
+def _noise_of_values(
+    asked: int, epsilon_0: float, beta: float, neighbors: str, *, used: int | None = None, columns: int | None = None
+) -> float:
+    """Bound the noise in values, of which some are used; a discrete Laplace variable is at most one step larger, and values are
+    rounded by one.
+    """  # noqa: D205 - one sentence
     check_choice("neighbors", neighbors, NEIGHBORS, "replace is the papers' choice")
     check_positive(epsilon_0=epsilon_0)
-    sensitivity = (NEIGHBORS[neighbors] if d > 1 else 1) + 2 * d * STEP
-    return value_noise(d, sensitivity / epsilon_0, beta) + 2 * STEP * math.sqrt(d)
+    sensitivity = (NEIGHBORS[neighbors] if (columns or asked) > 1 else 1) + 2 * asked * STEP
+    count = used or asked
+    return value_noise(count, sensitivity / epsilon_0, beta) + 2 * STEP * math.sqrt(count)
 
 
-def _uniform(d: int, epsilon: float, values: str) -> tuple[float, list[float]]:
+def _uniform(d: int, epsilon: float, values: str, constants: str) -> tuple[float, list[float]]:
     check_choice("values", values, VALUES_SHARE, "leave it out for 'basis'")
+    check_choice("constants", constants, ("tight", "paper"), "leave it out for tight ones")
     check_positive(epsilon=epsilon)
     share = VALUES_SHARE[values]
-    return share * epsilon, [(1 - share) * epsilon / max(d - 1, 1)] * (d - 1)
+    paid = d if constants == "paper" else max(d - 1, 1)
+    return share * epsilon, [(1 - share) * epsilon / paid] * (d - 1)
 
 
 def _descending(eigenvalues: ArrayLike) -> Floats:

@@ -13,6 +13,8 @@ import numpy as np
 from dpcov.bounds.common import check_beta, check_counts, check_positive
 from dpcov.errors import ParameterError, check_choice, check_real, shown
 
+CONSTANTS = ("tight", "paper")
+
 
 def ppca_rows(
     d: int,
@@ -38,7 +40,7 @@ def ppca_rows(
     """
     _check(d, epsilon, correlation)
     check_beta(beta)
-    check_choice("constants", constants, ("tight", "paper"), "'paper' for the statement as printed")
+    check_choice("constants", constants, CONSTANTS, "'paper' for the statement as printed")
     check_real("largest", largest, "above 0 and at most 1", math.ulp(0.0), 1.0, "rows have norm at most 1")
     check_real("gap", gap, f"above 0 and at most largest, {largest:g}", math.ulp(0.0), largest, "it is λ₁ − λ₂")
     miss = 1 - correlation**2
@@ -48,33 +50,44 @@ def ppca_rows(
     return _quotient(4 * math.log(1 / beta) + 2 * (d - 1) * log, epsilon * gap * miss)
 
 
-def least_rows(d: int, gap: float, epsilon: float, correlation: float) -> float:
+def least_rows(d: int, gap: float, epsilon: float, correlation: float, *, constants: str = "tight") -> float:
     r"""Return how many rows *any* ε-DP algorithm needs for this expected correlation on all data with this gap (Theorem 8).
 
     .. math:: n \ge \frac{d}{\varepsilon \Delta} \max\left\{1, \sqrt{\frac{1 - \phi}{80 (1 - \rho)}}\right\}
 
     0 where the theorem says nothing: below the correlation of `least_rows_scope`, for a gap above ½, and for ε above d:
     the data sets of its proof, which differ in d/ε rows, would not differ.
+
+    ``constants="paper"`` has the φ of the printed statement, and any ε. It is not proved: the lemma that the proof uses holds
+    fewer directions, so that 1 − φ is .064 at d = 100 and not .12, and the bound less.
     """
     _check(d, epsilon, correlation)
+    scope = least_rows_scope(d, constants=constants)
     check_real("gap", gap, "above 0 and at most 1", math.ulp(0.0), 1.0, "rows have norm at most 1")
-    if d < 3 or gap > 0.5 or epsilon > d or correlation < least_rows_scope(d):
+    if d < 3 or gap > 0.5 or correlation < scope or (epsilon > d and constants == "tight"):
         return 0.0
-    return _quotient(d, epsilon * gap) * max(1.0, math.sqrt(_packing_gap(d) / (80 * (1 - correlation))))
+    return _quotient(d, epsilon * gap) * max(1.0, math.sqrt(packing_gap(d, constants=constants) / (80 * (1 - correlation))))
 
 
-def least_rows_scope(d: int) -> float:
+def least_rows_scope(d: int, *, constants: str = "tight") -> float:
     """Return the smallest correlation of which `least_rows` says something: 1 − (1 − φ)/16, for three columns or more."""
     check_counts(d=d)
-    return 1 - _packing_gap(d) / 16 if d >= 3 else 1.0
+    check_choice("constants", constants, CONSTANTS, "'paper' for the statement as printed")
+    return 1 - packing_gap(d, constants=constants) / 16 if d >= 3 else 1.0
 
 
-def _packing_gap(d: int) -> float:
+def packing_gap(d: int, *, constants: str = "tight") -> float:
     """Return 1 − φ for which the sphere of d − 1 dimensions holds 1 + exp(d) directions with inner products within ±φ.
 
-    Lemma 11 has (1 − φ²)^{(d−2)/2} where the proof of Theorem 8 reads (1 − φ)^{(d−2)/2}: φ is the larger one here.
+    Lemma 11 has (1 − φ²)^{(d−2)/2} where the proof and the statement of Theorem 8 (``constants="paper"``) have
+    (1 − φ)^{(d−2)/2}: φ is the larger one here.
     """
-    return 1 - math.sqrt(-math.expm1(-2 * (math.log(8) + d + math.log1p(math.exp(-d))) / (d - 2)))
+    check_counts(d=d)
+    check_choice("constants", constants, CONSTANTS, "'paper' for the statement as printed")
+    if d < 3:
+        raise ParameterError(f"d must be 3 or more, got {d}. Hint: there is no such sphere of fewer dimensions.")
+    log = -2 * (math.log(8) + d + math.log1p(math.exp(-d))) / (d - 2)
+    return math.exp(log) if constants == "paper" else 1 - math.sqrt(-math.expm1(log))
 
 
 def mod_sulq_beta(n: int, d: int, epsilon: float, delta: float) -> float:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError
 from dpcov.kernel.budget import ZCDP, ApproxDP, PureDP
-from dpcov.linalg import sqrt_down
+from dpcov.linalg import sqrt_down, sqrt_up
 
 SIGMA_SLACK = Fraction(1, 10**11)
 """Relative; the bisection stops and the float64 tail functions err below it. It is added to sigma."""
@@ -37,6 +37,16 @@ def laplace_scale(sensitivity: Fraction, budget: PureDP) -> Fraction:
     each probability changes by a factor of at most exp(Δ₁/b).
     """
     return sensitivity / budget.epsilon
+
+
+def concentrated_laplace_scale(sensitivity_squared: Fraction, budget: ZCDP) -> Fraction:
+    """Return b = Δ₂/√(2ρ), rounded up.
+
+    An entry that moves by δ costs ε = |δ|/b, and ε-DP is ε²/2-zCDP (Bun and Steinke 2016, Proposition 1.4): all entries
+    together cost Δ₂²/(2b²) = ρ (docs/mechanisms/laplace.md). Papers that convert to ε column by column add this noise; its
+    variance is twice that of Gaussian noise at the same price.
+    """
+    return sqrt_up(sensitivity_squared / (2 * budget.rho))
 
 
 def bingham_concentration(budget: PureDP | ZCDP, neighbors: str) -> Fraction:

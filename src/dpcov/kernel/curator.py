@@ -148,15 +148,18 @@ class Curator:
         self._account.charge(budget)
         return self._account.record(Answer(question, (law,), (budget,), self._sampler.noisy(question, law, exact)))
 
-    def choose(self, question: Choice, budget: PureDP | ZCDP) -> Answer:
+    def choose(self, question: Choice, budget: PureDP | ZCDP, *, at_most: Fraction | None = None) -> Answer:
         """Choose one of public candidates, a radius of `Norms` or a bin of a column, by the exponential mechanism.
+
+        ``at_most`` lowers the rate of the exponential: papers that price a choice as ε-DP alone have a lower one.
 
         Privacy
         -------
         ``budget``, for the curator's neighbours: docs/mechanisms/rescaled.md, docs/mechanisms/symq.md.
         """
         question, budget = self._checked(question, CHOSEN), _pure_or_zcdp("budget", budget)
-        law = Exponential(min(exponential_rate(budget), MAX_RATE))
+        bound = MAX_RATE if at_most is None else exact_fraction("at_most", at_most)
+        law = Exponential(min(exponential_rate(budget), MAX_RATE, bound))
         self._afford(law, budget)
         counts = self._read(question)
         self._account.charge(budget)

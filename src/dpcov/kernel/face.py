@@ -66,9 +66,9 @@ class Face(Facts):
         """Answer a question with noise."""
         return self._pass_on("noisy", question, budget, noise=noise, at_least=at_least)  # type: ignore[no-any-return]
 
-    def choose(self, question: Choice, budget: PureDP | ZCDP) -> Answer:
+    def choose(self, question: Choice, budget: PureDP | ZCDP, *, at_most: Fraction | None = None) -> Answer:
         """Choose by the exponential mechanism."""
-        return self._pass_on("choose", question, budget)  # type: ignore[no-any-return]
+        return self._pass_on("choose", question, budget, at_most=at_most)  # type: ignore[no-any-return]
 
     def first_above(self, question: Search, budget: PureDP | ZCDP, *, query_noise: int = 1) -> Answer:
         """Search by the sparse vector technique."""

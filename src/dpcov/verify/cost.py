@@ -68,6 +68,8 @@ def answer_cost(question: Measure, law: NoiseLaw, one: Integers, other: Integers
             return rho
         return math.exp(log_analytic_delta(math.sqrt(2 * rho), float(charged.epsilon))) if rho else 0.0
     if isinstance(law, DiscreteLaplace):
+        if isinstance(charged, ZCDP):  # of each entry its own ε, and ε²/2 of that
+            return sum((Fraction(gap) ** 2 for gap in gaps), start=Fraction(0)) / (2 * law.scale**2)
         return sum((abs(gap) for gap in gaps), start=0) / law.scale
     assert isinstance(law, WishartDifference | FrobeniusNoise)
     difference = unpack(np.array(gaps, dtype=np.float64), law.d)

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from dpcov.errors import ParameterError
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
-from dpcov.kernel.calibrate import analytic_gaussian_sigma, gaussian_variance, laplace_scale
+from dpcov.kernel.calibrate import analytic_gaussian_sigma, concentrated_laplace_scale, gaussian_variance, laplace_scale
 from dpcov.kernel.noise.discrete import MIN_SCALE, MIN_VARIANCE
 from dpcov.kernel.noise.laws import DiscreteGaussian, DiscreteLaplace, NoiseLaw, RoundedLaw
 from dpcov.kernel.noise.matrix import FrobeniusNoise, WishartDifference, calibrate_frobenius, calibrate_wishart, covers
@@ -65,8 +65,12 @@ def calibrated(statistic: Measure, budget: Budget, neighbors: str, noise: str, a
                 )
             variance = sensitivity_squared * _analytic_multiplier(statistic, sensitivity_squared, budget) ** 2
         return DiscreteGaussian(tuple((part.name, max(variance / part.weight, least)) for part in statistic.parts))
-    if noise == LAPLACE and isinstance(budget, PureDP):
-        return DiscreteLaplace(max(laplace_scale(statistic.sensitivity_l1(neighbors), budget), floor * step, MIN_SCALE))
+    if noise == LAPLACE and isinstance(budget, PureDP | ZCDP):
+        if isinstance(budget, PureDP):
+            scale = laplace_scale(statistic.sensitivity_l1(neighbors), budget)
+        else:  # entries that the squared distance counts more than once move by less than it says
+            scale = concentrated_laplace_scale(Fraction(statistic.sensitivity_squared(neighbors)), budget)
+        return DiscreteLaplace(max(scale, floor * step, MIN_SCALE))
     if noise == WISHART and isinstance(budget, PureDP) and isinstance(statistic, SecondMoment):
         return calibrate_wishart(statistic.d, statistic.sensitivity_nuclear(neighbors), budget.epsilon, floor * step)
     if noise == FROBENIUS and isinstance(budget, PureDP) and isinstance(statistic, SecondMoment):
@@ -74,7 +78,7 @@ def calibrated(statistic: Measure, budget: Budget, neighbors: str, noise: str, a
         return calibrate_frobenius(statistic.d, moved, budget.epsilon, floor * step)
     raise ParameterError(
         f"noise must serve the statistic and the budget, got {noise!r} for a {statistic.name} and {budget!r}. "
-        f"Hint: gaussian serves ZCDP and ApproxDP; laplace, wishart and frobenius serve PureDP."
+        f"Hint: gaussian serves ZCDP and ApproxDP; laplace serves PureDP and ZCDP; wishart and frobenius serve PureDP."
     )
 
 

@@ -32,7 +32,7 @@ from dpcov.release.record import Transcript
 
 Floats = NDArray[np.float64]
 
-PRACTICAL, PROVED = "practical", "proved"
+PRACTICAL, PROVED, PAPER = "practical", "proved", "paper"
 SLACK = 1e-3  # whiteners are rounded, and their rounding is known to so much
 MOST_ROWS = 2**53  # beyond which no bound is stated
 LARGEST = 1e150  # of errors, in deviations of the rows: their squares are ordinary floats
@@ -48,7 +48,7 @@ class Claim:
 
 def checked_claim(constants: object, beta: object) -> Claim:
     """Return what the options ask for, or refuse them."""
-    check_choice("constants", constants, (PRACTICAL, PROVED), "'proved' has more noise")
+    check_choice("constants", constants, (PRACTICAL, PROVED, PAPER), "'proved' has more noise")
     least = check_real("beta", beta, "above 0 and below 1", 1e-12, 1 - 1e-12, "0.1 is the default")
     return Claim(least, constants == PROVED)
 
@@ -87,7 +87,7 @@ def confidence_ellipsoids(
     with np.errstate(all="ignore"):
         proved = upper is not None and not centred and _is_proved_covariance(transcript, origin, upper, claim.beta)
         part = round_beta(claim.beta, 1, 1, COVARIANCE_EVENTS) if proved else claim.beta / 2
-        noise, low, high = covariance_bounds(n, encoding.d, last.deviation, part)
+        noise, low, high = covariance_bounds(n, encoding.d, last.isometric, part)
         hidden = (noise + rounded_square(last.rows.rounding)) * last.scale
         values, vectors = np.linalg.eigh(last.covariance)
         inner = (last.covariance - hidden * np.eye(encoding.d)) / high  # cutting it off at 0 would no longer be below Σ

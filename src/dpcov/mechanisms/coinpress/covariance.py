@@ -4,13 +4,14 @@ With lower ⪯ Σ ⪯ upper a first whitener makes Σ at most 1 in every directi
 in noise. A noisy second moment Z of the whitened rows, widened by its noise to U, bounds it better: W ← U^{-1/2}W. After a few
 rounds no direction is far from 1, rows are clipped where they are, and the last round's noise is small in all of them.
 
-Paper    Biswas, Dong, Kamath, Ullman (NeurIPS 2020), MVCRec; their "practical" constants are those of their program.
+Paper    Biswas, Dong, Kamath, Ullman (NeurIPS 2020), MVCRec.
 Proof    docs/mechanisms/coinpress.md
 Differs  whiteners are multiplied from the left throughout and undone from both sides (the authors' program mixes two
          conventions, and errs from three rounds on); isometric noise; a projection onto the cone, not absolute values; each
          radius from the private trace of the round before, so that the public bounds matter in the first round only; number of
          rounds and prices by a public rule; rows of heavy tails, which the last clip shortens, get their scale back by one more
-         number; means and covariances together.
+         number; means and covariances together. ``constants="paper"``: the rounds of their program, in `printed`, with the
+         whitener put right.
 
 ==============  ====================================================================================
 code            mathematics
@@ -24,6 +25,7 @@ code            mathematics
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -41,8 +43,9 @@ from dpcov.kernel.questions.moments import SecondMoment, Sum
 from dpcov.linalg import from_spectrum
 from dpcov.mechanisms.base import RAW, Least, Mechanism
 from dpcov.mechanisms.coinpress.bounds import LARGEST_CONDITION, checked_bounds, checked_upper
-from dpcov.mechanisms.coinpress.confidence import checked_claim, confidence_ellipsoids
+from dpcov.mechanisms.coinpress.confidence import PAPER, PRACTICAL, checked_claim, confidence_ellipsoids
 from dpcov.mechanisms.coinpress.last_round import ellipsoid_of, last_round
+from dpcov.mechanisms.coinpress.printed import ask_as_printed
 from dpcov.mechanisms.coinpress.whitening import Whitening, check_whitening, least_whitening
 from dpcov.mechanisms.shared.clipping import check_rereadable
 from dpcov.mechanisms.shared.local import WITHOUT_RAW, mean_noise
@@ -93,9 +96,10 @@ def ask(
         3 and 4, and so on: no mean is needed, half of the rows are lost; for ordered data and replace only.
     rounds : "auto" or int
         How often rows are whitened; "auto" is found from public numbers.
-    constants : {"practical", "proved"}
+    constants : {"practical", "proved", "paper"}
         "proved" clips where no row of Gaussian data is cut, and widens by what noise and sampling can hide, but for a
-        probability beta; more noise.
+        probability beta; more noise. "paper" has the constants of the paper's figures, two rounds where ``rounds`` is "auto",
+        and noise on the whole triangle.
     beta : float
         The probability that the confidence ellipsoids may fail with.
 
@@ -110,9 +114,10 @@ def ask(
     """
     claim = checked_claim(constants, beta)
     check_choice("centring", centring, CENTRING, "center=True asks for the mean as well")
-    if claim.proved and centring == BY_MEAN:
+    if constants != PRACTICAL and centring == BY_MEAN:
+        which = "proved" if claim.proved else "the paper's"
         raise ParameterError(
-            "centring must be 'none' or 'pairs' for proved constants, got 'mean'. Hint: set constants='practical'."
+            f"centring must be 'none' or 'pairs' for {which} constants, got 'mean'. Hint: set constants='practical'."
         )
     if (centring == BY_PAIRS) != curator.encoding.pairs:
         raise ParameterError(
@@ -133,6 +138,8 @@ def ask(
     if claim.proved:
         _check_enough_rows(curator, claim.beta, count or 1)  # "auto" takes as many rounds as can be proved
     ask_count(curator, whole)
+    if constants == PAPER:
+        return {"rounds": ask_as_printed(curator, left, bounds, point, count), "condition": bounds.condition}
     state = Whitening(curator, left, bounds, point, reach, count, claim)
     state.ask()
     return {"rounds": len(state.plan.shares), "condition": bounds.condition}
@@ -168,7 +175,7 @@ def estimate(
     last = last_round(transcript, centred=centred)
     frame = last.rows.frame
     covariance = frame.shape(last.covariance if postprocess == RAW else positive_part(last.covariance))
-    back, deviation = frame.unwhitener, last.deviation * last.scale
+    back, deviation = frame.unwhitener, math.sqrt(last.spread.diagonal_variance) * last.scale
     return Estimate(
         mean=None if last.mean is None else frame.point(last.mean),
         covariance=_within_bounds(transcript, covariance) if postprocess == "clip" else covariance,
@@ -177,13 +184,13 @@ def estimate(
         noise=NoisyCoordinates(back, deviation, last.scale_error),
         seen=InMatrix(
             last.covariance - last.of_mean**2 * np.eye(d),  # what takes the bias of mmᵀ off would be noise along some of them
-            Spread(deviation * deviation, deviation * deviation / 2),
+            last.spread.scaled(last.scale),
             back,
             last.mean,
             last.of_mean,
         ),
         mean_noise=None if last.told is None else mean_noise(transcript, last.told, frame),
-        expected_error=last.deviation * _noise_norm(back),
+        expected_error=_noise_norm(back, last.spread),
         region=partial(confidence_ellipsoids, transcript, point, bound, claim, centred=centred),
     )
 
@@ -206,10 +213,18 @@ def _within_bounds(transcript: Transcript, covariance: Floats) -> Floats:
     return np.asarray((back * np.clip(values, 1 / condition, 1.0)) @ back.T)
 
 
-def _noise_norm(back: Floats) -> float:
-    """Return the r.m.s. norm of BNBᵀ for isometric noise N of deviation 1: E‖BNBᵀ‖² = ((tr BᵀB)² + tr (BᵀB)²)/2."""
+def _noise_norm(back: Floats, spread: Spread) -> float:
+    """Return the r.m.s. norm of BNBᵀ for noise N of variances a on the diagonal and b beside it, G = BᵀB.
+
+    E‖BNBᵀ‖² = b·((tr G)² + ‖G‖²) + (a − 2b)·ΣGⱼⱼ², of which the second part is 0 for isometric noise.
+    """
     squares = back.T @ back
-    return float(np.hypot(np.trace(squares), np.linalg.norm(squares))) / 2**0.5
+    whole = float(np.hypot(np.trace(squares), np.linalg.norm(squares))) * math.sqrt(spread.off_diagonal_variance)
+    more = math.sqrt(max(spread.diagonal_variance - 2 * spread.off_diagonal_variance, 0.0))
+    less = math.sqrt(max(2 * spread.off_diagonal_variance - spread.diagonal_variance, 0.0))
+    diagonal = float(np.linalg.norm(squares.diagonal()))
+    rest = math.sqrt(max(whole - less * diagonal, 0.0)) * math.sqrt(whole + less * diagonal)
+    return math.hypot(rest, more * diagonal)
 
 
 def _check_enough_rows(curator: Face, beta: float, rounds: int) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dpcov.errors import ReleaseError
 from dpcov.kernel.answer import Answer
+from dpcov.kernel.noise.laws import Spread
 from dpcov.kernel.questions.moments import SecondMoment, Sum
 from dpcov.kernel.questions.norms import Trace
 from dpcov.kernel.rows.frames import Ellipsoid
@@ -31,8 +32,8 @@ class LastRound:
         The coordinates.
     covariance : array
         The raw second moment, times ``scale``; about ``mean`` where that was asked for, without the noise of it on average.
-    deviation : float
-        The standard deviation of the noise on the diagonal of the second moment, before it was multiplied.
+    spread : Spread
+        The noise of the second moment before it was multiplied.
     scale, scale_error : float
         What the rows that clipping shortened give back, and its relative standard error.
     mean : array, optional
@@ -43,12 +44,17 @@ class LastRound:
 
     rows: Ellipsoid
     covariance: Floats
-    deviation: float
+    spread: Spread
     scale: float
     scale_error: float
     mean: Floats | None
     told: Answer | None
     of_mean: float
+
+    @property
+    def isometric(self) -> float:
+        """The deviation, on the diagonal, of isometric noise that is no smaller in any direction."""
+        return math.sqrt(max(self.spread.diagonal_variance, 2 * self.spread.off_diagonal_variance))
 
 
 def last_round(transcript: Transcript, *, centred: bool) -> LastRound:
@@ -56,11 +62,11 @@ def last_round(transcript: Transcript, *, centred: bool) -> LastRound:
     moment, n = transcript.take(SecondMoment, last=True), transcript.n
     rows = ellipsoid_of(moment)
     scale, scale_error = _clipping_scale(moment, transcript.answers[-1])
-    noisy, deviation = moment.matrix / n * scale, moment.deviation / n
+    noisy, spread = moment.matrix / n * scale, moment.spread.scaled(1 / n)
     if not np.isfinite(noisy).all():
         raise ReleaseError("release must hold traces of ordinary size, got others. Hint: ask for the original.")
     if not centred:
-        return LastRound(rows, noisy, deviation, scale, scale_error, None, None, 0.0)
+        return LastRound(rows, noisy, spread, scale, scale_error, None, None, 0.0)
     told = transcript.take(Sum, last=True)
     if ellipsoid_of(told) != rows:
         raise ReleaseError(
@@ -69,7 +75,7 @@ def last_round(transcript: Transcript, *, centred: bool) -> LastRound:
     mean, of_mean = told.values / n, told.deviation / n
     # The noise of the mean adds its variance to the square of the mean: it is taken off again.
     about = noisy - np.outer(mean, mean) + of_mean**2 * np.eye(len(mean))
-    return LastRound(rows, about, deviation, scale, scale_error, mean, told, of_mean)
+    return LastRound(rows, about, spread, scale, scale_error, mean, told, of_mean)
 
 
 def ellipsoid_of(answer: Answer) -> Ellipsoid:

@@ -7,6 +7,7 @@ Paper    Biswas, Dong, Kamath, Ullman (NeurIPS 2020), MVMRec.
 Proof    docs/mechanisms/coinpress.md
 Differs  number of rounds, prices and last clip by a public rule; any covariance, also an unknown one, where each round first
          chooses its radius as a private quantile of the distances from the centre; integers; add-remove and pure DP as well.
+         ``constants="paper"``: prices and clips of the authors' program.
 
 ==============  ====================================================================================
 code            mathematics
@@ -36,7 +37,7 @@ from dpcov.kernel.questions.moments import Sum
 from dpcov.kernel.rows.frames import Ball, Ellipsoid
 from dpcov.linalg import whitener_of
 from dpcov.mechanisms.base import Least, Mechanism
-from dpcov.mechanisms.coinpress.confidence import PRACTICAL, checked_claim, confidence_ball
+from dpcov.mechanisms.coinpress.confidence import PAPER, PRACTICAL, checked_claim, confidence_ball
 from dpcov.mechanisms.coinpress.mean_rounds import Plan, plan, smallest_share
 from dpcov.mechanisms.coinpress.unknown_scale import ask_unknown_scale, least_early_share
 from dpcov.mechanisms.shared.clipping import check_rereadable
@@ -54,6 +55,7 @@ from dpcov.mechanisms.shared.means import (
     left_after_count,
     sum_noise,
     unit_ball,
+    usual_finish,
 )
 from dpcov.mechanisms.shared.shares import by_way_of_rho
 from dpcov.release.estimate import Estimate
@@ -85,8 +87,9 @@ def ask(
         radii are found privately.
     rounds : "auto" or int
         How often the ball is moved; "auto" is found from public numbers.
-    constants : {"practical", "proved"}
-        "proved" clips where no row of Gaussian data is cut but for a probability beta; more noise.
+    constants : {"practical", "proved", "paper"}
+        "proved" clips where no row of Gaussian data is cut but for a probability beta; more noise. "paper" has the prices and
+        clips of the paper's figures, and two rounds where ``rounds`` is "auto".
     beta : float
         The probability that a confidence ball may fail with.
 
@@ -106,7 +109,7 @@ def ask(
     check_rereadable(curator, "rounds")
     check_provable(curator, whole, constants)
     if covariance is None:
-        check_choice("constants", constants, (PRACTICAL,), "'proved' needs a public covariance")
+        check_choice("constants", constants, (PRACTICAL,), "'proved' and 'paper' need a public covariance")
         used, strength = ask_unknown_scale(curator, whole, point, count)
         return {"rounds": used, "strength": strength}
     known = _known(covariance, curator.d)
@@ -116,8 +119,8 @@ def ask(
     ask_count(curator, whole)
     noise = sum_noise(curator, left)
     proof = (claim.beta, _shape(point, known, 1.0).rounding) if claim.proved else (None, 0.0)
-    made = plan(radius, curator.n, curator.d, noise, count, *proof)
-    _ask_rounds(curator, left, made, known, point, proved=claim.proved)
+    made = plan(radius, curator.n, curator.d, noise, count, *proof, paper=constants == PAPER)
+    _ask_rounds(curator, left, made, known, point, free=constants != PRACTICAL)
     return {"rounds": len(made.shares)}
 
 
@@ -173,15 +176,15 @@ def _in_deviations(public: Facts, covariance: Floats) -> float:
     return deviations
 
 
-def _ask_rounds(curator: Face, budget: PureDP | ZCDP, made: Plan, covariance: Floats, origin: Floats, *, proved: bool) -> None:
-    """Ask for the sums, each around what the one before it told."""
+def _ask_rounds(curator: Face, budget: PureDP | ZCDP, made: Plan, covariance: Floats, origin: Floats, *, free: bool) -> None:
+    """Ask for the sums, each around what the one before it told, also outside the public ball where that is ``free``."""
     centre, n, radius = origin, curator.n, curator.grid.row_norm
     for share, clip, moves in zip(made.shares, made.clips, made.moves, strict=True):
         total = Sum(_shape(centre, covariance, clip), curator.d)
         answer = curator.noisy(total, budget.share(share), noise=noise_for(budget))
         if moves:
             # A Euclidean step into the ball may lead away from the mean in deviations: a proof does without it.
-            centre = mean_of_sum(answer, n) if proved else mean_in_ball(answer, n, origin, radius)
+            centre = mean_of_sum(answer, n) if free else mean_in_ball(answer, n, origin, radius)
 
 
 def _shape(centre: Floats, covariance: Floats, clip: float) -> Ball | Ellipsoid:
@@ -198,6 +201,7 @@ COINPRESS_MEAN = Mechanism(
     ask=ask,
     estimate=estimate,
     postprocess=("project", "none"),
+    finish=usual_finish,
     bound="radius",
     covariances=("covariance",),
     places=("origin",),

@@ -32,6 +32,7 @@ Floats = NDArray[np.float64]
 LAST_SHARES = tuple(Fraction(percent, 1000) for percent in (500, 600, 700, 750, 800, 850, 900, 925, 950, 970))
 MOST_ROUNDS = 16
 ENOUGH = 1.005
+PAPER_LAST, PAPER_ROUNDS = Fraction(3, 4), 2  # of the budget, for the last round; and the t of most of the paper's figures
 TAIL = 0.01  # the paper's practical probability of a row outside, and of a mean outside its ball
 SIDEWAYS = 3.0  # of √log(2/β): rows are not all farther out in the direction in which the mean may lie
 PLACES = np.arange(0.0, 6.01, 0.25) * math.sqrt(0.5)  # where the last round may clip, beyond the typical row
@@ -72,13 +73,23 @@ def shares_of(rounds: int, last: Fraction) -> tuple[Fraction, ...]:
 
 @lru_cache(maxsize=256)
 def plan(
-    radius: float, n: int, d: int, noise: Noise, rounds: int | None, beta: float | None = None, rounding: float = 0.0
+    radius: float,
+    n: int,
+    d: int,
+    noise: Noise,
+    rounds: int | None,
+    beta: float | None = None,
+    rounding: float = 0.0,
+    *,
+    paper: bool = False,
 ) -> Plan:
     """Return the plan for a mean within ``radius`` deviations of the origin.
 
     ``beta`` None: the practical constants. Else the proved ones, for that probability of failure, and for integers that are off
-    by ``rounding`` clips at most.
+    by ``rounding`` clips at most. ``paper``: those of the authors' program.
     """
+    if paper:
+        return _printed(radius, n, d, noise, shares_of(rounds or PAPER_ROUNDS, PAPER_LAST))
     counts = [rounds] if rounds else range(1, MOST_ROUNDS + 1)
     found = [min(_plans(radius, n, d, noise, count, beta, rounding), key=lambda one: one.error) for count in counts]
     least = min(candidate.error for candidate in found)
@@ -112,6 +123,17 @@ def _practical(radius: float, n: int, d: int, noise: Noise, shares: tuple[Fracti
         if moves[-1]:
             variance, r = (unit * safe) ** 2, reached
     return Plan(shares, tuple(clips), tuple(moves), math.sqrt(d / n + d * (unit * safe) ** 2))
+
+
+def _printed(radius: float, n: int, d: int, noise: Noise, shares: tuple[Fraction, ...]) -> Plan:
+    """Follow the rounds as the authors' program does: each clips at the practical radius, the last as well, and moves."""
+    clips: list[float] = []
+    r = radius
+    for share in shares:
+        clips.append(safe_clip(r, d))
+        deviation = noise.deviation(float(share)) / n * clips[-1]
+        r = mean_radius(n, d, deviation, TAIL)
+    return Plan(shares, tuple(clips), (True,) * len(shares), math.sqrt(d / n + d * deviation**2))
 
 
 def _last(n: int, d: int, variance: float, unit: float, safe: float) -> tuple[float, float]:

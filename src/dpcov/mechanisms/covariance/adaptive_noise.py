@@ -15,9 +15,9 @@ from dpcov.mechanisms.shared.additive import papers_triangle, plan_additive
 from dpcov.mechanisms.shared.moment import raw_error
 from dpcov.spectra import edge
 
-EASED, EASED_RMS = 6.0, 10.0
-"""For ``constants="paper"``. Theorem 1 is far from tight: the authors' program divides its first term by 6, and by 14 under
-pure DP; else their figures would show `gaussian` up to a thousand columns. Root mean squares are smaller: 10 does."""
+EASED, EASED_PURE = 6.0, 14.0
+"""For ``constants="program"``. Theorem 1 is far from tight: the authors' program divides its first term by 6, and by 14 under
+pure DP; else their figures would show `gaussian` up to a thousand columns."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,17 @@ class Noises:
         return 2 * tau * math.sqrt(trace * self.operator) / self.eased + tau**2 * self.values
 
 
-def noises_of(curator: Facts, budget: PureDP | ZCDP, beta: float, paper: bool) -> Noises:
+def noises_of(curator: Facts, budget: PureDP | ZCDP, beta: float, constants: str) -> Noises:
     """Return the norms at this budget: the paper's bounds that hold with probability 1 − beta, or root mean squares."""
-    d = curator.d
+    d, paper = curator.d, constants != "tight"
     if paper and isinstance(budget, ZCDP):
         unit = 1 / math.sqrt(budget.rho)
         half = unit * math.sqrt(2)  # at half of the budget
-        return Noises(unit * omega(d, beta), half * nu(d, beta / 2), half * eta(d, beta / 2), EASED)
+        return Noises(
+            unit * omega(d, beta), half * nu(d, beta / 2), half * eta(d, beta / 2), EASED if constants == "program" else 1.0
+        )
+    if constants == "program" and isinstance(budget, PureDP):
+        return _of_the_program(d, float(budget.epsilon), beta)
     moment = curator.second_moment()
     asked = plan_additive(matrix_noise(curator, budget, paper)[0], budget, moment, curator.neighbors)
     law = calibrated(
@@ -68,4 +72,20 @@ def noises_of(curator: Facts, budget: PureDP | ZCDP, beta: float, paper: bool) -
     values = calibrated(along, budget.share(1 - MATRIX_SHARE), curator.neighbors, noise_for(budget))
     deviation = math.sqrt(values.spread().diagonal_variance) * 2.0**-along.unit_bits
     whole = raw_error(law, moment.unit_bits, moment.d, moment.grid.center)
-    return Noises(whole, edge(d, spread), math.sqrt(d) * deviation, EASED_RMS if paper else 1.0)
+    return Noises(whole, edge(d, spread), math.sqrt(d) * deviation)
+
+
+def _of_the_program(d: int, epsilon: float, beta: float) -> Noises:
+    """Return the tail bounds that the authors' program has for Laplace noise; as it stands it forgets 1/ε in the first."""
+    tail, scale, largest = math.log(4 / beta), math.sqrt(2) * d / epsilon, _orlicz(d * (d + 1) / 2)
+    theta = min((math.log(d) / d) ** 0.3, 0.5)
+    operator = (1 + theta) * (2 * math.sqrt(d) + 6 * math.log(d) / math.sqrt(math.log1p(theta))) if d > 1 else 2.0
+    operator += math.sqrt(2) * tail * largest
+    values = 1.5 * math.sqrt(d) + tail * _orlicz(d)
+    whole = 1.5 * d + math.log(2 / beta) * largest
+    return Noises(scale * whole, 2 * scale * operator, 4 / epsilon * values, EASED_PURE)
+
+
+def _orlicz(count: float) -> float:
+    """Return 2·max((√2 + 1)/(√2 − 1), 2·log₂ count): for the largest of so many Laplace numbers (Sambale 2020)."""
+    return 2 * max((math.sqrt(2) + 1) / (math.sqrt(2) - 1), 2 * math.log2(count))

@@ -5,8 +5,9 @@ uᵢᵀSuᵢ along all directions together move by no more than the trace can: 2
 
 Paper    Amin, Dick, Kulesza, Muñoz Medina, Vassilvitskii (2018, 2019), Algorithm 1 with AD and IT-U.
 Proof    docs/mechanisms/eigenvectors.md
-Differs  exponent ε/2 (add-remove: ε) against the papers' ε/4 (``constants="paper"``); values are asked along the sampled
-         directions (``values="spectrum"`` asks the paper's eigenvalues first); the last direction is free; also under zCDP.
+Differs  exponent ε/2 (add-remove: ε) against the papers' ε/4; values are asked along the sampled directions
+         (``values="spectrum"`` asks the papers' eigenvalues first); eigenvalues are made to descend; the last direction is
+         free; also under zCDP. ``constants="paper"`` is the printed algorithm, without any of this.
 
 ============  ========================================================================
 code          mathematics
@@ -72,7 +73,8 @@ def ask(
     beta : float
         With this probability the slack of the adaptive rule is too small; it concerns utility only.
     constants : {"tight", "paper"}
-        "paper" draws with the papers' exponent ε/4.
+        "paper" is the papers' algorithm: eigenvalues first, whatever ``values`` says, and used as they were answered; d draws
+        that are paid for, with exponent ε/4.
     timing : {"batches", "fixed"}
         "fixed" evaluates the same number of proposals for each direction, whatever is accepted, at a price in time.
 
@@ -91,20 +93,23 @@ def ask(
     check_choice("values", values, VALUES_SHARE, "leave it out for 'basis'")
     check_choice("timing", timing, TIMINGS, "leave it out for 'batches'")
     paper = wants_paper(constants)
-    count, share = checked_rank(rank, curator.d), VALUES_SHARE[values]
+    apart = paper or values == "spectrum"
+    count, share = checked_rank(rank, curator.d), VALUES_SHARE["spectrum" if apart else "basis"]
     moment = curator.second_moment()
     along, spectrum = Values(moment, count), Spectrum(moment, curator.d)
     whole = reserve_count(curator, pure_or_zcdp(budget))
     value_budget, direction_budget = whole.share(share), whole.share(1 - share)
     slack = _slack(curator, value_budget, beta)
     eigenvalues: NDArray[np.float64] | None = None
-    if values == "spectrum":
-        eigenvalues = _monotone(curator.noisy(spectrum, value_budget, noise=noise_for(whole)).values, curator.n)
+    if apart:
+        told = curator.noisy(spectrum, value_budget, noise=noise_for(whole)).values
+        eigenvalues = np.clip(told if paper else monotone(told, increasing=False), 0.0, curator.n)
         question, paid = Directions(moment, count), None
     else:
         question, paid = Directions(moment, count, along), value_budget
     peel = curator.peel(question, direction_budget, paid, noise=noise_for(whole), fixed=timing == "fixed")
-    costly = min(count, max(curator.d - 1, 1))  # with all but one drawn, the last direction is determined
+    free = 0 if paper else 1  # with all but one drawn, the last direction is determined; the papers pay for it all the same
+    costly = min(count, max(curator.d - free, 1))
     drawn: list[float] = []
     for i in range(count):
         expected = _expected(drawn, curator.n, curator.d - i) if eigenvalues is None else eigenvalues[i:]
@@ -123,11 +128,6 @@ def _slack(curator: Face, budget: Budget, beta: float) -> float:
         return float(sensitivity / budget.epsilon) * log
     assert isinstance(budget, ZCDP)
     return math.sqrt(sensitivity / (2 * float(budget.rho)) * 2 * log)
-
-
-def _monotone(noisy: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """Make noisy eigenvalues descend again, in the order in which they were asked, within [0, n]."""
-    return np.asarray(np.clip(monotone(noisy, increasing=False), 0.0, n))
 
 
 def _expected(drawn: list[float], n: int, left: int) -> NDArray[np.float64]:

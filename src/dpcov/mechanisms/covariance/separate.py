@@ -6,7 +6,8 @@ numbers instead of d(d+1)/2, with far less noise. It pays in high dimension: `ga
 Paper    Dong, Liang, Yi (NeurIPS 2022), Algorithm 1, SeparateCov.
 Proof    docs/mechanisms/separate.md
 Differs  asks the diagonal of VᵀSV, the best values for these eigenvectors, not the eigenvalues of S; isometric Gaussian noise,
-         or a difference of Wisharts under pure DP (``constants="paper"``: i.i.d. triangle, or Laplace, and eigenvalues).
+         or a difference of Wisharts under pure DP (``constants="paper"``: i.i.d. triangle, or Laplace, and eigenvalues, which
+         nothing clips; "program": clipped).
 
 ==============  ==========================================================================
 code            mathematics
@@ -35,7 +36,14 @@ from dpcov.kernel.questions.moments import REPLACE
 from dpcov.kernel.questions.spectral import Spectrum, Values
 from dpcov.linalg import assembled, project_simplex
 from dpcov.mechanisms.base import Least, Mechanism
-from dpcov.mechanisms.shared.additive import AdditivePlan, least_additive, papers_triangle, wants_paper
+from dpcov.mechanisms.shared.additive import (
+    WITH_PROGRAM,
+    AdditivePlan,
+    least_additive,
+    papers_triangle,
+    printed_finish,
+    wants_paper,
+)
 from dpcov.mechanisms.shared.clipping import checked_clip, chosen_radius, plan_radius, prefetch_norms, rows_outside
 from dpcov.mechanisms.shared.moment import (
     expected_error,
@@ -60,8 +68,8 @@ def ask(curator: Face, budget: Budget, *, clip: str | float = "none", constants:
     ----------
     clip : {"none", "private"} or float
         Where rows are clipped before the noise: at row_norm, at a radius found for a part of the budget, or at this one.
-    constants : {"tight", "paper"}
-        "paper" asks for the sorted eigenvalues, with the paper's noise.
+    constants : {"tight", "paper", "program"}
+        "paper" asks for the sorted eigenvalues, with the paper's noise; the "program" of its authors clips them afterwards.
 
     Privacy
     -------
@@ -73,7 +81,7 @@ def ask(curator: Face, budget: Budget, *, clip: str | float = "none", constants:
     Theorem 1 of the paper, under zCDP, replace and without clipping: `dpcov.bounds.separate_error`, with ``noise="isometric"``
     for the tight constants. No bound is given under pure DP.
     """
-    paper = wants_paper(constants)
+    paper = wants_paper(constants, WITH_PROGRAM)
     where = checked_clip(curator, clip)
     whole = by_way_of_rho(budget)
     radius, left = 1.0, whole
@@ -114,8 +122,8 @@ def estimate(transcript: Transcript, postprocess: str, **_options: Option) -> Es
 
 
 def usual_finish(transcript: Transcript) -> str:
-    """Return how values are finished: projected onto what they can be together, or clipped as in the papers."""
-    return "clip" if transcript.options.get("constants") == "paper" else "project"
+    """Return how values are finished: projected onto what they can be together, but for the paper's."""
+    return printed_finish(transcript, "project")
 
 
 def ask_separate(curator: Face, budget: PureDP | ZCDP, radius: float, paper: bool) -> None:

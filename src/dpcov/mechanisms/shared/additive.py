@@ -26,13 +26,16 @@ from dpcov.kernel.questions.calibrated import (
 )
 from dpcov.kernel.questions.moments import REPLACE, Count, SecondMoment
 from dpcov.linalg import sqrt_up
-from dpcov.mechanisms.base import Least
+from dpcov.mechanisms.base import RAW, Least
 from dpcov.mechanisms.shared.clipping import checked_clip, chosen_radius, plan_radius, prefetch_norms, rows_outside
 from dpcov.mechanisms.shared.moment import raw_error
 from dpcov.mechanisms.shared.shares import count_share
 from dpcov.release.record import Transcript
 
 CONSTANTS = ("tight", "paper")
+WITH_PROGRAM = (*CONSTANTS, "program")
+"""Of Dong, Liang and Yi, whose program is not what is printed."""
+
 NOISES = (GAUSSIAN, WISHART, FROBENIUS, LAPLACE)
 
 
@@ -94,15 +97,20 @@ def papers_triangle(curator: Facts, asked: AdditivePlan) -> Fraction:
     return squared * law.variances[0][1] / Fraction(moment.sensitivity_squared(curator.neighbors))
 
 
-def wants_paper(constants: str) -> bool:
-    """Check the option ``constants`` and say whether the paper's are meant."""
-    check_choice("constants", constants, CONSTANTS, "'paper' only to reproduce figures; it adds noise")
-    return constants == "paper"
+def wants_paper(constants: str, forms: tuple[str, ...] = CONSTANTS) -> bool:
+    """Check the option ``constants`` and say whether the paper's are meant, or those of its program."""
+    check_choice("constants", constants, forms, "'paper' only to reproduce figures; it adds noise")
+    return constants != "tight"
 
 
 def usual_finish(transcript: Transcript) -> str:
     """Return how an additive estimate is finished: shrunk; after a paper's constants eigenvalues are clipped."""
     return "clip" if transcript.options.get("constants") == "paper" else "shrink"
+
+
+def printed_finish(transcript: Transcript, usual: str) -> str:
+    """Return how an estimate is finished: the text of Dong, Liang and Yi leaves eigenvalues alone, their program clips them."""
+    return {"paper": RAW, "program": "clip"}.get(str(transcript.options.get("constants")), usual)
 
 
 def ask_additive(

@@ -34,7 +34,7 @@ def pure_or_zcdp(budget: Budget) -> PureDP | ZCDP:
     return PureDP(budget.epsilon) if isinstance(budget, ApproxDP) else budget
 
 
-def from_directions(transcript: Transcript, postprocess: str, **_options: Option) -> Estimate:
+def from_directions(transcript: Transcript, postprocess: str, *, constants: Option = "tight", **_options: Option) -> Estimate:
     """Put values on the directions, Σ valueᵢ·uᵢuᵢᵀ: those that were asked along them, or eigenvalues that were asked before."""
     drawn = transcript.take(Directions)
     question, concentrations = drawn.question, drawn.law
@@ -42,7 +42,8 @@ def from_directions(transcript: Transcript, postprocess: str, **_options: Option
     assert isinstance(concentrations, Bingham)
     if question.values is None:
         spectrum = transcript.take(Spectrum)
-        law, values = spectrum.law, monotone(spectrum.values, increasing=False)[: question.count]
+        told = spectrum.values if constants == "paper" else monotone(spectrum.values, increasing=False)
+        law, values = spectrum.law, told[: question.count]
     else:
         law, values = drawn.laws[1], np.ldexp(question.told(drawn.integers).astype(np.float64), -VALUE_BITS)
     if question.orthogonal and postprocess != RAW:

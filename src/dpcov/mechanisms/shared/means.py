@@ -18,7 +18,9 @@ from dpcov.kernel.questions.calibrated import calibrated, noise_for
 from dpcov.kernel.questions.measure import Measure
 from dpcov.kernel.questions.moments import REPLACE, Sum
 from dpcov.kernel.rows.frames import LARGEST, Ball
-from dpcov.linalg import as_numbers, is_positive_definite
+from dpcov.linalg import as_numbers, is_positive_definite, sqrt_up
+from dpcov.mechanisms.base import RAW
+from dpcov.release.record import Transcript
 
 Floats = NDArray[np.float64]
 Origin = float | Sequence[float] | NDArray[np.float64]
@@ -136,12 +138,28 @@ def left_after_count(public: Facts, budget: PureDP | ZCDP) -> PureDP | ZCDP:
     return budget.share(1 - COUNT_SHARE)
 
 
-def ask_sum(curator: Face, budget: PureDP | ZCDP, total: Sum) -> None:
-    """Ask for one sum, and for n where it is private."""
+def ask_sum(curator: Face, budget: PureDP | ZCDP, total: Sum, noise: str | None = None) -> None:
+    """Ask for one sum, by default with the exact noise of the notion, and for n where it is private."""
     left = left_after_count(curator, budget)
     curator.prefetch(total, derive=False)  # read before anything is charged
     ask_count(curator, budget)
-    curator.noisy(total, left, noise=noise_for(left))
+    curator.noisy(total, left, noise=noise or noise_for(left))
+
+
+def column_scale(public: Facts, budget: PureDP | ZCDP) -> Fraction:
+    """Return the scale of Laplace noise on sums of numbers in [−1, 1] where each column is answered by itself.
+
+    As the papers' baselines do: each of d columns has its own ε, ε/d or √(2ρ/d), and a row moves it by 2 (add-remove: 1).
+    """
+    moved = 2 if public.neighbors == REPLACE else 1
+    if isinstance(budget, PureDP):
+        return moved * public.d / budget.epsilon
+    return sqrt_up(moved**2 * public.d / (2 * budget.rho))
+
+
+def usual_finish(transcript: Transcript) -> str:
+    """Return how a mean is finished: moved into the public ball; not after a paper's constants, which leave it where it is."""
+    return RAW if transcript.options.get("constants") == "paper" else "project"
 
 
 def as_tuple(point: Floats) -> tuple[float, ...]:
