@@ -91,5 +91,3 @@ def _numbers(wanted: list[Experiment], out: Path | None) -> None:
 
 def _found(record: Record | None) -> str:
     return "" if record is None else f"{record.value:.4g} ± {record.error:.1g} ({record.runs})"
-
-

@@ -25,6 +25,7 @@ Style = tuple[str, Dash, float]
 COLORS = ("#0072b2", "#009e73", "#e69f00", "#cc79a7", "#56b4e9", "#b8a900", "#8c564b")
 OURS = "#d55e00"
 PLAIN: dict[str, tuple[str, Dash]] = {
+    "zero model": ("#777777", ":"),
     "non-private": ("#000000", "--"),
     "zero matrix": ("#777777", ":"),
     "majority": ("#777777", ":"),

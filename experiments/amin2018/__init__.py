@@ -1,3 +1,5 @@
-from experiments.frame import Experiment
+"""Amin, Dick, Kulesza, Muñoz Medina, Vassilvitskii (2018), "Private covariance estimation via eigenvector sampling"."""
 
-EXPERIMENTS: tuple[Experiment, ...] = ()
+from experiments.amin2018 import figure1
+
+EXPERIMENTS = (figure1.ERRORS, figure1.REGRESSIONS)

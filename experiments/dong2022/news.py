@@ -1,4 +1,4 @@
-"""Figure 5: texts as hashed counts of words. The paper's news commentaries were not to be had: 20 Newsgroups stands in for them.
+"""Figure 5: texts as hashed counts of words, of 20 Newsgroups: the paper's news commentaries were not to be had.
 
 Only the order of the lines can be compared. As in the paper each text has norm 1, or all are divided by the largest norm.
 """
