@@ -51,7 +51,7 @@ def run(point: Point, wanted: Lines, seed: int, folder: Path | None) -> Mapping[
         if line == MAJORITY:
             found[line] = 100 * max(float(np.mean(classes[test])), float(np.mean(~classes[test])))
             continue
-        basis = components(line, dict(point.lines[line]), given, moment, k, EPSILON, DELTA, seed).T
+        basis = components(line, dict(point.lines[line]), given, moment, k, (EPSILON, DELTA), seed).T
         model = LinearSVC(C=1.0, random_state=seed).fit(rows[train] @ basis, classes[train])
         found[line] = 100 * float(model.score(rows[test] @ basis, classes[test]))
     return found

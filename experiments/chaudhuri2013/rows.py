@@ -14,11 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpcov
-from benchmarks.principal_data import SETS, Principal, second_moment
+from benchmarks.principal_data import SETS, Principal, Table, second_moment
 from experiments.data import folder_with
 from experiments.frame import Options
 
 Floats = NDArray[np.float64]
+Promise = tuple[str, str]
+"""ε, and δ for those that have one."""
 FILES = {
     "kddcup": ("kddcup.data_10_percent.gz",),
     "census": ("census-income.data.bz2",),
@@ -50,25 +52,16 @@ def options_of(line: str, sweeps: int) -> Options:
 
 
 def components(
-    line: str,
-    options: Options,
-    rows: object,
-    moment: Floats,
-    k: int,
-    epsilon: str,
-    delta: str,
-    seed: int,
-    row_norm: float = 1.0,
+    line: str, options: Options, rows: Table, moment: Floats, k: int, promise: Promise, seed: int, row_norm: float = 1.0
 ) -> Floats:
     """Return k components in rows; ``moment`` is that of the rows."""
-    d = len(moment)
+    d, (epsilon, delta) = len(moment), promise
     if line == BEST:
         return largest(moment, k)
     if line == RANDOM:
         return np.asarray(np.linalg.qr(np.random.default_rng((2, seed)).standard_normal((d, k)))[0].T)
     if line == SULQ:
-        n = len(rows)  # type: ignore[arg-type]
-        deviation = row_norm**2 * np.sqrt(8) * d * np.log(d / float(delta)) / (n * float(epsilon))
+        deviation = row_norm**2 * np.sqrt(8) * d * np.log(d / float(delta)) / (len(rows) * float(epsilon))
         noise = np.random.default_rng((2, seed)).standard_normal((d, d)) * deviation
         return largest(moment + (noise + noise.T) / 2, k)
     budget = dpcov.ApproxDP(epsilon, delta) if line == MOD_SULQ else dpcov.PureDP(epsilon)

@@ -33,10 +33,8 @@ def run(point: Point, wanted: Lines, seed: int, folder: Path | None) -> Mapping[
     rows, k = rows_of(name, folder)
     chosen = subset(rows, n, np.random.default_rng((1, seed)))
     moment = whole_moment(name, folder) if n == len(rows) else second_moment(chosen)
-    return {
-        line: captured(components(line, dict(point.lines[line]), chosen, moment, k, EPSILON, DELTA, seed), moment)
-        for line in wanted
-    }
+    given = chosen, moment, k, (EPSILON, DELTA), seed
+    return {line: captured(components(line, dict(point.lines[line]), *given), moment) for line in wanted}
 
 
 def _points(names: tuple[str, ...], quick: bool) -> list[Point]:

@@ -20,13 +20,13 @@ EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0)
 QUICK_EPSILONS = (0.1, 0.5, 2.0)
 
 
-def run(point: Point, wanted: Lines, seed: int, _: Path | None) -> Mapping[str, float]:
+def run(point: Point, wanted: Lines, seed: int, _data: Path | None) -> Mapping[str, float]:
     random = np.random.default_rng((1, seed))
     basis, _ = np.linalg.qr(random.standard_normal((len(SPECTRUM), len(SPECTRUM))))
     rows = random.standard_normal((N, len(SPECTRUM))) * np.sqrt(SPECTRUM) @ basis.T
     moment = rows.T @ rows / N
-    given = f"{point.x:g}", DELTA, seed, ROW_NORM
-    return {line: captured(components(line, dict(point.lines[line]), rows, moment, K, *given), moment) for line in wanted}
+    given = rows, moment, K, (f"{point.x:g}", DELTA), seed, ROW_NORM
+    return {line: captured(components(line, dict(point.lines[line]), *given), moment) for line in wanted}
 
 
 def _points(quick: bool) -> list[Point]:
