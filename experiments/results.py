@@ -141,10 +141,10 @@ def read_records(path: Path) -> list[Record]:
         ]
 
 
-def write_records(path: Path, records: Sequence[Record], panels: Sequence[str]) -> None:
-    """Write a summary; panels that were not run, for want of data, keep what they had."""
-    lost = set(panels) - {record.panel for record in records}
-    rows = [*records, *(old for old in read_records(path) if old.panel in lost)]
+def write_records(path: Path, records: Sequence[Record], points: Iterable[Point]) -> None:
+    """Write a summary; what could not be run now, for want of data, keeps what it had."""
+    lost = {(point.panel, place(point.x), line) for point in points for line in point.lines} - {r[:3] for r in records}
+    rows = [*records, *(old for old in read_records(path) if old[:3] in lost)]
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)

@@ -98,7 +98,7 @@ def run_experiment(experiment: Experiment, settings: Settings) -> None:
     records = store.records(points, experiment.summary)
     if records:
         path = results_path(settings.out, experiment)
-        write_records(path, records, [panel.name for panel in experiment.panels])
+        write_records(path, records, points)
         write_cost(path.with_name("cost.csv"), experiment, settings.size, *store.cost(points))
     draw_pictures(experiment, settings)
 

@@ -77,7 +77,7 @@ def _against(
     panel: str, places: Sequence[tuple[float, dict[str, object]]], quick_lines: Lines, slow: Mapping[str, int], runs: int
 ) -> list[Point]:
     """Return a point for each place; slow lines have runs of their own."""
-    points = [Point(panel, x, lines(*quick_lines), runs, settings) for x, settings in places]
+    points = [Point(panel, x, lines(*quick_lines), runs, settings) for x, settings in places if quick_lines]
     for name, fewer in slow.items():
         points += [Point(panel, x, lines(name), fewer, settings) for x, settings in places]
     return points
