@@ -41,7 +41,7 @@ def points(names: tuple[str, ...], quick: bool) -> list[Point]:
     found = []
     for data in ALL_NAMES:
         slow = data.startswith("adult")  # seconds for a run
-        runs = (1 if slow else 20) if quick else (10 if slow else 50)
+        runs = (4 if slow else 20) if quick else (10 if slow else 50)
         found += [Point(data, epsilon, lines, runs, {"data": data}) for epsilon in (QUICK_EPSILONS if quick else EPSILONS)]
     return found
 
