@@ -18,6 +18,7 @@ EXAMPLES = """examples:
   python -m experiments dong2022 figure3             one figure
   python -m experiments pictures                     draw all again from the results, run nothing
   python -m experiments check                        the papers' claims and numbers beside what came out
+  python -m experiments pages                        the same, written into docs/papers
   python -m experiments list                         what there is
 """
 INTERRUPTED = 130
@@ -30,7 +31,7 @@ def parser() -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("what", choices=["all", *PAPERS, "pictures", "check", "list"], help="a paper, or all")
+    made.add_argument("what", choices=["all", *PAPERS, "pictures", "check", "pages", "list"], help="a paper, or all")
     made.add_argument("names", nargs="*", help="figures and tables of the paper; all of them by default")
     made.add_argument(
         "--quick", action="store_true", help="few runs at few places: about a quarter of an hour for all on two cores"
@@ -56,6 +57,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from experiments.check import check
 
         check(settings.out)
+        return 0
+    if options.what == "pages":
+        from experiments.pages import write_pages
+
+        write_pages()
         return 0
     wanted = experiments((options.what,) if options.what in PAPERS else PAPERS)
     names = {each.name for each in wanted}

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.principal_data import second_moment
 from experiments.chaudhuri2013.rows import FILES, LINES, OURS, TITLES, components, options_of, rows_of
+from experiments.chaudhuri2013.sets import second_moment
 from experiments.data import folder_with
 from experiments.frame import Experiment, Lines, Panel, Point
 

@@ -27,7 +27,7 @@ def run(point: Point, wanted: Lines, _seed: int, folder: Path | None) -> Mapping
 
 def _points(_: bool) -> list[Point]:
     return [
-        Point(panel, name, {line: {"rows": "as benchmarks/principal_data.py"} for line in lines}, 1)
+        Point(panel, name, {line: {"rows": "as in sets.py"} for line in lines}, 1)
         for name in FILES
         for panel, lines in FOUND.items()
     ]

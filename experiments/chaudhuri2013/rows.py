@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpcov
-from benchmarks.principal_data import SETS, Principal, Table, second_moment
+from experiments.chaudhuri2013.sets import SETS, Principal, Table, second_moment
 from experiments.data import folder_with
 from experiments.frame import Options
 
@@ -30,6 +30,7 @@ FILES = {
 TITLES = {"localization": "localization (persons A, B)"}
 """Where the data are not all of the paper's."""
 BEST, PPCA, MOD_SULQ, SULQ, RANDOM, OURS = "non-private", "PPCA", "MOD-SULQ", "SULQ (simulated)", "random", "ours (auto)"
+WISHART = "ours (wishart)"
 LINES = (BEST, PPCA, MOD_SULQ, SULQ, RANDOM, OURS)
 
 

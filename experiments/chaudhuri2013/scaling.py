@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.principal_data import second_moment, subset
 from experiments.chaudhuri2013.rows import LINES, TITLES, captured, components, options_of, rows_of, whole_moment
+from experiments.chaudhuri2013.sets import second_moment, subset
 from experiments.frame import Experiment, Lines, Panel, Point
 
 EPSILON, DELTA = "0.1", "0.01"

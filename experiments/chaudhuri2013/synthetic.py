@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.chaudhuri2013.rows import LINES, OURS, captured, components, options_of
+from experiments.chaudhuri2013.rows import LINES, OURS, WISHART, captured, components, options_of
 from experiments.frame import Experiment, Lines, Panel, Point
 
 SPECTRUM = np.array([0.5, 0.3, 0.04, 0.03, 0.02, 0.01, 0.004, 0.003, 0.001, 0.001])
@@ -30,7 +30,7 @@ def run(point: Point, wanted: Lines, seed: int, _data: Path | None) -> Mapping[s
 
 
 def _points(quick: bool) -> list[Point]:
-    lines = {line: options_of(line, SWEEPS) for line in LINES}
+    lines = {line: options_of(line, SWEEPS) for line in LINES} | {WISHART: {"mechanism": "wishart"}}
     return [Point("n = 5000, d = 10", e, lines, 10 if quick else 100) for e in (QUICK_EPSILONS if quick else EPSILONS)]
 
 
@@ -41,5 +41,5 @@ FIGURE5 = Experiment(
     (Panel("n = 5000, d = 10", "ε", "variance captured, q_F", yscale="linear"),),
     _points,
     run,
-    ours=(OURS,),
+    ours=(OURS, WISHART),
 )

@@ -10,6 +10,7 @@ import pytest
 from experiments.check import AGREES, DIFFERS, check
 from experiments.forms import first_known
 from experiments.frame import PAPERS, Experiment, experiments, place
+from experiments.pages import MARKED, pages
 from experiments.results import Record, read_records, results_path
 from experiments.targets import SOURCES, Compared, Target, compared, targets
 
@@ -125,3 +126,10 @@ def test_a_result_is_put_beside_its_number() -> None:
     experiment = next(each for each in ALL if each.key == "chaudhuri2013 theorem8")
     found = compared(experiment, [Record("1 − φ", "100", "1 − φ, as printed", "", 1, 0.121, 0.0)])
     assert [each.verdict for each in found] == ["agrees", "not run"]
+
+
+def test_the_pages_say_what_the_results_say() -> None:
+    """`python -m experiments pages` writes them."""
+    for path, text in pages().items():
+        assert path.read_text(encoding="utf-8") == text
+        assert len(MARKED.findall(text)) == 3
