@@ -105,7 +105,7 @@ def _figure4(quick: bool) -> list[Point]:
     many = [(n, _settings(n, 500)) for n in kept(quick, SIZES, (0, 1, 5, 11))]  # the second is just below 4d
     points += _against("d = 500", many, ("non-private", "t = 2", "KV", OURS), {}, 10 if quick else 100)
     slow = [(n, _settings(n, 500)) for n in sizes]
-    points += _against("d = 500", slow, (), {"SYMQ": 1 if quick else 20}, 0)
+    points += _against("d = 500", slow, (), {"SYMQ": 1 if quick else 5}, 0)
     budgets = [(rho, _settings(2000, 50, rho)) for rho in kept(quick, BUDGETS, QUICK_BUDGETS)]
     return points + _against("n = 2000", budgets, ("non-private", "t = 2", "KV", OURS), {}, runs)
 

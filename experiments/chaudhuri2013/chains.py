@@ -32,7 +32,7 @@ def run(point: Point, wanted: Lines, _: int, folder: Path | None) -> Mapping[str
 
 
 def _points(quick: bool) -> list[Point]:
-    lines = {f"{CHAIN} {number}": {"sampler": "ppca's"} for number in range(2 if quick else 5)} | {INDEPENDENT: {}}
+    lines = {f"{CHAIN} {number}": {"sampler": "ppca's"} for number in range(1 if quick else 5)} | {INDEPENDENT: {}}
     at = np.unique(np.geomspace(1, LENGTH, 25).round())
     return [Point(name, float(sweeps), lines, 1) for name in SETS for sweeps in at]
 

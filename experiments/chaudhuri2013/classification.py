@@ -20,7 +20,7 @@ from experiments.chaudhuri2013.sets import second_moment
 from experiments.data import folder_with
 from experiments.frame import Experiment, Lines, Panel, Point
 
-EPSILON, DELTA, SWEEPS, PAPERS_SWEEPS = "0.1", "0.01", 100, 20_000
+EPSILON, DELTA, SWEEPS, FULL_SWEEPS = "0.1", "0.01", 100, 2000
 MAJORITY = "majority"
 SETS = ("kddcup", "localization")
 
@@ -58,7 +58,7 @@ def run(point: Point, wanted: Lines, seed: int, folder: Path | None) -> Mapping[
 
 
 def _points(quick: bool) -> list[Point]:
-    lines = {line: options_of(line, SWEEPS if quick else PAPERS_SWEEPS) for line in LINES} | {MAJORITY: {}}
+    lines = {line: options_of(line, SWEEPS if quick else FULL_SWEEPS) for line in LINES} | {MAJORITY: {}}
     return [Point("accuracy, %", TITLES.get(name, name), lines, 2 if quick else 25, {"data": name}) for name in SETS]
 
 

@@ -45,7 +45,7 @@ def run(point: Point, wanted: Lines, seed: int, folder: Path | None) -> Mapping[
 
 
 def _figure4(quick: bool) -> list[Point]:
-    runs, budgets = 2 if quick else 50, QUICK_BUDGETS if quick else BUDGETS
+    runs, budgets = 2 if quick else 20, QUICK_BUDGETS if quick else BUDGETS
     points = []
     for n in (6000, 60_000):
         names = lines(*COMMON, *([EM] if n == 6000 or not quick else []))
@@ -55,7 +55,7 @@ def _figure4(quick: bool) -> list[Point]:
 
 
 def _digits(quick: bool) -> list[Point]:
-    runs, budgets = 2 if quick else 50, QUICK_BUDGETS if quick else BUDGETS
+    runs, budgets = 2 if quick else 20, QUICK_BUDGETS if quick else BUDGETS
     settings = [(f"digit {digit}", rho, {"digit": digit, "rho": rho}) for digit in DIGITS_SHOWN for rho in budgets]
     return [Point(panel, rho, lines(*COMMON), runs, where) for panel, rho, where in settings]
 

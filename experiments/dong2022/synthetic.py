@@ -7,7 +7,7 @@ from pathlib import Path
 
 import dpcov
 from benchmarks.datasets import dong
-from experiments.dong2022.lines import EM, OURS, PRINTED, RAW, ZERO, errors, lines
+from experiments.dong2022.lines import EM, EM_PURE, OURS, PRINTED, RAW, ZERO, errors, lines
 from experiments.frame import Experiment, Lines, Options, Panel, Point
 
 RHO = 0.1
@@ -28,7 +28,7 @@ def _figure2(quick: bool) -> list[Point]:
     points = []
     for n in (1000, 4000, 16_000):
         for d in QUICK_DIMENSIONS if quick else DIMENSIONS:
-            names = (*COMMON, RAW, *([EM] if d <= MOST_FOR_EM else []))
+            names = (*COMMON, RAW, *([EM, EM_PURE] if d <= MOST_FOR_EM else []))
             points.append(
                 Point(f"n = {n}", float(d), lines(*names), 3 if quick else 50, {**DEFAULTS, "n": n, "d": d, "bins": 1})
             )
