@@ -14,7 +14,7 @@ from dpcov.errors import printable
 from dpcov.kernel.answer import Spend
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.questions.calibrated import LAWS, noise_for
-from dpcov.kernel.questions.choices import Quantile, Radius
+from dpcov.kernel.questions.choices import Bias, Quantile, Radius
 from dpcov.kernel.questions.measure import Summable
 from dpcov.kernel.questions.moments import MAX_ROWS, Count
 from dpcov.mechanisms import mechanism_of
@@ -124,7 +124,7 @@ class Rehearsal(Result):
     @property
     def has_radius(self) -> bool:
         """Whether a clipping radius would be chosen privately: here just below row_norm."""
-        return self.planned.find(Quantile, Radius) is not None
+        return self.planned.find(Quantile, Radius, Bias) is not None
 
     @property
     def depends_on_answers(self) -> bool:

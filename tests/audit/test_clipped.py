@@ -45,6 +45,7 @@ RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "separate, clipped": ("separate", {"clip": 0.3}),
     "adaptive": ("adaptive", {}),
     "adaptive, paper": ("adaptive", {"constants": "paper", "beta": 0.3}),
+    "adaptive, program": ("adaptive", {"constants": "program"}),
     "rescaled": ("rescaled", {}),
     "rescaled, robust": ("rescaled", {"robust": True}),
     "rescaled, exact": ("rescaled", {"numerics": "exact"}),

@@ -52,7 +52,14 @@ MEANS: dict[str, tuple[str, dict[str, Any]]] = {
     "coordinatewise": ("coordinatewise", {"covariance": KNOWN}),
     "karwa-vadhan": ("karwa-vadhan", {}),
     "symq": ("symq", {"covariance": KNOWN}),
+    "coinpress, paper": ("coinpress", {"covariance": KNOWN, "constants": "paper"}),
+    "coordinatewise, paper": ("coordinatewise", {"covariance": KNOWN, "constants": "paper"}),
+    "karwa-vadhan, paper": ("karwa-vadhan", {"constants": "paper"}),
+    "symq, paper": ("symq", {"covariance": KNOWN, "constants": "paper"}),
 }
+MORE_THAN_NEEDED = {"karwa-vadhan, paper": 0.25, "symq, paper": 0.12}
+"""As printed they have more noise: at least so much of each charge is used."""
+
 PAIRS: dict[str, tuple[list[float], list[float]]] = {
     "axis": ([FAR, 0.0], [-FAR, 0.0]),
     "corner": ([-FAR, -FAR], [FAR, FAR]),
@@ -105,7 +112,7 @@ class TestMeans:
                 check("mean", name, budget, neighbors, options)
             return
         largest = check("mean", name, budget, neighbors, options)
-        assert min(largest.values()) > 0.999, largest
+        assert min(largest.values()) > MORE_THAN_NEEDED.get(case, 0.999), largest
         assert max(largest.values()) <= 1
         assert set(largest) >= ({"count"} if neighbors == "add-remove" else set())
 

@@ -114,7 +114,7 @@ def concentrations(law: NoiseLaw) -> list[float]:
     return [float(c) for _, c in law.concentrations]
 
 
-def errors(rows: Floats, epsilon: int, runs: int, neighbors: str, **options: str) -> tuple[Floats, list[list[float]]]:
+def errors(rows: Floats, epsilon: int, runs: int, neighbors: str, **options: str | int) -> tuple[Floats, list[list[float]]]:
     """Return the errors of the sum, and the concentrations that were used."""
     truth, found, used = rows.T @ rows, [], []
     for seed in range(runs):
@@ -192,6 +192,89 @@ def test_budgets_are_split_as_the_mechanism_splits_them() -> None:
     assert bounds.exponent(1.0, constants="paper") == 0.25
 
 
+def test_the_papers_own_algorithm_pays_for_every_direction() -> None:
+    """Half for the eigenvalues, whatever `values` is, and d draws: the uses of the bounds follow the mechanism's "paper"."""
+    true = [40.0, 20.0, 10.0, 5.0]
+    for values in ("basis", "spectrum"):
+        found = bounds.uniform_error(true, 8.0, constants="paper", values=values)
+        each = bounds.eigenvectors_error(true, 4.0, [1.0] * 3, beta=0.05, constants="paper", values="spectrum")
+        assert found == pytest.approx(each, rel=1e-12)
+    found = bounds.adaptive_error(true, 8.0, constants="paper")
+    slack = 2 / 4 * math.log(2 * 4 / 0.05)
+    shares = np.sqrt(np.maximum(true, slack)) / np.sqrt(np.array(true) + 2 * slack).sum()
+    by_hand = bounds.eigenvectors_error(
+        true, 4.0, [4 * s for s in shares[:3]], beta=0.025, constants="paper", values="spectrum"
+    )
+    assert found == pytest.approx(by_hand, rel=1e-12)
+    assert bounds.enough_variance(4, 8.0, 0.5, constants="paper") > bounds.enough_variance(4, 8.0, 0.5, values="spectrum")
+
+
+def test_the_exponential_mechanism_fails_no_more_often_than_lemma_4_says() -> None:
+    """Exactly, on finite sets of answers: the worst is one good answer among many that just miss it."""
+    draw = np.random.default_rng(4400)
+    for size in (3, 40, 1000):
+        for _ in range(30):
+            scores = draw.exponential(size=size) * draw.choice([0.1, 1.0, 30.0])
+            epsilon, alpha, moved = draw.choice([0.1, 1.0, 8.0]), float(draw.exponential()), float(draw.choice([0.5, 1.0, 2.0]))
+            weights = np.exp(epsilon * (scores - scores.max()) / (2 * moved))
+            fails = weights[scores < scores.max() - 2 * alpha].sum() / weights.sum()
+            good = float(np.mean(scores >= scores.max() - alpha))
+            assert fails <= bounds.exponential_failure(alpha, epsilon, good, sensitivity=moved) * (1 + 1e-12)
+    worst = np.array([1.0] + [-1.0 - 1e-9] * 999)  # alpha = 1: nearly attained
+    weights = np.exp(4 * worst / 2)
+    assert weights[1:].sum() / weights.sum() > 0.1 * bounds.exponential_failure(1.0, 4.0, 1e-3)
+    assert bounds.exponential_failure(3.0, 2.0, 0.5) == pytest.approx(math.exp(-3) / 0.5)
+    assert bounds.exponential_failure(0.0, 2.0, 0.5) == 1
+
+
+def test_lemma_4_gives_lemma_5() -> None:
+    """With the volume of a cap: directions that lose more than 2α of λ₁ are as rare as both say, and ours needs less."""
+    m, c, beta = 6, 3.0, 0.05
+    loss = bounds.direction_loss(m, c, beta)  # for any λ₁
+    for largest in (50.0, 1e3):
+        cap = float(stats.beta.sf(1 - loss / 2 / largest, 0.5, (m - 1) / 2))  # of directions with (uᵀv)² at least that
+        assert bounds.exponential_failure(loss / 2, 2 * c, cap) > beta
+
+
+@pytest.mark.parametrize("values", ["basis", "spectrum"])
+@pytest.mark.parametrize("rank", [1, 2, 3, 5])
+def test_a_matrix_of_lower_rank_is_as_near_as_promised(values: str, rank: int) -> None:
+    """Theorem 2 at rank k: from C itself; and no nearer than the best matrix of that rank can be."""
+    rows = clouds(4000)
+    true = np.linalg.eigvalsh(rows.T @ rows)[::-1]
+    found, used = errors(rows, 20, 60, "replace", values=values, rank=rank)
+    share = bounds.VALUES_SHARE[values]
+    bound = [
+        bounds.eigenvectors_error(true, 20 * share, [2 * c for c in each], beta=BETA, rank=rank, values=values) for each in used
+    ]
+    missed = float(np.linalg.norm(true[rank:]))
+    assert missed <= found.min() * (1 + 1e-6)
+    check(found, np.array(bound), BETA, slack=2.8)
+    assert bound[0] > missed
+
+
+def test_rank_by_hand() -> None:
+    true, epsilons = [9.0, 4.0, 2.0], [1e9, 1e9]
+    assert bounds.eigenvectors_error(true, 1e9, epsilons, beta=0.1, rank=2) == pytest.approx(2.0, rel=1e-3)
+    assert bounds.eigenvectors_error(true, 1e9, [1e9], beta=0.1, rank=1, values="spectrum") == pytest.approx(20**0.5, rel=1e-3)
+    assert bounds.eigenvectors_error(true, 3.0, epsilons, beta=0.1, rank=3) == bounds.eigenvectors_error(
+        true, 3.0, epsilons, beta=0.1
+    )
+
+
+def test_the_rivals_of_section_3_1() -> None:
+    """Orders of magnitude, with the constant of who asks; the limit is where the two printed bounds meet."""
+    assert bounds.rival_variance(3, 0.5, 0.1) == pytest.approx(81 / 0.5 * 1e6)
+    assert bounds.rival_variance(3, 0.5, 0.1, constant=2.5) == pytest.approx(2.5 * 81 / 0.5 * 1e6)
+    assert bounds.rival_variance(10**6, 1e-300, 1e-60) == math.inf
+    assert bounds.rival_error(16, 0.5, math.exp(-9)) == pytest.approx(64 * 3 / 0.5)
+    for epsilon, delta in ((0.01, 1e-16), (1.0, 1e-3), (4.0, 0.5)):
+        limit = bounds.rival_variance_limit(epsilon, delta)
+        meeting = math.sqrt(7**3 * limit * math.log(limit) / epsilon)
+        assert meeting == pytest.approx(bounds.rival_error(7, epsilon, delta))
+    assert bounds.rival_variance_limit(5e-324, 1e-16) > 1e300
+
+
 def test_one_column_has_no_directions() -> None:
     assert bounds.uniform_error([5.0], 1.0) == bounds.eigenvectors_error([5.0], 1 / 3, [], beta=0.05)
     assert bounds.adaptive_error([5.0], 1.0) > 0
@@ -213,6 +296,19 @@ def test_one_column_has_no_directions() -> None:
         lambda: bounds.eigenvectors_error([2.0, 1.0], 1.0, [1.0, 1.0], beta=0.1),
         lambda: bounds.adaptive_error([2.0, 1.0], 1.0, neighbors="swap"),
         lambda: bounds.enough_variance(2, 1.0, 0.0),
+        lambda: bounds.uniform_error([2.0, 1.0], 1.0, constants="program"),
+        lambda: bounds.eigenvectors_error([2.0, 1.0], 1.0, [1.0], beta=0.1, rank=3),
+        lambda: bounds.eigenvectors_error([2.0, 1.0], 1.0, [1.0], beta=0.1, rank=True),
+        lambda: bounds.eigenvectors_error([3.0, 2.0, 1.0], 1.0, [1.0, 1.0], beta=0.1, rank=1),
+        lambda: bounds.exponential_failure(-1.0, 1.0, 0.5),
+        lambda: bounds.exponential_failure(1.0, 0.0, 0.5),
+        lambda: bounds.exponential_failure(1.0, 1.0, 0.0),
+        lambda: bounds.exponential_failure(1.0, 1.0, 1.5),
+        lambda: bounds.exponential_failure(1.0, 1.0, 0.5, sensitivity=0.0),
+        lambda: bounds.rival_variance(0, 1.0, 0.5),
+        lambda: bounds.rival_variance(2, 1.0, 0.0),
+        lambda: bounds.rival_error(2, 1.0, 1.0),
+        lambda: bounds.rival_variance_limit(0.0, 0.5),
     ],
 )
 def test_refusals(call: Callable[[], float]) -> None:

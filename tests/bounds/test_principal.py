@@ -93,6 +93,34 @@ class TestTheorem8:
             assert value == pytest.approx(expected, rel=1e-6)
             assert value > d / 0.125
 
+    @pytest.mark.parametrize("d", [3, 4, 7, 20, 100, 600])
+    def test_as_printed(self, d: int) -> None:
+        """1 − φ = exp(−2(log 8 + log(1 + e^d))/(d − 2)): larger than the lemma's, and with it the bound and its scope."""
+        with mpmath.workdps(40):
+            printed = float(mpmath.exp(-2 * (mpmath.log(8) + mpmath.log(1 + mpmath.exp(d))) / (d - 2)))
+        assert bounds.packing_gap(d, constants="paper") == pytest.approx(printed, rel=1e-12)
+        assert bounds.packing_gap(d) < printed
+        assert bounds.least_rows_scope(d, constants="paper") == pytest.approx(1 - printed / 16, rel=1e-15)
+        correlation = 1 - bounds.packing_gap(d) / 2000
+        expected = d / 0.125 * max(1.0, math.sqrt(printed / (80 * (1 - correlation))))
+        assert bounds.least_rows(d, 0.25, 0.5, correlation, constants="paper") == pytest.approx(expected, rel=1e-9)
+        assert (
+            bounds.least_rows(d, 0.25, 2.0 * d, correlation, constants="paper")
+            > 0
+            == bounds.least_rows(d, 0.25, 2.0 * d, correlation)
+        )
+
+    def test_the_numbers_of_the_text(self) -> None:
+        """d = 100: above .12 in the paper, .064 by the lemma; d = 3: 3.5e-5."""
+        assert bounds.packing_gap(100, constants="paper") == pytest.approx(0.1246, abs=1e-4)
+        assert bounds.packing_gap(100) == pytest.approx(0.0644, abs=1e-4)
+        assert bounds.packing_gap(3, constants="paper") == pytest.approx(3.5e-5, rel=0.02)
+        for bad in (2, 0):
+            with pytest.raises(ParameterError, match="d must be"):
+                bounds.packing_gap(bad)
+        with pytest.raises(ParameterError, match="constants must be"):
+            bounds.least_rows_scope(5, constants="printed")
+
     def test_scope(self) -> None:
         for d in (3, 10, 50):
             scope = bounds.least_rows_scope(d)

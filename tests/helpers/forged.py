@@ -95,6 +95,8 @@ OPTIONS: tuple[Asked, ...] = (
     {"clip": "private"},
     {"clip": 0.3, "center": True},
     {"constants": "paper"},
+    {"constants": "program"},
+    {"covariance": 1.0, "constants": "paper"},
     {"allocation": "uniform"},
     {"values": "spectrum"},
     {"rank": 1},
@@ -109,6 +111,7 @@ OPTIONS: tuple[Asked, ...] = (
     {"row_norm": None, "upper": 4.0, "rounds": 3, "postprocess": "clip"},
     {"row_norm": None, "upper": 4.0, "radius": 5.0, "center": True},
     {"row_norm": None, "upper": 4.0, "centring": "pairs"},
+    {"row_norm": None, "upper": 4.0, "constants": "paper"},
     {"row_norm": None, "upper": 4.0, "constants": "proved", "data": (4000, 2)},
 )
 """Tried with every mechanism; those that it does not have are left out."""

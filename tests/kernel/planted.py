@@ -184,11 +184,19 @@ PLANTED = {
         by=TEST_CURATOR + "TestOrder::test_choices_and_searches_keep_the_order_too",
     ),
     "choices at twice the rate": mutant(
-        (CURATOR, "Exponential(min(exponential_rate(budget), MAX_RATE))", "Exponential(2 * exponential_rate(budget))"),
+        (CURATOR, "Exponential(min(exponential_rate(budget), MAX_RATE, bound))", "Exponential(2 * exponential_rate(budget))"),
         by=(
             "tests/kernel/distribution/test_rank.py::test_choices_have_their_law[rank, zCDP]",
             "tests/audit/test_frames.py::TestMeans::test_pairs_cost_what_was_charged_and_no_more[symq-zCDP-add-remove]",
         ),
+    ),
+    "a rate that a mechanism may raise": mutant(
+        (
+            CURATOR,
+            "Exponential(min(exponential_rate(budget), MAX_RATE, bound))",
+            "Exponential(min(exponential_rate(budget), MAX_RATE) if at_most is None else bound)",
+        ),
+        by="tests/kernel/test_choosing.py::TestAtMost::test_it_lowers_the_rate_and_never_raises_it",
     ),
     "a subspace that is not charged": mutant(
         (CURATOR, CHARGE + DRAWN, DRAWN), by=TEST_LAWS_SUBSPACE + "TestSubspace::test_order_charge_and_record"

@@ -460,3 +460,27 @@ class TestRadiiOfAnswers:
         pair: Any = ClippedPair(Annulus(Grid(0.5), Grid(1.0)), 2)
         with pytest.raises(ParameterError, match=OF_THESE_ROWS):
             unread(ZCDP(1)).noisy(pair, ZCDP(1), noise="gaussian")
+
+
+class TestAtMost:
+    """A paper's lower rate: it can only make a choice noisier."""
+
+    def rate(self, at_most: Fraction | None, budget: Budget = TWO) -> Fraction:
+        curator, _ = logged(budget=budget)
+        answer = curator.choose(QUESTIONS["choice"], budget, at_most=at_most)  # type: ignore[arg-type]
+        assert isinstance(answer.law, Exponential)
+        assert answer.charges == (budget,)
+        return answer.law.rate
+
+    def test_it_lowers_the_rate_and_never_raises_it(self) -> None:
+        assert self.rate(None) == 1
+        assert self.rate(Fraction(1, 3)) == Fraction(1, 3)
+        assert self.rate(Fraction(7, 2)) == 1
+        assert self.rate(Fraction(1, 5), ZCDP(2)) == Fraction(1, 5)
+
+    @pytest.mark.parametrize("bad", [0.5, 1, "1/2", True, Fraction(0), Fraction(-1)])
+    def test_what_is_no_rate_is_refused_before_anything_is_read(self, bad: Any) -> None:
+        curator, log = logged()
+        with pytest.raises(ParameterError, match=r"must be .*, got .*\. Hint: "):
+            curator.choose(QUESTIONS["choice"], TWO, at_most=bad)  # type: ignore[arg-type]
+        assert log == []

@@ -259,7 +259,9 @@ CASES: dict[tuple[str, str], Case] = {
     ("covariance", "coinpress"): Case(
         branches=True,
         runs=[
-            *(({}, [RHO]), ({"centring": "pairs"}, [RHO]), ({"centring": "mean"}, [RHO])),
+            ({}, [RHO]),
+            ({"centring": "pairs"}, [RHO]),
+            ({"centring": "mean"}, [RHO]),
             ({"constants": "paper", "rounds": 3}, [RHO]),
         ],
         needed={"upper": 10.0},

@@ -8,10 +8,12 @@ CONFIDENCE = "mechanisms/coinpress/confidence.py"
 COVARIANCE = "mechanisms/coinpress/covariance.py"
 LAST_ROUND = "mechanisms/coinpress/last_round.py"
 MEAN = "mechanisms/coinpress/mean.py"
+PRINTED = "mechanisms/coinpress/printed.py"
 UNKNOWN_SCALE = "mechanisms/coinpress/unknown_scale.py"
 WHITENING = "mechanisms/coinpress/whitening.py"
 
 TEST_COINPRESS = "tests/mechanisms/test_coinpress.py::"
+AS_PRINTED = TEST_COINPRESS + "TestAsPrinted::"
 TEST_COINPRESS_CONFIDENCE = "tests/mechanisms/test_coinpress_confidence.py::"
 TEST_COINPRESS_QUESTIONS = "tests/mechanisms/test_coinpress_questions.py::"
 TEST_UNKNOWN_SCALE = "tests/mechanisms/test_unknown_scale.py::"
@@ -26,6 +28,25 @@ EXACT_N = '__import__("tests.helpers.peeking", fromlist=["sums_behind"]).sums_be
 TURNED = "(vectors / np.sqrt(widened)) @ vectors.T @ applied"
 
 PLANTED = {
+    "the program's whitener, turned from the other side": mutant(
+        (
+            PRINTED,
+            "(vectors / np.sqrt(np.maximum(values, 0.0) + hidden)) @ vectors.T @ (frame.whitener * frame.deviations)",
+            "(frame.whitener * frame.deviations) @ (vectors / np.sqrt(np.maximum(values, 0.0) + hidden)) @ vectors.T",
+        ),
+        by=AS_PRINTED + "test_every_whitener_is_turned_from_the_left",
+    ),
+    "isometric noise in the paper's rounds": mutant(
+        (PRINTED, "noise=GAUSSIAN, at_least=at_least)", "noise=GAUSSIAN)"), by=AS_PRINTED + "test_rounds_and_prices"
+    ),
+    "the paper's eta without its half": mutant(
+        (PRINTED, "(2 * math.sqrt(d / n) + d / n) / 2", "2 * math.sqrt(d / n) + d / n"),
+        by=AS_PRINTED + "test_every_whitener_is_turned_from_the_left",
+    ),
+    "any noise taken for isometric": mutant(
+        (COVARIANCE, "return math.hypot(rest, more * diagonal)", "return whole"),
+        by=AS_PRINTED + "test_its_noise_is_told_as_it_is",
+    ),
     "an inner ellipsoid cut off at zero": mutant(
         (
             CONFIDENCE,
@@ -78,7 +99,7 @@ PLANTED = {
         (COVARIANCE, "    least=least,\n", ""), by=LEAST + "[covariance-coinpress]"
     ),
     "public coordinates without their noise": mutant(
-        (COVARIANCE, "Spread(deviation * deviation, deviation * deviation / 2)", "Spread(0.0, 0.0)"),
+        (COVARIANCE, "last.spread.scaled(last.scale),", "last.spread.scaled(0.0),"),
         by="tests/uses/test_standing_out.py::TestOfCovariances::test_noise_alone_does_not_stand_out[coinpress-rho-False]",
     ),
     "the scale upside down": mutant(
@@ -98,11 +119,11 @@ PLANTED = {
         by=TEST_COINPRESS + "TestCentred::test_the_noise_of_the_mean_is_taken_off",
     ),
     "a mean whose centre stays at the origin": mutant(
-        (MEAN, "if proved else mean_in_ball(answer, n, origin, radius)", "if proved else origin"),
+        (MEAN, "if free else mean_in_ball(answer, n, origin, radius)", "if free else origin"),
         by="tests/mechanisms/test_means.py::TestCoinpress::test_the_centre_moves_to_each_answer",
     ),
     "proved centres that are moved into the ball": mutant(
-        (MEAN, "mean_of_sum(answer, n) if proved else mean_in_ball", "mean_in_ball"),
+        (MEAN, "mean_of_sum(answer, n) if free else mean_in_ball", "mean_in_ball"),
         by=TEST_COINPRESS_CONFIDENCE + "TestWhatIsCalledProvedHolds::test_a_mean_at_the_edge_of_its_ball",
     ),
     "rounds of a mean whose least share is not declared": mutant(

@@ -12,6 +12,7 @@ MOMENT = "mechanisms/shared/moment.py"
 
 TEST_FEW_ROWS = "tests/audit/test_few_rows.py::"
 TEST_ADAPTIVE = "tests/mechanisms/test_adaptive.py::"
+PRINTED_DIRECTIONS = "tests/mechanisms/test_eigenvectors.py::TestAsPrinted::"
 TEST_RESCALED = "tests/mechanisms/test_rescaled.py::"
 TEST_SEPARATE = "tests/mechanisms/test_separate.py::"
 TEST_ARCHITECTURE = "tests/test_architecture.py::"
@@ -21,6 +22,50 @@ PRIVATE = TEST_ARCHITECTURE + "test_a_mechanism_reaches_into_nothing_private"
 EXACT_N = 'curator._pass_on.__closure__[0].cell_contents["n"].__closure__[0].cell_contents._sums.n'
 
 PLANTED = {
+    "the program's divisor in what is printed": mutant(
+        (ADAPTIVE_NOISE, 'EASED if constants == "program" else 1.0', "EASED"),
+        by=(
+            TEST_ADAPTIVE + "TestNoises::test_the_papers_bounds",
+            TEST_ADAPTIVE + "TestProgram::test_as_printed_the_additive_noise_is_taken_up_to_a_thousand_columns",
+        ),
+    ),
+    "the program's noises compared before clipping costs": mutant(
+        (ADAPTIVE, "        tau /= 2  # the radius", "        tau /= 1  # the radius"),
+        by=TEST_ADAPTIVE + "TestProgram::test_the_noises_are_compared_where_the_search_stopped",
+    ),
+    "a radius's share that the program does not spend": mutant(
+        (ADAPTIVE, '"program": (Fraction(0), Fraction(1, 8)', '"program": (Fraction(1, 8), Fraction(1, 8)'),
+        (ADAPTIVE, "sum(shares if searched else shares[1:])", "sum(shares)"),
+        by=TEST_ADAPTIVE + "TestSpending::test_shares_on_either_path",
+    ),
+    "1/epsilon forgotten, as in the program": mutant(
+        (ADAPTIVE_NOISE, "Noises(scale * whole, 2 * scale", "Noises(scale * epsilon * whole, 2 * scale"),
+        by=TEST_ADAPTIVE + "TestNoises::test_the_programs_bounds_of_laplace_noise",
+    ),
+    "eigenvalues clipped where the text does not": mutant(
+        (ADDITIVE, '{"paper": RAW, "program": "clip"}', '{"paper": "clip", "program": "clip"}'),
+        by=(TEST_SEPARATE + "TestEstimate::test_defaults", TEST_ADAPTIVE + "TestSpending::test_shares_on_either_path"),
+    ),
+    "the papers' eigenvalues made to descend": mutant(
+        (
+            "mechanisms/shared/directions.py",
+            'told = spectrum.values if constants == "paper" else monotone(spectrum.values, increasing=False)',
+            "told = monotone(spectrum.values, increasing=False)",
+        ),
+        by=PRINTED_DIRECTIONS + "test_eigenvalues_are_used_as_they_were_answered",
+    ),
+    "the papers' last direction free": mutant(
+        ("mechanisms/covariance/eigenvectors.py", "free = 0 if paper else 1", "free = 1"),
+        by=PRINTED_DIRECTIONS + "test_the_shares_are_those_of_corollary_1",
+    ),
+    "the papers' values by an option": mutant(
+        ("mechanisms/covariance/eigenvectors.py", 'apart = paper or values == "spectrum"', 'apart = values == "spectrum"'),
+        by=PRINTED_DIRECTIONS + "test_eigenvalues_are_used_as_they_were_answered",
+    ),
+    "a threshold that no rehearsal tells of": mutant(
+        ("rehearsal.py", "find(Quantile, Radius, Bias)", "find(Quantile, Radius)"),
+        by="tests/mechanisms/test_every_mechanism.py::test_a_rehearsal_asks_what_the_run_asks[covariance adaptive replace]",
+    ),
     "epsilon forgotten in the bound of the trace": mutant(
         (ADAPTIVE, "-math.log(2 * beta) / float(budget.epsilon)", "-math.log(2 * beta)"),
         by=TEST_ADAPTIVE + "TestNoises::test_what_the_search_weighs",

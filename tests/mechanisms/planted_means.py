@@ -12,6 +12,7 @@ MEANS = "mechanisms/shared/means.py"
 TEST_COINPRESS_CONFIDENCE = "tests/mechanisms/test_coinpress_confidence.py::"
 TEST_COINPRESS_PROVED = "tests/mechanisms/test_coinpress_proved.py::"
 TEST_MEANS = "tests/mechanisms/test_means.py::"
+AS_PRINTED = TEST_MEANS + "TestAsPrinted::"
 TEST_ARCHITECTURE = "tests/test_architecture.py::"
 CONFIDENCE = TEST_COINPRESS_CONFIDENCE + "TestWhatIsCalledProvedHolds::"
 PRIVATE = TEST_ARCHITECTURE + "test_a_mechanism_reaches_into_nothing_private"
@@ -19,6 +20,34 @@ PRIVATE = TEST_ARCHITECTURE + "test_a_mechanism_reaches_into_nothing_private"
 EXACT_N = 'curator._pass_on.__closure__[0].cell_contents["n"].__closure__[0].cell_contents._sums.n'
 
 PLANTED = {
+    "the columns forgotten in a column's epsilon": mutant(
+        (MEANS, "sqrt_up(moved**2 * public.d / (2 * budget.rho))", "sqrt_up(Fraction(moved**2) / (2 * budget.rho))"),
+        by=AS_PRINTED + "test_laplace_noise_in_each_column",
+    ),
+    "Karwa and Vadhan's values clipped where only noise reaches": mutant(
+        (KARWA_VADHAN, "widths * (float(PAPER_REACH) if paper", "widths * (float(PAPER_NOISE) if paper"),
+        by=AS_PRINTED + "test_karwa_and_vadhans_bins_are_around_whole_deviations",
+    ),
+    "Karwa and Vadhan's printed bins from the origin": mutant(
+        (KARWA_VADHAN, "2 * beside + 1, (beside + 0.5) * widths", "2 * beside, beside * widths"),
+        by=AS_PRINTED + "test_karwa_and_vadhans_bins_are_around_whole_deviations",
+    ),
+    "all of a column's epsilon for each quantile": mutant(
+        (SYMQ, "sqrt_down(2 * budget.rho / d)) / 4", "sqrt_down(2 * budget.rho / d)) / 2"),
+        by=AS_PRINTED + "test_symq_draws_with_a_quarter_of_a_columns_epsilon",
+    ),
+    "quartiles for the paper's quantiles": mutant(
+        (SYMQ, "        level = PAPER_LEVEL\n", ""),
+        by=AS_PRINTED + "test_symq_draws_with_a_quarter_of_a_columns_epsilon",
+    ),
+    "the printed rounds of a mean moved into the ball": mutant(
+        ("mechanisms/coinpress/mean.py", "free=constants != PRACTICAL", "free=claim.proved"),
+        by=AS_PRINTED + "test_coinpress_takes_two_rounds_and_leaves_the_ball",
+    ),
+    "half of the budget for the last round of the paper": mutant(
+        ("mechanisms/coinpress/mean_rounds.py", "PAPER_ROUNDS = Fraction(3, 4), 2", "PAPER_ROUNDS = Fraction(1, 2), 2"),
+        by=AS_PRINTED + "test_coinpress_clips_as_its_program",
+    ),
     "Karwa and Vadhan's box around the origin": mutant(
         (KARWA_VADHAN, "Box(as_tuple(middles), as_tuple(halves))", "Box(as_tuple(point), as_tuple(halves))"),
         by=TEST_MEANS + "TestKarwaVadhan::test_the_second_box_is_around_the_fullest_bin",

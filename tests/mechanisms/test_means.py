@@ -222,7 +222,7 @@ class TestKarwaVadhan:
             assert frame(total).centre[column] == pytest.approx(start + np.argmax(counts) + 0.5)
 
     def test_it_really_clips(self) -> None:
-        """Ten rows at ±1e6: they move the answer by ten times a box over n at most; the public program moves it by 1e4."""
+        """Ten rows at ±1e6: they move the answer by ten times a box over n at most; a sum that does not clip, by 1e4."""
         rows = np.random.default_rng(93).normal(size=(1000, 3)) + np.array([30.0, -40.0, 0.0])
         plain = quiet("karwa-vadhan", rows, radius=100.0, postprocess="none")
         for value in (1e6, -1e6, 1e300, np.inf, np.nan):
@@ -321,7 +321,7 @@ class TestAsPrinted:
 def scale_of(answer: Answer) -> Fraction:
     """Return the scale of Laplace noise on numbers in [−1, 1], or on counts."""
     assert isinstance(answer.law, DiscreteLaplace)
-    return answer.law.scale / 2**answer.unit_bits
+    return answer.law.scale / Fraction(2**answer.unit_bits)
 
 
 def column_epsilon(whole: Budget, part: float, d: int) -> float:

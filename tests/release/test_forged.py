@@ -294,7 +294,7 @@ def serves(law: str, asked: str, notion: str) -> bool:
     measured = asked in (*SUMS, *DERIVED, "diagonal", "quotients")
     return {
         "discrete gaussian": measured and notion in ("zCDP", "approx"),
-        "discrete laplace": measured and notion == "pure",
+        "discrete laplace": measured and notion in ("pure", "zCDP"),
         "wishart difference": asked in MOMENTS and notion == "pure",
         "frobenius": asked in MOMENTS and notion == "pure",
         "exponential": asked in CHOSEN,
@@ -325,7 +325,9 @@ def other_notion(text: str) -> Iterator[Record]:
     ):
         record = json.loads(text)
         paid = [noise for answer in record["answers"] for noise in answer["noise"]]
-        notions = {"discrete gaussian": ("zCDP", "approx"), "discrete laplace": ("pure",)} | dict.fromkeys(ROUNDED, ("pure",))
+        notions = {"discrete gaussian": ("zCDP", "approx"), "discrete laplace": ("pure", "zCDP")} | dict.fromkeys(
+            ROUNDED, ("pure",)
+        )
         if any(charge["notion"] not in notions.get(noise["law"], ("pure", "zCDP")) for noise in paid):
             record["privacy"] = {"notion": "approx", "epsilon": "600", "delta": "1/2"}
             for noise in paid:

@@ -15,6 +15,22 @@ TEST_CALIBRATED = "tests/kernel/calibration/test_calibrated.py::"
 TEST_CALIBRATION_DIRECTIONS = "tests/kernel/calibration/test_directions.py::"
 
 PLANTED = {
+    "Laplace noise under zCDP at twice the price": mutant(
+        (CALIBRATE, "sqrt_up(sensitivity_squared / (2 * budget.rho))", "sqrt_up(sensitivity_squared / (4 * budget.rho))"),
+        by=(
+            TEST_CALIBRATED + "TestLaws::test_laplace_under_zcdp",
+            "tests/audit/test_frames.py::TestMeans::test_pairs_cost_what_was_charged_and_no_more"
+            "[coordinatewise, paper-zCDP-replace]",
+        ),
+    ),
+    "the first number of a vector for all of it, under zCDP": mutant(
+        (
+            CALIBRATED,
+            "concentrated_laplace_scale(Fraction(statistic.sensitivity_squared(neighbors)), budget)",
+            "concentrated_laplace_scale(Fraction(statistic.sensitivity_squared(neighbors), statistic.parts[0].size), budget)",
+        ),
+        by=TEST_CALIBRATED + "TestLaws::test_laplace_under_zcdp",
+    ),
     "rho rounded up": mutant(
         (BUDGET, "_log(self.delta)) * (1 - ROUNDING)", "_log(self.delta)) * (1 + ROUNDING)"),
         by="tests/kernel/calibration/test_budget.py::test_rho_errs_downwards_and_hardly",
@@ -32,14 +48,14 @@ PLANTED = {
         by="tests/audit/test_hostile_mechanisms.py::TestWhatIsKept::test_a_fraction_that_changes",
     ),
     "scale halved": mutant(
-        (CALIBRATE, "sensitivity_squared / (2 * budget.rho)", "sensitivity_squared / (8 * budget.rho)"),
+        (CALIBRATE, "return sensitivity_squared / (2 * budget.rho)", "return sensitivity_squared / (8 * budget.rho)"),
         by=(
             TEST_AUDIT + "test_replay_never_costs_more_than_was_charged",
             TEST_AUDIT + "test_black_box_stays_under_the_promise[e1 by e2]",
         ),
     ),
     "variance 5 percent too small": mutant(
-        (CALIBRATE, "sensitivity_squared / (2 * budget.rho)", "sensitivity_squared * 19 / (40 * budget.rho)"),
+        (CALIBRATE, "return sensitivity_squared / (2 * budget.rho)", "return sensitivity_squared * 19 / (40 * budget.rho)"),
         by=(
             TEST_AUDIT + "test_replay_never_costs_more_than_was_charged",
             "tests/kernel/calibration/test_calibrate.py::test_gaussian_variance_is_exact",

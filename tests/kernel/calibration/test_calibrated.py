@@ -109,6 +109,35 @@ class TestLaws:
             elif d == 2:
                 assert (law.scale * epsilon / R**2) ** 2 >= 5
 
+    @pytest.mark.parametrize("rho", RHOS)
+    @pytest.mark.parametrize("d", DIMENSIONS)
+    @pytest.mark.parametrize("neighbors", NEIGHBORS)
+    def test_laplace_under_zcdp(self, neighbors: str, d: int, rho: Fraction) -> None:
+        """b² = Δ₂²/(2ρ), the variance of a Gaussian at this price, rounded up by at most 1e-9."""
+        for statistic in private_statistics(neighbors, d):
+            law = calibrated(statistic, ZCDP(rho), neighbors, "laplace")
+            assert isinstance(law, DiscreteLaplace)
+            squared = Fraction(euclidean_squared(statistic, neighbors)) / (2 * rho)
+            assert squared <= law.scale**2 <= squared * (1 + Fraction(1, 10**9))
+            assert is_enough(law, statistic, ZCDP(rho), neighbors)
+            assert not is_enough(DiscreteLaplace(law.scale * (1 - Fraction(1, 10**6))), statistic, ZCDP(rho), neighbors)
+
+    @pytest.mark.parametrize("scale", ["0.7", "2", "11"])
+    @pytest.mark.parametrize("moved", [1, 2, 5])
+    def test_a_laplace_number_is_as_concentrated_as_its_price(self, scale: str, moved: int) -> None:
+        """D_α ≤ α·(δ/b)²/2 for discrete Laplace numbers that are δ apart, at 40 digits: what the price of a sum rests on."""
+        with mpmath.workdps(40):
+            b = mpmath.mpf(scale)
+            reach = int(120 * b) + 50 + moved
+            weights = {x: mpmath.exp(-abs(x) / b) for x in range(-reach, reach + 1)}
+            total = mpmath.fsum(weights.values())
+            for order in (mpmath.mpf("1.001"), 2, 5, 40):
+                power = mpmath.fsum(
+                    weights[x] ** order * weights[x - moved] ** (1 - order) for x in weights if x - moved in weights
+                )
+                divergence = mpmath.log(power / total) / (order - 1)
+                assert 0 < divergence <= order * (moved / b) ** 2 / 2
+
     @pytest.mark.parametrize("epsilon", EPSILONS)
     @pytest.mark.parametrize("d", DIMENSIONS)
     @pytest.mark.parametrize("neighbors", NEIGHBORS)
@@ -149,7 +178,7 @@ class TestLaws:
     def test_what_does_not_fit_is_refused(self) -> None:
         """Every noise serves its own notions and statistics only."""
         budgets: dict[str, Budget] = {"pure": PureDP(1), "zCDP": ZCDP(1), "approx": ApproxDP(1, "1e-6")}
-        fits = {"gaussian": {"zCDP", "approx"}, "laplace": {"pure"}, "wishart": {"pure"}, "frobenius": {"pure"}}
+        fits = {"gaussian": {"zCDP", "approx"}, "laplace": {"pure", "zCDP"}, "wishart": {"pure"}, "frobenius": {"pure"}}
         for noise, notions in fits.items():
             for notion, budget in budgets.items():
                 if notion in notions:
@@ -170,7 +199,7 @@ class TestLaws:
     @pytest.mark.parametrize("floor", [Fraction(1, 10**6), Fraction(1, 2), Fraction(3), Fraction(1000)])
     @pytest.mark.parametrize(
         ("noise", "budget"),
-        [("gaussian", ZCDP(1)), ("laplace", PureDP(1)), ("wishart", PureDP(1)), ("frobenius", PureDP(1))],
+        [("gaussian", ZCDP(1)), ("laplace", PureDP(1)), ("laplace", ZCDP(1)), ("wishart", PureDP(1)), ("frobenius", PureDP(1))],
     )
     def test_a_floor_only_raises(self, noise: str, budget: Budget, floor: Fraction) -> None:
         moment = SecondMoment(GRID, 3)

@@ -77,8 +77,10 @@ def ask(
     """
     level = check_real("level", level, "above 0 and below 1/2", 1e-6, 0.5 - 1e-6, "0.25 takes the quartiles")
     paper = wants_paper(constants)
-    if paper and level not in (LEVEL, PAPER_LEVEL):
-        raise ParameterError(f"level must be {PAPER_LEVEL} for the paper's constants, got {level}. Hint: leave it out.")
+    if paper:
+        if level not in (LEVEL, PAPER_LEVEL):
+            raise ParameterError(f"level must be {PAPER_LEVEL} for the paper's constants, got {level}. Hint: leave it out.")
+        level = PAPER_LEVEL
     point, whole = checked_origin(origin, curator.d), by_way_of_rho(budget)
     radius, count = curator.grid.row_norm, BINS
     if covariance is not None:
@@ -91,7 +93,7 @@ def ask(
     curator.prefetch(bins, derive=False)  # read before anything is charged
     check_two_rows(curator)  # of a stream only now
     ask_count(curator, whole)
-    lower = max(0, min(round((PAPER_LEVEL if paper else level) * curator.n), curator.n))
+    lower = max(0, min(round(level * curator.n), curator.n))
     each = left.share(Fraction(1, 2 * curator.d))
     at_most = _paper_rate(left, curator.d) if paper else None
     for column in range(curator.d):
