@@ -1,7 +1,8 @@
 """Figures 6 and 7: covariances by rounds, against the number of rows, the public bound and the budget; and the supplement's.
 
 In the paper's form whiteners are undone as they were applied; the authors' program mixes two conventions, which costs nothing
-on isotropic rows and much on skewed ones from three rounds on.
+on isotropic rows with few rounds, and much on skewed ones from three rounds on. As there, negative eigenvalues of the last
+matrix are taken with their signs changed.
 """
 
 from __future__ import annotations
@@ -14,8 +15,7 @@ import numpy as np
 
 import dpcov
 from experiments.biswas2020.means import BUDGETS, OURS, QUICK_BUDGETS, ROWS
-from experiments.biswas2020.rows import gaussian, kept, mahalanobis, random_of, spectrum
-from experiments.forms import first_known
+from experiments.biswas2020.rows import Floats, gaussian, kept, mahalanobis, random_of, spectrum
 from experiments.frame import Experiment, Lines, Options, Panel, Point
 
 RHO, D = 0.5, 10
@@ -27,8 +27,19 @@ ERROR, BOUND = "Mahalanobis error", "public bound K"
 
 def rounds(count: int) -> Options:
     """Return the paper's form with so many rounds."""
-    plain = {"mechanism": "coinpress", "rounds": count}
-    return first_known("covariance", "zcdp", {**plain, "constants": "paper"}, {**plain, "constants": "program"}, plain)
+    plain = {"mechanism": "coinpress", "rounds": count, "postprocess": "none", "eigenvalues": "absolute"}
+    return {**plain, "constants": "paper"}
+
+
+def estimated(rows: Floats, rho: str, options: Options, seed: int, upper: float) -> Floats:
+    """Return the covariance by these options."""
+    given = dict(options)
+    absolute = given.pop("eigenvalues", None) == "absolute"
+    moment = dpcov.covariance(rows, dpcov.ZCDP(rho), upper=upper, seed=seed, **given).second_moment
+    if absolute:
+        values, vectors = np.linalg.eigh(moment)
+        moment = (vectors * np.abs(values)) @ vectors.T
+    return moment
 
 
 def lines(counts: Sequence[int] = ROUNDS) -> dict[str, Options]:
@@ -44,7 +55,7 @@ def run(point: Point, wanted: Lines, seed: int, _: Path | None) -> Mapping[str, 
         options = dict(point.lines[line])
         estimate = rows.T @ rows / len(rows)
         if options:
-            estimate = dpcov.covariance(rows, dpcov.ZCDP(str(rho)), upper=float(bound), seed=seed, **options).second_moment
+            estimate = estimated(rows, str(rho), options, seed, float(bound))
         found[line] = mahalanobis(estimate, truth)
     return found
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import dpcov
-from experiments.biswas2020.covariances import rounds
+from experiments.biswas2020.covariances import estimated, rounds
 from experiments.biswas2020.rows import Floats, random_of
 from experiments.data import folder_with
 from experiments.frame import Experiment, Lines, Options, Panel, Point
@@ -64,9 +64,9 @@ def components(rows: Floats, line: str, rho: float, seed: int) -> Floats:
     budget, options = dpcov.ZCDP(str(rho)), options_of(line)
     if "k" in options:
         return dpcov.pca(rows, budget, 2, row_norm=ROW_NORM, seed=seed).components
-    bound = {"row_norm": ROW_NORM} if line == AUTO else {"upper": K}
-    moment = dpcov.covariance(rows, budget, seed=seed, **bound, **options).second_moment
-    return first_two(moment)
+    if line == AUTO:
+        return first_two(dpcov.covariance(rows, budget, row_norm=ROW_NORM, seed=seed).second_moment)
+    return first_two(estimated(rows, str(rho), options, seed, K))
 
 
 def first_two(moment: Floats) -> Floats:
