@@ -21,6 +21,7 @@ from experiments.pictures import draw
 from experiments.results import RUNS, Store, results_path, write_cost, write_records
 
 SECONDS_BETWEEN_LINES = 5.0
+FEW = 5  # runs, after which a guess is made: the first one reads the data
 QUEUED_PER_PROCESS = 4  # jobs handed out ahead: few, so that an interruption loses little
 
 
@@ -150,7 +151,8 @@ class Progress:
         if now - self.last > SECONDS_BETWEEN_LINES and self.done < self.total:
             self.last = now
             rest = (now - self.start) / self.done * (self.total - self.done)
-            print(f"{self.name}: {self.done} of {self.total} runs, {rest:.0f} s left", file=sys.stderr, flush=True)
+            told = f", {rest:.0f} s left" if self.done > FEW else ""
+            print(f"{self.name}: {self.done} of {self.total} runs{told}", file=sys.stderr, flush=True)
 
     def end(self) -> None:
         taken = time.monotonic() - self.start
