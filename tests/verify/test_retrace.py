@@ -119,6 +119,8 @@ def runs() -> Iterator[Any]:
                     ways = (True,) if named.bound == "schema" else (False, True)
                     for center in ways if named.centring != "no" else (False,):
                         for place, options in enumerate(OPTIONS.get((target, name), [{}])):
+                            if name == "coinpress" and center and options.get("constants") == "paper":
+                                continue  # of an unknown mean nothing is printed
                             said = f"{target} {name} {place} {notion.__name__} {neighbors}{' centred' * center}"
                             yield pytest.param(named, BUDGETS[notion], neighbors, center, options, id=said)
 
