@@ -91,6 +91,8 @@ def test_numbers_are_judged_by_their_source() -> None:
     assert verdict(1.0, "A", 1.14) == verdict(1.0, "R", 1.24) == "agrees"
     assert verdict(1.0, "P", 1.16) == "differs"
     assert verdict(1.0, "P", 1.16, note="why") == "differs: why"
+    assert verdict(1.0, "P", 0.1, note="an upper bound") == "agrees"
+    assert verdict(1.0, "P", 1.2, note="an upper bound") == "differs: an upper bound"
     assert verdict(1.0, "P", 1.16, error=0.1) == "within the runs' own error"
     assert verdict(1.0, "M", 3.0) == "reported"
     assert verdict(1.0, "A", None) == "not run"
