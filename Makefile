@@ -11,7 +11,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test engines check docs audit bench clean
+.PHONY: help demo test engines check docs audit bench papers clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,6 +63,10 @@ bench: $(READY) ## Speed against X.T @ X plus eigh, and accuracy tables (DATA=fo
 	$(RUN) -m benchmarks.planning $(if $(DATA),--data $(DATA))
 	$(RUN) -m benchmarks.trust
 	$(RUN) -m benchmarks.small_models $(if $(DATA),--data $(DATA))
+
+papers: $(READY) ## The five papers' figures and tables, hours; QUICK=1 for minutes (DATA=folder, else originals are fetched)
+	$(RUN) -m experiments all $(if $(QUICK),--quick) $(if $(DATA),--data $(DATA))
+	$(RUN) -m experiments pages
 
 clean: ## Remove the environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -2,9 +2,9 @@
 
 ``scaling``: variance captured against the number of rows (Figures 3 and 4). ``limits``: other budgets, loose bounds, data that
 suit the automatic choice badly (benchmarks/principal_limits.py). ``targets``: what was wanted, judged by the tables that these
-two left in the results. ``speed``: CPU seconds, and the ratio to X.T @ X plus eigh. ``epsilon`` and ``chains``: Figures 5 and 2
-(benchmarks/principal_figures.py). ``variances``: how far off what is said of the variance along components is
-(benchmarks/principal_variances.py). ``pictures DIR`` draws the figures from the results.
+two left in the results. ``speed``: CPU seconds, and the ratio to X.T @ X plus eigh. ``variances``: how far off what is said of
+the variance along components is (benchmarks/principal_variances.py). ``pictures DIR`` draws ``scaling`` from the results. The
+paper's other figures and its tables: `python -m experiments chaudhuri2013`.
 
 Data sets are read from copies in ``--data DIR``; ``--only NAME`` takes one of them. Run number s has its own rows and seed=s.
 """
@@ -27,10 +27,10 @@ import dpcov
 from benchmarks import principal_figures, principal_limits, principal_variances
 from benchmarks.coinpress_runs import table
 from benchmarks.common import Mean, run, write
-from benchmarks.principal_data import SETS, Floats, at_hand, second_moment, subset
 from benchmarks.principal_runs import BEST, EPSILON, LINES, SWEEPS, captured, cells, compare, read, records_of, subspace
 from benchmarks.speed import cpu_seconds
 from dpcov.kernel.budget import Budget
+from experiments.chaudhuri2013.sets import SETS, Floats, at_hand, second_moment, subset
 
 SIZES = {
     "insurance": (1000, 2000, 4000, 7000, 9822),
@@ -131,8 +131,6 @@ def main() -> None:
     names = [options.only] if options.only else list(SETS)
     parts: dict[str, Callable[[], None]] = {
         "scaling": partial(scaling, names, options.data),
-        "epsilon": principal_figures.epsilon,
-        "chains": partial(principal_figures.chains, names, options.data),
         "limits": partial(principal_limits.limits, names, options.data),
         "variances": partial(principal_variances.variances, names, options.data),
         "targets": targets,

@@ -11,8 +11,8 @@ import numpy as np
 import dpcov
 from benchmarks.coinpress_runs import table
 from benchmarks.common import Mean, write
-from benchmarks.principal_data import Floats, Table, at_hand, subset
 from benchmarks.principal_runs import BEST, EPSILON, LINES, Line, Maker, cells, compare, read, records_of
+from experiments.chaudhuri2013.sets import Floats, Table, at_hand, subset
 
 RHO = dpcov.ZCDP("0.005")  # what epsilon = 0.1 implies
 ZCDP_LINES: dict[str, Line] = {

@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 
 import dpcov
 from benchmarks.common import RESULTS, Mean
-from benchmarks.principal_data import Floats, Table, second_moment
 from dpcov.kernel.budget import Budget
+from experiments.chaudhuri2013.sets import Floats, Table, second_moment
 
 EPSILON = dpcov.PureDP("0.1")
 SWEEPS = 200

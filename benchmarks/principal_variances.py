@@ -11,11 +11,11 @@ import numpy as np
 import dpcov
 from benchmarks.coinpress_runs import table
 from benchmarks.common import write
-from benchmarks.principal_data import Floats, Table, at_hand, second_moment, subset
 from benchmarks.principal_runs import EPSILON
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.questions.along import Explained
 from dpcov.kernel.rows.grid import Grid
+from experiments.chaudhuri2013.sets import Floats, Table, at_hand, second_moment, subset
 
 RUNS = 20
 SIZES = {"insurance": (2000, 9822), "kddcup": (3000, 30_000), "localization": (3000, 57_623)}

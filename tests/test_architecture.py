@@ -377,8 +377,8 @@ def test_what_the_renovation_took_away_stays_away() -> None:
     assert not [path.name for path in PACKAGE.glob("*.py") if path.name.startswith(("release_", "estimate", "options"))]
 
 
-BESIDE_SUBJECTS = {"audit", "engines", "helpers", "mutation"}
-"""What concerns the library as a whole, and what tests share."""
+BESIDE_SUBJECTS = {"audit", "engines", "experiments", "helpers", "mutation"}
+"""What concerns the library as a whole, the papers' figures, and what tests share."""
 
 
 def test_tests_are_filed_by_subject() -> None:
