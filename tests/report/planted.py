@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from tests.mutation.form import mutant
 
+TEST_PICTURES = "tests/report/test_pictures.py::"
+
 PLANTED = {
+    "colours that are strong next to noise": mutant(
+        ("report/pictures.py", "np.abs(values) / errors", "1 / errors"),
+        by=TEST_PICTURES + "test_colours_fade_with_the_evidence",
+    ),
+    "faded colours on white": mutant(
+        ("report/pictures.py", "axis.set_facecolor(DROWNED)", "pass"),
+        by=TEST_PICTURES + "test_a_heat_map_fades_and_says_so",
+    ),
+    "features drawn for the levels of their own column": mutant(
+        ("report/correlations.py", "(found.clear & np.not_equal.outer(numbers, numbers))", "found.clear"),
+        by=TEST_PICTURES + "test_levels_of_one_column_are_no_pair",
+    ),
     "all parts of the variance that may not be all": mutant(
         ("uses/component_errors.py", "np.append(together[:-1], 0.0) if whole else together", "together"),
         by="tests/report/test_results.py::test_all_components_together_explain_all_and_loadings_fit",
