@@ -27,6 +27,10 @@ PLANTED = {
         ("report/pictures.py", "_cell(float(value), error) if error > 0", 'f"{value:.2f}" if error > 0'),
         by="tests/report/test_results.py::test_pictures_print_no_correlation_without_its_error",
     ),
+    "a long list that begins with noise": mutant(
+        ("report/text.py", "places = sorted(seen[:limit]) or places[:MOST_NOISY]", "places = places[:limit]"),
+        by="tests/report/test_text.py::test_of_many_features_the_clear_ones_are_listed",
+    ),
     "a note that writes on the terminal": mutant(
         ("report/release_lines.py", "printable(str(value))", "value"),
         by="tests/cli/test_show.py::test_a_file_cannot_write_on_the_terminal[note]",
