@@ -72,6 +72,10 @@ PLANTED = {
         (DESCRIPTION, "math.nan if release.covariance.any() else math.inf", "math.inf"),
         by=TEST_OWN_MECHANISM + "TestSilent::test_standard_errors_are_not_known[uncentred]",
     ),
+    "correlations that are large by their noise first": mutant(
+        (DESCRIPTION, "SURELY = 2.0", "SURELY = 0.0"),
+        by=TEST_DESCRIPTION + "test_a_pair_of_large_error_is_not_the_strongest",
+    ),
     "noise that is called clear": mutant(
         (DESCRIPTION, "CLEAR = 3.0", "CLEAR = 1.0"),
         by=TEST_DESCRIPTION + "test_independent_columns_are_seldom_called_correlated[wishart-budget1]",

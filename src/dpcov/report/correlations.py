@@ -1,4 +1,4 @@
-"""Correlations: the pairs of features that are clear of noise, by strength, and the whole matrix as a heat map."""
+"""Correlations: the pairs of features that are clear of noise, by their least strength, and the whole matrix as a heat map."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from dpcov.report.descriptions import cell_lines, head_line, people_words, what_correlates
 from dpcov.report.pictures import SMALLEST, heat_map, new_figure
 from dpcov.report.text import MORE, SILENT, by, finite, new_table, print_promise, printable, reading_cells, shortened
-from dpcov.uses.description import Correlation
+from dpcov.uses.description import SURELY, Correlation
 from dpcov.uses.held import is_centered
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def write(out: Console, found: Correlation, top: int = MOST_PAIRS) -> None:
     if clear:
         out.print(_table(found, clear, top, what))
         said.append(f"±: one standard error {people_words(found.about)}.")
-        said.append("Pairs that noise and the draw of rows could make are not listed.")
+        said.append(f"Sorted by their size less {SURELY:g} ±. Pairs that noise and the draw of rows could make are not listed.")
     elif not found.known:
         said.append(f"No {what} is listed: {SILENT}.")
     elif found.pairs(clear=False):
