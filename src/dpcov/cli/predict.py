@@ -54,9 +54,9 @@ def predict(
 ) -> None:
     """Predict --target for the rows in NEWDATA (.csv, .tsv or .parquet) with the model that `dpcov ridge` prints.
 
-    Predictions are a CSV with one column, in the order of the rows; --level adds two more. NEWDATA are read, and not
-    protected: predictions and scores tell about them. With --score, errors are printed in place of the predictions, which
-    still go to --output.
+    Predictions are a CSV with one column, in the order of the rows; --level adds two more, within the bounds of the schema.
+    NEWDATA are read, and not protected: predictions and scores tell about them. With --score, errors are printed in place of
+    the predictions, which still go to --output.
     """
     from dpcov.cli.files import checked_table, save_table
     from dpcov.cli.progress import progress_bar
@@ -80,6 +80,11 @@ def predict(
     scored = model.score(data, predictions=predictions) if score else None
     if place is not None or scored is None:
         inside = None if level is None else prediction_interval(model, predictions, level)
+        if inside is not None and not quiet and math.isinf(model.residual_deviation):
+            told = (
+                f"noise drowns the deviation of {printable(model.target)}, so nobody knows how far people are from predictions"
+            )
+            click.echo(f"dpcov: the intervals hold all that is possible: {told}.", err=True)
         save_table(predictions_table(model, predictions, inside), place)
     if as_json:
         within = finite(model.residual_deviation)

@@ -267,7 +267,7 @@ def around_raw(release: Release) -> Intervals | None:
 def _mean(release: Release, levels: Flags, around: Intervals | None) -> Reading:
     """Return means: inside the bounds by more than their noise reaches where they are clear."""
     values = np.where(levels, np.clip(release.mean, 0.0, 1.0), release.mean)
-    found = None if around is None else around.mean
+    found = None if around is None else around.unbounded_mean
     raw = _of_errors(values, _mean_errors(release)) if found is None else _of_interval(found)
     away = np.minimum(inside(release, values), inside(release, raw.values))
     return Reading(values, raw.standard_error, away > raw.reach)
