@@ -7,6 +7,10 @@ from tests.mutation.form import mutant
 TEST_PICTURES = "tests/report/test_pictures.py::"
 
 PLANTED = {
+    "two parts of the variance with errors of their own": mutant(
+        ("uses/component_errors.py", "own = own * (trace / parts)", "pass"),
+        by="tests/uses/test_component_errors.py::test_a_part_and_the_rest_are_equally_uncertain",
+    ),
     "colours that are strong next to noise": mutant(
         ("report/pictures.py", "np.abs(values) / errors", "1 / errors"),
         by=TEST_PICTURES + "test_colours_fade_with_the_evidence",
