@@ -98,8 +98,9 @@ def record(found: PrincipalComponents) -> dict[str, Any]:
 
 
 def numbers(found: PrincipalComponents) -> dict[str, Any]:
-    """Return what is known of components for machines."""
-    errors = found.errors
+    """Return what is known of components for machines; errors of what is printed as noise, or was not looked at, are None."""
+    errors, above = found.errors, np.arange(found.k) < found.readable
+    looked_at = (np.abs(found.components) > UNSEEN).any(axis=0)
     return {
         "k": found.k,
         "explained": found.explained.tolist(),
@@ -111,11 +112,11 @@ def numbers(found: PrincipalComponents) -> dict[str, Any]:
         "components": found.components.tolist(),
         "about": POPULATION,
         "standard_error": {
-            "explained": finite(errors.explained),
-            "ratio": finite(errors.ratio),
-            "cumulative": finite(errors.cumulative),
+            "explained": finite(np.where(above, errors.explained, np.nan)),
+            "ratio": finite(np.where(above, errors.ratio, np.nan)),
+            "cumulative": finite(np.where(above, errors.cumulative, np.nan)),
             "total": finite(errors.total),
-            "components": finite(errors.loadings),
+            "components": finite(np.where(looked_at, errors.loadings, np.nan)),
         },
         "determined": errors.determined.tolist(),
         "clear_of_noise": found.clear.tolist(),

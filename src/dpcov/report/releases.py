@@ -137,7 +137,7 @@ def facts(release: Release, about: str = POPULATION) -> dict[str, Any]:
         "feature_names": list(release.feature_names),
         "ranges": {name: list(pair) for name, pair in release.ranges.items()},
         "observed": release.observed,
-        "observed_error": release.observed_error,
+        "observed_error": {name: error or None for name, error in release.observed_error.items()},  # 0: hidden by noise
         **_estimates(release, about),
         **({} if (region := confidence(release)) is None else {"confidence": region}),
     }
