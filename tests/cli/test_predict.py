@@ -24,6 +24,11 @@ REFUSED = {
     "no target": (["centred.json", "new.csv"], 2, "--target must be given"),
     "unknown target": (["centred.json", "new.csv", "--target", "wage"], 2, "--target must be among"),
     "unknown feature": (["centred.json", "new.csv", *HOURS, "--features", "wage"], 2, "--features must be among"),
+    "a level twice": (
+        ["centred.json", "new.csv", *HOURS, "--features", "sex,sex=Male"],
+        2,
+        "got 'sex=Male' twice. Hint: a column of levels stands for all of them.",
+    ),
     "target among the features": (
         ["centred.json", "new.csv", *HOURS, "--features", "hours"],
         2,

@@ -62,7 +62,7 @@ def predict(
     from dpcov.cli.progress import progress_bar
     from dpcov.release.file import load
     from dpcov.report import record, write
-    from dpcov.report.models import drowned_line
+    from dpcov.report.models import prediction_warnings
     from dpcov.report.tables import predictions_table
     from dpcov.report.text import console, digits, finite, printable
     from dpcov.uses.prediction import prediction_interval
@@ -73,18 +73,13 @@ def predict(
         None if output is None else checked_table(output, (".csv",), "predictions.csv", force=force, inputs=(file, str(data)))
     )
     model = load(file).ridge(target, alpha=alpha, features=read_columns(features, "--features"))
-    if not quiet and (found := model.reading()).nothing:
-        click.echo(f"dpcov: nothing can be seen: {drowned_line(found)}. The predictions are almost constant.", err=True)
+    for line in () if quiet else prediction_warnings(model.reading(), level):
+        click.echo(f"dpcov: {line}", err=True)
     with progress_bar(quiet, chain="predicting") as progress:
         predictions = model.predict(data, progress=progress)
     scored = model.score(data, predictions=predictions) if score else None
     if place is not None or scored is None:
         inside = None if level is None else prediction_interval(model, predictions, level)
-        if inside is not None and not quiet and math.isinf(model.residual_deviation):
-            told = (
-                f"noise drowns the deviation of {printable(model.target)}, so nobody knows how far people are from predictions"
-            )
-            click.echo(f"dpcov: the intervals hold all that is possible: {told}.", err=True)
         save_table(predictions_table(model, predictions, inside), place)
     if as_json:
         within = finite(model.residual_deviation)
