@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from urllib.error import URLError
 
 import matplotlib
 import numpy as np
@@ -169,6 +170,13 @@ def test_the_table_is_the_same_from_openml(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("sklearn.datasets.fetch_openml", lambda *_, **__: Fetched())
     fetched = table_module().fetched()
     assert fetched.to_pydict() == rows.to_dict("list")
+
+    def unreachable(*_: object, **__: object) -> None:
+        raise URLError("no network")
+
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", unreachable)
+    with pytest.raises(SystemExit, match=r"OpenML cannot be reached .*no network.*: give --data DIR"):
+        table_module().fetched()
 
 
 def test_originals_are_cleaned(tmp_path: Path) -> None:

@@ -59,7 +59,10 @@ def fetched() -> pa.Table:
     """Return the same table from OpenML (needs pandas and the network); there an unknown cell is missing instead of "?"."""
     from sklearn.datasets import fetch_openml
 
-    frame = fetch_openml("adult", version=2, as_frame=True).frame.rename(columns={"class": "income"})
+    try:
+        frame = fetch_openml("adult", version=2, as_frame=True).frame.rename(columns={"class": "income"})
+    except OSError as error:  # no network, or nobody answers
+        raise SystemExit(f"OpenML cannot be reached ({error}): give --data DIR with UCI's adult.data and adult.test") from None
     return table_of([frame[name].astype(object).where(frame[name].notna(), "?").tolist() for name in NAMES])
 
 

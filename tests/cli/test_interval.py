@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -75,6 +76,20 @@ def test_means_lie_within_their_bounds() -> None:
         found = json.loads(call("interval", f"few{seed}.json", "--of", "mean", "--json").out)["mean"]
         low, high = schema.bounds()
         assert np.all((low <= found["lower"]) & (np.array(found["lower"]) <= found["upper"]) & (found["upper"] <= high))
+
+
+def test_a_variance_of_which_nothing_is_left_is_noise() -> None:
+    """Where a noisy variance is so far below 0 that its interval is, too, it would read "0 to 0"."""
+    rows = np.random.default_rng(1).normal(size=(200, 5)) * 1e-3
+    for seed in range(20):
+        release = dpcov.covariance(rows, dpcov.ZCDP("0.1"), row_norm=1, center=True, mechanism="gaussian", seed=seed)
+        found = release.interval(0.5, about="rows").variances
+        if (found.upper == 0).any():
+            break
+    release.save("below.json")
+    told = call("interval", "below.json", "--of", "variances", "--level", "0.5", "--about", "rows", "--all").out
+    assert (found.upper == 0).sum() == len(re.findall(r"≈ noise │ +[0-9.]+ │ +≈ noise │", told)) > 0
+    assert "0 to 0 " not in told
 
 
 def test_entries_stand_in_the_order_in_which_they_are_clear() -> None:

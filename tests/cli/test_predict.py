@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import dpcov
 from dpcov.report.text import digits
 from tests.cli.known_rows import contents
-from tests.cli.linear_rows import NEW, NOT_COVARIANCES, assert_refusal, made, people
+from tests.cli.linear_rows import COLUMNS, NEW, NOT_COVARIANCES, ROWS, assert_refusal, made, people
 from tests.cli.shell import call, run
 
 pytestmark = pytest.mark.usefixtures("releases")
@@ -23,6 +24,11 @@ REFUSED = {
     "no target": (["centred.json", "new.csv"], 2, "--target must be given"),
     "unknown target": (["centred.json", "new.csv", "--target", "wage"], 2, "--target must be among"),
     "unknown feature": (["centred.json", "new.csv", *HOURS, "--features", "wage"], 2, "--features must be among"),
+    "a level twice": (
+        ["centred.json", "new.csv", *HOURS, "--features", "sex,sex=Male"],
+        2,
+        "got 'sex=Male' twice. Hint: a column of levels stands for all of them.",
+    ),
     "target among the features": (
         ["centred.json", "new.csv", *HOURS, "--features", "hours"],
         2,
@@ -122,9 +128,36 @@ def test_values_outside_the_bounds_count_as_the_bounds_and_gaps_as_the_middle() 
     assert (beyond, gap) == (bound, middle)
 
 
-def test_names_with_commas_are_quoted() -> None:
-    import dpcov
+def test_intervals_end_at_the_bounds_of_the_target() -> None:
+    """Nobody works more than the most that a schema has, whatever the noise."""
+    schema = dpcov.Schema(COLUMNS | {"hours": dpcov.Numeric(10, 60)})
+    release = dpcov.covariance(people(ROWS, seed=0), dpcov.ZCDP(2), schema=schema, center=True, mechanism="gaussian", seed=1)
+    release.save("sixty.json")
+    told = call("predict", "sixty.json", "new.csv", *HOURS, "--level", "0.999")
+    assert (told.code, told.err) == (0, "")
+    found = read(told.out)
+    assert (found["lower"] >= 10).all()
+    assert found["upper"].max() == 60 > found["upper"].min()
+    model = release.ridge("hours", alpha=0.001)
+    inside = model.predict_interval(people(NEW, seed=2), 0.999)
+    assert found["upper"].to_numpy() == pytest.approx(inside.upper, rel=5e-12)
+    assert (inside.standard_error == model.residual_deviation).all()
 
+
+def test_intervals_of_what_noise_drowns_hold_all_that_is_possible() -> None:
+    schema = made()["centred.json"].schema
+    dpcov.covariance(people(50, seed=3), dpcov.PureDP("0.01"), schema=schema, center=True, seed=1).save("drowned.json")
+    told = call("predict", "drowned.json", "new.csv", "--target", "hours", "--level", "0.9")
+    found = read(told.out)
+    low, high = (ends[-1] for ends in schema.bounds())  # type: ignore[union-attr]
+    assert set(found["lower"]) == {low}
+    assert set(found["upper"]) == {high}
+    why = "noise drowns the deviation of hours, so nobody knows how far people are from predictions"
+    assert f"dpcov: the intervals hold all that is possible: {why}.\n" in told.err
+    assert call("predict", "drowned.json", "new.csv", "--target", "hours", "--level", "0.9", "--quiet").err == ""
+
+
+def test_names_with_commas_are_quoted() -> None:
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 2)), columns=["a,b", 'c"d'])
     dpcov.covariance(frame, dpcov.ZCDP(1), row_norm=2, center=True, mechanism="gaussian", seed=0).save("odd.json")
     frame.to_csv("odd.csv", index=False)

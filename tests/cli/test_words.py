@@ -20,6 +20,14 @@ ROOT = Path(__file__).parents[2]
 NOT_SERVED = "release rows.csv --columns a,b,c --epsilon 1 --row-norm 1 --mechanism gaussian -o out.json"
 SAID = {
     "No such option '--shema'. Did you mean '--schema'? Hint: dpcov release --help.": "release rows.csv --shema a.toml",
+    "Hint: --separator ';'.": "release rows.csv --separator x --rho 1 --row-norm 1 -o out.json",
+    "--encoding must be that of a text file, got ''": "release rows.csv --rho 1 --row-norm 1 -o out.json --encoding=",
+    "--delta must be at least 1e-300, got less.": (
+        "release rows.csv --columns a,b,c --epsilon 1 --delta 1e-400 --row-norm 1 -o out.json"
+    ),
+    "--epsilon must be at least 1e-300, got less.": (
+        f"release rows.csv --columns a,b,c --epsilon 1/1{'0' * 350} --row-norm 1 -o out.json"
+    ),
     "--row-norm must be": "release rows.csv --rho 1 --row-norm -1 -o out.json",
     "--epsilon must be greater than 0, got '0'": "release rows.csv --epsilon 0 --row-norm 1 -o out.json",
     "--pca must be an integer from 1 to 2": "release rows.csv --columns a,b,c --rho 1 --row-norm 1 --pca 9 -o o.json",

@@ -308,7 +308,7 @@ def test_correlations_tell_their_noise() -> None:
     first = frame.iloc[0]
     place = tuple(release.feature_names.index(first[f"feature_{i}"]) for i in (1, 2))
     assert (first["correlation"], first["standard_error"]) == (found.values[place], found.standard_error[place])
-    assert (frame["correlation"].abs().diff().dropna() <= 0).all()
+    assert ((frame["correlation"].abs() - 2 * frame["standard_error"]).diff().dropna() <= 0).all()
     assert place in found.pairs()
 
 
@@ -348,3 +348,13 @@ def test_results_load_no_renderer_before_they_are_shown(tmp_path: Path) -> None:
         "sys.exit(any(m in sys.modules for m in ('rich', 'matplotlib', 'pandas', 'dpcov.report')))"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=tmp_path).returncode == 0
+
+
+def test_machines_are_told_no_error_of_what_is_printed_as_noise() -> None:
+    rows = np.random.default_rng(0).normal(size=(3000, 40)) * np.r_[np.full(5, 0.3), np.full(35, 0.001)]
+    found = dpcov.pca(rows, dpcov.ZCDP(1), k=8, row_norm=1, mechanism="gaussian", seed=1).pca()
+    assert (found.k, found.readable) == (8, 5)
+    errors = record(found)["standard_error"]
+    for name in ("explained", "ratio", "cumulative"):
+        assert errors[name][5:] == [None] * 3
+        assert all(error > 0 for error in errors[name][:5])

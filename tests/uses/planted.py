@@ -25,12 +25,24 @@ PLANTED = {
         by="tests/uses/test_private_units.py::test_a_share_of_cells_that_noise_may_have_made_is_no_number",
     ),
     "means outside their bounds": mutant(
-        ("report/intervals.py", "found.mean.within(*release.schema.bounds())", "found.mean"),
+        (INTERVALS, "found.within(*schema.bounds())", "found"),
         by="tests/cli/test_interval.py::test_means_lie_within_their_bounds",
     ),
     "a mean of rows that were clipped anywhere": mutant(
         ("uses/clipping.py", "clipped_share(release) >= HOPELESS", "clipped_share(release) > 1"),
         by=TEST_DESCRIPTION + "test_a_mean_of_too_few_rows_is_not_clear",
+    ),
+    "a test of a mean that its bounds decide": mutant(
+        ("uses/summary.py", "release.interval(often).unbounded_mean", "release.interval(often).mean"),
+        by=TEST_INTERVALS + "test_means_end_at_the_public_bounds_and_their_errors_do_not",
+    ),
+    "a new person of an impossible value": mutant(
+        ("uses/prediction.py", "found.within(*(ends[place] for ends in model.release.schema.bounds()))", "found"),
+        by="tests/cli/test_predict.py::test_intervals_end_at_the_bounds_of_the_target",
+    ),
+    "an interval from 0 to 0": mutant(
+        ("report/intervals.py", "ends[0] == ends[1] and pair[1] > 0", "False"),
+        by="tests/cli/test_interval.py::test_a_variance_of_which_nothing_is_left_is_noise",
     ),
     "variances below zero": mutant(
         ("uses/intervals.py", "return self.within(0.0, math.inf)", "return self"),
@@ -71,6 +83,10 @@ PLANTED = {
     "an infinite error where it is not known": mutant(
         (DESCRIPTION, "math.nan if release.covariance.any() else math.inf", "math.inf"),
         by=TEST_OWN_MECHANISM + "TestSilent::test_standard_errors_are_not_known[uncentred]",
+    ),
+    "correlations that are large by their noise first": mutant(
+        (DESCRIPTION, "SURELY = 2.0", "SURELY = 0.0"),
+        by=TEST_DESCRIPTION + "test_a_pair_of_large_error_is_not_the_strongest",
     ),
     "noise that is called clear": mutant(
         (DESCRIPTION, "CLEAR = 3.0", "CLEAR = 1.0"),

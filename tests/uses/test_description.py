@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 import dpcov
 from dpcov.report.text import rounded
 from dpcov.uses.clipping import clipped_share
-from dpcov.uses.description import CLEAR
+from dpcov.uses.description import CLEAR, Correlation
 from dpcov.uses.spectrum import spectrum
 from tests.uses.test_correlation import MIXED, any_release, mixed_table, one_hot
 
@@ -236,6 +236,20 @@ def test_means_by_themselves_have_errors(name: str, neighbors: str) -> None:
         assert found is not None
         ratios.append((found.values - rows.mean(axis=0)) / found.standard_error)
     assert 0.5 < math.sqrt(np.mean(np.square(ratios))) < 1.7
+
+
+def test_a_pair_of_large_error_is_not_the_strongest() -> None:
+    """What is sorted by is what a correlation has at least; without known errors, its size."""
+    release = dpcov.covariance(np.eye(3).repeat(9, 0), dpcov.ZCDP(1), row_norm=1, seed=0)
+    values, errors = np.eye(3), np.zeros((3, 3))
+    for i, j, value, error in ((0, 1, 1.0, 0.2), (0, 2, -0.9, 0.05), (1, 2, 0.7, 0.01)):
+        values[i, j] = values[j, i] = value
+        errors[i, j] = errors[j, i] = error
+    names = ("a", "b", "c")
+    found = Correlation(values, errors, np.abs(values) > 3 * errors, names, names, release)
+    assert found.pairs() == [(0, 2), (1, 2), (0, 1)]
+    unknown = Correlation(values.copy(), np.full((3, 3), np.nan), found.clear.copy(), names, names, release)
+    assert unknown.pairs() == [(0, 1), (0, 2), (1, 2)]
 
 
 def test_one_released_regression_describes_no_columns() -> None:

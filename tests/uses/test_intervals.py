@@ -15,6 +15,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pandas
+import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 from scipy import integrate, stats
@@ -477,6 +478,30 @@ def test_intervals_are_read_only_and_nested() -> None:
             assert not array.flags.writeable
     assert intervals(release).level == 0.95
     assert "noise" in intervals(release).about
+
+
+def test_means_end_at_the_public_bounds_and_their_errors_do_not() -> None:
+    """A mean outside its bounds is impossible; how far noise reaches is what errors, and tests of a mean of 0, are made of."""
+    schema = dpcov.Schema({"age": dpcov.Numeric(18, 90), "sex": dpcov.Categorical(["f", "m", "x"])})
+    people = pa.table({"age": np.linspace(20.0, 80.0, 400), "sex": ["f", "m"] * 200})
+    for mechanism in ("gaussian", "auto"):
+        release = dpcov.covariance(people, dpcov.ZCDP("0.005"), schema=schema, center=True, mechanism=mechanism, seed=1)
+        for about in ("rows", "population"):
+            found = release.interval(0.999, about=about)
+            mean, free = found.mean, found.unbounded_mean
+            assert mean is not None
+            assert free is not None
+            low, high = schema.bounds()
+            assert (mean.lower == np.clip(free.lower, low, high)).all()
+            assert (mean.upper == np.clip(free.upper, low, high)).all()
+            assert (free.lower < low).any()
+            assert (mean.standard_error == free.standard_error).all()
+            assert (mean.estimate == free.estimate).all()
+        said = release.summary(0.999)[0]
+        assert said is not None
+        assert (said.lower >= low).all()
+        assert (said.upper <= high).all()
+        assert np.isfinite(said.p).all()
 
 
 @pytest.mark.parametrize("about", ["rows", "population"])

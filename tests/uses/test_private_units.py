@@ -19,6 +19,7 @@ from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.questions.table import ONE, ColumnMoments, LevelCounts
 from dpcov.kernel.rows.standard import Standard
 from dpcov.mechanisms.standardized.columns import level_columns
+from dpcov.report import record
 from dpcov.report.descriptions import cell_lines
 from dpcov.uses.regression import regression
 
@@ -176,6 +177,7 @@ def test_a_share_of_cells_that_noise_may_have_made_is_no_number() -> None:
         shares = replace(units, seen=np.full_like(units.seen, seen), seen_error=np.full_like(units.seen, error))
         vars(release)["estimate"] = replace(release.estimate, units=shares)
         said = "\n".join(cell_lines(release, release.describe("rows")))
+        assert set(record(release)["observed_error"].values()) == {error or None}
         assert words in said
         assert "± 0 %" not in said
 

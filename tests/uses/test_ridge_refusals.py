@@ -35,7 +35,7 @@ def described() -> dpcov.Release:
         ({"target": "x0", "features": ["x1", "weight"]}, "features must be among the features of the release, got 'weight'"),
         ({"target": "x0", "features": "x1"}, "features must be a list"),
         ({"target": "x0", "features": []}, "features must hold at least one"),
-        ({"target": "x0", "features": ["x1", 1]}, "features must differ, got 'x1' twice"),
+        ({"target": "x0", "features": ["x1", 1]}, "features must differ, got 'x1' twice. Hint: name each feature once."),
         ({"target": "x0", "features": ["x1", "x0"]}, "features must come from other columns than the target, got 'x0'"),
         ({"target": "x0", "features": [None]}, "features must be among"),
         ({"target": "x0", "alpha": -1e-9}, r"alpha must be 0 or more, and finite, got -1e-09. Hint: 'auto'"),

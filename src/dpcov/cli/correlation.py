@@ -20,7 +20,9 @@ Example:
 @about_option
 @json_option
 def correlation(file: str, top: int, plot: str | None, about: str, as_json: bool) -> None:
-    """Print the correlations in a RELEASE that are clear of noise, between features of different columns, by strength.
+    """Print the correlations in a RELEASE that are clear of noise, between features of different columns.
+
+    The strongest are first, by what a correlation has at least: its size less two standard errors.
 
     Nothing is spent, and no data are read. Of a release without --center they are cosines about 0.
     """

@@ -153,7 +153,7 @@ def _data(data: str | None, separator: str | None, decimal: str | None, encoding
     from dpcov import Csv
 
     sign = {"tab": "\t", "\\t": "\t", None: None}.get(separator, separator)
-    return Csv(data, separator=sign, decimal=decimal or ".", encoding=encoding or "utf-8")
+    return Csv(data, separator=sign, decimal=decimal or ".", encoding="utf-8" if encoding is None else encoding)
 
 
 def read_budget(epsilon: str | None, delta: str | None, rho: str | None) -> Budget:

@@ -54,15 +54,15 @@ def predict(
 ) -> None:
     """Predict --target for the rows in NEWDATA (.csv, .tsv or .parquet) with the model that `dpcov ridge` prints.
 
-    Predictions are a CSV with one column, in the order of the rows; --level adds two more. NEWDATA are read, and not
-    protected: predictions and scores tell about them. With --score, errors are printed in place of the predictions, which
-    still go to --output.
+    Predictions are a CSV with one column, in the order of the rows; --level adds two more, within the bounds of the schema.
+    NEWDATA are read, and not protected: predictions and scores tell about them. With --score, errors are printed in place of
+    the predictions, which still go to --output.
     """
     from dpcov.cli.files import checked_table, save_table
     from dpcov.cli.progress import progress_bar
     from dpcov.release.file import load
     from dpcov.report import record, write
-    from dpcov.report.models import drowned_line
+    from dpcov.report.models import prediction_warnings
     from dpcov.report.tables import predictions_table
     from dpcov.report.text import console, digits, finite, printable
     from dpcov.uses.prediction import prediction_interval
@@ -73,8 +73,8 @@ def predict(
         None if output is None else checked_table(output, (".csv",), "predictions.csv", force=force, inputs=(file, str(data)))
     )
     model = load(file).ridge(target, alpha=alpha, features=read_columns(features, "--features"))
-    if not quiet and (found := model.reading()).nothing:
-        click.echo(f"dpcov: nothing can be seen: {drowned_line(found)}. The predictions are almost constant.", err=True)
+    for line in () if quiet else prediction_warnings(model.reading(), level):
+        click.echo(f"dpcov: {line}", err=True)
     with progress_bar(quiet, chain="predicting") as progress:
         predictions = model.predict(data, progress=progress)
     scored = model.score(data, predictions=predictions) if score else None

@@ -26,6 +26,7 @@ PHRASES = {
     "got None": "got none",
     "dpcov.Csv(path, separator=';')": "--separator ';'",
     "dpcov.Csv takes another separator or encoding": "--separator and --encoding say that they are others",
+    "Hint: separator=';'": "Hint: --separator ';'",
     "allow_weak=True": "--yes-weak",
     "expected_n=NUMBER": "--expected-n NUMBER",
     "center=True": "--center",

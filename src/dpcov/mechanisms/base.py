@@ -202,8 +202,10 @@ class Described:
             raise ParameterError(
                 f"budget of mechanism {self.name!r} must be {names}, got {budget!r}. Hint: mechanism='auto' takes any budget."
             )
-        if budget.amounts()[0] < LEAST_AMOUNT:
-            raise ParameterError(f"budget must be at least 1e-300, got {budget!r}. Hint: so little buys noise only.")
+        for name, amount in zip(budget.names, budget.amounts(), strict=True):
+            if amount < LEAST_AMOUNT:  # not shown: it has hundreds of digits
+                hint = "leave it out for pure DP" if name == "delta" else "so little buys noise only"
+                raise ParameterError(f"{name} must be at least 1e-300, got less. Hint: {hint}.")
         if neighbors not in self.neighbors:
             raise ParameterError(
                 f"neighbors must be {self.neighbors[0]!r} for mechanism {self.name!r}, got {neighbors!r}. "

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.report.descriptions import people_words
-from dpcov.report.pictures import COLOURS, DROWNED, PALE, new_figure
+from dpcov.report.pictures import COLOURS, DROWNED, PALE, coloured, fading_words, new_figure, opacity
 from dpcov.report.text import (
     NOISE,
     SILENT,
@@ -45,6 +45,8 @@ MOST_BARS = 30  # of a picture, as all below
 MOST_TICKS = 15
 MOST_DRAWN = 12  # columns of the heat map
 MOST_FEATURES = 25  # its rows: those with the largest loadings
+ROOM, ROOM_WITH_ERRORS = 0.52, 0.95  # inches: width of a cell
+MOST_WITH_ERRORS = 6  # columns of the heat map in whose cells errors have room
 
 
 def write(out: Console, found: PrincipalComponents, asked: float | None = None, everything: bool = False) -> None:
@@ -96,8 +98,9 @@ def record(found: PrincipalComponents) -> dict[str, Any]:
 
 
 def numbers(found: PrincipalComponents) -> dict[str, Any]:
-    """Return what is known of components for machines."""
-    errors = found.errors
+    """Return what is known of components for machines; errors of what is printed as noise, or was not looked at, are None."""
+    errors, above = found.errors, np.arange(found.k) < found.readable
+    looked_at = (np.abs(found.components) > UNSEEN).any(axis=0)
     return {
         "k": found.k,
         "explained": found.explained.tolist(),
@@ -109,11 +112,11 @@ def numbers(found: PrincipalComponents) -> dict[str, Any]:
         "components": found.components.tolist(),
         "about": POPULATION,
         "standard_error": {
-            "explained": finite(errors.explained),
-            "ratio": finite(errors.ratio),
-            "cumulative": finite(errors.cumulative),
+            "explained": finite(np.where(above, errors.explained, np.nan)),
+            "ratio": finite(np.where(above, errors.ratio, np.nan)),
+            "cumulative": finite(np.where(above, errors.cumulative, np.nan)),
             "total": finite(errors.total),
-            "components": finite(errors.loadings),
+            "components": finite(np.where(looked_at, errors.loadings, np.nan)),
         },
         "determined": errors.determined.tolist(),
         "clear_of_noise": found.clear.tolist(),
@@ -236,17 +239,18 @@ def figure(found: PrincipalComponents) -> Any:
     held = found.held  # those beside the chosen ones show where to stop
     bars = min(len(held.explained), MOST_BARS)
     height = max(4.2, 0.23 * len(shown) + 1.6)
-    widths = [max(4.2, 0.24 * bars + 1.5), max(3.6, 0.52 * k + 2.9)]
+    room = ROOM_WITH_ERRORS if k <= MOST_WITH_ERRORS else ROOM
+    widths = [max(4.2, 0.24 * bars + 1.5), max(3.6, room * k + 2.9)]
     what = "variance" if is_centered(found.release) else "second moment"
     title = f"Principal components of {len(found.feature_names)} features"
     drawn = new_figure(sum(widths), height, title, found.release, size=10)
     left, right = drawn.subplots(1, 2, width_ratios=widths)
     _scree(left, held, found.k, bars, what)
-    _heat_map(drawn, right, found, shown, k)
+    fading = _heat_map(drawn, right, found, shown, k)
     parts = [f"{len(shown)} of {len(found.feature_names)} features"] * hidden
     parts += [f"{k} of {found.k} components"] * (k < found.k)
-    parts += ["grey: not clear of noise"] * (not bool(found.clear[:k, shown].all()))
-    right.set_title("loadings" + (f" ({', '.join(parts)})" if parts else ""), fontsize=10)
+    heading = "loadings" + (f" ({', '.join(parts)})" if parts else "")
+    right.set_title(heading + f"\n({fading})" * bool(fading), fontsize=10)
     return drawn
 
 
@@ -299,19 +303,13 @@ def _scree(axis: Any, held: PrincipalComponents, chosen: int, bars: int, what: s
         side.spines["top"].set_visible(False)
 
 
-def _heat_map(drawn: Any, axis: Any, found: PrincipalComponents, shown: NDArray[np.int64], k: int) -> None:
-    from matplotlib import colormaps
-
+def _heat_map(drawn: Any, axis: Any, found: PrincipalComponents, shown: NDArray[np.int64], k: int) -> str:
+    """Draw loadings, with their errors where there is room; return what pale colours and grey mean, where there are some."""
     matrix = np.where(found.clear, found.components, np.nan)[:k, shown].T.copy()
+    errors = found.errors.loadings[:k, shown].T
+    own = opacity(found.components[:k, shown].T, errors)
     largest = max(float(np.nanmax(np.abs(matrix), initial=0.0)), 1e-300)
-    image = axis.imshow(
-        matrix,
-        cmap=colormaps["RdBu_r"].with_extremes(bad=DROWNED),
-        vmin=-largest,
-        vmax=largest,
-        aspect="auto",
-        interpolation="nearest",
-    )
+    image = coloured(axis, matrix, own, largest, aspect="auto")
     names = [shortened(printable(found.feature_names[j])) for j in shown]
     axis.set_xticks(range(k), [f"PC{i + 1}" for i in range(k)], fontsize=8)
     axis.set_yticks(range(len(shown)), names, fontsize=8, parse_math=False)  # a name may hold a $
@@ -319,9 +317,12 @@ def _heat_map(drawn: Any, axis: Any, found: PrincipalComponents, shown: NDArray[
     for (i, j), value in np.ndenumerate(matrix):
         if np.isnan(value):
             continue
-        colour = "white" if abs(value) > 0.6 * largest else "black"
-        axis.text(j, i, f"{value:z.2f}", ha="center", va="center", fontsize=7, color=colour)
+        colour = "white" if abs(value) * own[i, j] > 0.6 * largest else "black"
+        known = k <= MOST_WITH_ERRORS and np.isfinite(errors[i, j])
+        said = " ± ".join(rounded(float(value), max(float(errors[i, j]), 0.0005))) if known else f"{value:z.2f}"
+        axis.text(j, i, said, ha="center", va="center", fontsize=7, color=colour)
     for edge in axis.spines.values():
         edge.set_visible(False)
     if np.isfinite(matrix).any():
         drawn.colorbar(image, ax=axis, shrink=0.8, aspect=30, pad=0.02).ax.tick_params(labelsize=8)
+    return fading_words(matrix, own)

@@ -1,24 +1,24 @@
-"""Correlations: the pairs of features that are clear of noise, by strength, and the whole matrix as a heat map."""
+"""Correlations: the pairs of features that are clear of noise, by their least strength, and the whole matrix as a heat map."""
 
 from __future__ import annotations
 
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dpcov.report.descriptions import cell_lines, head_line, people_words, what_correlates
-from dpcov.report.pictures import heat_map, new_figure
+from dpcov.report.pictures import SMALLEST, heat_map, new_figure
 from dpcov.report.text import MORE, SILENT, by, finite, new_table, print_promise, printable, reading_cells, shortened
+from dpcov.uses.description import SURELY, Correlation
 from dpcov.uses.held import is_centered
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from dpcov.uses.description import Correlation
-
 MOST_PAIRS = 20
-MOST_NAMES = 40  # of features; beyond, columns are named instead
-SMALLEST = 5.5  # points: names that would need less are left out
+MOST_NAMES = 80  # of features; of more, only those of a pair that is clear of noise are drawn, or columns are named instead
 
 
 def write(out: Console, found: Correlation, top: int = MOST_PAIRS) -> None:
@@ -33,7 +33,7 @@ def write(out: Console, found: Correlation, top: int = MOST_PAIRS) -> None:
     if clear:
         out.print(_table(found, clear, top, what))
         said.append(f"±: one standard error {people_words(found.about)}.")
-        said.append("Pairs that noise and the draw of rows could make are not listed.")
+        said.append(f"Sorted by their size less {SURELY:g} ±. Pairs that noise and the draw of rows could make are not listed.")
     elif not found.known:
         said.append(f"No {what} is listed: {SILENT}.")
     elif found.pairs(clear=False):
@@ -94,13 +94,39 @@ def columns(found: Correlation) -> dict[str, Any]:
     return names | {name: [array[pair].item() for pair in pairs] for name, array in arrays.items()}
 
 
+def with_room(found: Correlation) -> tuple[Correlation, str]:
+    """Return what a picture can name, and its heading: of many features those that go together with one of another column.
+
+    Where even these are too many to be named, all are drawn.
+    """
+    heading, d = what_correlates(found.release), len(found.feature_names)
+    numbers = np.unique(np.array(found.columns), return_inverse=True)[1]
+    kept = np.flatnonzero((found.clear & np.not_equal.outer(numbers, numbers)).any(axis=1))
+    if d <= MOST_NAMES or not 0 < len(kept) <= MOST_NAMES:
+        return found, heading
+    square = np.ix_(kept, kept)
+    names, columns = (tuple(one[place] for place in kept) for one in (found.feature_names, found.columns))
+    parts = (
+        found.values[square],
+        found.standard_error[square],
+        found.clear[square],
+        names,
+        columns,
+        found.release,
+        found.about,
+    )
+    return Correlation(*parts), f"{heading} of the {len(kept)} features, of {d}, that are in a pair clear of noise"
+
+
 def figure(found: Correlation) -> Any:
-    """Return a figure: blue to red around white at 0, grey where it may be noise, with thin lines between columns."""
+    """Return a figure: blue to red around white at 0, paler towards noise, grey where it may be noise; lines part columns."""
+    title = f"Which of {len(found.feature_names)} features go together"
+    found, heading = with_room(found)
     d = len(found.feature_names)
     side = min(max(0.3 * d, 3.0), 9.0)
-    drawn = new_figure(side + 2.8, side + 2.0, f"Which of {d} features go together", found.release, size=9)
+    drawn = new_figure(side + 2.8, side + 2.0, title, found.release, size=9)
     axis = drawn.subplots()
-    shown = heat_map(axis, what_correlates(found.release), found, 72 * side / d)
+    shown = heat_map(axis, heading, found, 72 * side / d)
     blocks = _blocks(found)
     _separate(axis, blocks, d)
     _name(axis, found, blocks, 72 * side / d)

@@ -142,8 +142,7 @@ def listed(found: Intervals, of: str | None = None) -> list[Listed]:
     if found.mean is not None and of in (None, "mean"):
         clear = None if said.mean is None else said.mean.clear
         units = Units(release.schema, release.d)
-        possible = found.mean if release.schema is None else found.mean.within(*release.schema.bounds())
-        lists.append(Listed("mean", "means", possible, names, (every,), "", low, ranges, clear, units))
+        lists.append(Listed("mean", "means", found.mean, names, (every,), "", low, ranges, clear, units))
     numbers = every if found.mean is None else np.flatnonzero(~said.is_level)
     if of in (None, "variances") and len(numbers):
         what = "variances" if is_centered(release) else "second moments"
@@ -206,6 +205,8 @@ def interval_table(one: Listed, level: float, limit: int | None) -> Table:
         names = (printable(column[row]) for column in one.names.values())
         if not one.is_clear[place]:
             numbers = NOISE, numbers[1]
+        if ends[0] == ends[1] and pair[1] > 0:  # where it was cut at the end of what is possible, nothing was left
+            inside = NOISE
         table.add_row(*names, *numbers, inside, style=None if one.is_clear[place] else "dim")
     return table
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -230,6 +231,15 @@ def drowned_line(found: ModelReading) -> str:
     """Say why nothing can be seen of a model."""
     target = printable(found.model.target)
     return f"the noise of the release is too large to tell how {target} depends on these features"
+
+
+def prediction_warnings(found: ModelReading, level: float | None) -> list[str]:
+    """Say where predictions are almost constant, and where their intervals hold everything."""
+    drowned = f"nothing can be seen: {drowned_line(found)}. The predictions are almost constant."
+    target = printable(found.model.target)
+    away = f"noise drowns the deviation of {target}, so nobody knows how far people are from predictions"
+    endless = level is not None and math.isinf(found.model.residual_deviation)
+    return [drowned] * found.nothing + [f"the intervals hold all that is possible: {away}."] * endless
 
 
 def _interval_lines(found: ModelReading) -> list[str]:

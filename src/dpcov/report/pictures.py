@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpcov.errors import ParameterError
 from dpcov.kernel.budget import Budget, decimal_text
 from dpcov.report.text import printable, rounded, shortened
-from dpcov.uses.description import Reading
+from dpcov.uses.description import CLEAR, Reading
 from dpcov.uses.spectrum import Spectrum
 
 if TYPE_CHECKING:
@@ -26,10 +26,16 @@ FORMATS = ("png", "svg", "pdf")
 GREEK = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
 
 MOST_NAMES = 150  # beyond, names would be too small to read: features are numbered
+SMALLEST = 5.5  # points: smaller names cannot be read
 MOST_DIGITS = 10  # up to here the cells have room for their numbers, each with its error
 COLOURS = ("#1f3b5c", "#d1662f")  # blue and orange: told apart by everybody
 PALE = "#b9c4d3"
 DROWNED = "#e4e4e4"  # what cannot be told from noise
+DIVERGING = "RdBu_r"  # blue to red around white: told apart by those who confuse red and green, too
+FULL = 10.0  # standard errors from which on a colour is its own: the second digit of a number is then known, too
+FAINT = 0.3  # of a colour is left where a number is just clear of noise: less would look grey
+FADED = "grey: cannot be told from noise"
+FADING = "the paler, the nearer to noise"
 
 
 def picture_format(path: Path, example: str = "picture.png") -> str:
@@ -85,7 +91,7 @@ def matrices_figure(
 ) -> Any:
     """Return a figure: a heat map for each matrix, side by side, above their eigenvalues; what may be noise is grey."""
     d = len(names)
-    side = min(max(0.38 * d, 3.0), 10.0)
+    side = max(min(max(0.38 * d, 3.0), 10.0), SMALLEST / 0.8 / 72 * d * (d <= MOST_NAMES))
     width = max(side * len(matrices) + 2.6, 6.5)
     figure = new_figure(width, side + 4.6, title, release)
     figure.get_layout_engine().set(h_pad=0.12)  # inches: names below a heat map must not touch the title under them
@@ -93,7 +99,7 @@ def matrices_figure(
     axes = [figure.add_subplot(grid[0, place]) for place in range(len(matrices))]
     for place, (axis, (heading, matrix)) in enumerate(zip(axes, matrices.items(), strict=True)):
         shown = heat_map(axis, heading, matrix, 72 * side / d)
-        _label(axis, names, size=min(max(0.8 * 72 * side / d, 3.5), 9.0), rows=place == 0)
+        _label(axis, names, size=min(0.8 * 72 * side / d, 9.0), rows=place == 0)
     bar = figure.colorbar(shown, ax=axes, shrink=0.8, aspect=30, pad=0.02)
     bar.ax.tick_params(labelsize=8)
     _spectrum(figure.add_subplot(grid[1, :]), spectra, of)
@@ -120,24 +126,46 @@ def bare(axis: Any) -> None:
 
 def heat_map(axis: Any, heading: str, matrix: Floats | Reading, points: float) -> Any:
     """Draw one matrix, of a reading only what is clear of noise, where that is known; ``points`` is the size of a cell."""
-    from matplotlib import colormaps
-
     values = matrix.values if isinstance(matrix, Reading) else matrix
+    own = np.ones(values.shape)
     if isinstance(matrix, Reading) and matrix.known:
-        values = np.where(matrix.clear, values, np.nan)
-    drowned = bool(np.isnan(values).any())
-    colours = colormaps["RdBu_r"].with_extremes(bad=DROWNED)
-    shown = axis.imshow(np.clip(values, -1, 1), cmap=colours, vmin=-1, vmax=1, interpolation="nearest")
-    axis.set_title(heading + "\n(grey: cannot be told from noise)" * drowned, fontsize=10)
+        values, own = np.where(matrix.clear, values, np.nan), opacity(matrix.values, matrix.standard_error)
+    shown = coloured(axis, np.clip(values, -1, 1), own, 1.0)
+    said = fading_words(values, own)
+    axis.set_title(heading + f"\n({said})" * bool(said), fontsize=10)
     if len(values) <= MOST_DIGITS:
         errors = matrix.standard_error if isinstance(matrix, Reading) and matrix.known else np.zeros(values.shape)
         for (i, j), value in np.ndenumerate(values):
             if np.isfinite(value):
-                colour, error = "white" if abs(value) > 0.6 else "black", float(errors[i, j])
+                colour, error = "white" if abs(value) * own[i, j] > 0.6 else "black", float(errors[i, j])
                 text = _cell(float(value), error) if error > 0 else f"{value:.0f}" if i == j else f"{value:z.2f}"
                 size = min((0.19 if error > 0 else 0.33) * points, 9)
                 axis.text(j, i, text, ha="center", va="center", fontsize=size, color=colour)
     return shown
+
+
+def opacity(values: Floats, errors: Floats) -> Floats:
+    """Return how much of their colours numbers have: all from `FULL` standard errors on, less the nearer to noise."""
+    with np.errstate(all="ignore"):
+        far = np.abs(values) / errors
+    part = np.clip((far - CLEAR) / (FULL - CLEAR), 0.0, 1.0)
+    return np.where(np.isnan(part), 1.0, FAINT + (1 - FAINT) * part)  # of an unknown error nothing is hidden
+
+
+def coloured(axis: Any, values: Floats, own: Floats, largest: float, **style: Any) -> Any:
+    """Draw numbers as colours from blue to red, of which each has so much of its ``own``; what is no number is grey."""
+    from matplotlib import colormaps
+
+    axis.set_facecolor(DROWNED)  # what pale colours let through
+    colours = colormaps[DIVERGING].with_extremes(bad=DROWNED)
+    style |= {"cmap": colours, "vmin": -largest, "vmax": largest, "interpolation": "nearest"}
+    return axis.imshow(values, alpha=own if (own < 1).any() else None, **style)
+
+
+def fading_words(values: Floats, own: Floats) -> str:
+    """Say what pale colours and grey mean, where a picture has some; grey is what is no number."""
+    pale = bool((own[np.isfinite(values)] < 1).any())
+    return "; ".join([*[FADING] * pale, *[FADED] * bool(np.isnan(values).any())])
 
 
 def _cell(value: float, error: float) -> str:

@@ -6,8 +6,8 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from dpcov.release.record import Release
-from dpcov.report import components, descriptions, models
-from dpcov.report.descriptions import spectrum_line, spectrum_of, spectrum_record, what_correlates
+from dpcov.report import components, correlations, descriptions, models
+from dpcov.report.descriptions import spectrum_line, spectrum_of, spectrum_record
 from dpcov.report.pictures import matrices_figure
 from dpcov.report.release_lines import (
     clip_line,
@@ -137,7 +137,7 @@ def facts(release: Release, about: str = POPULATION) -> dict[str, Any]:
         "feature_names": list(release.feature_names),
         "ranges": {name: list(pair) for name, pair in release.ranges.items()},
         "observed": release.observed,
-        "observed_error": release.observed_error,
+        "observed_error": {name: error or None for name, error in release.observed_error.items()},  # 0: hidden by noise
         **_estimates(release, about),
         **({} if (region := confidence(release)) is None else {"confidence": region}),
     }
@@ -171,9 +171,9 @@ def figure(release: Release, about: str = POPULATION) -> Any:
         from dpcov.errors import ReleaseError
 
         raise ReleaseError("release must hold a covariance for a picture, got a mean. Hint: a mean has no picture.")
-    of = spectrum_of(release)
-    matrices, spectra = {what_correlates(release): found.correlation}, {of: found.spectrum}
-    return matrices_figure(f"Which of {release.d} features go together", release.feature_names, matrices, spectra, of, release)
+    of, (shown, heading) = spectrum_of(release), correlations.with_room(found.correlation)
+    title = f"Which of {release.d} features go together"
+    return matrices_figure(title, shown.feature_names, {heading: shown}, {of: found.spectrum}, of, release)
 
 
 def about(release: Release) -> str | None:

@@ -32,6 +32,7 @@ MORE = "More rows, a larger budget, fewer columns or narrower bounds would show 
 SILENT = "the size of the noise is not known: it depends on the data, or the mechanism does not say"
 UNKNOWN = "?"  # in place of a standard error that the release does not tell
 MOST_DIGITS = 6  # of a number whose noise is tiny
+MOST_NOISY = 5  # features in a list of many in which nothing is clear of noise: they show how large the noise is
 
 Write = Callable[[int, float, float], tuple[str, str]]
 """Writes a number of a feature, by its place, and the number's standard error."""
@@ -129,14 +130,23 @@ def features_table(
     limit: int | None,
     writes: Mapping[str, Write] | None = None,
 ) -> Table:
-    """List numbers for each feature, the first ``limit`` of them; readings with their standard errors beside them.
+    """List numbers for each feature; readings with their standard errors beside them.
 
+    Of more than ``limit`` features those are listed that have a number clear of noise, and of these those with the most.
     ``writes`` says how those under a heading are written, where they are not plain numbers.
     """
     from dpcov.uses.description import Reading
 
-    hidden = 0 if limit is None else max(0, len(names) - limit)
-    table = new_table(title, hidden, "feature")
+    places = list(range(len(names)))
+    clear = [numbers.clear for numbers in columns.values() if isinstance(numbers, Reading)]
+    if limit is not None and len(names) > limit:
+        of_each = [sum(bool(one[place]) for one in clear) for place in places]
+        seen = sorted((place for place in places if of_each[place] or not clear), key=lambda place: -of_each[place])
+        places = sorted(seen[:limit]) or places[:MOST_NOISY]
+    table = new_table(title, len(names) - len(places), "feature")
+    if len(places) < len(names) and clear:
+        left = max(len(seen) - len(places), 0)
+        table.caption = one_line(f"{table.caption}, {left or 'none'} of them clear of noise")
     table.add_column("feature", overflow="fold")
     cells: list[Sequence[str | Text]] = []
     for heading, numbers in columns.items():
@@ -144,11 +154,11 @@ def features_table(
         if isinstance(numbers, Reading):
             table.add_column("±", justify="right", no_wrap=True)
             write = (writes or {}).get(heading)
-            cells += zip(*(reading_cells(numbers, place, write) for place in range(len(names))), strict=True)
+            cells += zip(*(reading_cells(numbers, place, write) for place in places), strict=True)
         else:
-            cells.append([f"{number:#.4g}".removesuffix(".") for number in numbers])
-    for name, *row in list(zip(names, *cells, strict=True))[: len(names) - hidden]:
-        table.add_row(printable(name), *row)
+            cells.append([f"{number:#.4g}".removesuffix(".") for number in numbers[places]])
+    for place, *row in zip(places, *cells, strict=True):
+        table.add_row(printable(names[place]), *row)
     return table
 
 

@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from dpcov.release.record import Release
 
-HOPELESS = 0.75  # of the rows: a choice that may be off by so many takes a radius with all of them outside once in 200 releases
+HOPELESS = 0.75
+"""Of the rows: beyond it a mean may be off by far more than its noise, as all rows may be shortened to next to nothing.
+
+Chosen on 178 wines, and measured on others: means of normal rows (n = 50, 150, 500 and 2000; d = 3, 10 and 30; radius 7 and 240
+times their length; ε from 0.05 to 2; 200 releases each). Off by more than ten standard errors were 3 of 11 857 below it,
+58 of 4943 between it and all rows, and 29 % of the 12 000 in which the choice may be off by all of them.
+"""
 
 
 def clipped_share(release: Release) -> float:

@@ -118,16 +118,20 @@ def _of_parts(
 ) -> tuple[Floats, Floats]:
     """Return the standard errors of λₖ/T, and of sums of them, by the variances of λₖ and of T; a common factor cancels.
 
-    Of the ``whole`` spectrum all parts together are 1.
-
     The error of T is that of λₖ, ``within`` it, and that of the rest: (1 − ρ)²·var λₖ + ρ²·(var T − var λₖ) for ρ = λₖ/T.
-    Not so of drawn directions: what they miss lies along others.
+    Not so of some drawn directions: what they miss lies along others.
+
+    Of the ``whole`` spectrum all parts together are 1, and some of them are as uncertain as the others: var T, with what
+    denoising moved, is then shared out among the λₖ. Of fewer it is left to the rest.
     """
     if not total > 0:
         return np.full(len(values), np.inf), np.full(len(values), np.inf)
+    if whole and 0 < (parts := float(np.sum(own))) < math.inf:
+        trace = max(trace, parts)
+        own = own * (trace / parts)
 
     def error(part: Floats, variance: Floats) -> Floats:
-        if not within:
+        if not within and not whole:
             return np.asarray(np.sqrt(variance + part**2 * trace) / total)
         rest = np.maximum(trace - variance, 0.0)
         return np.asarray(np.sqrt((1 - part) ** 2 * variance + part**2 * rest) / total)

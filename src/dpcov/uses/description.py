@@ -52,6 +52,7 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 CLEAR = 3.0  # standard errors: normal noise exceeds them once in 370 numbers,
+SURELY = 2.0  # standard errors that a correlation is weaker than it seems, where pairs are sorted by their strength
 RARELY = math.erf(CLEAR / math.sqrt(2))  # and stays within them with this probability
 
 
@@ -105,14 +106,19 @@ class Correlation(Reading, Drawable):
     about: str = ROWS
 
     def pairs(self, *, clear: bool = True) -> list[tuple[int, int]]:
-        """Return the pairs of features of different columns, the strongest first; unless told otherwise only clear ones."""
+        """Return the pairs of features of different columns, the strongest first; unless told otherwise only clear ones.
+
+        As strong counts what a correlation has at least, its size less two standard errors, where these are known: of many, the
+        largest are large because their noise is.
+        """
         _, numbers = np.unique(np.array(self.columns), return_inverse=True)
         rows, others = np.triu_indices(len(self.columns), 1)
         wanted = numbers[rows] != numbers[others]
         if clear:
             wanted &= self.clear[rows, others]
         rows, others = rows[wanted], others[wanted]
-        order = np.argsort(-np.abs(self.values[rows, others]), kind="stable")
+        least = np.abs(self.values[rows, others]) - (SURELY * self.standard_error[rows, others] if self.known else 0.0)
+        order = np.argsort(-least, kind="stable")
         return list(zip(rows[order].tolist(), others[order].tolist(), strict=True))
 
     def __repr__(self) -> str:
@@ -261,7 +267,7 @@ def around_raw(release: Release) -> Intervals | None:
 def _mean(release: Release, levels: Flags, around: Intervals | None) -> Reading:
     """Return means: inside the bounds by more than their noise reaches where they are clear."""
     values = np.where(levels, np.clip(release.mean, 0.0, 1.0), release.mean)
-    found = None if around is None else around.mean
+    found = None if around is None else around.unbounded_mean
     raw = _of_errors(values, _mean_errors(release)) if found is None else _of_interval(found)
     away = np.minimum(inside(release, values), inside(release, raw.values))
     return Reading(values, raw.standard_error, away > raw.reach)

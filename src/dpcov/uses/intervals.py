@@ -179,7 +179,13 @@ class Intervals(Drawable):
 
     @cached_property
     def mean(self) -> Interval | None:
-        """For each entry of the mean, in the data's units; None where the release is not centred."""
+        """For each entry of the mean, in the data's units, within a schema's bounds; None where the release is not centred."""
+        found, schema = self.unbounded_mean, self.release.schema
+        return found if found is None or schema is None else found.within(*schema.bounds())
+
+    @cached_property
+    def unbounded_mean(self) -> Interval | None:
+        """The same as far as noise and the draw of rows reach, past the bounds, too: what standard errors are told of."""
         raw = self._raw
         if not self.release.encoding.constant:
             return None

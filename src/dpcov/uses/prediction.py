@@ -43,7 +43,7 @@ def residual_deviation(model: RidgeModel) -> float:
 
 
 def prediction_interval(model: RidgeModel, predictions: Floats, level: float) -> Interval:
-    """Return intervals around predictions: see `RidgeModel.predict_interval`."""
+    """Return intervals around predictions, within the public bounds of the target: see `RidgeModel.predict_interval`."""
     from dpcov.uses.intervals import checked_level, interval
 
     often, error = checked_level(level), residual_deviation(model)
@@ -53,7 +53,11 @@ def prediction_interval(model: RidgeModel, predictions: Floats, level: float) ->
             "Hint: a release of dpcov.covariance with center=True has them."
         )
     half = float(quantile(np.array(0.0), often)) * error
-    return interval(predictions, np.full(len(predictions), half), np.full(len(predictions), error), often)
+    found = interval(predictions, np.full(len(predictions), half), np.full(len(predictions), error), often)
+    if model.release.schema is None:
+        return found
+    place = model.release.feature_names.index(model.target)
+    return found.within(*(ends[place] for ends in model.release.schema.bounds()))
 
 
 class Products:

@@ -134,6 +134,9 @@ class RidgeModel(Drawable):
     ) -> Interval:
         """Return predictions for new rows with intervals that should hold the true values of people like those of the release.
 
+        They end at the public bounds of the target, where a schema has them. Where noise drowns the target's own deviation,
+        `residual_deviation` is infinite, and they hold all that is possible.
+
         Parameters
         ----------
         data

@@ -6,7 +6,7 @@ import numbers
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from dpcov.errors import ParameterError, did_you_mean, first_repeated, shown
+from dpcov.errors import ParameterError, did_you_mean, shown
 from dpcov.schema import Categorical, Schema
 
 if TYPE_CHECKING:
@@ -75,9 +75,9 @@ def feature_places(names: Sequence[str], schema: Schema | None, features: object
             raise ParameterError(f"features must be a list of names or positions, got {shown(features)}. Hint: write ['age'].")
         places = [place for feature in features for place in _places(names, columns, feature, "features")]
     if len(set(places)) < len(places):
-        raise ParameterError(
-            f"features must differ, got {first_repeated(names[j] for j in places)} twice. Hint: a column means all its levels."
-        )
+        twice = next(j for j in places if places.count(j) > 1)
+        hint = "name each feature once" if names[twice] == columns[twice] else "a column of levels stands for all of them"
+        raise ParameterError(f"features must differ, got {names[twice]!r} twice. Hint: {hint}.")
     own = next((j for j in places if columns[j] == columns[target]), None)
     if own is not None:
         told = names[own]

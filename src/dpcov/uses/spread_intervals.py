@@ -120,10 +120,12 @@ def correlation_intervals(found: Intervals) -> Interval:
         if mean is not None and levels.any():  # levels of one column: −√(p·q/((1 − p)(1 − q))), by their shares alone
             same = np.equal.outer(columns, columns) & levels
             odds = np.sqrt(p / (1 - p))
+            reach = found.unbounded_mean
+            assert reach is not None
             of_odds = mean.standard_error / (p * (1 - p))
             inside = np.clip(-np.outer(odds, odds), -1.0, 0.0)
             own = np.abs(inside) / 2 * np.hypot.outer(of_odds, of_odds)
-            factor = (mean.upper - mean.lower) / 2 / mean.standard_error
+            factor = (reach.upper - reach.lower) / 2 / mean.standard_error
             half = own * np.maximum.outer(factor, factor)
             r, error = np.where(same, inside, r), np.where(same, own, error)
             below, above = np.where(same, half, below), np.where(same, half, above)

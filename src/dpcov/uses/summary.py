@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -174,13 +174,16 @@ def release_summary(release: Release, level: float) -> tuple[Summary | None, Sum
         return _of(release.interval(often).correlations, (rows, others))
 
     def means(often: float) -> Interval:
-        found = release.interval(often).mean
+        found = release.interval(often).unbounded_mean  # p is about how far noise and the draw of rows reach
         assert found is not None
         return _of(found, slice(None))
 
     dated = [] if release.schema is None else [name for name, kind in zip(names, release.schema.dates(), strict=True) if kind]
     said = (DRAWN, *[f"In days since {ORIGIN}: {', '.join(map(printable, dated))}."] * bool(dated))
     of_means = summarised("Means", names, means, level, said) if release.encoding.constant else None
+    possible = release.interval(level).mean
+    if of_means is not None and possible is not None:
+        of_means = replace(of_means, lower=possible.lower.copy(), upper=possible.upper.copy())
     labels = tuple(f"{names[i]}, {names[j]}" for i, j in pairs)
     of_pairs = summarised("Correlations", labels, correlations, level, (FISHER,)) if pairs else None
     return of_means, of_pairs
