@@ -176,6 +176,19 @@ OF_POSTGRES = {
         (CONNECTIONS, '"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"', '"SET TRANSACTION READ ONLY"'),
         by=TEST + "TestReadings::test_see_the_same_rows",
     ),
+    "a check begins the transaction": mutant(
+        (
+            DATABASE,
+            "            if self._end is None:  # before",
+            "            if table.query._checked and self._end is None:  # before",
+        ),
+        (
+            DATABASE,
+            "            found = fetched(",
+            "            self._end = self._end or connection.snapshot()\n            found = fetched(",
+        ),
+        by=TEST + "TestReadings::test_the_check_is_in_their_transaction",
+    ),
     "numbers without an end are cast as they are": mutant(
         (
             DIALECTS,

@@ -536,6 +536,15 @@ class TestReadings:
         postgres.execute("DROP TABLE growing")
         postgres.commit()
 
+    def test_the_check_is_in_their_transaction(self, postgres: Any) -> None:
+        """It is the first to send a statement; psycopg would begin a transaction with it that sees more, and is left open."""
+        made: Any = open_source(dpcov.sql(postgres, QUERY), ["height"], None, False)
+        with closing(made) as source:
+            source.total(Count())
+            settings = [postgres.execute(f"SHOW transaction_{name}").fetchone() for name in ("isolation", "read_only")]
+            assert settings == [("repeatable read",), ("on",)]
+        assert postgres.info.transaction_status == connections.IDLE
+
     def test_in_a_transaction_of_the_users(self, duck: Any) -> None:
         duck.execute("BEGIN TRANSACTION")
         assert dpcov.covariance(people(), BUDGET, schema=SCHEMA, mechanism="gaussian").n == 240
