@@ -23,6 +23,10 @@ TEST_ALL = TEST + "test_every_question_has_the_same_integers[duckdb-{}]"
 TEST_EXTREME = TEST + "test_extreme_rows_have_the_same_integers[duckdb]"
 
 OF_DUCKDB = {
+    "what stands behind a query is run": mutant(
+        (CONNECTIONS, "if len(connection.extract_statements(query)) != 1:", "if False:"),
+        by=TEST + "TestOneStatement::test_of_duckdb",
+    ),
     "a database rounds half up": mutant(
         (DIALECTS, 'nearest=lambda x: f"(({x} + {MAGIC}) - {MAGIC})",', 'nearest=lambda x: f"floor({x} + 0.5e0)",'),
         by=TEST_EXTREME,
@@ -161,6 +165,14 @@ OF_DUCKDB = {
 }
 
 OF_POSTGRES = {
+    "rows of the user's own kind": mutant(
+        (CONNECTIONS, "cursor(binary=True, row_factory=lambda _: tuple)", "cursor(binary=True)"),
+        by=TEST + "test_connections_whose_rows_are_no_tuples",
+    ),
+    "what stands behind a query of Postgres is run": mutant(
+        (CONNECTIONS, "_postgres_cursor(connection) as cursor:", "connection.cursor() as cursor:"),
+        by=TEST + "TestOneStatement::test_of_postgres",
+    ),
     "products that vanish raise": mutant(
         (
             ARITHMETIC,
