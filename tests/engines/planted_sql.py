@@ -140,6 +140,16 @@ OF_DUCKDB = {
     "secret sums that others can read": mutant(
         ("paths.py", "or about.st_mode & 0o077", ""), by=TEST_TEXT + "TestTheFile::test_others_must_not_read_it"
     ),
+    "secret sums with another name": mutant(
+        ("paths.py", "if about.st_nlink > 1:", "if False:"), by=TEST_TEXT + "TestTheFile::test_it_has_one_name"
+    ),
+    "secret sums that are cut short": mutant(
+        ("paths.py", "if about.st_size > MOST_BYTES:", "if False:"),
+        by=TEST_TEXT + "TestTheFile::test_it_is_read_to_the_end_or_not_at_all",
+    ),
+    "numbers of secret sums end anywhere": mutant(
+        (PRINTED, "(?![\\w.,+-])", ""), by=TEST_TEXT + "TestTheFile::test_it_holds_what_rows_can_have"
+    ),
     "sums of another statement": mutant(
         (PRINTED, "meant = (__version__, self.data.query, self._names, self.center, statistic)", "meant = (__version__,)"),
         (PRINTED, "schema = None if self.schema is None else list(self.schema.columns.items())", "schema = None"),
