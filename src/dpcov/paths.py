@@ -74,15 +74,22 @@ def _permissions(target: Path) -> int:
 
 
 def private_text(path: Path) -> str:
-    """Return what a file holds that nobody but its owner, who is asking, can read."""
+    """Return what a file holds that nobody but its owner, who is asking, can read, and that has no other name."""
     rule = "exact sums must be in a file that only you can read"
-    try:
-        number = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    try:  # a pipe would be waited for
+        number = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:
         raise EngineError(f"{rule}, got {path.name!r} ({error.strerror}). Hint: chmod 600 FILE.") from None
-    with os.fdopen(number, "rb") as file:
+    try:
         about = os.fstat(number)
         own = not hasattr(os, "getuid") or about.st_uid == os.getuid()
         if not stat.S_ISREG(about.st_mode) or not own or about.st_mode & 0o077:
             raise EngineError(f"{rule}, got {path.name!r}, which others can. Hint: chmod 600 {path.name}.")
-        return file.read(MOST_BYTES).decode("ascii", "replace")
+        if about.st_nlink > 1:  # they would stay there when this name is deleted
+            raise EngineError(f"{rule}, got {path.name!r}, which has other names. Hint: keep one of them.")
+        if about.st_size > MOST_BYTES:
+            raise EngineError(f"{rule}, of at most 16 MB, got {path.name!r}, which is larger. Hint: bring the one cell back.")
+        with os.fdopen(number, "rb", closefd=False) as file:
+            return file.read(MOST_BYTES).decode("ascii", "replace")
+    finally:
+        os.close(number)

@@ -23,12 +23,28 @@ PLANTED = {
         by=TEST_MAP + "test_each_part_counts_once_or_nothing_is_answered[twice]",
     ),
     "a part of a user's map that is lost": mutant(
-        (USER_MAP, "if missing or next(numbered, None) is not None:", "if next(numbered, None) is not None:"),
+        (
+            USER_MAP,
+            "if failed or missing or next(numbered, None) is not None:",
+            "if failed or next(numbered, None) is not None:",
+        ),
         by=TEST_MAP + "test_each_part_counts_once_or_nothing_is_answered[without_one]",
     ),
     "parts that a user's map never took": mutant(
-        (USER_MAP, "if missing or next(numbered, None) is not None:", "if missing:"),
+        (USER_MAP, "if failed or missing or next(numbered, None) is not None:", "if failed or missing:"),
         by=TEST_MAP + "test_each_part_counts_once_or_nothing_is_answered[silent]",
+    ),
+    "one number of a user's map is added to all": mutant(
+        (USER_MAP, "if not counted or others not in (None, sums.integers.shape):", "if not counted:"),
+        by=TEST_MAP + "test_each_part_counts_once_or_nothing_is_answered[one entry]",
+    ),
+    "an error of a user's map stays behind": mutant(
+        (
+            USER_MAP,
+            "failed = True  # raised outside, where nothing refers to it",
+            'raise EngineError("workers must return the sums of each part once, got an error or other") from None',
+        ),
+        by=TEST_MAP + "test_each_part_counts_once_or_nothing_is_answered[dying]",
     ),
     "a user's map that quotes": mutant(
         (USER_MAP, "(EngineError.__name__, BROKEN)", "(EngineError.__name__, traceback.format_exc())"),

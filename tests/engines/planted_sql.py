@@ -23,6 +23,10 @@ TEST_ALL = TEST + "test_every_question_has_the_same_integers[duckdb-{}]"
 TEST_EXTREME = TEST + "test_extreme_rows_have_the_same_integers[duckdb]"
 
 OF_DUCKDB = {
+    "what stands behind a query is run": mutant(
+        (CONNECTIONS, "if len(connection.extract_statements(query)) != 1:", "if False:"),
+        by=TEST + "TestOneStatement::test_of_duckdb",
+    ),
     "a database rounds half up": mutant(
         (DIALECTS, 'nearest=lambda x: f"(({x} + {MAGIC}) - {MAGIC})",', 'nearest=lambda x: f"floor({x} + 0.5e0)",'),
         by=TEST_EXTREME,
@@ -136,6 +140,16 @@ OF_DUCKDB = {
     "secret sums that others can read": mutant(
         ("paths.py", "or about.st_mode & 0o077", ""), by=TEST_TEXT + "TestTheFile::test_others_must_not_read_it"
     ),
+    "secret sums with another name": mutant(
+        ("paths.py", "if about.st_nlink > 1:", "if False:"), by=TEST_TEXT + "TestTheFile::test_it_has_one_name"
+    ),
+    "secret sums that are cut short": mutant(
+        ("paths.py", "if about.st_size > MOST_BYTES:", "if False:"),
+        by=TEST_TEXT + "TestTheFile::test_it_is_read_to_the_end_or_not_at_all",
+    ),
+    "numbers of secret sums end anywhere": mutant(
+        (PRINTED, "(?![\\w.,+-])", ""), by=TEST_TEXT + "TestTheFile::test_it_holds_what_rows_can_have"
+    ),
     "sums of another statement": mutant(
         (PRINTED, "meant = (__version__, self.data.query, self._names, self.center, statistic)", "meant = (__version__,)"),
         (PRINTED, "schema = None if self.schema is None else list(self.schema.columns.items())", "schema = None"),
@@ -161,6 +175,14 @@ OF_DUCKDB = {
 }
 
 OF_POSTGRES = {
+    "rows of the user's own kind": mutant(
+        (CONNECTIONS, "cursor(binary=True, row_factory=lambda _: tuple)", "cursor(binary=True)"),
+        by=TEST + "test_connections_whose_rows_are_no_tuples",
+    ),
+    "what stands behind a query of Postgres is run": mutant(
+        (CONNECTIONS, "_postgres_cursor(connection) as cursor:", "connection.cursor() as cursor:"),
+        by=TEST + "TestOneStatement::test_of_postgres",
+    ),
     "products that vanish raise": mutant(
         (
             ARITHMETIC,
@@ -175,6 +197,19 @@ OF_POSTGRES = {
     "each statement sees what is there by then": mutant(
         (CONNECTIONS, '"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"', '"SET TRANSACTION READ ONLY"'),
         by=TEST + "TestReadings::test_see_the_same_rows",
+    ),
+    "a check begins the transaction": mutant(
+        (
+            DATABASE,
+            "            if self._end is None:  # before",
+            "            if table.query._checked and self._end is None:  # before",
+        ),
+        (
+            DATABASE,
+            "            found = fetched(",
+            "            self._end = self._end or connection.snapshot()\n            found = fetched(",
+        ),
+        by=TEST + "TestReadings::test_the_check_is_in_their_transaction",
     ),
     "numbers without an end are cast as they are": mutant(
         (

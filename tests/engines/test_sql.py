@@ -536,6 +536,15 @@ class TestReadings:
         postgres.execute("DROP TABLE growing")
         postgres.commit()
 
+    def test_the_check_is_in_their_transaction(self, postgres: Any) -> None:
+        """It is the first to send a statement; psycopg would begin a transaction with it that sees more, and is left open."""
+        made: Any = open_source(dpcov.sql(postgres, QUERY), ["height"], None, False)
+        with closing(made) as source:
+            source.total(Count())
+            settings = [postgres.execute(f"SHOW transaction_{name}").fetchone() for name in ("isolation", "read_only")]
+            assert settings == [("repeatable read",), ("on",)]
+        assert postgres.info.transaction_status == connections.IDLE
+
     def test_in_a_transaction_of_the_users(self, duck: Any) -> None:
         duck.execute("BEGIN TRANSACTION")
         assert dpcov.covariance(people(), BUDGET, schema=SCHEMA, mechanism="gaussian").n == 240
@@ -576,6 +585,30 @@ class TestReadings:
         query = 'SELECT 0.5e0 AS "A", 0.25e0 AS a, 1e0 AS v0, 0e0 AS "rows" -- everything'
         with closing(opened(duck, query, None, False, ["a", "v0"])) as source:
             assert source.total(Sum(Grid(2.0), 2)).tolist() == [2**13, 2**15]
+
+
+class TestOneStatement:
+    """What stands behind a query is not run."""
+
+    def test_of_duckdb(self, duck: Any) -> None:
+        with pytest.raises(ParameterError, match="query must be one SELECT, got several statements"):
+            dpcov.covariance(dpcov.sql(duck, "SELECT 1e0 AS x; DROP TABLE people"), BUDGET, row_norm=1)
+        assert duck.execute("SELECT count(*) FROM people").fetchone() == (240,)
+
+    @pytest.mark.parametrize("query", ["SELECT 1 AS x; {}", "SELECT 1 AS x) AS rows; {}; SELECT * FROM (SELECT 1 AS x"])
+    def test_of_postgres(self, postgres: Any, query: str) -> None:
+        with pytest.raises(EngineError, match="data must be readable to the end"):
+            dpcov.covariance(dpcov.sql(postgres, query.format("CREATE TABLE left_behind ()")), BUDGET, row_norm=1)
+        assert postgres.execute("SELECT to_regclass('left_behind')").fetchone() == (None,)
+
+
+def test_connections_whose_rows_are_no_tuples(server: str) -> None:
+    import psycopg
+    from psycopg.rows import dict_row
+
+    with psycopg.connect(server, row_factory=dict_row) as connection:
+        found = dpcov.covariance(dpcov.sql(connection, QUERY), BUDGET, schema=SCHEMA, mechanism="gaussian")
+    assert found.n == 240
 
 
 def test_the_pages_example_runs(server: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,34 @@ class TestTheFile:
         link.symlink_to(path)
         self.refused(link, "exact sums must be in a file that only you can read")
 
+    def test_it_has_one_name(self, tmp_path: Path) -> None:
+        """Under another one the sums would stay."""
+        path = sums(tmp_path, **self.settings)
+        (tmp_path / "other").hardlink_to(path)
+        self.refused(path, "exact sums must be in a file that only you can read, got 'sums.csv', which has other names")
+
+    @pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo], ids=["folder", "pipe"])
+    def test_it_is_a_file(self, tmp_path: Path, make: Any) -> None:
+        path = tmp_path / "sums"
+        make(path, 0o600)
+        self.refused(path, "exact sums must be in a file that only you can read")
+
+    def test_it_is_read_to_the_end_or_not_at_all(self, tmp_path: Path) -> None:
+        """A last number that is cut short is another one."""
+        path = sums(tmp_path, **self.settings)
+        cell = path.read_text(encoding="ascii").split('"')[1]
+        path.write_text(cell.rjust(2**24 + 1), encoding="ascii")
+        self.refused(path, "exact sums must be in a file that only you can read, of at most 16 MB")
+
+    def test_it_can_be_deleted(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        path = sums(tmp_path, **self.settings)
+
+        def held(_: Path) -> None:
+            raise PermissionError(13, "Permission denied")
+
+        monkeypatch.setattr(Path, "unlink", held)
+        self.refused(path, r"exact sums must be in a file that can be deleted, got 'sums.csv' \(Permission denied\)")
+
     def test_it_is_of_this_statement(self, tmp_path: Path) -> None:
         path = sums(tmp_path, **self.settings)
         self.refused(path, "exact sums must be those of the printed statement", center=False)
@@ -110,6 +139,9 @@ class TestTheFile:
             (lambda cell: cell.rpartition(",")[0], "those of the printed statement"),
             (lambda cell: cell + '"\n"' + cell, "those of the printed statement"),
             (lambda cell: cell.replace(",", ".5,", 1), "those of the printed statement"),
+            (lambda cell: cell + ".5", "those of the printed statement"),
+            (lambda cell: cell + "e3", "those of the printed statement"),
+            (lambda cell: cell + "0" * 5000, "those of the printed statement"),
             (lambda cell: cell.replace(" 240,", " 3,"), "what rows can have"),
             (lambda cell: cell.replace(",", ",-", 1), "what rows can have"),
         ],

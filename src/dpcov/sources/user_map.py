@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from dpcov._version import __version__
 from dpcov.errors import DpcovError, EngineError
 from dpcov.kernel.questions.measure import Summable
@@ -64,19 +66,25 @@ class UserMap:
         """Yield the sums of all parts, each once."""
         missing: set[int] = set()
         numbered = _numbered(parts, missing)
+        shape: tuple[int, ...] | None = None
+        failed = False
         try:
             for result in self._map(PartTask(statistic), numbered):
                 number, sums, error = result
                 if error is not None:
                     raise raised(*error)
                 missing.remove(number)
+                shape = _shape_of(sums, shape)
                 yield sums
         except DpcovError:
             raise
         except Exception:  # a worker that died, an answer that is none; its words may quote a cell
-            raise _failed() from None
-        if missing or next(numbered, None) is not None:
-            raise _failed()
+            failed = True  # raised outside, where nothing refers to it
+        if failed or missing or next(numbered, None) is not None:
+            raise EngineError(
+                "workers must return the sums of each part once, got an error or other results. "
+                "Hint: its own log says more; a function such as pool.map is wanted."
+            )
 
     def close(self) -> None:
         """Do nothing: the workers are the user's."""
@@ -88,8 +96,11 @@ def _numbered(parts: Iterable[Part], missing: set[int]) -> Iterator[tuple[int, P
         yield number, part
 
 
-def _failed() -> EngineError:
-    return EngineError(
-        "workers must return the sums of each part once, got an error or other results. "
-        "Hint: its own log says more; a function such as pool.map is wanted."
-    )
+def _shape_of(sums: PartSums, others: tuple[int, ...] | None) -> tuple[int, ...]:
+    """Return the shape of a part's sums, which must be that of the others': one number would be added to each of theirs."""
+    if type(sums) is not PartSums or type(sums.integers) is not np.ndarray or sums.integers.dtype != np.int64:
+        raise TypeError("sums must be integers")
+    counted = type(sums.rows) is int and sums.rows >= 0 and isinstance(sums.share, int | float | None)
+    if not counted or others not in (None, sums.integers.shape):
+        raise TypeError("sums must be of rows, and of one question")
+    return sums.integers.shape

@@ -97,7 +97,7 @@ def connected(connection: Any) -> Connection:
         return Connection(
             POSTGRES,
             lambda query: _postgres_columns(connection, query),
-            lambda text: connection.cursor(binary=True).execute(text).fetchall(),  # binary: doubles as they are
+            lambda text: _postgres_cursor(connection).execute(text).fetchall(),
             lambda: _postgres_snapshot(connection),
         )
     raise ParameterError(
@@ -107,6 +107,8 @@ def connected(connection: Any) -> Connection:
 
 
 def _duckdb_columns(connection: Any, query: str) -> list[Column]:
+    if len(connection.extract_statements(query)) != 1:  # all of them would be run
+        raise ParameterError("query must be one SELECT, got several statements. Hint: run the others by themselves.")
     described = connection.execute(f"DESCRIBE {query}").fetchall()
     found: list[Column] = []
     for place, (name, kind, *_) in enumerate(described):
@@ -133,8 +135,13 @@ def _duckdb_moment(connection: Any) -> object:
     return connection.execute("SELECT txid_current()").fetchone()
 
 
+def _postgres_cursor(connection: Any) -> Any:
+    """Return a cursor of tuples, whatever rows the user's have, that takes doubles as they are and one statement at a time."""
+    return connection.cursor(binary=True, row_factory=lambda _: tuple)
+
+
 def _postgres_columns(connection: Any, query: str) -> list[Column]:
-    with connection.transaction(), connection.cursor() as cursor:
+    with connection.transaction(), _postgres_cursor(connection) as cursor:
         cursor.execute(f"SELECT * FROM ({query}\n) AS rows LIMIT 0")
         described = list(cursor.description)
         cursor.execute("SELECT oid FROM pg_type WHERE typtype = 'e'")

@@ -145,12 +145,12 @@ class Database:
             table: SqlTable = part.table
             connection = table.query._connection
             statement = Statement(connection.dialect, table.base, table.meaning(part), statistic)
+            if self._end is None:  # before the check, whose statements would begin a transaction that is nobody's
+                with reading(HINT):
+                    self._end = connection.snapshot()
             if not table.query._checked:
                 check(connection)
                 table.query._checked = True
-            if self._end is None:
-                with reading(HINT):
-                    self._end = connection.snapshot()
             found = fetched(connection, statement)
             yield PartSums(statistic.entries(statement.read(found)), found.rows, 1.0)
 

@@ -31,6 +31,9 @@ from dpcov.sources.sql.statement import Found, Integers, Statement
 
 SOME_ROWS = 1000  # of zeros: what is asked is looked at, nothing else
 
+INTEGER = "-?[0-9]{1,40}"
+"""As far as sums of databases go: 128 bits, or so many decimals."""
+
 HINT = "run the printed statement again, with the same query, schema and options on both sides"
 
 
@@ -188,14 +191,20 @@ class OneReading:
         path = self.data.exact_sums
         assert path is not None
         text = private_text(path)
-        found = re.findall(rf"{self._tag(statistic)} (-?[0-9]+(?:,-?[0-9]+)*)", text)
+        found = re.findall(rf"{self._tag(statistic)} ({INTEGER}(?:,{INTEGER})*)(?![\w.,+-])", text)
         numbers = [int(number) for number in found[0].split(",")] if len(found) == 1 else []
         if len(numbers) != 1 + len(statement.sums):
             raise EngineError(f"exact sums must be those of the printed statement, and are not. Hint: {HINT}.")
         read = Found(numbers[0], numbers[1:], [], [])
         if not possible(read.rows, statement, statistic, read):
             raise EngineError(f"exact sums must be what rows can have, and are not. Hint: {HINT}.")
-        path.unlink()
+        try:
+            path.unlink()
+        except OSError as error:
+            raise EngineError(
+                f"exact sums must be in a file that can be deleted, got {path.name!r} ({error.strerror}). "
+                f"Hint: put it into a folder of yours."
+            ) from None
         self.known_n = read.rows
         return read
 
