@@ -3,8 +3,8 @@
 ``targets``: errors against the figures of a prototype, against the zero matrix, and with row_norm ten times too large.
 ``against``: the best, in hindsight, of the papers' mechanisms and baselines in their own forms, printed ones and those of
 programs, as a ratio to `auto`; ``--runs`` says how many of each.
-``figures``: `gaussian`, `separate` and `adaptive` as in the program behind the paper's figures, against d; ``picture PATH`` draws
-them.
+``figures``: `gaussian`, `separate` and `adaptive` as in the program behind the paper's figures, against d; ``picture PATH``
+draws them.
 """
 
 from __future__ import annotations
