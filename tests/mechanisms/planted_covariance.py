@@ -22,6 +22,10 @@ PRIVATE = TEST_ARCHITECTURE + "test_a_mechanism_reaches_into_nothing_private"
 EXACT_N = 'curator._pass_on.__closure__[0].cell_contents["n"].__closure__[0].cell_contents._sums.n'
 
 PLANTED = {
+    "a noise beyond floats that raises": mutant(
+        ("kernel/noise/laws.py", "squared = factor * factor", "squared = factor**2"),
+        by="tests/mechanisms/test_shrinkage.py::TestAnySpectrum::test_units_of_any_size_have_a_noise",
+    ),
     "the program's divisor in what is printed": mutant(
         (ADAPTIVE_NOISE, 'EASED if constants == "program" else 1.0', "EASED"),
         by=(

@@ -95,6 +95,11 @@ class TestAnySpectrum:
             scaled = shrink_spectrum(noisy * factor, noise.scaled(factor), factor)
             assert np.array_equal(scaled, factor * shrink_spectrum(noisy, noise, 1.0))
 
+    def test_units_of_any_size_have_a_noise(self) -> None:
+        """A file may have any; where squares overflow it is infinite, which no error says."""
+        assert Spread(2.0, 1.0).scaled(1e200) == Spread(math.inf, math.inf)
+        assert Spread(2.0, 1.0).scaled(3.0) == Spread(18.0, 9.0)
+
 
 def orthogonal(random: np.random.Generator, d: int) -> Floats:
     return np.asarray(np.linalg.qr(random.normal(size=(d, d)))[0])

@@ -30,7 +30,8 @@ class Spread:
 
     def scaled(self, factor: float) -> Spread:
         """Return the spread of the noise times ``factor``."""
-        return Spread(self.diagonal_variance * factor**2, self.off_diagonal_variance * factor**2, self.wishart)
+        squared = factor * factor  # infinite where it overflows: a power would raise
+        return Spread(self.diagonal_variance * squared, self.off_diagonal_variance * squared, self.wishart)
 
     def rms(self, d: int) -> float:
         """Return the root mean square of the Frobenius norm of d by d noise."""
