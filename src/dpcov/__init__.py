@@ -14,6 +14,9 @@ from dpcov._version import __version__
 
 if TYPE_CHECKING:
     from dpcov.api import covariance, mean, pca, ridge
+    from dpcov.custody.ledger import DataSet, Ledger
+    from dpcov.custody.telling import LedgerHistory, LedgerStatus, Standing
+    from dpcov.custody.verifying import Verification
     from dpcov.dry_run import rehearse
     from dpcov.errors import BudgetError, DpcovError, EngineError, ParameterError, ReleaseError, SchemaError, SpendsAgainWarning
     from dpcov.estimators import PrivateCovariance, PrivateMean, PrivatePCA, PrivateRidge
@@ -83,6 +86,12 @@ _HOME = {
     "Categorical": "schema",
     "Product": "schema",
     "Ignored": "schema",
+    "Ledger": "custody.ledger",
+    "DataSet": "custody.ledger",
+    "LedgerStatus": "custody.telling",
+    "Standing": "custody.telling",
+    "LedgerHistory": "custody.telling",
+    "Verification": "custody.verifying",
     "Csv": "sources.csv_text",
     "OnDevice": "sources.on_device",
     "sql": "sources.sql.database",
@@ -125,6 +134,12 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "Categorical",
     "Product",
     "Ignored",
+    "Ledger",
+    "DataSet",
+    "LedgerStatus",
+    "Standing",
+    "LedgerHistory",
+    "Verification",
     "Csv",
     "OnDevice",
     "sql",

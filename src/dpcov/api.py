@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dpcov.custody.ledger import DataSet
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.questions.moments import REPLACE
 from dpcov.mechanisms import MECHANISMS
@@ -32,6 +33,7 @@ def covariance(
     allow_weak: bool = False,
     expected_n: int | None = None,
     workers: int | Map = 1,
+    ledger: DataSet | None = None,
     max_rows: int | None = None,
     **options: Any,
 ) -> Release:
@@ -75,6 +77,9 @@ def covariance(
     workers : int or callable
         How many processes read the rows; the release is the same, integer by integer: docs/engines.md. 1 starts none. Or a
         function that works as the built-in ``map``, such as ``pool.map``, whose workers do it.
+    ledger : DataSet, optional
+        Whose budget pays: ``dpcov.Ledger("budget.db").dataset("adult", why="annual report")``. All of ``budget`` is spent there
+        after the first complete reading and before the first draw: docs/ledger.md.
     max_rows : int, optional
         A public bound on n, above 2³⁰: the grid is then just so much coarser that sums stay exact: docs/engines.md.
     **options
@@ -123,6 +128,7 @@ def covariance(
         allow_weak=allow_weak,
         expected_n=expected_n,
         workers=workers,
+        ledger=ledger,
         max_rows=max_rows,
         options=options,
     )
@@ -145,6 +151,7 @@ def mean(
     allow_weak: bool = False,
     expected_n: int | None = None,
     workers: int | Map = 1,
+    ledger: DataSet | None = None,
     **options: Any,
 ) -> Release:
     """Release the mean of the rows, once, under differential privacy.
@@ -164,7 +171,7 @@ def mean(
         A name in ``dpcov.MECHANISMS["mean"]``, or a mechanism of your own.
     postprocess : {"project", "none"}, optional
         By default an estimate outside the public ball is moved to its surface.
-    neighbors, columns, seed, progress, allow_weak, expected_n, workers
+    neighbors, columns, seed, progress, allow_weak, expected_n, workers, ledger
         As in `covariance`.
     **options
         Of the mechanism: docs/mechanisms/README.md lists them. ``covariance=`` is a public variance, a list of them or a
@@ -204,6 +211,7 @@ def mean(
         allow_weak=allow_weak,
         expected_n=expected_n,
         workers=workers,
+        ledger=ledger,
         options={**options, "origin": origin},
     )
     return asked.run(asked.source(data, columns, progress), budget)
@@ -225,6 +233,7 @@ def pca(
     allow_weak: bool = False,
     expected_n: int | None = None,
     workers: int | Map = 1,
+    ledger: DataSet | None = None,
     max_rows: int | None = None,
     **options: Any,
 ) -> Release:
@@ -245,7 +254,7 @@ def pca(
         A name in ``dpcov.MECHANISMS["pca"]``, or a mechanism of your own; "auto" has a proof for every k.
     center : bool
         True: components of the centred rows; served by "auto", "wishart" and "gaussian". Else of the rows as they are, about 0.
-    neighbors, columns, seed, allow_weak, expected_n, workers, max_rows
+    neighbors, columns, seed, allow_weak, expected_n, workers, max_rows, ledger
         As in `covariance`.
     progress : callable, optional
         Called now and then while rows are read, or a long draw is made, with the fraction done or None.
@@ -281,6 +290,7 @@ def pca(
         allow_weak=allow_weak,
         expected_n=expected_n,
         workers=workers,
+        ledger=ledger,
         max_rows=max_rows,
         options={**options, "k": k},
     )
@@ -301,6 +311,7 @@ def ridge(
     progress: Callable[[float | None], None] | None = None,
     allow_weak: bool = False,
     workers: int | Map = 1,
+    ledger: DataSet | None = None,
 ) -> Release:
     """Release one ridge regression, of a target on all other columns, under differential privacy.
 
@@ -315,7 +326,7 @@ def ridge(
         The name, or the position among the columns used, of what is predicted: a column of numbers.
     alpha : float
         The penalty: (1/n)·Σ(y − w·x)² + alpha·‖w‖² is least, in the units of the rows (with a schema: encoded).
-    row_norm, schema, columns, seed, progress, allow_weak, workers
+    row_norm, schema, columns, seed, progress, allow_weak, workers, ledger
         As in `covariance`; row_norm bounds whole rows, the target among them. Neighbours differ in one replaced row.
     mechanism : str or Mechanism, optional
         A name in ``dpcov.MECHANISMS["ridge"]``; there is one.
@@ -346,6 +357,7 @@ def ridge(
         seed=seed,
         allow_weak=allow_weak,
         workers=workers,
+        ledger=ledger,
         options={"target": target, "alpha": alpha},
     )
     return asked.run(asked.source(data, columns, progress), budget)

@@ -6,15 +6,17 @@ import numbers
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from dpcov.custody.claim import refuse_claimed
+from dpcov.custody.ledger import DataSet
+from dpcov.custody.purse import Purse
 from dpcov.errors import ParameterError, printable, shown
 from dpcov.kernel.account import Account
 from dpcov.kernel.bits import Bits, SeededBits, SystemBits
-from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.kernel.budget import ApproxDP, Budget
 from dpcov.kernel.curator import Curator
 from dpcov.kernel.noise.sampler import RandomSampler
 from dpcov.kernel.public import Public
@@ -26,9 +28,11 @@ from dpcov.mechanisms import checked_mechanism
 from dpcov.mechanisms.base import Named
 from dpcov.mechanisms.running import planned, released
 from dpcov.mechanisms.shared.means import checked_covariance
+from dpcov.promise import check_budget, check_delta, check_delta_of, check_epsilon, check_expected_n, check_ledger, check_seed
 from dpcov.rehearsal import Rehearsal, rehearsal_of
 from dpcov.release.record import Release
 from dpcov.schema import Categorical, Schema
+from dpcov.schema.file import digest as schema_digest
 from dpcov.sources.base import Source
 from dpcov.sources.opening import is_in_database, is_printed, open_source
 from dpcov.sources.paired import PairedSource
@@ -37,58 +41,10 @@ from dpcov.sources.split import SplitSource
 from dpcov.sources.user_map import Map, UserMap
 from dpcov.uses.selection import column_of_feature, target_place
 
-MOST_EPSILON = 20
-"""What it bounds is then a factor of half a billion, which is no bound; usual ones are below 10."""
-
-MOST_RHO = 5
-"""Of zCDP: its epsilon is 20.6 at the usual delta."""
-
-USUAL_DELTA = Fraction(1, 10**6)
-"""The largest delta where nobody says how many rows to expect: below one in the number of rows for most tables."""
-
-GO_ON = "allow_weak=True goes on"
-
 BOUNDS = {
     "row_norm": "a public bound on the rows' Euclidean norm",
     "radius": "a public bound on how far the mean lies from the origin",
 }
-
-
-def check_budget(budget: object) -> None:
-    """Refuse what is no budget."""
-    if type(budget) not in (PureDP, ZCDP, ApproxDP):
-        raise ParameterError(f"budget must be a PureDP, ZCDP or ApproxDP, got {shown(budget)}. Hint: write dpcov.ZCDP(0.1).")
-
-
-def check_seed(seed: int | None) -> None:
-    """Refuse what is no seed, before any data are opened."""
-    if seed is not None:
-        SeededBits(seed)
-
-
-def check_epsilon(budget: Budget) -> None:
-    """Refuse a budget that promises next to nothing."""
-    rule, most, amount = f"at most {MOST_EPSILON}", Fraction(MOST_EPSILON), budget.amounts()[0]
-    if isinstance(budget, ZCDP):
-        rule, most = f"at most {MOST_RHO:g}, about epsilon = {MOST_EPSILON} at delta = 1e-6", Fraction(MOST_RHO)
-    if amount > most:
-        raise ParameterError(
-            f"{budget.names[0]} must be {rule}, got {budget!r}. Hint: with more hardly anything is hidden; {GO_ON}."
-        )
-
-
-def check_expected_n(expected_n: int | None, neighbors: str) -> None:
-    """Refuse a guess of the rows that is none, or where their number is public."""
-    if expected_n is None:
-        return
-    if not isinstance(expected_n, numbers.Integral) or isinstance(expected_n, bool) or expected_n < 1:
-        raise ParameterError(
-            f"expected_n must be a whole number of at least 1, got {shown(expected_n)}. Hint: a public guess of the rows."
-        )
-    if neighbors == REPLACE:
-        raise ParameterError(
-            "expected_n must be left out with neighbors='replace', got one. Hint: the number of rows is public there."
-        )
 
 
 def check_max_rows(max_rows: int | None, named: Named) -> int:
@@ -104,28 +60,6 @@ def check_max_rows(max_rows: int | None, named: Named) -> int:
             f"max_rows must be left out for mechanism {named.name!r}, got {max_rows}. Hint: mechanism='auto' takes it."
         )
     return bits_for(int(max_rows))
-
-
-def check_delta(budget: Budget, neighbors: str, expected_n: int | None) -> None:
-    """Refuse a delta with which a release may publish a row; under add-remove n itself is neither known here nor asked for."""
-    if not isinstance(budget, ApproxDP) or neighbors == REPLACE:
-        return
-    if expected_n is not None:
-        _check_delta_of(budget, int(expected_n), "expected_n")
-    elif budget.delta > USUAL_DELTA:
-        raise ParameterError(
-            f"delta must be at most 1e-6 where the number of rows is private, got {float(budget.delta):g}. "
-            f"Hint: expected_n=NUMBER, a public guess of the rows, sets another limit; {GO_ON}."
-        )
-
-
-def _check_delta_of(budget: ApproxDP, n: int, name: str) -> None:
-    """Refuse a delta that is not below one in a public number of rows."""
-    if budget.delta * n >= 1:
-        raise ParameterError(
-            f"delta must be below 1/{name} = {1 / n:.3g}, got {float(budget.delta):g}. "
-            f"Hint: with more, a release may publish a person's row and keep its promise; {GO_ON}."
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +83,7 @@ class Request:
     allow_weak: bool = True
     workers: int | Map = 1
     bits: int = DEFAULT_BITS
+    ledger: DataSet | None = None
 
     def __repr__(self) -> str:
         bound = f"row_norm={self.row_norm:g}" if self.schema is None else f"schema of {len(self.schema.columns)} columns"
@@ -162,6 +97,7 @@ class Request:
         progress: Callable[[float | None], None] | None = None,
     ) -> Source:
         """Open the data, in parts where several processes read them; where pairs are wanted, the differences of its rows."""
+        refuse_claimed(data, self.ledger)
         alone = self.workers == 1
         opened: Any = open_source(data, columns, self.schema, self.midpoints, progress if alone else None)
         if getattr(opened, "guesses_types", False) and self.named.bound == "row_norm":
@@ -208,7 +144,7 @@ class Request:
     def check_n(self, n: int | None, budget: Budget) -> None:
         """Refuse a delta that is too large for a public number of rows; in pairs there are two people to a row."""
         if n is not None and not self.allow_weak and isinstance(budget, ApproxDP):
-            _check_delta_of(budget, 2 * n if self.pairs else n, "n")
+            check_delta_of(budget, 2 * n if self.pairs else n, "n")
 
     def run(self, source: Source, budget: Budget, *, progress: Callable[[float | None], None] | None = None) -> Release:
         """Release once; no process is left behind, whatever happens."""
@@ -219,12 +155,39 @@ class Request:
         rehearse = getattr(source, "rehearse", None)  # of a source that can be read once, by somebody else
         if rehearse is not None:
             rehearse(lambda: self._released(source, budget, SeededBits(0), None))
+        if self.ledger is not None:
+            return self._charged(source, budget, self.ledger, progress)
         return self._released(source, budget, SystemBits() if self.seed is None else SeededBits(self.seed), progress)
 
-    def _released(self, source: Source, budget: Budget, bits: Bits, progress: Callable[[float | None], None] | None) -> Release:
+    def _charged(
+        self, source: Source, budget: Budget, ledger: DataSet, progress: Callable[[float | None], None] | None
+    ) -> Release:
+        """Release at the expense of a ledger, which knows of it from before the first row until its digest is there."""
+        self.rehearse(source, budget)  # what would be refused costs no entry
+        purse = ledger.attempt(budget, self.neighbors, self._what())
+        try:
+            made = self._released(source, budget, SystemBits(), progress, purse)
+        except BaseException as error:
+            purse.failed(error)
+            raise
+        return purse.recorded(made)
+
+    def _what(self) -> dict[str, Any]:
+        """Return what an entry of a ledger says of the release: all of it is public."""
+        bounds = {"row_norm": self.row_norm} if self.schema is None else {"schema": schema_digest(self.schema)}
+        return {"target": self.named.target, "mechanism": self.named.name, **bounds}
+
+    def _released(
+        self,
+        source: Source,
+        budget: Budget,
+        bits: Bits,
+        progress: Callable[[float | None], None] | None,
+        purse: Purse | None = None,
+    ) -> Release:
         settings = self.settings(source)
         sums = ExactSums(source, self.encoding(source), self.neighbors)
-        curator = Curator(sums, Account(budget), RandomSampler(bits, progress))
+        curator = Curator(sums, Account(budget, purse), RandomSampler(bits, progress))
         self.check_n(self._known_n(source), budget)
         curator.when_n_is_known(lambda public: self.check_n(public.known_n, budget))
         return released(self.named, curator, budget, postprocess=self.postprocess, **settings)
@@ -237,8 +200,9 @@ class Request:
         known_n = self._known_n(source)
         self.check_n(known_n, budget)
         public = Public(self.encoding(source), self.neighbors, known_n)
+        purse = None if self.ledger is None else self.ledger.rehearse(budget, self.neighbors)
         settings = self.settings(source)
-        return rehearsal_of(planned(self.named, public, budget, postprocess=self.postprocess, **settings), known_n)
+        return rehearsal_of(planned(self.named, public, budget, purse, postprocess=self.postprocess, **settings), known_n)
 
 
 def request(
@@ -256,6 +220,7 @@ def request(
     expected_n: int | None = None,
     workers: int | Map = 1,
     max_rows: int | None = None,
+    ledger: DataSet | None = None,
     options: Mapping[str, Any],
 ) -> Request:
     """Return what is asked for, or refuse it before any data are opened: in this order, whoever asks.
@@ -272,6 +237,7 @@ def request(
     if postprocess is not None:
         named.check_postprocess(postprocess)
     check_seed(seed)
+    check_ledger(ledger, seed)
     bits = check_max_rows(max_rows, named)
     if not isinstance(allow_weak, bool):
         raise ParameterError(f"allow_weak must be True or False, got {shown(allow_weak)}. Hint: False is the default.")
@@ -284,7 +250,8 @@ def request(
     if strong:
         check_epsilon(budget)  # type: ignore[arg-type]  # a budget, as checked above
         check_delta(budget, neighbors, expected_n)  # type: ignore[arg-type]
-    return replace(made, postprocess=postprocess, seed=seed, allow_weak=not strong, workers=workers, bits=bits)
+    made = replace(made, postprocess=postprocess, seed=seed, allow_weak=not strong, ledger=ledger)
+    return replace(made, workers=workers, bits=bits)
 
 
 def _target_place(source: Source, target: object) -> int:

@@ -48,11 +48,11 @@ PLANTED = {
         by="tests/api/test_request.py::test_of_several_faults_the_first_in_one_order_is_told[covariance]",
     ),
     "any epsilon is served": mutant(
-        ("request.py", "    if amount > most:\n", "    if amount > 1000 * most:\n"),
+        ("promise.py", "    if amount > most:\n", "    if amount > 1000 * most:\n"),
         by="tests/api/test_weak.py::test_an_epsilon_above_twenty_is_refused_by_everyone",
     ),
     "a delta of one in n is served": mutant(
-        ("request.py", "if budget.delta * n >= 1:", "if budget.delta * n > 1:"),
+        ("promise.py", "if budget.delta * n >= 1:", "if budget.delta * n > 1:"),
         by=(
             "tests/api/test_weak.py::TestReplace::test_delta_must_be_below_one_in_n",
             "tests/api/test_weak.py::TestAddRemove::test_or_one_in_a_public_guess",
@@ -67,7 +67,7 @@ PLANTED = {
         by="tests/api/test_weak.py::TestAddRemove::test_the_number_of_rows_decides_nothing",
     ),
     "a delta that nobody compares under add-remove": mutant(
-        ("request.py", "elif budget.delta > USUAL_DELTA:", "elif budget.delta > 1:"),
+        ("promise.py", "elif budget.delta > USUAL_DELTA:", "elif budget.delta > 1:"),
         by="tests/api/test_weak.py::TestAddRemove::test_a_millionth_is_the_limit",
     ),
     "the word to go on is not needed": mutant(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.kernel.account import Account
+from dpcov.kernel.account import Account, Purse
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.bits import SeededBits
 from dpcov.kernel.budget import Budget
@@ -60,8 +60,8 @@ class WatchedSums:
 class WatchedAccount(Account):
     """An account that notes its charges."""
 
-    def __init__(self, budget: Budget, done: list[str]) -> None:
-        super().__init__(budget)
+    def __init__(self, budget: Budget, done: list[str], purse: Purse | None = None) -> None:
+        super().__init__(budget, purse)
         self._done = done
 
     def charge(self, *budgets: Budget) -> None:

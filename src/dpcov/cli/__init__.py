@@ -17,6 +17,7 @@ from dpcov.cli.correlation import correlation
 from dpcov.cli.demo import demo
 from dpcov.cli.groups import DidYouMean, nearest_option
 from dpcov.cli.interval import interval
+from dpcov.cli.ledger import ledger
 from dpcov.cli.mean import mean
 from dpcov.cli.mechanisms import mechanisms
 from dpcov.cli.pca import pca
@@ -41,7 +42,7 @@ def cli() -> None:
     """Release mean, covariance or principal components of sensitive rows once, privately, and use them as often as you like."""
 
 
-FIRST = (demo, schema, plan, compare, mechanisms, release, mean, show)
+FIRST = (demo, schema, plan, compare, mechanisms, release, mean, show, ledger)
 USES = (pca, ridge, predict, correlation, interval, sample)
 for command in (*FIRST, *USES, completion):
     cli.add_command(command)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from dpcov.cli.files import input_files
-from dpcov.cli.made import checked_output, keep, tell_dry_run
+from dpcov.cli.made import checked_output, keep, nothing_paid_is_lost, tell_dry_run
 from dpcov.cli.options import (
     budget_options,
     check_bounds,
@@ -88,6 +88,6 @@ def mean(
     if dry_run:
         tell_dry_run("mean", data, as_json=as_json, **settings, **options)
         return
-    with progress_bar(quiet or as_json) as progress:
+    with nothing_paid_is_lost(), progress_bar(quiet or as_json) as progress:
         made = release_mean(data, progress=progress, **settings, **options)
     keep(made, output, target, force=force, quiet=quiet, as_json=as_json)

@@ -54,6 +54,7 @@ def budget_options(command: Command) -> Command:
 
 def making_options(command: Command) -> Command:
     """Add what every command that makes a release has, after its own options."""
+    command = _ledger_options(command)
     for option in (
         click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Where to write the release (JSON)."),
         json_option,
@@ -87,6 +88,28 @@ def making_options(command: Command) -> Command:
     ):
         command = option(command)
     return command
+
+
+def _ledger_options(command: Command) -> Command:
+    """Add whose budget pays; `ledger` is then that data set of a ledger, or nothing."""
+
+    @functools.wraps(command)
+    def with_ledger(ledger: str | None, dataset: str | None, why: str, **others: Any) -> None:
+        if (ledger is None) != (dataset is None):
+            raise click.UsageError("give --ledger FILE together with --dataset NAME, as `dpcov ledger status` lists it")
+        if ledger is None and why:
+            raise click.UsageError("--why is for the ledger: give --ledger and --dataset, too")
+        from dpcov import Ledger
+
+        command(ledger=None if ledger is None else Ledger(ledger).dataset(str(dataset), why=why), **others)
+
+    for option in (
+        click.option("--why", default="", metavar="TEXT", help="With --ledger: what the release is for."),
+        click.option("--dataset", metavar="NAME", help="With --ledger: what the data set is called there."),
+        click.option("--ledger", type=click.Path(), metavar="FILE", help="Whose budget pays: see `dpcov ledger`."),
+    ):
+        with_ledger = option(with_ledger)
+    return with_ledger
 
 
 DIALECTS = ["duckdb", "postgres", "spark"]

@@ -69,6 +69,7 @@ def in_shell_words(message: str, command: click.Command, given: Mapping[str, Any
     if must and len(subject) < 60:
         subject = re.sub(r"(?<![\w-])[a-z_]+\b", lambda word: flag(word[0]), subject)
     said = f"{subject}{must}{rest}"
+    said = re.sub(r"(pass )?(ledger=)?dpcov\.Ledger\(([^()]*)\)\.dataset\(([^()]*)\)", r"--ledger \3 --dataset \4", said)
     for phrase, words in PHRASES.items():
         said = said.replace(phrase, words)
     said = re.sub(r"(?<![\w.])(\w+)='([\w-]+)'", lambda pair: _setting(flag(pair[1]), pair[1], pair[2]), said)

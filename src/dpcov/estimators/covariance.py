@@ -11,6 +11,7 @@ from scipy.linalg import pinvh
 from sklearn.utils.validation import check_is_fitted
 
 from dpcov.api import covariance
+from dpcov.custody.ledger import DataSet
 from dpcov.estimators.common import PrivateEstimator
 from dpcov.kernel.budget import Exact
 from dpcov.kernel.questions.moments import REPLACE
@@ -33,7 +34,7 @@ class PrivateCovariance(PrivateEstimator):
         Pure DP, or with ``delta`` approximate DP. Floats are read by their decimal text.
     rho : number, optional
         zCDP.
-    row_norm, schema, mechanism, postprocess, neighbors, center, columns, allow_weak, expected_n
+    row_norm, schema, mechanism, postprocess, neighbors, center, columns, allow_weak, expected_n, ledger
         As in `dpcov.covariance`.
     options : dict, optional
         Of the mechanism, for example ``{"constants": "paper"}``.
@@ -90,6 +91,7 @@ class PrivateCovariance(PrivateEstimator):
         columns: Sequence[str | int] | None = None,
         allow_weak: bool = False,
         expected_n: int | None = None,
+        ledger: DataSet | None = None,
         options: Mapping[str, Any] | None = None,
         random_state: int | None = None,
     ) -> None:
@@ -105,11 +107,23 @@ class PrivateCovariance(PrivateEstimator):
         self.columns = columns
         self.allow_weak = allow_weak
         self.expected_n = expected_n
+        self.ledger = ledger
         self.options = options
         self.random_state = random_state
 
     _release = staticmethod(covariance)
-    _settings = ("row_norm", "schema", "mechanism", "postprocess", "neighbors", "center", "columns", "allow_weak", "expected_n")
+    _settings = (
+        "row_norm",
+        "schema",
+        "mechanism",
+        "postprocess",
+        "neighbors",
+        "center",
+        "columns",
+        "allow_weak",
+        "expected_n",
+        "ledger",
+    )
 
     def _keep(self, release: Release) -> None:
         self.covariance_ = release.covariance

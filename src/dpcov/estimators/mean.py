@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.api import mean
+from dpcov.custody.ledger import DataSet
 from dpcov.estimators.common import PrivateEstimator
 from dpcov.kernel.budget import Exact
 from dpcov.kernel.questions.moments import REPLACE
@@ -32,7 +33,7 @@ class PrivateMean(PrivateEstimator):
         Pure DP, or with ``delta`` approximate DP. Floats are read by their decimal text.
     rho : number, optional
         zCDP.
-    radius, origin, schema, mechanism, postprocess, neighbors, columns, allow_weak, expected_n
+    radius, origin, schema, mechanism, postprocess, neighbors, columns, allow_weak, expected_n, ledger
         As in `dpcov.mean`.
     options : dict, optional
         Of the mechanism, for example ``{"covariance": 1.0}``.
@@ -80,6 +81,7 @@ class PrivateMean(PrivateEstimator):
         columns: Sequence[str | int] | None = None,
         allow_weak: bool = False,
         expected_n: int | None = None,
+        ledger: DataSet | None = None,
         options: Mapping[str, Any] | None = None,
         random_state: int | None = None,
     ) -> None:
@@ -95,6 +97,7 @@ class PrivateMean(PrivateEstimator):
         self.columns = columns
         self.allow_weak = allow_weak
         self.expected_n = expected_n
+        self.ledger = ledger
         self.options = options
         self.random_state = random_state
 
@@ -102,4 +105,15 @@ class PrivateMean(PrivateEstimator):
         self.mean_ = release.mean
 
     _release = staticmethod(mean)
-    _settings = ("radius", "origin", "schema", "mechanism", "postprocess", "neighbors", "columns", "allow_weak", "expected_n")
+    _settings = (
+        "radius",
+        "origin",
+        "schema",
+        "mechanism",
+        "postprocess",
+        "neighbors",
+        "columns",
+        "allow_weak",
+        "expected_n",
+        "ledger",
+    )

@@ -12,6 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpcov.api import pca
+from dpcov.custody.ledger import DataSet
 from dpcov.estimators.common import PrivateEstimator
 from dpcov.estimators.inputs import is_table, without_objects
 from dpcov.kernel.budget import Exact
@@ -39,7 +40,7 @@ class PrivatePCA(TransformerMixin, ClassNamePrefixFeaturesOutMixin, PrivateEstim
         Pure DP, or with ``delta`` approximate DP. Floats are read by their decimal text.
     rho : number, optional
         zCDP.
-    row_norm, schema, mechanism, neighbors, center, columns, allow_weak, expected_n
+    row_norm, schema, mechanism, neighbors, center, columns, allow_weak, expected_n, ledger
         As in `dpcov.pca`. Unlike scikit-learn's PCA, rows are not centred by default.
     options : dict, optional
         Of the mechanism, for example ``{"clip": "private"}``.
@@ -99,6 +100,7 @@ class PrivatePCA(TransformerMixin, ClassNamePrefixFeaturesOutMixin, PrivateEstim
         columns: Sequence[str | int] | None = None,
         allow_weak: bool = False,
         expected_n: int | None = None,
+        ledger: DataSet | None = None,
         options: Mapping[str, Any] | None = None,
         random_state: int | None = None,
     ) -> None:
@@ -114,6 +116,7 @@ class PrivatePCA(TransformerMixin, ClassNamePrefixFeaturesOutMixin, PrivateEstim
         self.columns = columns
         self.allow_weak = allow_weak
         self.expected_n = expected_n
+        self.ledger = ledger
         self.options = options
         self.random_state = random_state
 
@@ -127,6 +130,7 @@ class PrivatePCA(TransformerMixin, ClassNamePrefixFeaturesOutMixin, PrivateEstim
         "columns",
         "allow_weak",
         "expected_n",
+        "ledger",
         "n_components",
     )
     _renamed = MappingProxyType({"n_components": "k"})

@@ -12,6 +12,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from dpcov.api import covariance, ridge
+from dpcov.custody.ledger import DataSet
 from dpcov.errors import ParameterError, check_choice, check_real, shown
 from dpcov.estimators.common import PrivateEstimator
 from dpcov.estimators.inputs import (
@@ -70,7 +71,7 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
         coefficients of this one model (without an intercept, with a number for alpha).
     neighbors : {"replace", "add-remove"}
         As in `dpcov.covariance`.
-    allow_weak, expected_n
+    allow_weak, expected_n, ledger
         As in `dpcov.covariance`.
     options : dict, optional
         Of the mechanism.
@@ -131,6 +132,7 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
         neighbors: str = REPLACE,
         allow_weak: bool = False,
         expected_n: int | None = None,
+        ledger: DataSet | None = None,
         options: Mapping[str, Any] | None = None,
         random_state: int | None = None,
     ) -> None:
@@ -147,6 +149,7 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
         self.neighbors = neighbors
         self.allow_weak = allow_weak
         self.expected_n = expected_n
+        self.ledger = ledger
         self.options = options
         self.random_state = random_state
 
@@ -210,6 +213,7 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
             seed=self.random_state,
             allow_weak=self.allow_weak,
             expected_n=self.expected_n,
+            ledger=self.ledger,
             **options,
         )
         self.model_ = self.release_.ridge(place, alpha=alpha)
@@ -266,6 +270,7 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
                 mechanism=self.mechanism,
                 seed=self.random_state,
                 allow_weak=self.allow_weak,
+                ledger=self.ledger,
             )
         options = checked_options(self.options, covariance)
         if "centring" in options:
@@ -280,6 +285,7 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
             seed=self.random_state,
             allow_weak=self.allow_weak,
             expected_n=self.expected_n,
+            ledger=self.ledger,
             **options,
         )
 

@@ -26,8 +26,9 @@ from dpcov.mechanisms import MECHANISMS, checked_mechanism
 from dpcov.mechanisms.base import Described, Named
 from dpcov.mechanisms.option_text import read_mechanism
 from dpcov.mechanisms.running import released
+from dpcov.promise import check_budget, check_seed
 from dpcov.release.record import Release
-from dpcov.request import Request, check_budget, check_seed, checked_center, checked_norm, checked_request
+from dpcov.request import Request, checked_center, checked_norm, checked_request
 from dpcov.schema import Schema
 from dpcov.sources.base import Source
 from dpcov.sources.kept import KeptSource

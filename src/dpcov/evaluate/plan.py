@@ -17,9 +17,10 @@ from dpcov.mechanisms import MECHANISMS
 from dpcov.mechanisms.base import Described, Named
 from dpcov.mechanisms.shared.additive import predicted_errors
 from dpcov.mechanisms.shared.components import EXPLAINED
+from dpcov.promise import check_budget
 from dpcov.rehearsal import Rehearsal, Shape
 from dpcov.release.record import TARGETS
-from dpcov.request import check_budget, checked_norm, request
+from dpcov.request import checked_norm, request
 from dpcov.results import Result
 from dpcov.schema import Schema
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterable
+from fractions import Fraction
+from typing import Protocol
 
-from dpcov.errors import BudgetError
+from dpcov.errors import BudgetError, ParameterError
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.budget import ApproxDP, Budget, copied, pays_for
-from dpcov.kernel.noise.laws import NoiseLaw
+from dpcov.kernel.noise.laws import NoiseLaw, RoundedLaw
 
 MOST_BITS = 2**19
 """Of the denominators of all charges and scales together: a hundred rounds of the longest budgets have 300 000."""
@@ -57,11 +59,24 @@ def _ratio(text: str) -> Ratio:
     return int(numerator), int(denominator or 1)
 
 
-class Account:
-    """One budget, its charges, and the record of answers."""
+class Purse(Protocol):
+    """Where the whole budget of an account comes from, when somebody keeps count of many: a ledger."""
 
-    def __init__(self, budget: Budget) -> None:
-        self._budget = copied(budget)
+    @property
+    def most_tail(self) -> Fraction | None:
+        """How often noise that is drawn in floats may be off, in all; None where the budget's δ says it."""
+        ...
+
+    def take(self) -> None:
+        """Spend the whole budget, durably; whoever has too little left refuses."""
+        ...
+
+
+class Account:
+    """One budget, its charges, and the record of answers; with a purse the budget is taken from there, once."""
+
+    def __init__(self, budget: Budget, purse: Purse | None = None) -> None:
+        self._budget, self._purse, self._taken = copied(budget), purse, False
         self._charged: list[Budget] = []
         self._answers: list[Answer] = []
         self._numbers: set[Ratio] = set()
@@ -107,6 +122,31 @@ class Account:
                 )
             self._numbers |= new
             self._bits += bits_of(new)
+
+    def refuse_uncounted(self, law: NoiseLaw | None) -> None:
+        """Refuse noise whose price no ledger can count: that of a Markov chain, or floats that are off too often."""
+        if self._purse is None or law is None:
+            return
+        if law.numerics == "markov chain":
+            raise ParameterError(
+                "noise must have a proved price to be charged to a ledger, got a Markov chain, which has one in a limit. "
+                "Hint: a mechanism that draws directions exactly, or none of the ledger."
+            )
+        laws = [law, *(other for answer in self._answers for other in answer.laws)]
+        tail = sum((one.tail for one in laws if isinstance(one, RoundedLaw)), start=Fraction(0))
+        most = self._purse.most_tail
+        if most is not None and tail > most:
+            raise BudgetError(
+                "rounded noise must be off no more often than a ledger counts for it, got more. "
+                "Hint: a smaller epsilon, or a mechanism whose noise is exact."
+            )
+
+    def commit(self) -> None:
+        """Take the whole budget from the purse, once, before the first draw: whatever happens then, it is spent."""
+        with self._lock:
+            if self._purse is not None and not self._taken:
+                self._purse.take()
+                self._taken = True
 
     def charge(self, *budgets: Budget) -> None:
         """Commit what an answer costs."""

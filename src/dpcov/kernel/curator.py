@@ -293,10 +293,11 @@ class Curator:
         return made
 
     def _read(self, question: Question) -> NDArray[np.int64]:
-        """Read the exact sum, before its charge."""
+        """Read the exact sum, before its charge; with a purse, the first complete reading empties it."""
         exact = self._sums.read(question)
         try:
             self._look_again()
+            self._account.commit()
         except BaseException:
             del exact  # it would stand in the traceback of the refusal, and nothing has been charged for it
             raise
@@ -323,6 +324,7 @@ class Curator:
     def _afford(self, law: NoiseLaw | None, *charges: Budget) -> None:
         """Refuse what is beyond the budget, or what no file could hold, before anything is read."""
         self._account.refuse_beyond(*charges)
+        self._account.refuse_uncounted(law)
         self._account.reserve(*numbers_of([] if law is None else [law], charges), charges=charges)
 
     def _calibrated(self, question: Measure, budget: Budget, noise: str, at_least: Fraction | None) -> NoiseLaw:

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpcov._version import __version__
 from dpcov.errors import ParameterError, shown
-from dpcov.kernel.account import Account
+from dpcov.kernel.account import Account, Purse
 from dpcov.kernel.budget import Budget, copied
 from dpcov.kernel.curator import Curator
 from dpcov.kernel.face import Face
@@ -42,12 +42,21 @@ def run_again(mechanism: Mechanism, curator: Curator, budget: Budget, /, **optio
     return _released(mechanism, curator, budget, None, options, rehearse=False)
 
 
-def planned(named: Named, public: Public, budget: Budget, /, *, postprocess: str | None = None, **options: Any) -> Release:
+def planned(
+    named: Named,
+    public: Public,
+    budget: Budget,
+    purse: Purse | None = None,
+    /,
+    *,
+    postprocess: str | None = None,
+    **options: Any,
+) -> Release:
     """Return what would run, and its release of zeros: every question, law and charge is that of a run, no number is.
 
     What a run refuses is refused.
     """
-    curator = Curator(Zeros(with_rows(public)), Account(budget), Still())
+    curator = Curator(Zeros(with_rows(public)), Account(budget, purse), Still())
     return _released(named, curator, budget, postprocess, options)
 
 

@@ -44,6 +44,8 @@ def check_header(transcript: Transcript) -> None:
     if encoding.pairs and (encoding.constant or transcript.neighbors != REPLACE):
         refuse("consistent", "pairs of rows under add-remove, or with a constant")
     _ = encoding.grid  # refuses a norm or bits that no grid has
+    if transcript.ledger is not None and transcript.seeded:
+        refuse("consistent", "a seeded release that was charged to a ledger")
     if not 1 <= transcript.n < 2**63 or (transcript.neighbors == REPLACE and transcript.n > encoding.most_rows):
         refuse("consistent", "a number of rows that is not possible")
 

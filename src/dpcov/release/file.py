@@ -28,6 +28,7 @@ from dpcov.kernel.rows.encoding import Encoding
 from dpcov.paths import checked_path, write_whole
 from dpcov.release.check import check_answers, check_header
 from dpcov.release.integers import integers_record, read_integers
+from dpcov.release.mark import Mark
 from dpcov.release.record import TARGETS, Option, Release, is_option
 from dpcov.schema import is_broken
 from dpcov.schema.file import from_record, to_record
@@ -50,13 +51,23 @@ def write(release: Release, path: str | os.PathLike[str]) -> None:
 
 def text_of(release: Release) -> str:
     """Return the text of a release's file."""
-    writing = Writing(release.answers)
-    answers = [_answer_record(answer, writing) for answer in release.answers]
-    record = {"format": FORMAT, "format_version": FORMAT_VERSION, **header(release), "frames": writing.frame_records()}
-    record["answers"] = answers
+    record = _record(release)
     record["checksum"] = _checksum(record)
     lines = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in record.items())
     return "{\n" + lines + "\n}\n"
+
+
+def digest(release: Release) -> str:
+    """Return a hash of what was promised and answered, and of the mark: how the estimate is finished is no part of it."""
+    return _checksum(_record(dataclasses.replace(release, postprocess="none")))
+
+
+def _record(release: Release) -> dict[str, Any]:
+    """Return all that a file has, but its checksum."""
+    writing = Writing(release.answers)
+    answers = [_answer_record(answer, writing) for answer in release.answers]
+    record = {"format": FORMAT, "format_version": FORMAT_VERSION, **header(release), "frames": writing.frame_records()}
+    return {**record, "answers": answers}
 
 
 def header(release: Release) -> dict[str, Any]:
@@ -82,6 +93,7 @@ def header(release: Release) -> dict[str, Any]:
         "mechanism": {"name": release.mechanism, "options": dict(release.options)},
         "postprocess": release.postprocess,
         "notes": dict(release.notes),
+        "ledger": {} if release.ledger is None else dataclasses.asdict(release.ledger),
     }
 
 
@@ -174,6 +186,7 @@ def _from_record(record: dict[str, Any], strangers: Mapping[tuple[str, str], Mec
         options=options,
         postprocess=_text(fields, "postprocess"),
         notes=_options(fields.take("notes", dict)),
+        ledger=_mark(fields.take("ledger", dict)),
         answers=(),
         record=strangers.get((kind, name)),
     )
@@ -203,6 +216,15 @@ def _encoding(record: dict[str, Any]) -> Encoding:
     )
     fields.end()
     return encoding
+
+
+def _mark(record: dict[str, Any]) -> Mark | None:
+    if not record:
+        return None
+    fields = Fields(record, "ledger")
+    mark = Mark(fields.take("ledger", str), fields.take("entry", int), fields.take("head", str))
+    fields.end()
+    return mark
 
 
 def _named(record: dict[str, Any], what: str) -> tuple[str, dict[str, Option]]:

@@ -25,6 +25,7 @@ from dpcov.kernel.questions.measure import Question
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.linalg import project_simplex
 from dpcov.release.estimate import Estimate, PrivateUnits
+from dpcov.release.mark import Mark
 from dpcov.release.statement import promise, risk, statement
 from dpcov.release.uses import Uses
 from dpcov.schema import Categorical, Numeric, Schema, is_broken
@@ -83,6 +84,8 @@ class Transcript:
         True means that the noise can be predicted: **not private**, for tests and papers only.
     dpcov_version : str
         The version of this library that made it.
+    ledger : Mark or None
+        The entry of the ledger that paid for it.
     """
 
     kind: str
@@ -99,6 +102,7 @@ class Transcript:
     answers: tuple[Answer, ...]
     seeded: bool
     dpcov_version: str
+    ledger: Mark | None = None
 
     def __post_init__(self) -> None:
         for name in ("requested_options", "options", "notes"):

@@ -31,6 +31,9 @@ HOMES = {
     "TablePlan": "table_plans",
     "RowsNeeded": "rows_needed",
     "Demo": "demos",
+    "LedgerStatus": "ledger_status",
+    "LedgerHistory": "ledger_history",
+    "Verification": "verifications",
 }
 """The module of each result, by the name of its class: imported when the first of its kind is rendered."""
 

@@ -20,7 +20,7 @@ from dpcov.report.release_lines import (
     unknown_line,
     zero_line,
 )
-from dpcov.report.text import MORE, finite, print_promise, printable, spends_table
+from dpcov.report.text import MORE, finite, ledger_line, print_promise, printable, spends_table
 from dpcov.report.units import DAYS, Units
 from dpcov.uses.convergence import is_chain
 from dpcov.uses.held import holds_covariance, is_centered
@@ -64,6 +64,8 @@ def write_made(out: Console, release: Release, file: str) -> None:
     """Print what a new release promises, what came out, and what to do next."""
     out.print(f"Privacy: {release.statement()}", soft_wrap=True)
     out.print(release.risk(), soft_wrap=True)
+    if release.ledger is not None:
+        out.print(ledger_line(release.ledger), soft_wrap=True)
     out.print(f"Mechanism: {release.how()}.")
     for line in (clip_line(release), error_line(release), zero_line(release)):
         if line:
@@ -132,6 +134,7 @@ def facts(release: Release, about: str = POPULATION) -> dict[str, Any]:
         "postprocess": release.postprocess,
         "options": header["mechanism"]["options"],
         "notes": header["notes"],
+        "ledger": header["ledger"] or None,
         "clip_radius": release.estimate.radius,
         "expected_error": finite(known_error(release)),
         "feature_names": list(release.feature_names),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from dpcov.kernel.answer import Spend
     from dpcov.kernel.budget import Budget
+    from dpcov.release.mark import Mark
     from dpcov.release.record import Release
     from dpcov.uses.description import Reading
     from dpcov.uses.intervals import Interval
@@ -203,6 +204,13 @@ def print_promise(out: Console, release: Release) -> None:
     out.print(_named(release), style="bold", soft_wrap=True)
     out.print(f"Privacy: {release.statement()}", soft_wrap=True)
     out.print(release.risk(), soft_wrap=True)
+    if release.ledger is not None:
+        out.print(ledger_line(release.ledger), soft_wrap=True)
+
+
+def ledger_line(mark: Mark) -> str:
+    """Say which entry paid for a release."""
+    return f"Paid for by entry {mark.entry} of ledger {mark.ledger[:8]}…"
 
 
 def _named(release: Release) -> str:

@@ -15,6 +15,8 @@ With ``others = "ignore"`` above ``[columns]``, entries that are still as `dpcov
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import os
 import tomllib
@@ -115,6 +117,12 @@ def _is_draft(entry: object) -> bool:
 def to_record(schema: Schema) -> dict[str, dict[str, Any]]:
     """Return what a release stores: the used columns."""
     return {name: _record(column) for name, column in schema.columns.items() if isinstance(column, Described)}
+
+
+def digest(schema: Schema) -> str:
+    """Return a hash of what a schema says: two files that say the same have the same."""
+    text = json.dumps(to_record(schema), sort_keys=True, separators=(",", ":"))
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
 def _record(column: Numeric | Categorical) -> dict[str, Any]:

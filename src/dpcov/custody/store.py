@@ -1,0 +1,255 @@
+"""The ledger's file: entries that are only ever added, each with the hash of the one before, in one SQLite table.
+
+A write is one transaction that holds the file's lock from before its first look to after its last, so what it saw is still true
+when it commits. WAL with synchronous=FULL: what was committed survives a crash of the process, and of the machine.
+
+The hash of an entry covers its text and the hash before it. So an entry that was edited, removed or moved shows; that the last
+ones were cut off, or an old copy was put back, shows in a release that knows a later one (`dpcov.custody.verifying`). Each
+entry holds random digits: without the ledger, its hash in a release confirms no guess at who released what, and why.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from dpcov.custody.place import refuse_network
+from dpcov.errors import EngineError
+from dpcov.kernel.bits import SystemBits
+
+APPLICATION = 0x64706376  # "dpcv": so that no other database is taken for a ledger
+VERSION = 1
+PATIENCE = 60.0  # seconds to wait for the lock: a spend holds it for milliseconds
+MOST_ROWS_AT_ONCE = 1000
+
+TABLES = """
+CREATE TABLE entries (
+  sequence INTEGER PRIMARY KEY, dataset TEXT NOT NULL, event TEXT NOT NULL, body TEXT NOT NULL, hash TEXT NOT NULL);
+CREATE INDEX by_dataset ON entries (dataset, event, sequence);
+CREATE TRIGGER never_edited BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'entries are never edited'); END;
+CREATE TRIGGER never_removed BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'entries are never removed'); END;
+"""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing that happened: what, to which data set, who did it and why, and the facts of it."""
+
+    sequence: int
+    dataset: str
+    event: str
+    body: str
+    hash: str
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """All that the entry says."""
+        return dict(json.loads(self.body))
+
+    @property
+    def time(self) -> str:
+        """When it happened, by the clock of whoever wrote it."""
+        return str(self.told["time"])
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is particular to its event."""
+        return dict(self.told["facts"])
+
+    def follows(self, previous: str) -> bool:
+        """Whether this entry, as it stands here, was written after the one with this hash."""
+        return self.hash == _hash(previous, self.body)
+
+
+class Writing:
+    """The ledger while its lock is held, or while one state of it is read."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def last(self, dataset: str, event: str) -> Entry | None:
+        """Return the last entry of an event about a data set."""
+        text = "SELECT * FROM entries WHERE dataset = ? AND event = ? ORDER BY sequence DESC LIMIT 1"
+        found = self._connection.execute(text, (dataset, event)).fetchone()
+        return None if found is None else Entry(*found)
+
+    def count(self, dataset: str, event: str, after: int) -> int:
+        """Return how many entries of an event there are after one."""
+        text = "SELECT COUNT(*) FROM entries WHERE dataset = ? AND event = ? AND sequence > ?"
+        return int(self._connection.execute(text, (dataset, event, after)).fetchone()[0])
+
+    def release_of(self, dataset: str, spent: int) -> Entry | None:
+        """Return the entry with the digest of the release that a spend paid for."""
+        text = "SELECT * FROM entries WHERE dataset = ? AND event = 'released' AND sequence > ? ORDER BY sequence"
+        for row in self._connection.execute(text, (dataset, spent)):
+            if (entry := Entry(*row)).facts["spent"] == spent:
+                return entry
+        return None
+
+    def at(self, sequence: int) -> Entry | None:
+        """Return the entry of this number."""
+        found = self._connection.execute("SELECT * FROM entries WHERE sequence = ?", (sequence,)).fetchone()
+        return None if found is None else Entry(*found)
+
+    def entries(self, dataset: str | None = None) -> Iterator[Entry]:
+        """Yield all entries, or those about one data set, in order."""
+        about, values = ("", ()) if dataset is None else ("WHERE dataset = ?", (dataset,))
+        rows = self._connection.execute(f"SELECT * FROM entries {about} ORDER BY sequence", values)
+        while some := rows.fetchmany(MOST_ROWS_AT_ONCE):
+            yield from (Entry(*row) for row in some)
+
+    def datasets(self) -> list[str]:
+        """Return the names of the data sets, in the order in which they came."""
+        rows = self._connection.execute("SELECT dataset FROM entries WHERE event = 'opened' ORDER BY sequence")
+        return [row[0] for row in rows]
+
+    def head(self) -> Entry | None:
+        """Return the last entry of all."""
+        found = self._connection.execute("SELECT * FROM entries ORDER BY sequence DESC LIMIT 1").fetchone()
+        return None if found is None else Entry(*found)
+
+    def add(self, event: str, dataset: str, who: str, why: str, facts: Mapping[str, Any], time: str | None = None) -> Entry:
+        """Add an entry after the last one.
+
+        The entries of one release have one ``time``, that of the first: how long a draw took is nobody's business.
+        """
+        before = self.head()
+        sequence, previous = (1, "") if before is None else (before.sequence + 1, before.hash)
+        told = {
+            "sequence": sequence,
+            "event": event,
+            "dataset": dataset,
+            "time": time or datetime.now(UTC).isoformat(timespec="seconds"),  # as the clock says: the order is in the numbers
+            "who": who,
+            "why": why,
+            "facts": dict(facts),
+            "salt": random_digits(),
+        }
+        body = json.dumps(told, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        entry = Entry(sequence, dataset, event, body, _hash(previous, body))
+        values = (entry.sequence, entry.dataset, entry.event, entry.body, entry.hash)
+        self._connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", values)
+        return entry
+
+    def is_whole(self) -> bool:
+        """Whether SQLite finds its own pages and indexes in order."""
+        return [row[0] for row in self._connection.execute("PRAGMA integrity_check(1)")] == ["ok"]
+
+
+class Store:
+    """One file of entries. No connection is kept: a fork or a thread has nothing to share."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def create(self, who: str) -> None:
+        """Make the file, with its first entry; leave one that is there already."""
+        refuse_network(self.path.parent)
+        with self._connected("rwc") as connection:
+            _words(self.path, connection.execute, "PRAGMA journal_mode = WAL")
+            with self._transaction(connection, "IMMEDIATE"):
+                if connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION:
+                    return
+                if connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
+                    raise _no_ledger(self.path)
+                for statement in TABLES.strip().split(";\n"):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {VERSION}")
+                Writing(connection).add("created", "", who, "", {"ledger": random_digits()})
+
+    @contextmanager
+    def writing(self) -> Iterator[Writing]:
+        """Hold the lock; what is added in the meantime is committed at the end, or not at all."""
+        with self._opened() as connection, self._transaction(connection, "IMMEDIATE"):
+            yield Writing(connection)
+
+    @contextmanager
+    def reading(self) -> Iterator[Writing]:
+        """Look at one state of the file, whatever others write."""
+        with self._opened() as connection, self._transaction(connection, "DEFERRED"):
+            yield Writing(connection)
+
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        if not self.path.exists():
+            raise EngineError(f"ledger must exist, got {str(self.path)!r}. Hint: `dpcov ledger init` makes one.")
+        refuse_network(self.path)
+        with self._connected("rw") as connection:
+            found = _words(self.path, connection.execute, "PRAGMA application_id").fetchone()[0]
+            version = _words(self.path, connection.execute, "PRAGMA user_version").fetchone()[0]
+            if found != APPLICATION:
+                raise _no_ledger(self.path)
+            if version > VERSION:
+                raise EngineError(f"ledger must be of version {VERSION}, got {version}. Hint: install a newer dpcov.")
+            yield connection
+
+    @contextmanager
+    def _connected(self, mode: str) -> Iterator[sqlite3.Connection]:
+        place = f"file:{quote(str(self.path.absolute()))}?mode={mode}"
+        connection = _words(self.path, sqlite3.connect, place, uri=True, isolation_level=None, timeout=PATIENCE)
+        with closing(connection):
+            _words(self.path, connection.execute, "PRAGMA synchronous = FULL")
+            yield connection
+
+    @contextmanager
+    def _transaction(self, connection: sqlite3.Connection, kind: str) -> Iterator[None]:
+        try:
+            connection.execute(f"BEGIN {kind}")
+            try:
+                yield
+            except BaseException:
+                connection.rollback()
+                raise
+            connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            if connection.in_transaction:
+                connection.rollback()
+            raise _in_words(self.path, error) from None
+
+
+def random_digits() -> str:
+    """Return 32 random hexadecimal digits."""
+    return SystemBits().words(2).tobytes().hex()
+
+
+def _hash(previous: str, body: str) -> str:
+    return hashlib.sha256(f"{previous}\n{body}".encode()).hexdigest()
+
+
+def _words(path: Path, call: Any, *arguments: Any, **named: Any) -> Any:
+    try:
+        return call(*arguments, **named)
+    except sqlite3.Error as error:
+        raise _in_words(path, error) from None
+
+
+def _no_ledger(path: Path) -> EngineError:
+    return EngineError(
+        f"ledger must be a file that `dpcov ledger init` made, got another: {path.name!r}. Hint: check the path."
+    )
+
+
+def _in_words(path: Path, error: sqlite3.Error) -> EngineError:
+    """Return an error of the database as one of ours: it holds nothing of any data set."""
+    said = str(error)
+    if "not a database" in said:
+        return _no_ledger(path)
+    hints = {
+        "locked": "another process holds it; try again",
+        "is full": "make room on its disk, which is full",
+        "readonly": "the file and its folder must be writable",
+        "unable to open": "the file and its folder must exist and be writable",
+        "malformed": "put back a backup, then `dpcov ledger verify` it with the releases made since",
+        "disk I/O": "check its disk: it is full, or failing",
+    }
+    hint = next((hint for word, hint in hints.items() if word in said), "`dpcov ledger verify` says whether it is whole")
+    return EngineError(f"ledger must be a file that can be read and written, got {path.name!r} ({said}). Hint: {hint}.")

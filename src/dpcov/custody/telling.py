@@ -1,0 +1,151 @@
+"""What a ledger tells people: what is left of each data set, and what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpcov.custody.adding import SUMMED, Sum
+from dpcov.errors import ParameterError, did_you_mean, shown
+from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpcov.results import Result
+
+if TYPE_CHECKING:
+    from dpcov.custody.ledger import Ledger
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a data set stands.
+
+    Attributes
+    ----------
+    name : str
+        The data set.
+    total : PureDP, ZCDP or ApproxDP
+        What it may lose in all, for ``neighbors``.
+    adds : str
+        What adds up: "epsilon", "rho" or "epsilon and delta"; empty before the first release under an (ε, δ) total.
+    amounts, limits : tuple of Fraction
+        The sums so far and their limits, exactly.
+    tails : Fraction
+        The δ of rounded noise that stands beside ε or ρ.
+    releases, unfinished : int
+        How many releases were paid for, and how many of them have no digest here: they crashed, or are still running.
+    """
+
+    name: str
+    total: Budget
+    neighbors: str
+    adds: str
+    amounts: tuple[Fraction, ...]
+    limits: tuple[Fraction, ...]
+    tails: Fraction
+    releases: int
+    unfinished: int
+
+    @property
+    def left(self) -> Budget | None:
+        """What may still be spent; None where nothing is left."""
+        left = tuple(limit - amount for amount, limit in zip(self.amounts, self.limits, strict=True))
+        if min(left) <= 0:
+            return None
+        kinds: dict[str, type[Budget]] = {"epsilon": PureDP, "rho": ZCDP, SUMMED: ApproxDP, "": ApproxDP}
+        return kinds[self.adds](*left)
+
+    @property
+    def share(self) -> float:
+        """The share of the total that is spent: of the amount of which most is."""
+        return max(float(amount / limit) for amount, limit in zip(self.amounts, self.limits, strict=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it, amounts as exact text."""
+        return {
+            "dataset": self.name,
+            "total": self.total.to_json(),
+            "neighbors": self.neighbors,
+            "adds": self.adds,
+            "spent": [str(amount) for amount in self.amounts],
+            "limits": [str(limit) for limit in self.limits],
+            "tails": str(self.tails),
+            "left": None if self.left is None else self.left.to_json(),
+            "share": self.share,
+            "releases": self.releases,
+            "unfinished": self.unfinished,
+        }
+
+
+@dataclass(frozen=True)
+class LedgerStatus(Result):
+    """How the data sets of a ledger stand.
+
+    Attributes
+    ----------
+    path : Path
+        Its file.
+    standings : tuple of Standing
+        One for each data set.
+    """
+
+    path: Path
+    standings: tuple[Standing, ...]
+
+    def of(self, name: str) -> Standing:
+        """Return how one data set stands."""
+        for standing in self.standings:
+            if standing.name == name:
+                return standing
+        hint = did_you_mean(name, [standing.name for standing in self.standings])
+        raise ParameterError(f"data set must be one of the ledger's, got {shown(name)}. Hint: {hint}print the status.")
+
+
+@dataclass(frozen=True)
+class LedgerHistory(Result):
+    """What happened, in order.
+
+    Attributes
+    ----------
+    path : Path
+        The file of the ledger.
+    events : tuple of dict
+        Each with sequence, event, dataset, time, who, why and facts.
+    """
+
+    path: Path
+    events: tuple[dict[str, Any], ...] = field(repr=False)
+
+
+def status(ledger: Ledger) -> LedgerStatus:
+    """Return how each data set stands."""
+    from dpcov.custody.ledger import State
+
+    with ledger.store.reading() as reading:
+        found = []
+        for name in reading.datasets():
+            state, events = State.of(reading, name), [entry.event for entry in reading.entries(name)]
+            paid, kept = events.count("spent"), events.count("released")
+            found.append(_standing(name, state.total, state.neighbors, state.spent, paid, paid - kept))
+        return LedgerStatus(ledger.path, tuple(found))
+
+
+def _standing(name: str, total: Budget, neighbors: str, spent: Sum, paid: int, unfinished: int) -> Standing:
+    return Standing(name, total, neighbors, spent.adds, spent.amounts, spent.limits, spent.tails, paid, unfinished)
+
+
+def history(ledger: Ledger, name: str | None) -> LedgerHistory:
+    """Return the entries of one data set, or all."""
+    from dpcov.custody.ledger import State
+
+    with ledger.store.reading() as reading:
+        if name is not None:
+            State.of(reading, name)
+        return LedgerHistory(ledger.path, tuple(_told(reading.entries(name))))
+
+
+def _told(entries: Iterator[Any]) -> Iterator[dict[str, Any]]:
+    for entry in entries:
+        told = entry.told
+        yield {key: told[key] for key in ("sequence", "event", "dataset", "time", "who", "why", "facts")}

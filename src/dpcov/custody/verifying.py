@@ -1,0 +1,189 @@
+"""Whether a ledger is as it was written, and as late as the releases that were made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpcov.custody.adding import Cost, Sum, cost_of
+from dpcov.custody.store import Entry, Writing
+from dpcov.errors import DpcovError, EngineError, ParameterError
+from dpcov.kernel.budget import Budget
+from dpcov.release.file import digest
+from dpcov.release.mark import Mark
+from dpcov.release.record import Release
+from dpcov.results import Result
+
+if TYPE_CHECKING:
+    from dpcov.custody.ledger import Ledger
+
+MOST_FAULTS = 20  # that are listed: whoever edited a file broke every entry after it
+
+
+@dataclass(frozen=True)
+class Verification(Result):
+    """What was found.
+
+    Attributes
+    ----------
+    path : Path
+        The file of the ledger.
+    entries, releases : int
+        How many entries and releases were checked.
+    head : str
+        The hash of the last entry: worth writing down elsewhere.
+    faults : tuple of str
+        What is wrong; nothing in a ledger that is as it was written.
+    remarks : tuple of str
+        What is worth knowing, and no fault.
+    """
+
+    path: Path
+    entries: int
+    releases: int
+    head: str
+    faults: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+    @property
+    def intact(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.faults
+
+
+def verify(ledger: Ledger, releases: Sequence[Release]) -> Verification:
+    """Check all entries, one after the other, and hold releases against them."""
+    for release in releases:
+        if not isinstance(release, Release):
+            raise ParameterError("releases must be Release objects, got another type. Hint: dpcov.load(path) makes one.")
+    with ledger.store.reading() as reading:
+        walk = _Walk()
+        if not reading.is_whole():
+            walk.faults.append("the file is damaged: SQLite's own check fails")
+        for entry in reading.entries():
+            walk.see(entry)
+        walk.end()
+        for number, release in enumerate(releases, start=1):
+            _hold_against(walk, reading, ledger, number, release)
+        head = reading.head()
+    return Verification(
+        ledger.path,
+        walk.seen,
+        len(releases),
+        "" if head is None else head.hash,
+        tuple(walk.faults[:MOST_FAULTS]),
+        tuple(walk.remarks),
+    )
+
+
+class _Walk:
+    """Entries in order: what each adds up to is computed anew."""
+
+    def __init__(self) -> None:
+        self.faults: list[str] = []
+        self.remarks: list[str] = []
+        self.seen = 0
+        self._previous = ""
+        self._totals: dict[str, tuple[Budget, str, Sum]] = {}
+        self._open: dict[int, str] = {}
+
+    def see(self, entry: Entry) -> None:
+        """Check one entry against all before it."""
+        self.seen += 1
+        if not entry.follows(self._previous):
+            self.faults.append(f"entry {entry.sequence} was edited, or does not follow the one before it")
+        self._previous = entry.hash
+        try:
+            told = entry.told
+            columns = [told["sequence"], told["dataset"], told["event"]]
+            if columns != [entry.sequence, entry.dataset, entry.event] or entry.sequence != self.seen:
+                self.faults.append(f"entry {entry.sequence} stands in another place than where it was written")
+            self._count(entry, told["facts"])
+        except (ValueError, KeyError, TypeError, AttributeError, DpcovError):
+            self.faults.append(f"entry {entry.sequence} cannot be read, or could not have been written")
+
+    def _count(self, entry: Entry, facts: dict[str, Any]) -> None:
+        from dpcov.custody.ledger import read_budget
+
+        if entry.event == "opened":
+            if entry.dataset in self._totals:
+                self.faults.append(f"entry {entry.sequence} sets a total anew")
+            total = read_budget(facts["total"])
+            self._totals[entry.dataset] = (total, facts["neighbors"], Sum.empty(total))
+        elif entry.event == "spent":
+            total, neighbors, before = self._totals[entry.dataset]
+            cost = cost_of(read_budget(facts["budget"]), facts["neighbors"], neighbors)
+            cost = Cost(cost.budget, max(cost.tail, Fraction(facts["tail"])))
+            grown, told = before.begun(total, cost.budget).plus(cost), Sum.from_json(facts["after"])
+            if (grown.adds, grown.amounts, grown.tails) != (told.adds, told.amounts, told.tails) or not told.fits:
+                self.faults.append(f"entry {entry.sequence} does not add up")
+            if not all(map(_same, (*told.limits, told.most_tails), (*grown.limits, grown.most_tails))):
+                self.faults.append(f"entry {entry.sequence} changes what may be spent")
+            self._totals[entry.dataset] = (total, neighbors, told)
+            self._open[entry.sequence] = entry.dataset
+        elif entry.event == "released" and self._open.pop(facts["spent"], None) != entry.dataset:
+            self.faults.append(f"entry {entry.sequence} has the digest of a release that was not paid for, or has one already")
+
+    def end(self) -> None:
+        """Say which releases were paid for and never recorded."""
+        if self._open:
+            entries = ", ".join(str(sequence) for sequence in list(self._open)[:5]) + ", ..." * (len(self._open) > 5)
+            self.remarks.append(f"paid for, and no release recorded: {len(self._open)} (entry {entries}); it stays spent")
+
+
+def _same(told: Fraction, found: Fraction) -> bool:
+    """Whether a limit is what it should be: one that was converted may be rounded otherwise on another machine."""
+    return abs(told - found) <= found * Fraction(1, 10**9)
+
+
+def _hold_against(walk: _Walk, reading: Writing, ledger: Ledger, number: int, release: Release) -> None:
+    """Find a release in the ledger: its entry as it knows it, and its digest."""
+    mark = release.ledger
+    if mark is None:
+        walk.faults.append(f"release {number} was charged to no ledger")
+        return
+    if mark.ledger != ledger.identifier:
+        walk.faults.append(f"release {number} was charged to another ledger")
+        return
+    entry = reading.at(mark.entry)
+    if entry is None:
+        walk.faults.append(
+            f"release {number} knows a later state of this ledger: entry {mark.entry} is missing here. "
+            f"An old copy was put back, or the last entries were removed"
+        )
+    elif entry.hash != mark.head or entry.event != "spent":
+        walk.faults.append(f"release {number} knows another entry {mark.entry}: this ledger was put back, and used again")
+    elif (kept := _digest_of(reading, entry)) is None:
+        walk.remarks.append(f"release {number} was paid for by entry {mark.entry}, and its digest was never recorded")
+    elif kept != digest(release):
+        walk.faults.append(f"release {number} is not the one that entry {mark.entry} paid for: it was edited")
+
+
+def _digest_of(reading: Writing, spent: Entry) -> str | None:
+    """Return the digest that was recorded for a spend."""
+    found = reading.release_of(spent.dataset, spent.sequence)
+    return None if found is None else str(found.facts["digest"])
+
+
+def recorded(ledger: Ledger, release: Release) -> None:
+    """Note the digest of a release that was paid for, where that failed when it was made."""
+    mark: Mark | None = release.ledger
+    if mark is None or mark.ledger != ledger.identifier:
+        raise ParameterError("release must be charged to this ledger, got another one. Hint: `dpcov show` names its ledger.")
+    with ledger.store.writing() as writing:
+        entry = writing.at(mark.entry)
+        if entry is None or entry.hash != mark.head or entry.event != "spent":
+            raise EngineError(
+                f"ledger must have the release's entry {mark.entry}, and has not. Hint: `dpcov ledger verify LEDGER RELEASE`."
+            )
+        found = writing.release_of(entry.dataset, entry.sequence)
+        if found is not None:
+            raise ParameterError(
+                f"release must not be recorded yet, got one recorded by entry {found.sequence}. Hint: all is well."
+            )
+        told = entry.told
+        facts = {"spent": entry.sequence, "digest": digest(release)}
+        writing.add("released", entry.dataset, told["who"], told["why"], facts, entry.time)

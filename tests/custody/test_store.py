@@ -1,0 +1,274 @@
+"""The ledger's file: what was written shows where it was edited, and what cannot be a ledger is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import dpcov
+from dpcov.custody import place
+from dpcov.custody.store import APPLICATION
+
+Edit = Callable[[sqlite3.Connection], object]
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> dpcov.Ledger:
+    """A ledger with two data sets and three spends."""
+    made = dpcov.Ledger.create(tmp_path / "budget.db")
+    made.add("trees", dpcov.ZCDP(1))
+    made.add("birds", dpcov.PureDP(2))
+    for name, budget in (("trees", dpcov.ZCDP("0.1")), ("birds", dpcov.PureDP("0.5")), ("trees", dpcov.ZCDP("0.2"))):
+        made.dataset(name).attempt(budget, "replace", {}).take()
+    return made
+
+
+def edited(ledger: dpcov.Ledger, edit: Edit) -> dpcov.Verification:
+    """Edit the file as somebody would who knows SQLite, and verify it."""
+    connection = sqlite3.connect(ledger.path)
+    for trigger in ("never_edited", "never_removed"):
+        connection.execute(f"DROP TRIGGER {trigger}")
+    edit(connection)
+    connection.commit()
+    connection.close()
+    return ledger.verify()
+
+
+class TestTheChain:
+    def test_what_nobody_touched_is_intact(self, ledger: dpcov.Ledger) -> None:
+        found = ledger.verify()
+        assert (found.intact, found.entries, found.faults) == (True, 9, ())
+
+    @pytest.mark.parametrize("sequence", range(1, 10))
+    def test_an_edited_entry_shows(self, ledger: dpcov.Ledger, sequence: int) -> None:
+        text = 'UPDATE entries SET body = replace(body, \'"why":""\', \'"why":"x"\') WHERE sequence = ?'
+        found = edited(ledger, lambda connection: connection.execute(text, (sequence,)))
+        assert not found.intact
+        assert f"entry {sequence} was edited" in found.faults[0]
+
+    @pytest.mark.parametrize("sequence", range(1, 9))
+    def test_a_removed_entry_shows(self, ledger: dpcov.Ledger, sequence: int) -> None:
+        found = edited(ledger, lambda connection: connection.execute("DELETE FROM entries WHERE sequence = ?", (sequence,)))
+        assert not found.intact
+        assert any("does not follow" in fault for fault in found.faults)
+
+    def test_swapped_entries_show(self, ledger: dpcov.Ledger) -> None:
+        def swap(connection: sqlite3.Connection) -> None:
+            for old, new in ((5, 99), (7, 5), (99, 7)):
+                connection.execute("UPDATE entries SET sequence = ? WHERE sequence = ?", (new, old))
+
+        assert not edited(ledger, swap).intact
+
+    @pytest.mark.parametrize("column", ["dataset", "event", "hash"])
+    def test_an_edited_column_shows(self, ledger: dpcov.Ledger, column: str) -> None:
+        found = edited(
+            ledger, lambda connection: connection.execute(f"UPDATE entries SET {column} = 'birds' WHERE sequence = 5")
+        )
+        assert not found.intact
+
+    def test_whoever_computes_the_hashes_anew_is_found_by_the_sums(self, ledger: dpcov.Ledger) -> None:
+        """Half of what was spent, with a chain that is whole: the next sum does not follow from it."""
+        from dpcov.custody.store import _hash
+
+        def forge(connection: sqlite3.Connection) -> None:
+            previous = ""
+            for sequence, body in connection.execute("SELECT sequence, body FROM entries ORDER BY sequence").fetchall():
+                told = json.loads(body)
+                if sequence == 5:
+                    told["facts"]["budget"]["rho"] = told["facts"]["counted"]["rho"] = "1/20"
+                body = json.dumps(told, sort_keys=True, separators=(",", ":"))
+                previous = _hash(previous, body)
+                connection.execute("UPDATE entries SET body = ?, hash = ? WHERE sequence = ?", (body, previous, sequence))
+
+        found = edited(ledger, forge)
+        assert "entry 5 does not add up" in found.faults
+
+    def test_a_limit_cannot_be_raised(self, ledger: dpcov.Ledger) -> None:
+        from dpcov.custody.store import _hash
+
+        def forge(connection: sqlite3.Connection) -> None:
+            previous = ""
+            for sequence, body in connection.execute("SELECT sequence, body FROM entries ORDER BY sequence").fetchall():
+                told = json.loads(body)
+                if sequence == 9:
+                    told["facts"]["after"]["limits"] = ["100"]
+                body = json.dumps(told, sort_keys=True, separators=(",", ":"))
+                previous = _hash(previous, body)
+                connection.execute("UPDATE entries SET body = ?, hash = ? WHERE sequence = ?", (body, previous, sequence))
+
+        assert "entry 9 changes what may be spent" in edited(ledger, forge).faults
+
+    def test_a_spend_refuses_to_follow_an_edited_one(self, ledger: dpcov.Ledger) -> None:
+        text = "UPDATE entries SET body = replace(body, '3/10', '0') WHERE sequence = 9"
+        edited(ledger, lambda connection: connection.execute(text))
+        with pytest.raises(dpcov.BudgetError, match="edited entry 9"):
+            ledger.dataset("trees")
+
+    def test_entries_cannot_be_edited_by_accident(self, ledger: dpcov.Ledger) -> None:
+        connection = sqlite3.connect(ledger.path)
+        for statement in ("UPDATE entries SET body = ''", "DELETE FROM entries"):
+            with pytest.raises(sqlite3.IntegrityError, match="never"):
+                connection.execute(statement)
+        connection.close()
+
+    def test_an_export_can_be_checked_by_other_means(self, ledger: dpcov.Ledger) -> None:
+        import hashlib
+
+        previous = ""
+        for line in ledger.export():
+            told = json.loads(line)
+            own = told.pop("hash")
+            body = json.dumps(told, sort_keys=True, separators=(",", ":"))
+            assert hashlib.sha256(f"{previous}\n{body}".encode()).hexdigest() == own
+            previous = own
+        assert previous == ledger.verify().head
+
+
+class TestFiles:
+    def test_a_missing_one(self, tmp_path: Path) -> None:
+        with pytest.raises(dpcov.EngineError, match=r"ledger must exist.*dpcov ledger init"):
+            dpcov.Ledger(tmp_path / "none.db")
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize("content", [b"not a database at all, but long enough to be looked at" * 40, b"PK\x03\x04"])
+    def test_another_kind_of_file(self, tmp_path: Path, content: bytes) -> None:
+        path = tmp_path / "budget.db"
+        path.write_bytes(content)
+        for opened in (dpcov.Ledger, dpcov.Ledger.create):
+            with pytest.raises(dpcov.EngineError, match="file that `dpcov ledger init` made"):
+                opened(path)
+        assert path.read_bytes() == content
+
+    def test_another_database(self, tmp_path: Path) -> None:
+        path = tmp_path / "budget.db"
+        connection = sqlite3.connect(path)
+        connection.execute("CREATE TABLE mine (x)")
+        connection.commit()
+        connection.close()
+        for opened in (dpcov.Ledger, dpcov.Ledger.create):
+            with pytest.raises(dpcov.EngineError, match="file that `dpcov ledger init` made"):
+                opened(path)
+
+    def test_one_of_a_later_version(self, ledger: dpcov.Ledger) -> None:
+        connection = sqlite3.connect(ledger.path)
+        connection.execute("PRAGMA user_version = 2")
+        connection.close()
+        with pytest.raises(dpcov.EngineError, match="newer dpcov"):
+            dpcov.Ledger(ledger.path)
+
+    def test_a_corrupted_page(self, ledger: dpcov.Ledger) -> None:
+        size = ledger.path.stat().st_size
+        with ledger.path.open("r+b") as file:
+            file.seek(4096)
+            file.write(b"\xff" * (size - 4096))
+        with pytest.raises(dpcov.EngineError, match=r"malformed.*put back a backup"):
+            dpcov.Ledger(ledger.path)
+
+    @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+    def test_a_read_only_folder(self, tmp_path: Path) -> None:
+        tmp_path.chmod(0o500)
+        with pytest.raises(dpcov.EngineError, match="writable"):
+            dpcov.Ledger.create(tmp_path / "budget.db")
+        tmp_path.chmod(0o700)
+
+    def test_a_read_only_file_system(self, mounted: Path) -> None:
+        made = dpcov.Ledger.create(mounted / "budget.db")
+        made.add("trees", dpcov.ZCDP(1))
+        subprocess.run(["mount", "-o", "remount,ro", str(mounted)], check=True)
+        with pytest.raises(dpcov.EngineError, match="writable"):
+            dpcov.Ledger(mounted / "budget.db").dataset("trees").attempt(dpcov.ZCDP(1), "replace", {})
+
+    def test_a_full_disk(self, mounted: Path) -> None:
+        """A release that finds no room for its spend draws nothing; with room again all is as before."""
+        made = dpcov.Ledger.create(mounted / "budget.db")
+        made.add("trees", dpcov.ZCDP(1))
+        purse = made.dataset("trees").attempt(dpcov.ZCDP("0.5"), "replace", {})
+        filled = subprocess.run(["dd", "if=/dev/zero", f"of={mounted / 'filler'}", "bs=512"], check=False, capture_output=True)
+        assert b"No space left" in filled.stderr
+        with pytest.raises(dpcov.EngineError, match=r"its disk.*full"):
+            purse.take()
+        (mounted / "filler").unlink()
+        assert (made.verify().intact, made.status().of("trees").left) == (True, dpcov.ZCDP(1))
+        purse.take()
+        assert made.status().of("trees").left == dpcov.ZCDP("0.5")
+
+    def test_a_lock_that_is_never_let_go(self, ledger: dpcov.Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("dpcov.custody.store.PATIENCE", 0.05)
+        connection = sqlite3.connect(ledger.path, isolation_level=None)
+        connection.execute("BEGIN IMMEDIATE")
+        with pytest.raises(dpcov.EngineError, match="another process holds it"):
+            ledger.dataset("trees").attempt(dpcov.ZCDP("0.1"), "replace", {})
+        connection.execute("ROLLBACK")
+        connection.close()
+        assert ledger.verify().entries == 9
+
+    def test_making_one_twice_keeps_the_first(self, ledger: dpcov.Ledger) -> None:
+        assert dpcov.Ledger.create(ledger.path).identifier == ledger.identifier
+        assert ledger.verify().entries == 9
+
+    def test_it_survives_without_its_log(self, ledger: dpcov.Ledger) -> None:
+        """When nobody has it open, all is in the one file: it can be copied."""
+        assert [path.name for path in ledger.path.parent.iterdir()] == ["budget.db"]
+
+
+@pytest.fixture
+def mounted(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 128 kB."""
+    place = tmp_path / "small"
+    place.mkdir()
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(place)], check=False, capture_output=True)
+    if done.returncode:
+        pytest.skip("mounting a small disk needs root")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+class TestNetworks:
+    LINE = "36 35 98:0 / {place} rw,noatime shared:1 - {kind} server:/share rw\n"
+
+    def mounts(self, tmp_path: Path, *lines: tuple[Path | str, str]) -> Path:
+        file = tmp_path / "mountinfo"
+        text = "".join(self.LINE.format(place=str(where).replace(" ", "\\040"), kind=kind) for where, kind in lines)
+        file.write_text(text, encoding="utf-8")
+        return file
+
+    @pytest.mark.parametrize("kind", ["nfs4", "cifs", "smb3", "fuse.sshfs", "9p", "ceph", "lustre", "fuse.glusterfs"])
+    def test_they_are_refused(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+        share = tmp_path / "a share"
+        share.mkdir()
+        monkeypatch.setattr(place, "MOUNTS", self.mounts(tmp_path, ("/", "ext4"), (share, kind)))
+        with pytest.raises(dpcov.EngineError, match=f"on {kind}, whose locks do not hold"):
+            dpcov.Ledger.create(share / "budget.db")
+        assert list(share.iterdir()) == []
+        assert dpcov.Ledger.create(tmp_path / "budget.db").status().standings == ()
+
+    @pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs", "zfs", "tmpfs", "overlay", "apfs", "fuseblk", "squashfs"])
+    def test_disks_are_not(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+        monkeypatch.setattr(place, "MOUNTS", self.mounts(tmp_path, ("/", "nfs"), (tmp_path, kind)))
+        dpcov.Ledger.create(tmp_path / "budget.db")
+
+    def test_a_share_that_is_mounted_over_a_disk_counts(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(place, "MOUNTS", self.mounts(tmp_path, (tmp_path, "ext4"), (tmp_path, "nfs")))
+        with pytest.raises(dpcov.EngineError, match="nfs"):
+            dpcov.Ledger.create(tmp_path / "budget.db")
+
+    def test_one_that_moved_to_a_share_is_refused_when_it_is_opened(
+        self, ledger: dpcov.Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(place, "MOUNTS", self.mounts(tmp_path, (tmp_path, "nfs")))
+        with pytest.raises(dpcov.EngineError, match="nfs"):
+            dpcov.Ledger(ledger.path)
+
+    def test_where_nobody_tells_it_is_not_refused(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(place, "MOUNTS", tmp_path / "nowhere")
+        dpcov.Ledger.create(tmp_path / "budget.db")
+
+
+def test_the_file_says_what_it_is(ledger: dpcov.Ledger) -> None:
+    assert int.from_bytes(ledger.path.read_bytes()[68:72], "big") == APPLICATION
