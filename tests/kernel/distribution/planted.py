@@ -42,6 +42,14 @@ PLANTED = {
         (CHOICE, "discrete_laplace(law.query, len(values), bits)", "discrete_laplace(law.query / 2, len(values), bits)"),
         by=TEST_CHOICE + "test_searches_have_their_law",
     ),
+    "candidates that share a bucket": mutant(
+        (CHOICE, "bits = apart.bit_length() - 1", "bits = apart.bit_length() + 1"),
+        by=TEST_CHOICE + "TestEndsUpTo::test_it_counts_as_a_search_does_at_every_edge_and_between[mixed]",
+    ),
+    "a place that belongs to the candidate before": mutant(
+        (CHOICE, "[found] <= inside", "[found] < inside"),
+        by=TEST_CHOICE + "TestEndsUpTo::test_it_counts_as_a_search_does_at_every_edge_and_between[mixed]",
+    ),
     "no noise on the threshold": mutant(
         (CHOICE, "threshold + int(discrete_laplace(law.threshold, 1, bits)[0])", "threshold"),
         by=TEST_CHOICE + "test_searches_have_their_law",
@@ -84,9 +92,9 @@ PLANTED = {
     "the best candidate at a second look": mutant(
         (
             CHOICE,
-            "            return int(proposed[np.argmax(accepted)])\n\n\ndef choose_among_many",
+            "            return int(proposed[np.argmax(accepted)])\n\n\ndef ends_up_to",
             "            return int(proposed[np.argmax(accepted)])\n        return int(np.argmax(scores))\n\n\n"
-            "def choose_among_many",
+            "def ends_up_to",
         ),
         by=TEST_CHOICE + "test_choices_without_a_seed_have_their_law_at_a_second_look_too[one dominates]",
     ),

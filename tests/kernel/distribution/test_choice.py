@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpcov.kernel.bits import Bits, SeededBits
 from dpcov.kernel.noise import choice, discrete
-from dpcov.kernel.noise.choice import SparseVector, choose, first_above
+from dpcov.kernel.noise.choice import SparseVector, choose, ends_up_to, first_above
 from dpcov.kernel.noise.discrete import discrete_laplace
 from dpcov.kernel.questions.choices import Quantile
 from dpcov.kernel.questions.norms import Norms
@@ -355,3 +355,21 @@ def test_without_noise_a_search_is_a_comparison() -> None:
     values = np.array([-5, 3, 4, 9])
     for threshold, expected in [(-5, 0), (-4, 1), (4, 2), (5, 3), (10, 4), (2**62, 4)]:
         assert first_above(values, threshold, quiet, SeededBits(481)) == expected
+
+
+class TestEndsUpTo:
+    @pytest.mark.parametrize(
+        "weights",
+        [[1], [7], [1, 1, 1], [5, 8, 5, 13], [2**17 + 1, 2**20, 2**18 - 1], [2**20] * 40, [3] * 1000, [1, 2**9, 1, 64]],
+        ids=["one", "one of seven", "least", "mixed", "large", "powers", "many", "far apart"],
+    )
+    def test_it_counts_as_a_search_does_at_every_edge_and_between(self, weights: list[int]) -> None:
+        ends = np.cumsum(weights)
+        edges = np.concatenate([[0], ends, ends - 1, ends + 1, [2 ** int(ends[-1]).bit_length() - 1]])
+        between = np.random.default_rng(5).integers(0, 2 * int(ends[-1]), size=4000)
+        places = np.concatenate([edges, between])
+        assert np.array_equal(ends_up_to(places, ends, min(weights)), np.searchsorted(ends, places, side="right"))
+
+    def test_few_places_among_far_ends_need_no_table(self) -> None:
+        ends = np.cumsum([1, 2**46])
+        assert ends_up_to(np.array([0, 1, 2**46, 2**46 + 1]), ends, 1).tolist() == [0, 1, 1, 2]

@@ -47,7 +47,7 @@ def by_squares(
     """Count the bounds below each squared norm, added up by floats in any order, and say where that is sure."""
     with np.errstate(all="ignore"):
         place = (np.log2(squares) - np.log2(bounds[0])) * (per_octave / 2)
-        longer = np.nan_to_num(np.clip(np.ceil(place), 0.0, len(bounds))).astype(np.int64)
+        longer = np.fmin(np.fmax(np.ceil(place), 0.0), len(bounds)).astype(np.int64)  # fmax has 0 for NaN
         below, above = np.append(-np.inf, bounds)[longer], np.append(bounds, np.inf)[longer]
         return longer, np.minimum(squares - below, above - squares) > SURE * squares
 
