@@ -243,9 +243,8 @@ def device(rounds: int) -> list[dict[str, object]]:
     card = torch.cuda.is_available()
     name = torch.cuda.get_device_name() if card else "cpu"
     print(f"\non {name}: medians of {rounds + 1} turns, in seconds")
-    print(
-        f"{'rows':>16} {'exact':>8} {'X.T @ X in float32':>18} {'ratio':>6} {'two cores here':>14} {'of it':>6} {'auto':>6} {'again':>6}"
-    )
+    heads = ("exact", "float32", "ratio", "two cores here", "times", "auto", "again")
+    print(f"{'rows':>16} " + " ".join(f"{head:>14}" for head in heads))
     records: list[dict[str, object]] = []
     for n, d in ((10**6, 1024), (2 * 10**6, 1024), (10**6, 4096)) if card else ((2**14, 1024), (2**12, 4096)):
         rows = torch.randn((n, d), device="cuda" if card else "cpu") * (0.5 * NORM / d**0.5)
@@ -256,11 +255,8 @@ def device(rounds: int) -> list[dict[str, object]]:
         here = open_source(rows[: 2**14].cpu().numpy())
         beside = median(seconds_on(here.total, question, card) for _ in range(3)) * n / min(n, 2**14) / 2
         first, again = (seconds_on(released, held, card) for _ in range(2))
-        print(
-            f"{f'{n} x {d}':>16} {exact:8.3f} {plain:18.3f} {exact / plain:6.2f} {beside:14.2f} {beside / exact:6.0f} "
-            f"{first:6.2f} {again:6.2f}",
-            flush=True,
-        )
+        figures = (exact, plain, exact / plain, beside, beside / exact, first, again)
+        print(f"{f'{n} x {d}':>16} " + " ".join(f"{figure:14.3f}" for figure in figures), flush=True)
         record = {"what": f"on {name}", "rows": n, "d": d, "rows/s": n / exact, "ratio": exact / plain, "two cores": beside}
         records.append({**record, "exact s": exact, "auto s": again})
     return records

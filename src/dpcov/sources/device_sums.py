@@ -87,7 +87,8 @@ class DeviceSums:
         with np.errstate(all="ignore"):  # a caller's np.seterr(all="raise") must not turn a value into an exception
             left = np.flatnonzero(self._add(self._statistic, x, self._there, self._device))
             if len(left):
-                self._here += self._statistic.of(self._device.brought(x[left]).astype(np.float64))
+                wide = self._device.zeros(tuple(x.shape)).copy_(x)  # cards pick rows by number from some types alone
+                self._here += self._statistic.of(self._device.brought(wide[left]))
 
     def entries(self, total: Integers) -> Integers:  # noqa: ARG002
         """Return the entries in storage order."""
@@ -314,6 +315,9 @@ CONVERTED: tuple[tuple[str, list[int], list[float]], ...] = (
     ("int64", [2**53 + 1, 2**53 + 3, -(2**53) - 1, 2**63 - 1], [LARGE, LARGE + 4, -LARGE, 2.0**63]),
     ("int32", [-(2**31), 2**31 - 1], [-(2.0**31), 2.0**31 - 1]),
     ("uint8", [-1, 127], [255.0, 127.0]),
+    ("uint16", [-1, 2**15 - 1], [2.0**16 - 1, 2.0**15 - 1]),
+    ("uint32", [-1, 2**31 - 1], [2.0**32 - 1, 2.0**31 - 1]),
+    ("uint64", [-1, 2**10 - 2**63, 2**10 + 1 - 2**63, 2**53 + 3], [2.0**64, 2.0**63, 2.0**63 + 2**11, LARGE + 4]),
 )
 """Numbers by their bits, and what they are."""
 
