@@ -93,8 +93,7 @@ PLANTED = {
         (
             CHOICE,
             "            return int(proposed[np.argmax(accepted)])\n\n\ndef ends_up_to",
-            "            return int(proposed[np.argmax(accepted)])\n        return int(np.argmax(scores))\n\n\n"
-            "def ends_up_to",
+            "            return int(proposed[np.argmax(accepted)])\n        return int(np.argmax(scores))\n\n\ndef ends_up_to",
         ),
         by=TEST_CHOICE + "test_choices_without_a_seed_have_their_law_at_a_second_look_too[one dominates]",
     ),
