@@ -8,7 +8,6 @@ import pytest
 
 from dpcov.kernel.bits import SeededBits
 from dpcov.verify import replay
-from dpcov.verify.recording import ReplayingSampler
 
 
 @pytest.fixture(autouse=True)
@@ -16,4 +15,3 @@ def _seeded_replays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also faster: without a seed a choice makes all proposals that could ever be needed, so that its time tells nothing."""
     seeds = count(2601)
     monkeypatch.setattr(replay, "SystemBits", lambda: SeededBits(next(seeds)))
-    monkeypatch.setattr(ReplayingSampler, "seeded", True)  # the file of the second run says so, too

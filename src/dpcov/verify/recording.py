@@ -130,13 +130,11 @@ class RecordingSampler:
 class ReplayingSampler:
     """A sampler for the neighbour: it insists on what was asked before, in the same order, and answers the same.
 
-    Its noise is just what makes the answers those of the recording.
+    Its noise is just what makes the answers those of the recording; ``seeded`` is what the recording's was.
     """
 
-    seeded = False
-
-    def __init__(self, steps: Iterable[Kept]) -> None:
-        self._steps = iter(steps)
+    def __init__(self, steps: Iterable[Kept], seeded: bool = False) -> None:
+        self._steps, self.seeded = iter(steps), seeded
 
     def noisy(self, question: Measure, law: NoiseLaw, exact: Integers) -> Integers:
         """Answer as recorded, to the same question with the same law."""

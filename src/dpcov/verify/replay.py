@@ -6,7 +6,7 @@ questions and on the same file, and computes what each answer really cost from t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.kernel.answer import Answer
-from dpcov.kernel.bits import SystemBits
-from dpcov.kernel.budget import Budget
+from dpcov.kernel.bits import Bits, SystemBits
+from dpcov.kernel.budget import Budget, pays_for
 from dpcov.kernel.noise.drawn import Bingham, MatrixBingham
 from dpcov.kernel.noise.sampler import RandomSampler
 from dpcov.kernel.questions.choices import Indexed
@@ -27,6 +27,7 @@ from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms.base import Named
 from dpcov.mechanisms.running import released
 from dpcov.release.file import text_of
+from dpcov.release.record import Release
 from dpcov.sources.base import Source
 from dpcov.sources.opening import open_source
 from dpcov.verify.cost import allowed, answer_cost, directions_cost, pick_cost
@@ -43,7 +44,7 @@ from dpcov.verify.recording import (
 )
 from dpcov.verify.testing import opened
 
-__all__ = ["PrivacyViolationError", "Step", "replay"]
+__all__ = ["PrivacyViolationError", "Rerun", "Step", "replay", "rerun"]
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,15 @@ class Step:
     charged: Budget
     cost: Fraction | float
     allowed: Fraction | float
+
+
+@dataclass(frozen=True, eq=False)
+class Rerun:
+    """A run, and its replay on a neighbour: the release, the price of each answer, and what the samplers kept of both."""
+
+    release: Release
+    steps: tuple[Step, ...]
+    both: tuple[tuple[Kept, Kept], ...]
 
 
 def replay(
@@ -81,7 +91,7 @@ def replay(
     ------
     PrivacyViolationError
         The mechanism asked something else, or released something else, although it saw the same answers: it must have
-        looked at the data.
+        looked at the data. Or something was drawn that no answer of the release was charged for.
 
     Examples
     --------
@@ -94,17 +104,36 @@ def replay(
     >>> step.cost <= step.allowed
     True
     """
+    return list(rerun(mechanism, first, second, grid, budget, neighbors, options, SystemBits()).steps)
+
+
+def rerun(
+    mechanism: Named,
+    first: Source | NDArray[Any],
+    second: Source | NDArray[Any],
+    grid: Grid | Encoding,
+    budget: Budget,
+    neighbors: str,
+    options: Mapping[str, Any],
+    bits: Bits,
+) -> Rerun:
+    """Run and replay as `replay` does, with these random bits, and return all that is known of both runs."""
     one, other = (_opened(rows, grid) for rows in (first, second))
-    recording = RecordingSampler(RandomSampler(SystemBits()))
+    recording = RecordingSampler(RandomSampler(bits))
     release = released(mechanism, opened(one, grid, budget, neighbors, sampler=recording), budget, **options)
-    replaying = RecordingSampler(ReplayingSampler(recording.steps))
+    replaying = RecordingSampler(ReplayingSampler(recording.steps, bits.seeded))
     again = released(mechanism, opened(other, grid, budget, neighbors, sampler=replaying), budget, **options)
     if len(recording.steps) != len(replaying.steps) or release.spent != again.spent:
         raise PrivacyViolationError("the same answers must lead to the same questions, got fewer")
     if text_of(release) != text_of(again):
         raise PrivacyViolationError("the same answers must make the same file, got another one")
     pairs = _Pairs(recording.steps, replaying.steps)
-    return [step for answer in release.answers for step in pairs.priced(answer)]
+    steps = tuple(step for answer in release.answers for step in pairs.priced(answer))
+    if pairs.left():
+        raise PrivacyViolationError("all that is drawn must be in the release and charged, got a draw that is not")
+    if steps and not pays_for(budget, [step.charged for step in steps]):
+        raise PrivacyViolationError("answers must cost no more than the budget together, got more")
+    return Rerun(release, steps, tuple(zip(recording.steps, replaying.steps, strict=True)))
 
 
 def _opened(rows: Source | NDArray[Any], grid: Grid | Encoding) -> Source:
@@ -128,6 +157,10 @@ class _Pairs:
         """Return what an answer cost, for each of its charges."""
         each = zip(answer.spent, self._costs(answer), strict=True)
         return [Step(spend.asked, spend.budget, cost, allowed(spend.budget)) for spend, cost in each]
+
+    def left(self) -> bool:
+        """Whether something was drawn that is in no answer."""
+        return any(next(pairs, None) is not None for pairs in self._of.values())
 
     def _costs(self, answer: Answer) -> list[Fraction | float]:
         question, charge = answer.question, answer.charges[0]
