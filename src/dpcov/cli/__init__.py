@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from dpcov._version import __version__
+from dpcov.cli.audit import audit
 from dpcov.cli.compare import compare
 from dpcov.cli.completion import completion
 from dpcov.cli.correlation import correlation
@@ -42,7 +43,7 @@ def cli() -> None:
     """Release mean, covariance or principal components of sensitive rows once, privately, and use them as often as you like."""
 
 
-FIRST = (demo, schema, plan, compare, mechanisms, release, mean, show, ledger)
+FIRST = (demo, schema, plan, compare, mechanisms, release, mean, show, ledger, audit)
 USES = (pca, ridge, predict, correlation, interval, sample)
 for command in (*FIRST, *USES, completion):
     cli.add_command(command)

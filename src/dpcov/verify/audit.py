@@ -1,14 +1,13 @@
-"""Try to break it: treat the whole library as a black box and bound its ε from below.
+"""Try to break it: price any mechanism exactly on neighbours that are searched for, and bound its ε from below.
 
-`audit_covariance` releases many times from each of two neighbours and turns how well the releases can be told apart into a
-lower bound on ε (Clopper and Pearson), to hold against the promise. `dpcov.replay.replay` is the exact counterpart.
+`audit_mechanism` does all of it, for any mechanism. `audit_covariance` treats the whole library as a black box: it releases
+many times from each of two neighbours and turns how well the releases can be told apart into a lower bound on ε (Clopper and
+Pearson), to hold against the promise. `dpcov.replay.replay` is the exact counterpart, for one pair.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpcov.api import covariance
 from dpcov.errors import ParameterError
-from dpcov.kernel.budget import ZCDP, Budget, PureDP
+from dpcov.kernel.budget import Budget, PureDP
 from dpcov.kernel.noise.laws import DiscreteGaussian, DiscreteLaplace
 from dpcov.kernel.noise.matrix import FrobeniusNoise, WishartDifference
 from dpcov.kernel.questions.moments import Count, SecondMoment
@@ -24,22 +23,20 @@ from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms.base import Named
 from dpcov.mechanisms.covariance.gaussian import GAUSSIAN
 from dpcov.mechanisms.covariance.wishart import WISHART
+from dpcov.verify.lower_bound import Finding, epsilon_lower_bound, promised_epsilon
+from dpcov.verify.mechanism_audit import Audit, Worst, audit_mechanism
+
+__all__ = [
+    "Audit",
+    "Finding",
+    "Worst",
+    "audit_covariance",
+    "audit_mechanism",
+    "epsilon_lower_bound",
+    "promised_epsilon",
+]
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """At one δ: the ε that is promised, and the ε that the releases prove to be needed."""
-
-    delta: float
-    promised: float
-    proved: float
-
-    @property
-    def violated(self) -> bool:
-        """Whether the promise is refuted."""
-        return self.proved > self.promised
 
 
 DISTANCES: dict[str, Callable[[Floats], float]] = {
@@ -102,38 +99,3 @@ def audit_covariance(
         Finding(delta, promised_epsilon(budget, delta), epsilon_lower_bound(scores[0], scores[1], delta, alpha))
         for delta in deltas
     ]
-
-
-def promised_epsilon(budget: Budget, delta: float) -> float:
-    """Return the ε that a budget promises at this δ; infinite where it promises nothing."""
-    if isinstance(budget, ZCDP):
-        return budget.epsilon(delta)
-    return float(budget.epsilon) if isinstance(budget, PureDP) or delta >= budget.delta else math.inf
-
-
-def epsilon_lower_bound(first: Floats, second: Floats, delta: float, alpha: float) -> float:
-    """Return an ε that (ε, δ)-DP needs, with confidence 1 − alpha, given scores of releases from two neighbours.
-
-    An event {score ≥ t} or {score ≤ t} is picked on the even-numbered scores and judged on the odd-numbered ones, so
-    the pick costs no confidence. The bound is log((p − δ)/q), p and q at the ends of their Clopper-Pearson intervals.
-    """
-    pick = [
-        (bound, swap, sign, threshold)
-        for swap in (False, True)
-        for sign in (1.0, -1.0)
-        for threshold in np.quantile(sign * np.concatenate([first[::2], second[::2]]), np.linspace(0.01, 0.999, 60))
-        for bound in [_bound(first[::2], second[::2], swap, sign, threshold, delta, alpha)]
-    ]
-    _, swap, sign, threshold = max(pick, key=lambda candidate: candidate[0])
-    return max(_bound(first[1::2], second[1::2], swap, sign, threshold, delta, alpha), 0.0)  # every release needs ε ≥ 0
-
-
-def _bound(first: Floats, second: Floats, swap: bool, sign: float, threshold: float, delta: float, alpha: float) -> float:
-    from scipy.special import betaincinv
-
-    if swap:
-        first, second = second, first
-    hits, false_hits = int(np.sum(sign * first >= threshold)), int(np.sum(sign * second >= threshold))
-    least = float(betaincinv(hits, len(first) - hits + 1, alpha / 2)) if hits else 0.0
-    most = float(betaincinv(false_hits + 1, len(second) - false_hits, 1 - alpha / 2)) if false_hits < len(second) else 1.0
-    return float(np.log((least - delta) / most)) if least > delta else 0.0

@@ -90,8 +90,8 @@ def replay(
     Raises
     ------
     PrivacyViolationError
-        The mechanism asked something else, or released something else, although it saw the same answers: it must have
-        looked at the data. Or something was drawn that no answer of the release was charged for.
+        The mechanism asked something else, released something else, or raised an error for one of the two, although it saw
+        the same answers: it must have looked at the data. Or something was drawn that no answer was charged for.
 
     Examples
     --------
@@ -120,9 +120,22 @@ def rerun(
     """Run and replay as `replay` does, with these random bits, and return all that is known of both runs."""
     one, other = (_opened(rows, grid) for rows in (first, second))
     recording = RecordingSampler(RandomSampler(bits))
-    release = released(mechanism, opened(one, grid, budget, neighbors, sampler=recording), budget, **options)
+    error: Exception | None = None
+    try:
+        release = released(mechanism, opened(one, grid, budget, neighbors, sampler=recording), budget, **options)
+    except Exception as raised:  # whatever the mechanism of a stranger raises
+        error = raised
     replaying = RecordingSampler(ReplayingSampler(recording.steps, bits.seeded))
-    again = released(mechanism, opened(other, grid, budget, neighbors, sampler=replaying), budget, **options)
+    try:
+        again = released(mechanism, opened(other, grid, budget, neighbors, sampler=replaying), budget, **options)
+    except PrivacyViolationError:
+        raise
+    except Exception as raised:
+        if error is not None and type(raised) is type(error):
+            raise error from None
+        raise PrivacyViolationError("the same answers must lead to a release of both, got an error for one of them") from None
+    if error is not None:
+        raise PrivacyViolationError("the same answers must lead to a release of both, got an error for one of them") from None
     if len(recording.steps) != len(replaying.steps) or release.spent != again.spent:
         raise PrivacyViolationError("the same answers must lead to the same questions, got fewer")
     if text_of(release) != text_of(again):

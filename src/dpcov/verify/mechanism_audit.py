@@ -1,0 +1,229 @@
+"""Try to break a mechanism, of this library or of a stranger: exact prices, the noise itself, and a bound of ε from below.
+
+Three kinds of evidence, over made-up neighbours that are searched for, or over chosen ones:
+
+- *prices*: each run is recorded and replayed on the neighbour; what each answer really cost must not exceed its charge;
+- *noise*: what the sampler draws must follow the recorded laws, and no noise may be used twice;
+- *lower bound*: releases of the two neighbours that cost most, told apart by the likelihood ratio of their answers.
+
+The first is exact. The others may accuse what is right with a stated probability. None of them proves a promise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dpcov.errors import ParameterError, check_choice, check_real, printable, shown
+from dpcov.kernel.bits import Bits, SeededBits, SystemBits
+from dpcov.kernel.budget import Budget
+from dpcov.kernel.questions.moments import REPLACE
+from dpcov.mechanisms.base import Named
+from dpcov.release.record import TARGETS
+from dpcov.request import Request, is_bounded, request
+from dpcov.results import Result
+from dpcov.schema import Schema
+from dpcov.verify.auditing import Auditing, Report
+from dpcov.verify.lower_bound import Finding
+from dpcov.verify.neighbours import Kind, Numbers, Records, pair_of
+from dpcov.verify.noise_check import Drawn
+
+MOST = 10**9
+"""Of pairs, releases and draws."""
+
+
+@dataclass(frozen=True)
+class Worst:
+    """A question, and the largest part of its charge that it cost on any pair; above 1 the promise is broken."""
+
+    asked: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Audit(Result):
+    """What was tried of a mechanism, and what was found.
+
+    Attributes
+    ----------
+    violations : tuple of str
+        Why the promise is refuted, in words; empty where it is not.
+    pairs, refused : int
+        How many neighbours were tried, and how many of them the mechanism refuses, both alike.
+    prices : tuple of Worst
+        Of each question its largest price on any pair, as a share of its charge.
+    noise : tuple of Drawn
+        The laws that were drawn from, and how far off the draws are.
+    findings : tuple of Finding
+        At each δ the ε that is promised, and the ε that the releases prove to be needed.
+    trials : int
+        How many releases of each of two neighbours the bound rests on.
+    alpha : float
+        The probability that a right mechanism is accused by its noise or by the bound; prices are exact.
+    """
+
+    target: str
+    mechanism: str
+    budget: Budget
+    neighbors: str
+    pairs: int
+    refused: int
+    prices: tuple[Worst, ...]
+    noise: tuple[Drawn, ...]
+    findings: tuple[Finding, ...]
+    trials: int
+    alpha: float
+    violations: tuple[str, ...]
+    seeded: bool
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the promise is broken."""
+        return bool(self.violations)
+
+    @property
+    def dearest(self) -> float:
+        """The largest part of its charge that any question cost."""
+        return max((worst.share for worst in self.prices), default=0.0)
+
+    @property
+    def finding(self) -> Finding | None:
+        """The finding that comes closest to the promise; None where nothing was released."""
+        return max(self.findings, key=lambda one: one.proved / max(one.promised, 1e-300), default=None)
+
+    def __repr__(self) -> str:
+        verdict = f"REFUTED: {self.violations[0]}" if self.violations else "not refuted"
+        bound = "" if self.finding is None else f", epsilon >= {self.finding.proved:.2f} of {self.finding.promised:.2f}"
+        name = printable(self.mechanism, 30)
+        return f"<Audit of {name} ({self.pairs} pairs, cost/charge <= {self.dearest:.4f}{bound}): {verdict}>"
+
+
+def audit_mechanism(
+    mechanism: str | Named,
+    budget: Budget,
+    *,
+    target: str = "covariance",
+    options: Mapping[str, Any] | None = None,
+    neighbors: str = REPLACE,
+    schema: Schema | None = None,
+    center: bool | None = None,
+    width: int = 2,
+    pairs: int | Sequence[tuple[Any, Any]] = 200,
+    trials: int = 1000,
+    draws: int = 100_000,
+    alpha: float = 1e-6,
+    seconds: float | None = None,
+    seed: int | None = None,
+    progress: Report | None = None,
+) -> Audit:
+    """Try to refute the promise of a mechanism, on made-up neighbours; nobody's data are read.
+
+    Parameters
+    ----------
+    mechanism : str or Mechanism
+        A name in ``dpcov.MECHANISMS[target]``, or a mechanism of your own.
+    budget : PureDP, ZCDP or ApproxDP
+        What is promised.
+    target : {"covariance", "mean", "pca", "ridge"}
+        What it releases; a mechanism of your own says so itself.
+    options : mapping, optional
+        Of the mechanism, such as ``{"clip": "private"}`` or ``{"k": 1}``. Rows, or the mean, are bounded by 1.
+    neighbors, schema, center
+        As in `covariance`. With a schema tables have its columns: bounds, levels, missing and unknown cells.
+    width : int
+        How many columns rows have, without a schema.
+    pairs : int or list of pairs of tables
+        How many neighbours to search; or which to try: arrays, with a schema anything that ``pyarrow.table`` takes.
+    trials : int
+        How many releases to make from each of the two neighbours that cost most, for the lower bound. 0 makes none.
+    draws : int
+        How many numbers to draw of each kind of noise. 0 draws none.
+    alpha : float
+        How often a right mechanism may be accused by chance.
+    seconds : float, optional
+        A limit of time: then fewer pairs and releases may be tried.
+    seed : int, optional
+        Makes the audit repeatable. By default all randomness is the operating system's, as in a release.
+    progress : callable, optional
+        Called now and then with the fraction done.
+
+    Returns
+    -------
+    Audit
+        Whether the promise is refuted, why, and how much was tried.
+
+    Notes
+    -----
+    What an audit that refutes nothing does not show: that the promise holds. Other tables, widths and options were not tried;
+    a bound of the ε that is needed is always far below it; choices and drawn directions are compared with their laws by that
+    bound alone; and time, memory and whoever can guess the random bits are not looked at.
+
+    Examples
+    --------
+    >>> import dpcov
+    >>> found = audit_mechanism("gaussian", dpcov.ZCDP(1), pairs=20, trials=50, draws=1000, seed=0)
+    >>> found.refuted, found.pairs
+    (False, 20)
+    """
+    named_target = target if isinstance(mechanism, str) else mechanism.target
+    check_choice("target", named_target, dict.fromkeys(TARGETS), "say what it releases")
+    asked = _asked(named_target, mechanism, budget, dict(options or {}), neighbors, schema, center)
+    kind: Kind = Numbers(_whole("width", width, 1)) if schema is None else Records(schema)
+    chosen = [] if isinstance(pairs, int) else [pair_of(kind.rows(one), kind.rows(other), neighbors) for one, other in pairs]
+    count = _whole("pairs", pairs, 1) if isinstance(pairs, int) else len(chosen)
+    check_real("alpha", alpha, "above 0 and at most 0.5", 1e-300, 0.5, "1e-6 is the default")
+    if seconds is not None:
+        check_real("seconds", seconds, "positive and finite", 1e-3, 1e9, "leave it out for no limit")
+    bits: Bits = SystemBits() if seed is None else SeededBits(seed)
+    _whole("trials", trials, 0), _whole("draws", draws, 0)
+    running = Auditing(asked, budget, kind, bits, seconds, progress)
+    running.rehearse()
+    running.search(count, chosen)
+    running.draw(draws, alpha / 4)
+    running.look_for_reuse(alpha / 4)
+    running.bound(trials, alpha / 2)
+    return Audit(
+        target=named_target,
+        mechanism=asked.named.name,
+        budget=budget,
+        neighbors=neighbors,
+        pairs=running.tried,
+        refused=running.refused,
+        prices=tuple(Worst(name, share) for name, share in sorted(running.shares.items())),
+        noise=running.drawn,
+        findings=running.findings,
+        trials=running.trials,
+        alpha=alpha,
+        violations=tuple(running.violations()),
+        seeded=seed is not None,
+    )
+
+
+def _whole(name: str, value: object, least: int) -> int:
+    """Return a number of things, or refuse it."""
+    if type(value) is not int or not least <= value <= MOST:
+        raise ParameterError(
+            f"{name} must be a whole number from {least} to 10**9, got {shown(value)}. Hint: leave it out for the usual one."
+        )
+    return value
+
+
+def _asked(
+    target: str,
+    mechanism: str | Named,
+    budget: Budget,
+    options: dict[str, Any],
+    neighbors: str,
+    schema: Schema | None,
+    center: bool | None,
+) -> Request:
+    """Return the request of a release, of rows that are bounded by 1 where there is no schema."""
+    from dpcov.mechanisms import checked_mechanism
+
+    named = checked_mechanism(target, mechanism, options)
+    bound = None if schema is not None or is_bounded(named, options) else 1.0
+    centred = center if target == "covariance" else bool(center)
+    return request(
+        target, budget, mechanism=named, bound=bound, schema=schema, neighbors=neighbors, center=centred, options=options
+    )
