@@ -87,10 +87,12 @@ class Auditing:
     def draw(self, numbers: int, alpha: float) -> None:
         """Draw from the laws that were seen, and compare."""
         laws = list(self._laws.values())[:MOST_LAWS] if numbers and not self._broken else []
-        sampler = replay.RandomSampler(self._bits)
-        self.drawn = tuple(
-            check_noise(question, law, sampler, self._bits, alpha / len(laws), numbers) for question, law in laws
-        )
+        sampler = RandomSampler(self._bits)
+        for place, (question, law) in enumerate(laws):
+            part = FOR_PAIRS + FOR_NOISE * (place + 1) / len(laws)
+            self._report(part)
+            in_time = partial(self._in_time, part)
+            self.drawn += (check_noise(question, law, sampler, self._bits, alpha / len(laws), numbers, in_time),)
 
     def look_for_reuse(self, alpha: float) -> None:
         """Look for noise that two numbers of a run share."""

@@ -216,8 +216,10 @@ def changed_pair(kind: Kind, pair: Pair, dice: Dice) -> Pair:
     if way == 2 and pair.shared:
         place = dice.below(len(pair.shared))
         return replace(pair, shared=pair.shared[:place] + pair.shared[place + 1 :])
-    if way in (3, 4, 5) or pair.other is None:
+    if pair.other is None or way in (3, 4):
         return replace(pair, row=kind.changed(pair.row, dice))
+    if way == 5:
+        return replace(pair, row=kind.changed(pair.row, dice), other=kind.changed(pair.other, dice))
     return replace(pair, other=kind.changed(pair.other, dice))
 
 

@@ -78,23 +78,23 @@ def check_noise(
     exact = (bits.words(times * size) >> np.uint64(64 - getattr(law, "lattice", 16))).astype(np.int64).reshape(times, size)
     drawn = [sampler.noisy(question, law, one) - one for place, one in enumerate(exact) if place < LEAST_DRAWN or go_on()]
     noise = np.array(drawn, dtype=np.float64)
-    ranks = _ranks(question, law, noise)
-    numbers = len(ranks[0])
+    below, upto = _ranks(question, law, noise)
+    between = (bits.words(len(upto)) >> np.uint64(11)).astype(np.float64) * 2.0**-53
     rounding = ROUNDING if whole else 0.0
-    return Drawn(law.law, numbers, _distance(*ranks), math.sqrt(math.log(2 / alpha) / (2 * numbers)) + rounding)
+    allowed = math.sqrt(math.log(2 / alpha) / (2 * len(upto))) + rounding
+    return Drawn(law.law, len(upto), _distance(below + between * (upto - below)), allowed)
 
 
 Ranks = tuple[Floats, Floats]
-"""Of each number the probabilities, by its law, of less than it, and of at most it: the same where it is no integer."""
+"""Of each number the probabilities, by its law, of less than it, and of at most it: the same where it is no integer. A random
+number between them is uniform if the law is right, also of numbers with several laws."""
 
 
-def _distance(below: Floats, upto: Floats) -> float:
-    """Return the Kolmogorov-Smirnov distance of a sample from its law, also where that has atoms."""
-    order = np.argsort(upto, kind="stable")
-    n, below, upto = len(upto), below[order], upto[order]
-    last = np.searchsorted(upto, upto, side="right") / n
-    first = np.searchsorted(upto, upto, side="left") / n
-    return float(max(np.abs(last - upto).max(), np.abs(first - below).max()))
+def _distance(ranks: Floats) -> float:
+    """Return the Kolmogorov-Smirnov distance of a sample from uniform numbers."""
+    places = np.arange(len(ranks) + 1) / len(ranks)
+    ordered = np.sort(ranks)
+    return float(max((places[1:] - ordered).max(), (ordered - places[:-1]).max()))
 
 
 def _ranks(question: Measure, law: NoiseLaw, noise: Floats) -> Ranks:
