@@ -10,6 +10,10 @@ TEST_AUDIT = "tests/audit/test_audit.py::"
 TEST_RETRACE = "tests/verify/test_retrace.py::"
 RETRACED = TEST_RETRACE + "TestWhatAnswersLeadTo::"
 
+REPLAY, AUDITING = "verify/replay.py", "verify/auditing.py"
+TEST_MECHANISM = "tests/verify/test_audit_mechanism.py::"
+WRONG = TEST_MECHANISM + "test_what_is_wrong_in_the_kernel_is_found"
+
 BY_NAME = "zip(*(sorted(each, key=lambda answer: answer.question.name) for each in (made, known)), strict=False)"
 
 PLANTED = {
@@ -24,6 +28,43 @@ PLANTED = {
     "an exact number in the options": mutant(
         ("verify/replay.py", "if text_of(release) != text_of(again):", "if False:"),
         by=TEST_AUDIT + "test_replay_catches_a_mechanism_that_writes_an_exact_number_into_its_file",
+    ),
+    "a draw that is in no answer": mutant(
+        (REPLAY, "if pairs.left():", "if False:"),
+        by=TEST_MECHANISM + "test_a_draw_that_no_answer_was_charged_for_is_found",
+    ),
+    "a replay of charges beyond the budget": mutant(
+        (REPLAY, "if steps and not pays_for(", "if False and not pays_for("),
+        by=WRONG + "[a question for nothing]",
+    ),
+    "an error for one of two neighbours": mutant(
+        (REPLAY, "if error is not None and type(raised) is type(error):", "if raised:"),
+        (REPLAY, "            raise error from None", "            raise raised"),
+        by=TEST_MECHANISM + "test_both_ways_of_an_error_for_one_neighbour",
+    ),
+    "an audit whose bits can be guessed": mutant(
+        ("verify/mechanism_audit.py", "SystemBits() if seed is None else SeededBits(seed)", "SeededBits(seed or 0)"),
+        by=TEST_MECHANISM + "test_without_a_seed_no_audit_repeats",
+    ),
+    "a price above its charge": mutant((AUDITING, "if share > 1 + SLACK", "if share > 9"), by=WRONG + "[half a sensitivity]"),
+    "equal noise that an audit does not look for": mutant(
+        (AUDITING, "if runs > most:", "if False:"), by=WRONG + "[the same noise twice]"
+    ),
+    "noise that may be anywhere": mutant(
+        ("verify/noise_check.py", "math.log(2 / alpha) / (2 * len(upto))", "math.log(2 / alpha) / len(upto) * 4"),
+        by=WRONG + "[95 % of the noise]",
+    ),
+    "a search that forgets what was dear": mutant(
+        (
+            "verify/neighbours.py",
+            "return changed_pair(self._kind, best, self._dice)",
+            "return any_pair(self._kind, self._neighbors, self._dice)",
+        ),
+        by=TEST_MECHANISM + "test_the_search_finds_what_costs_most",
+    ),
+    "a likelihood of the wrong sign": mutant(
+        (AUDITING, "second.append(-log_ratio(other.both))", "second.append(log_ratio(other.both))"),
+        by=WRONG + "[a quarter of the noise]",
     ),
     "a file's radius not compared with its choice": mutant(
         (RETRACE, "sorted({*one, *other}):", 'sorted({*one, *other} - {"rows"}):'),

@@ -402,6 +402,11 @@ def test_a_limit_of_time_ends_an_audit() -> None:
     assert not found.seeded
 
 
+def test_without_a_seed_no_audit_repeats() -> None:
+    once, again = (audited(seed=None, pairs=3, draws=300).noise[0].distance for _ in range(2))
+    assert once != again
+
+
 def test_an_audit_repeats_and_reports_progress() -> None:
     fractions: list[float | None] = []
     once, again = (audited(trials=20, draws=100, progress=fractions.append) for _ in range(2))
