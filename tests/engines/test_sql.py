@@ -464,8 +464,8 @@ class TestADatabaseThatComputesOtherwise:
         """What was charged: the accounts of releases, but for those of rehearsals."""
         found: list[Account] = []
 
-        def opened(budget: Any) -> Account:
-            found.append(Account(budget))
+        def opened(*given: Any) -> Account:
+            found.append(Account(*given))
             return found[-1]
 
         monkeypatch.setattr("dpcov.request.Account", opened)
