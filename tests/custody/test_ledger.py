@@ -21,7 +21,7 @@ import pytest
 
 import dpcov
 from dpcov.custody import store
-from dpcov.custody.ledger import MOST_ATTEMPTS
+from dpcov.custody.state import MOST_ATTEMPTS
 from dpcov.kernel.account import Account
 from dpcov.kernel.curator import Curator
 from dpcov.kernel.questions.directions import Directions
@@ -72,7 +72,7 @@ class TestARelease:
         assert made.ledger is not None
         assert (made.ledger.ledger, made.ledger.entry) == (ledger.identifier, spent["sequence"])
         assert (spent["who"], spent["why"]) == ("Ada", "how thick they grow")
-        assert spent["facts"]["what"] == {"target": "covariance", "mechanism": "auto", "row_norm": 1.0}
+        assert spent["facts"]["what"] == {"target": "covariance", "mechanism": "auto", "resolved": "rescaled", "row_norm": 1.0}
         assert kept["facts"] == {"spent": spent["sequence"], "digest": digest(made)}
         assert ledger.verify(made).intact
 

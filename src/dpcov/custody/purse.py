@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcov import errors
 from dpcov.custody.adding import Cost
-from dpcov.errors import DpcovError, EngineError
+from dpcov.errors import DpcovError
 from dpcov.release.file import digest
 from dpcov.release.mark import Mark
 from dpcov.release.record import Release
@@ -65,7 +65,7 @@ class Purse:
         marked = replace(release, ledger=self.mark)
         try:
             self._dataset.note("released", {"spent": self.mark.entry, "digest": digest(marked)}, self._attempt.time)
-        except EngineError as error:
-            error.release = marked  # type: ignore[attr-defined]  # paid for: whoever catches this can save it
+        except (DpcovError, KeyboardInterrupt) as error:
+            error.release = marked  # type: ignore[union-attr]  # paid for: whoever catches this can save it
             raise
         return marked
