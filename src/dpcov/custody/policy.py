@@ -81,7 +81,7 @@ class Policy:
         if self.delta is not None and self.epsilon is None:
             raise ParameterError("delta must come with epsilon in a policy, got it alone. Hint: give epsilon, too.")
         if mechanisms is not None and (isinstance(mechanisms, str) or not isinstance(mechanisms, Sequence) or not mechanisms):
-            raise ParameterError(f"mechanisms must be a list of names, got {shown(mechanisms)}. Hint: ['gaussian'].")
+            raise ParameterError(f"mechanisms must be a list of names, got {shown(mechanisms)}. Hint: give a list, of one name, too.")
         names = None if mechanisms is None else tuple(checked_text("mechanisms", name, least=1) for name in mechanisms)
         if neighbors is not None:
             check_neighbors(neighbors)
@@ -136,6 +136,19 @@ class Policy:
         }
         listed = {name: list(it) if isinstance(it, tuple) else it for name, it in others.items()}
         return {**told, **listed, "second_person": self.second_person}
+
+    def lines(self) -> list[str]:
+        """Return what it says, a rule to a line, for people."""
+        said = [f"at most {name} = {decimal_text(getattr(self, name))} a release" for name in AMOUNTS if getattr(self, name)]
+        if self.mechanisms is not None:
+            said.append("mechanisms: " + ", ".join(self.mechanisms))
+        if self.neighbors is not None:
+            said.append(f"neighbors: {self.neighbors}")
+        if self.schema is not None:
+            said.append(f"schema: {self.schema[:23]}…")
+        if self.second_person:
+            said.append("a second person approves each release, and each change of this policy")
+        return said or ["no rules beside the total"]
 
     def refuse(self, counted: Budget, neighbors: str, what: Mapping[str, Any]) -> None:
         """Refuse a release that does not keep to it; of its mechanism as far as that is known."""
