@@ -81,7 +81,9 @@ class Policy:
         if self.delta is not None and self.epsilon is None:
             raise ParameterError("delta must come with epsilon in a policy, got it alone. Hint: give epsilon, too.")
         if mechanisms is not None and (isinstance(mechanisms, str) or not isinstance(mechanisms, Sequence) or not mechanisms):
-            raise ParameterError(f"mechanisms must be a list of names, got {shown(mechanisms)}. Hint: give a list, of one name, too.")
+            raise ParameterError(
+                f"mechanisms must be a list of names, got {shown(mechanisms)}. Hint: give a list, of one name, too."
+            )
         names = None if mechanisms is None else tuple(checked_text("mechanisms", name, least=1) for name in mechanisms)
         if neighbors is not None:
             check_neighbors(neighbors)
