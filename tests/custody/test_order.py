@@ -1,4 +1,4 @@
-"""With a ledger the whole budget is taken after the first reading and before the first draw, on every way a mechanism can go."""
+"""With a ledger the whole budget is taken after the first reading and before the first draw, whatever a mechanism asks."""
 
 from __future__ import annotations
 
@@ -35,34 +35,24 @@ class Noting:
         self.done.append("take")
 
 
-@pytest.mark.parametrize(("key", "neighbors"), WAYS)
+@pytest.mark.parametrize(("key", "neighbors"), [way for way in WAYS if isinstance(named(way.values[0]), Mechanism)])  # type: ignore[arg-type]
 def test_every_mechanism_pays_between_its_first_reading_and_its_first_draw(key: Key, neighbors: str) -> None:
     """Also those that read twice, ask for n, peel, search or choose: once, and before anything else of theirs is charged."""
-    if not isinstance(named(key), Mechanism):
-        return
     rows = np.random.default_rng(7).uniform(-0.4, 0.4, size=(2000, COLUMNS[key[0]]))
     for budget in served(key, BUDGETS):
         done = order(key, neighbors, budget, rows)
-        if done is None:
-            continue
         assert done.count("take") == 1
         assert done.index("read") < done.index("take") < done.index("charge") < done.index("draw")
 
 
-def order(key: Key, neighbors: str, budget: Budget, rows: Any) -> list[str] | None:
-    """Return what was done in a run, in order; None of a Markov chain, which a ledger refuses before it is read."""
+def order(key: Key, neighbors: str, budget: Budget, rows: Any) -> list[str]:
+    """Return what was done in a run, in order."""
     source = ArraySource(rows)
     encoding = Encoding(source.feature_names, ROW_NORM[key[0]])
     done: list[str] = []
     account: Account = WatchedAccount(budget, done, Noting(done))
     sums = WatchedSums(ExactSums(source, encoding, neighbors), done)
-    curator = Curator(sums, account, WatchedSampler(3, done))
-    try:
-        released(named(key), curator, budget, **CASES[key].needed)
-    except dpcov.ParameterError as error:
-        assert "Markov chain" in str(error)
-        assert done == []
-        return None
+    released(named(key), Curator(sums, account, WatchedSampler(3, done)), budget, **CASES[key].needed)
     return done
 
 
@@ -85,7 +75,7 @@ def test_exact_sums_from_elsewhere_are_charged_once_they_are_read(tmp_path: Path
         dpcov.covariance(dpcov.sql_text(query, exact_sums=path), dpcov.ZCDP("0.1"), **settings)
     assert [event["event"] for event in ledger.history("people").events][1:] == ["attempted", "failed"]
     assert ledger.status().of("people").left == dpcov.ZCDP(1)
-    path.write_text(str(duckdb.sql(printed.value.statement).fetchone()[0]), encoding="ascii")
+    path.write_text(str(duckdb.sql(printed.value.statement).fetchall()[0][0]), encoding="ascii")
     made = dpcov.covariance(dpcov.sql_text(query, exact_sums=path), dpcov.ZCDP("0.1"), **settings)
     assert ledger.verify(made).intact
     assert ledger.status().of("people").left == dpcov.ZCDP("0.9")
