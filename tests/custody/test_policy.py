@@ -44,6 +44,10 @@ class TestRules:
             ({"schema": SCHEMA}, TENTH, {"row_norm": 1}, "schema must be that of the ledger's policy, got none"),
             ({"schema": SCHEMA}, TENTH, {"schema": OTHER}, "schema must be that of the ledger's policy, got another one"),
         ],
+        ids=[
+            *("rho", "pure as rho", "counted twice", "epsilon", "another notion", "alias", "mechanism", "neighbors"),
+            *("no schema", "another schema"),
+        ],
     )
     def test_what_breaks_one_is_refused_before_reading(
         self, ledger: dpcov.Ledger, rules: Any, budget: Any, settings: dict[str, Any], message: str
