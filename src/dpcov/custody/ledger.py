@@ -89,7 +89,7 @@ class DataSet:
             }
             return writing.add("spent", self.name, self.who, self.why, told, attempt.time)
 
-    def note(self, event: str, facts: Mapping[str, Any], time: str | None = None) -> Entry:
+    def enter(self, event: str, facts: Mapping[str, Any], time: str | None = None) -> Entry:
         """Add what became of an attempt."""
         with self.ledger.store.writing() as writing:
             return writing.add(event, self.name, self.who, self.why, facts, time)
@@ -258,7 +258,7 @@ class Ledger:
     def resume(self, name: str, *, why: str, who: str | None = None) -> None:
         """Allow further attempts where too many in a row have ended before anything was drawn."""
         dataset = self.dataset(name, why=checked_text("why", why, least=1), who=who)
-        dataset.note("resumed", {})
+        dataset.enter("resumed", {})
 
     def record(self, release: Release) -> None:
         """Note the digest of a release that was paid for here, where that failed when it was made."""

@@ -53,6 +53,7 @@ class Policy:
 
     Examples
     --------
+    >>> import dpcov
     >>> dpcov.Policy(rho=0.1, mechanisms=["gaussian"], second_person=True)
     Policy(rho=0.1, mechanisms=('gaussian',), second_person=True)
     """
