@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -281,6 +283,30 @@ class TestTwoPeople:
         with pytest.raises(dpcov.ParameterError, match="adds up"):
             ledger.approve("trees", dpcov.ApproxDP(1, "1e-6"))
         assert events(ledger) == ["opened"]
+
+    @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can become another user")
+    def test_another_user_of_the_machine_approves(self) -> None:
+        """For good: a process that is another user's writes the entry, in a file that both may write."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "budget.db"
+            trees = ruled(dpcov.Ledger.create(path), second_person=True)
+            Path(folder).chmod(0o777)
+            path.chmod(0o666)
+            trees.ledger.approve("trees", TENTH)  # here, so that the child has to import nothing
+            child = os.fork()
+            if child == 0:
+                os.setuid(65534)
+                try:
+                    dpcov.Ledger(path).approve("trees", TENTH)
+                except BaseException:
+                    os._exit(1)
+                os._exit(0)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+            trees.attempt(TENTH, "replace", {}).take()
+            one, other = (event["user"] for event in trees.ledger.history("trees").events if event["event"] == "approved")
+            assert one.partition("@")[0] != other.partition("@")[0]
+            assert trees.ledger.history("trees").events[-1]["facts"]["approval"] == 4
+            assert trees.ledger.verify().intact
 
     def test_a_rehearsal_needs_no_approval(self, ledger: dpcov.Ledger) -> None:
         trees = ruled(ledger, second_person=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 import click
@@ -54,6 +55,7 @@ def init(file: str, dataset: str, budget: Budget, neighbors: str, data: str | No
     opened = Ledger.create(file)
     opened.add(dataset, budget, neighbors=neighbors, data=data, policy=policy_file, why=why)
     tell(opened.status(), file, as_json=False)
+    click.echo(f"Releases are charged to it with: --ledger {shlex.quote(file)} --dataset {shlex.quote(dataset)}")
 
 
 @ledger.command(epilog="\b\nExample:\n  dpcov ledger status budget.db", short_help="Show what is left of each data set.")

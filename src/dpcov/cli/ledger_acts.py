@@ -77,6 +77,8 @@ def approve(
         raise click.UsageError("give the budget of the release, such as --rho 0.1, or --policy FILE, one of the two")
     budget = read_budget(epsilon, delta, rho) if given else None
     Ledger(file).approve(dataset, budget, neighbors=neighbors, mechanism=mechanism, policy=policy_file, why=why)
+    what = f"one release of {dataset!r} with this budget" if given else f"this policy of {dataset!r}"
+    click.echo(f"Approved: {what}, by another user than you.")
 
 
 @click.command(
@@ -91,6 +93,7 @@ def resume(file: str, dataset: str, why: str) -> None:
     from dpcov import Ledger
 
     Ledger(file).resume(dataset, why=why)
+    click.echo(f"{dataset!r} may be read again.")
 
 
 @click.command(
@@ -103,3 +106,4 @@ def record(file: str, release: str) -> None:
     from dpcov import Ledger, load
 
     Ledger(file).record(load(release))
+    click.echo("Recorded: `dpcov ledger verify` knows the release now.")
