@@ -15,6 +15,7 @@ from dpcov._version import __version__
 if TYPE_CHECKING:
     from dpcov.api import covariance, mean, pca, ridge
     from dpcov.custody.ledger import DataSet, Ledger
+    from dpcov.custody.policy import Policy
     from dpcov.custody.telling import LedgerHistory, LedgerStatus, Standing
     from dpcov.custody.verifying import Verification
     from dpcov.dry_run import rehearse
@@ -88,6 +89,7 @@ _HOME = {
     "Ignored": "schema",
     "Ledger": "custody.ledger",
     "DataSet": "custody.ledger",
+    "Policy": "custody.policy",
     "LedgerStatus": "custody.telling",
     "Standing": "custody.telling",
     "LedgerHistory": "custody.telling",
@@ -136,6 +138,7 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "Ignored",
     "Ledger",
     "DataSet",
+    "Policy",
     "LedgerStatus",
     "Standing",
     "LedgerHistory",
