@@ -410,6 +410,7 @@ def test_doubles_are_composed() -> None:
 
 
 ENGINES = {
+    "cryptography": "custody/ed25519.py",
     **dict.fromkeys(("multiprocessing", "polars", "duckdb", "distributed", "psycopg", "fsspec")),
     "dask": "sources/dask.py",
     "pandas": "sources/through_pandas.py",

@@ -15,6 +15,7 @@ from dpcov._version import __version__
 if TYPE_CHECKING:
     from dpcov.api import covariance, mean, pca, ridge
     from dpcov.custody.ledger import DataSet, Ledger
+    from dpcov.custody.signing import Signatures, Signer, new_signing_key, public_key, sign, verify_signatures
     from dpcov.custody.telling import LedgerHistory, LedgerStatus, Standing
     from dpcov.custody.verifying import Verification
     from dpcov.dry_run import rehearse
@@ -92,6 +93,12 @@ _HOME = {
     "Standing": "custody.telling",
     "LedgerHistory": "custody.telling",
     "Verification": "custody.verifying",
+    "sign": "custody.signing",
+    "verify_signatures": "custody.signing",
+    "new_signing_key": "custody.signing",
+    "public_key": "custody.signing",
+    "Signatures": "custody.signing",
+    "Signer": "custody.signing",
     "Csv": "sources.csv_text",
     "OnDevice": "sources.on_device",
     "sql": "sources.sql.database",
@@ -140,6 +147,12 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "Standing",
     "LedgerHistory",
     "Verification",
+    "sign",
+    "verify_signatures",
+    "Signatures",
+    "Signer",
+    "new_signing_key",
+    "public_key",
     "Csv",
     "OnDevice",
     "sql",
