@@ -112,7 +112,7 @@ def _moment(at: object, now: float) -> float:
 
 def _clock(text: str, now: float) -> datetime:
     """Return the next time that clocks here show it, or the date and time that is meant."""
-    if not re.fullmatch(r"\d\d:\d\d(:\d\d)?", text):
+    if not re.fullmatch("[0-9]{2}:[0-9]{2}(:[0-9]{2})?", text):
         if "T" not in text and " " not in text.strip():  # a date alone would mean its first moment
             raise ValueError
         return datetime.fromisoformat(text)
@@ -124,7 +124,7 @@ def _clock(text: str, now: float) -> datetime:
 
 def _period(every: object) -> float:
     """Return a period in seconds, or refuse it."""
-    found = re.fullmatch(r"(\d{1,6})([smhd])", every) if isinstance(every, str) else None
+    found = re.fullmatch("([0-9]{1,6})([smhd])", every) if isinstance(every, str) else None
     if found is not None:
         seconds: float = int(found[1]) * UNITS[found[2]]
     elif isinstance(every, timedelta):

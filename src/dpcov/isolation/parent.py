@@ -112,7 +112,8 @@ def _order(function: object, data: object, arguments: tuple[Any, ...], settings:
         raise ParameterError(
             f"arguments must be those of dpcov.{target}, got others ({error}). Hint: help(dpcov.{target})."
         ) from None
-    named = {**given, **given.pop("options", {})}
+    options = given.pop("options", {})
+    named = {**given, **options}
     del named["data"]
     if named.pop("progress", None) is not None:
         raise ParameterError(
