@@ -105,7 +105,7 @@ class TestPublishAt:
         assert (found.code, found.out, found.err) == (0, "", "")
 
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-    def test_what_is_paid_for_is_kept_where_the_wait_ends_otherwise(self, number: int, folder: Path) -> None:
+    def test_what_is_paid_for_is_kept_where_the_wait_ends_otherwise(self, number: int) -> None:
         with subprocess.Popen([*PROGRAM, *MEAN, "--publish-at", soon(3600)], stderr=subprocess.PIPE, text=True) as process:
             assert process.stderr is not None
             assert process.stderr.readline().startswith("dpcov: to be published at ")

@@ -64,7 +64,7 @@ class TestTheWay:
         assert again.code == 0
         assert Path("again.pub").read_bytes() == Path("locked.pub").read_bytes()
 
-    def test_a_passphrase_is_asked_for_on_a_terminal_and_not_shown(self, folder: Path) -> None:
+    def test_a_passphrase_is_asked_for_on_a_terminal_and_not_shown(self) -> None:
         code, shown = typed(["sign", "keygen", "typed"], ["open sesame", "open sesame"])
         assert code == 0, shown
         code, shown = typed(["sign", "trees.json", "--key", "typed"], ["open sesame"])
@@ -93,7 +93,7 @@ class TestTheWay:
         found = call("verify", "trees.json", "--key", "office.pub")
         assert "\x1b" not in found.out
         assert "\nVERIFIED" not in found.out
-        assert "\\x1b[2J\\nVERIFIED" in found.out
+        assert r"\\x1b[2J\\nVERIFIED" in found.out
 
 
 def typed(arguments: list[str], answers: list[str]) -> tuple[int, str]:
@@ -142,19 +142,19 @@ BAD: list[tuple[Callable[[], object], list[str], int, str]] = [
     (nothing, ["verify", "office", "--key", "office.pub"], 2, "must be what `dpcov release`"),
     (nothing, [*VERIFY, "--key", "nowhere.pub"], 4, "key must be in a file that can be read"),
     (nothing, [*VERIFY, "--key", "Me="], 2, "must be the name of a file"),
-    (nothing, [*VERIFY, "--key", ""], 2, "must be the name of a file"),
+    (nothing, [*VERIFY, "--key", ""], 2, "a name of a key must be text"),
     (nothing, [*VERIFY, "--key", "=office.pub"], 2, "a name of a key must be text"),
     (nothing, [*VERIFY, "--key", "office"], 2, "a private one, which stays with whoever signs"),
     (nothing, [*VERIFY, "--key", "trees.json"], 2, "must be a public Ed25519 key in PEM, got another file"),
     (nothing, [*VERIFY, "--key", "office.pub", "--key", "office.pub"], 2, "must have a name of its own, got 'office' twice"),
     (nothing, [*VERIFY, "--key", "a=office.pub", "--key", "b=office.pub"], 2, "must differ"),
     (nothing, [*VERIFY, "--key", "office.pub", "--signatures", "nowhere"], 4, "signatures must be in a file that can be read"),
-    (nothing, [*VERIFY, "--key", "office.pub", "--signatures", "trees.json"], 2, "file of signatures must be"),
+    (nothing, [*VERIFY, "--key", "office.pub", "--signatures", "trees.json"], 2, "signature file must be"),
     (nothing, [*VERIFY, "--key", "office.pub", "--signatures", "."], 2, "must be the name of a file"),
     (nothing, [*VERIFY, "--keys", "office.pub"], 2, "Did you mean '--key'?"),
     (cut("trees.json", 900), [*VERIFY, "--key", "office.pub"], 2, "must be whole JSON"),
     (edit("trees.json", '"replace"', '"add-remove"'), [*VERIFY, "--key", "office.pub"], 2, "a checksum that does not match"),
-    (cut(SIG, 200), [*VERIFY, "--key", "office.pub"], 2, "file of signatures must be whole JSON"),
+    (cut(SIG, 200), [*VERIFY, "--key", "office.pub"], 2, "signature file must be whole JSON"),
     (edit(SIG, '"\n    }', '0"\n    }'), [*VERIFY, "--key", "office.pub"], 2, "a signature has 128 hexadecimal digits"),
     (cut("office.pub", 50), [*VERIFY, "--key", "office.pub"], 2, "a damaged one"),
     (lambda: Path("trees.json").write_bytes(b"\xff\xfe"), [*VERIFY, "--key", "office.pub"], 2, "must be text in UTF-8"),
@@ -175,13 +175,13 @@ BAD: list[tuple[Callable[[], object], list[str], int, str]] = [
         lambda: Path("office").chmod(0o644),
         [*SIGN, "--key", "office"],
         4,
-        "a private key must be in a file that only you can read",
+        "--key must be in a file that only you can read",
     ),
     (lambda: os.link("office", "copy"), [*SIGN, "--key", "office"], 4, "which has other names"),
-    (lambda: Path("l").symlink_to("office"), [*SIGN, "--key", "l"], 4, "a private key must be in a file"),
+    (lambda: Path("l").symlink_to("office"), [*SIGN, "--key", "l"], 4, "--key must be in a file"),
     (nothing, [*SIGN, "--key", "office", "--name", "n" * 201], 2, "name must be text of at most 200 characters"),
     (cut("office", 60), [*SIGN, "--key", "office"], 2, "a damaged one"),
-    (lambda: Path(SIG).write_text("[]"), [*SIGN, "--key", "auditor"], 2, "file of signatures must be what"),
+    (lambda: Path(SIG).write_text("[]"), [*SIGN, "--key", "auditor"], 2, "signature file must be what"),
     (lambda: Path(SIG).unlink() or Path(SIG).mkdir(), [*SIGN, "--key", "auditor"], 4, "signatures must be in a file"),  # type: ignore[func-returns-value]
     (nothing, ["sign", "keygen"], 2, "Missing argument 'KEY'"),
     (nothing, ["sign", "keygen", "office", "--no-passphrase"], 2, "exists"),

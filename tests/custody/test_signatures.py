@@ -304,7 +304,7 @@ class TestEdits:
         release.write_text(text)
         path = signature_file.beside(release)
         path.write_text(path.read_text().replace('"name": ""', '"name": "", "name": ""'))
-        with pytest.raises(dpcov.ReleaseError, match=r"^file of signatures must be without repeated keys"):
+        with pytest.raises(dpcov.ReleaseError, match=r"^signature file must be without repeated keys"):
             dpcov.verify_signatures(release, [public(key)])
 
     def test_swapped_signatures_do_not_verify(self, release: Path, key: Path, other: Path) -> None:
@@ -380,7 +380,7 @@ GOOD = {"key": "0" * 64, "name": "", "signature": "0" * 128}
 )
 def test_a_file_of_signatures_that_none_wrote_is_refused(release: Path, key: Path, text: str, said: str) -> None:
     signature_file.beside(release).write_text(text, encoding="utf-8")
-    with pytest.raises(dpcov.ReleaseError, match=r"^file of signatures must be ") as error:
+    with pytest.raises(dpcov.ReleaseError, match=r"^signature file must be ") as error:
         dpcov.verify_signatures(release, [public(key)])
     assert said in str(error.value)
 
@@ -468,7 +468,7 @@ class TestKeys:
 
     def test_a_private_key_that_others_can_read_is_refused(self, release: Path, key: Path) -> None:
         key.chmod(0o640)
-        with pytest.raises(dpcov.EngineError, match="a private key must be in a file that only you can read"):
+        with pytest.raises(dpcov.EngineError, match="key must be in a file that only you can read"):
             dpcov.sign(release, key)
         assert not signature_file.beside(release).exists()
 

@@ -50,7 +50,7 @@ def read(path: Path) -> list[Signature]:
     try:
         return _entries(content)
     except ReleaseError as error:
-        said = str(error).replace("release file", "file of signatures", 1).partition(" Hint:")[0]
+        said = str(error).replace("release file", "signature file", 1).partition(" Hint:")[0]
         raise ReleaseError(f"{said} Hint: {HINT}.") from None
 
 

@@ -235,7 +235,16 @@ def _is_good(entry: Signature, said: Mapping[str, object]) -> bool:
 
 def is_encrypted(key: PathLike) -> bool:
     """Whether a private key cannot be used without its passphrase."""
-    return "BEGIN ENCRYPTED PRIVATE KEY" in private_text(checked_path(key), "a private key")
+    return "BEGIN ENCRYPTED PRIVATE KEY" in _text_of_private(key)
+
+
+def _text_of_private(key: PathLike) -> str:
+    file = checked_path(key)
+    if file.name.endswith(PUBLIC_ENDING):
+        raise ParameterError(
+            f"key must be the private one, got {file.name!r}. Hint: it has the same name without {PUBLIC_ENDING}."
+        )
+    return private_text(file, "key")
 
 
 def _checked_passphrase(passphrase: object) -> str | None:
@@ -249,12 +258,7 @@ def _checked_passphrase(passphrase: object) -> str | None:
 
 def _private(path: PathLike, passphrase: str | None) -> bytes:
     given = _checked_passphrase(passphrase)
-    file = checked_path(path)
-    if file.name.endswith(PUBLIC_ENDING):
-        raise ParameterError(
-            f"key must be the private one, got {file.name!r}. Hint: it has the same name without {PUBLIC_ENDING}."
-        )
-    return ed25519.read_private_pem(private_text(file, "a private key"), given)
+    return ed25519.read_private_pem(_text_of_private(path), given)
 
 
 def _trusted(keys: Mapping[str, PathLike] | Sequence[PathLike]) -> dict[bytes, str]:
