@@ -124,12 +124,12 @@ def nothing() -> None:
     pass
 
 
-def cut(name: str, length: int) -> Callable[[], None]:
-    return lambda: Path(name).write_bytes(Path(name).read_bytes()[:length]) and None
+def cut(name: str, length: int) -> Callable[[], object]:
+    return lambda: Path(name).write_bytes(Path(name).read_bytes()[:length])
 
 
-def edit(name: str, old: str, new: str) -> Callable[[], None]:
-    return lambda: Path(name).write_text(Path(name).read_text().replace(old, new)) and None
+def edit(name: str, old: str, new: str) -> Callable[[], object]:
+    return lambda: Path(name).write_text(Path(name).read_text().replace(old, new))
 
 
 SIG = "trees.json.sig"
