@@ -53,6 +53,7 @@ def race(place: Path, charges: int) -> None:
             try:
                 purse = trees.attempt(dpcov.ZCDP(each), "replace", {"process": number})
                 purse.take()
+                assert purse.mark is not None
                 kept.append(purse.mark.entry)
             except dpcov.BudgetError:
                 continue

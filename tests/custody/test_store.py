@@ -37,7 +37,8 @@ def edited(ledger: dpcov.Ledger, edit: Edit) -> dpcov.Verification:
     edit(connection)
     connection.commit()
     connection.close()
-    return ledger.verify()
+    found: dpcov.Verification = ledger.verify()
+    return found
 
 
 class TestTheChain:

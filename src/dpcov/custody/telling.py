@@ -93,6 +93,9 @@ class LedgerStatus(Result):
     path: Path
     standings: tuple[Standing, ...]
 
+    def __repr__(self) -> str:
+        return f"<LedgerStatus of {self.path.name}: {len(self.standings)} data sets>"
+
     def of(self, name: str) -> Standing:
         """Return how one data set stands."""
         for standing in self.standings:

@@ -48,6 +48,10 @@ class Verification(Result):
     faults: tuple[str, ...]
     remarks: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        found = "intact" if self.intact else f"{len(self.faults)} faults"
+        return f"<Verification of {self.path.name}: {self.entries} entries, {self.releases} releases, {found}>"
+
     @property
     def intact(self) -> bool:
         """Whether nothing is wrong."""
