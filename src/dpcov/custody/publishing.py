@@ -40,6 +40,7 @@ class Publication:
 
     Examples
     --------
+    >>> import dpcov
     >>> moment = dpcov.Publication("23:00", every="1h")  # before anything is spent
     >>> moment.save(release, "adult.json")  # doctest: +SKIP
     """

@@ -65,7 +65,11 @@ def isolated(function: Callable[..., Release], data: str | os.PathLike[str], *ar
 
     Examples
     --------
+    >>> import dpcov
     >>> release = dpcov.isolated(dpcov.covariance, "adult.csv", dpcov.ZCDP("0.1"), schema=schema)  # doctest: +SKIP
+    >>> dpcov.isolated(dpcov.covariance, [[0.5, 0.5]], dpcov.ZCDP("0.1"), row_norm=1)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    dpcov.errors.ParameterError: data must be a file or folder on this machine to be isolated, got a list. Hint: ...
     """
     order = _order(function, data, arguments, settings)
     answer = _answered(order)
