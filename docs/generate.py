@@ -66,7 +66,7 @@ BESIDE_QUESTIONS = (
 WITHIN = frozenset(
     (
         *("rules", "described_by", "check_options", "refuse_unknown", "check_postprocess", "check_served", "knows_n"),
-        *("amounts", "to_json", "offset", "reach", "table_columns", "widths", "noisy_entries", "put_aside"),
+        *("amounts", "to_json", "offset", "reach", "table_columns", "widths", "noisy_entries"),
     )
 )
 """Members that the rest of the package calls, and users do not."""

@@ -16,7 +16,7 @@ PLANTED = {
         by=WAITING + "test_it_ends_at_the_moment_or_at_the_next_one",
     ),
     "an interrupted wait loses the release": mutant(
-        (PUBLISHING, "            self.put_aside(release, target)\n", ""),
+        (PUBLISHING, "            put_aside(release, target)\n", ""),
         by=WAITING + "test_what_is_paid_for_is_kept_where_the_wait_is_interrupted",
     ),
     "a release that is not published can be read by all": mutant(

@@ -66,12 +66,14 @@ def made_by(function: Callable[..., Release], data: Any, isolated: bool, progres
 
 def wait_for(publication: Publication, made: Release, target: Path) -> None:
     """Wait for the moment; what was paid for is kept aside where the wait ends otherwise, by Ctrl-C, SIGTERM or a hangup."""
+    from dpcov.custody.publishing import put_aside
+
     endings = {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
     before = {number: signal.signal(number, signal.default_int_handler) for number in endings}
     try:
         publication.wait()
     except KeyboardInterrupt:
-        aside = publication.put_aside(made, target)
+        aside = put_aside(made, target)
         click.echo(f"dpcov: not published; the release was paid for, and is in {aside}, which only you can read.", err=True)
         raise
     finally:

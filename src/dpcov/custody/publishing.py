@@ -82,16 +82,17 @@ class Publication:
         try:
             self.wait()
         except BaseException:
-            self.put_aside(release, target)
+            put_aside(release, target)
             raise
         release.save(target)
 
-    def put_aside(self, release: Release, path: str | os.PathLike[str]) -> Path:
-        """Write a release that will not be published to a new file, ``path.unpublished``, and return its name."""
-        target = checked_path(path)
-        aside = target.with_name(target.name + ASIDE)
-        write_secret(aside, text_of(release).encode(), name="path")
-        return aside
+
+def put_aside(release: Release, path: str | os.PathLike[str]) -> Path:
+    """Write a release that will not be published to a new file, ``path.unpublished``, and return its name."""
+    target = checked_path(path)
+    aside = target.with_name(target.name + ASIDE)
+    write_secret(aside, text_of(release).encode(), name="path")
+    return aside
 
 
 def _moment(at: object, now: float) -> float:
