@@ -11,15 +11,14 @@ from dpcov.cli.telling import print_json
 
 if TYPE_CHECKING:
     from dpcov.kernel.budget import Budget
-    from dpcov.mechanisms.base import Named
 
 # Repeated here because its home imports numpy, which would make --help slow; a test compares.
 TARGETS = ["covariance", "mean", "pca", "ridge"]
 
 EXAMPLE = """\b
 Example:
-  dpcov audit gaussian --rho 0.5
-  dpcov audit ppca --target pca --option k=1 --epsilon 1 --neighbors add-remove
+  dpcov audit eigenvectors --rho 0.5
+  dpcov audit screened --target pca --option k=1 --epsilon 1 --neighbors add-remove
   dpcov audit --from examples/own_mechanism.py:COLUMNS_ONLY --epsilon 1 --seconds 20"""
 
 
@@ -77,6 +76,7 @@ def audit(
     from dpcov.report import record, write
     from dpcov.report.text import console
     from dpcov.verify.audit import audit_mechanism
+    from dpcov.verify.from_files import own_mechanism, read_table
 
     if (mechanism is None) == (source is None):
         raise click.UsageError("give a MECHANISM by its name, or your own with --from FILE.py:NAME")
@@ -95,44 +95,3 @@ def audit(
         write(console(), found)
     if found.refuted:
         context.exit(3)
-
-
-def own_mechanism(place: str) -> Named:
-    """Run a Python file, and return the mechanism of a name in it."""
-    import importlib.util
-    from pathlib import Path
-
-    from dpcov.errors import ParameterError, shown
-    from dpcov.mechanisms.base import Alias, Mechanism
-
-    file, _, name = place.rpartition(":")
-    spec = importlib.util.spec_from_file_location("audited", file) if file.endswith(".py") and Path(file).is_file() else None
-    if spec is None or spec.loader is None:
-        raise ParameterError(f"--from must be FILE.py:NAME of a file that is there, got {shown(place)}. Hint: own.py:MINE.")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    found = getattr(module, name, None)
-    if not isinstance(found, Mechanism | Alias):
-        known = [name for name, value in vars(module).items() if isinstance(value, Mechanism | Alias)]
-        hint = f"the file has {', '.join(known)}" if known else "the file has none; examples/own_mechanism.py shows one"
-        raise ParameterError(f"--from must name a Mechanism, got {shown(name)}. Hint: {hint}.")
-    return found
-
-
-def read_table(file: str, *, of_array: bool) -> Any:
-    """Read a small table of made-up rows: as an array, or with a schema as a table."""
-    import numpy as np
-    import pyarrow as pa
-    from pyarrow import csv, parquet
-
-    from dpcov.errors import EngineError
-
-    try:
-        if file.endswith(".npy"):
-            return np.load(file, allow_pickle=False)
-        table = parquet.read_table(file) if file.endswith(".parquet") else csv.read_csv(file)
-        return np.column_stack([column.to_numpy() for column in table.columns]) if of_array else table
-    except (OSError, ValueError, pa.ArrowException):
-        raise EngineError(
-            f"{file} must be a table of numbers (.csv, .parquet or .npy), and could not be read. Hint: is the name right?"
-        ) from None

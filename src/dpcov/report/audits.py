@@ -23,7 +23,7 @@ NOT_SHOWN = (
 
 def write(out: Console, found: Audit) -> None:
     """Print the verdict, then the evidence."""
-    name = f"{printable(found.mechanism, 40)} ({found.target}, {found.neighbors})"
+    name = f"{printable(found.name, 40)} ({found.target}, {found.neighbors})"
     promise = f"{name}: {budget_words(found.budget)}"
     if found.refuted:
         out.print(f"{promise}: REFUTED", style="bold red", soft_wrap=True)
@@ -65,7 +65,7 @@ def record(found: Audit) -> dict[str, Any]:
     """Return it for machines."""
     return {
         "target": found.target,
-        "mechanism": found.mechanism,
+        "mechanism": found.name,
         "promise": budget_words(found.budget),
         "neighbors": found.neighbors,
         "refuted": found.refuted,

@@ -47,6 +47,8 @@ class Audit(Result):
 
     Attributes
     ----------
+    target, name : str
+        What the mechanism releases, and what it is called.
     violations : tuple of str
         Why the promise is refuted, in words; empty where it is not.
     pairs, refused : int
@@ -64,7 +66,7 @@ class Audit(Result):
     """
 
     target: str
-    mechanism: str
+    name: str
     budget: Budget
     neighbors: str
     pairs: int
@@ -95,7 +97,7 @@ class Audit(Result):
     def __repr__(self) -> str:
         verdict = f"REFUTED: {self.violations[0]}" if self.violations else "not refuted"
         bound = "" if self.finding is None else f", epsilon >= {self.finding.proved:.2f} of {self.finding.promised:.2f}"
-        name = printable(self.mechanism, 30)
+        name = printable(self.name, 30)
         return f"<Audit of {name} ({self.pairs} pairs, cost/charge <= {self.dearest:.4f}{bound}): {verdict}>"
 
 
@@ -185,7 +187,7 @@ def audit_mechanism(
     running.bound(trials, alpha / 2)
     return Audit(
         target=named_target,
-        mechanism=asked.named.name,
+        name=asked.named.name,
         budget=budget,
         neighbors=neighbors,
         pairs=running.tried,
