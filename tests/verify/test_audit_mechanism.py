@@ -127,6 +127,16 @@ def same_noise_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RandomSampler, "_draw", again)
 
 
+def one_noise_for_all_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What lies along each direction is answered with the noise of the first."""
+
+    def later(self: RandomSampler, question: Any, law: NoiseLaw) -> Callable[[int, int], int]:
+        noise = self._draw(question, law)
+        return lambda place, exact: exact + int(noise[0])  # noqa: ARG005
+
+    monkeypatch.setattr(RandomSampler, "noisy_later", later)
+
+
 def uncharged(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second question is free."""
     right = Account.charge
@@ -175,6 +185,7 @@ WRONG: dict[str, tuple[Change, Any, dict[str, Any], str]] = {
     "95 % of the noise": (times(Fraction(19, 20)), "laplace", {"draws": 100_000, "width": 12}, "noise must follow its law"),
     "a quarter of the noise": (times(Fraction(1, 4)), "laplace", {"trials": 400, "width": 1}, "epsilon must be at least "),
     "the same noise twice": (same_noise_twice, by_hand(twice), {}, "noise of its own, got the same noise twice in 40 runs"),
+    "one noise for all values": (one_noise_for_all_values, "eigenvectors", {}, "got the same noise twice in 40 runs"),
     "a question for nothing": (uncharged, by_hand(thrice_for_two), {}, "must cost no more than the budget together"),
     "replace as add-remove": (of_the_other_relation("add-remove"), "laplace", {}, "the second moment must cost no more than"),
     "half a sensitivity": (half_a_sensitivity, "laplace", {"neighbors": "add-remove"}, "got 2 times as much"),

@@ -38,8 +38,9 @@ LEAST_DRAWN = 500
 ROUNDING = 1e-3
 """What rounding to a lattice, and a sum in place of an integral, may move a distribution."""
 
-RARE = 2.0**-24
-"""Two numbers that are equal with a smaller probability than this show that noise was used twice, if it happens in two runs."""
+RARE = 0.01
+"""How likely it may be, in a run, that two numbers have the same noise by chance: numbers of so little noise that it would be
+likelier are left out."""
 
 
 @dataclass(frozen=True)
@@ -166,17 +167,19 @@ def reused(runs: Iterable[Sequence[Kept]], alpha: float) -> tuple[int, int]:
 
 def _rare_noise(steps: Sequence[Kept]) -> tuple[list[int], float]:
     """Return the noise of a run that is hardly ever equal by chance, and how likely any value of it is at the most."""
-    numbers: list[int] = []
-    law, most_likely = None, 0.0
+    groups: list[tuple[float, list[int]]] = []
+    law = None
     for step in steps:
         law = step.law if isinstance(step, Opened | Measured) else law
-        if not isinstance(step, Measured | Valued) or not isinstance(law, DiscreteGaussian | DiscreteLaplace):
-            continue
-        chance = _most_likely(law)
-        if chance < RARE:
-            noise = np.atleast_1d(np.asarray(step.answer) - np.asarray(step.exact))
-            numbers += [abs(int(number)) for number in noise]
-            most_likely = max(most_likely, 2 * chance)  # either sign
+        if isinstance(step, Measured | Valued) and isinstance(law, DiscreteGaussian | DiscreteLaplace):
+            drawn = np.atleast_1d(np.asarray(step.answer) - np.asarray(step.exact))
+            groups.append((2 * _most_likely(law), [abs(int(number)) for number in drawn]))  # either sign
+    numbers: list[int] = []
+    most_likely = 0.0
+    for chance, noise in sorted(groups, key=lambda group: group[0]):
+        if (len(numbers) + len(noise)) ** 2 / 2 * chance > RARE:
+            break
+        numbers, most_likely = numbers + noise, chance
     return numbers, most_likely
 
 
