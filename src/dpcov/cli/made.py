@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpcov.cli.paid import nothing_paid_is_lost, save
+from dpcov.cli.publishing import made_by, wait_for
 from dpcov.cli.telling import print_json
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from dpcov.custody.publishing import Publication
     from dpcov.evaluate.table_plan import TablePlan
     from dpcov.kernel.budget import Budget
     from dpcov.rehearsal import Rehearsal
@@ -29,27 +31,38 @@ def checked_output(output: str | None, force: bool, inputs: tuple[str, ...], *, 
     return checked_target(output, force=force, kept="an existing release was paid for", inputs=inputs)
 
 
-def released(data: Any, quiet: bool, **settings: Any) -> Release:
-    """Release a covariance, or components where a ``k`` is given, with a progress bar."""
+def released(data: Any, quiet: bool, isolated: bool, **settings: Any) -> Release:
+    """Release a covariance, or components where a ``k`` is given, with a progress bar; an isolated process shows none."""
     from dpcov.api import covariance, pca
     from dpcov.cli.progress import progress_bar
     from dpcov.mechanisms import MECHANISMS
 
     if "k" not in settings:
         with nothing_paid_is_lost(), progress_bar(quiet) as progress:
-            return covariance(data, progress=progress, **settings)
+            return made_by(covariance, data, isolated, progress, **settings)
     named = MECHANISMS["pca"].get(settings["mechanism"])
     chain = "drawing components" if named is not None and named.draws_long else None
     with nothing_paid_is_lost(), progress_bar(quiet, chain=chain) as progress:
-        return pca(data, progress=progress, **settings)
+        return made_by(pca, data, isolated, progress, **settings)
 
 
-def keep(made: Release, output: str | None, target: Path | None, *, force: bool, quiet: bool, as_json: bool) -> None:
-    """Write what was made, then say what it is."""
+def keep(
+    made: Release,
+    output: str | None,
+    target: Path | None,
+    publication: Publication | None,
+    *,
+    force: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Write what was made, at its moment where it has one, then say what it is."""
     assert output is not None  # else nothing was spent: `checked_output`
     assert target is not None
     from dpcov.custody.replaced import said_of_both
 
+    if publication is not None:
+        wait_for(publication, made, target)
     if target.exists():
         for words in said_of_both(target, made):
             click.echo(f"dpcov: {words}", err=True)
@@ -57,12 +70,13 @@ def keep(made: Release, output: str | None, target: Path | None, *, force: bool,
     tell_made(made, output, quiet=quiet, as_json=as_json)
 
 
-def tell_dry_run(target: str, data: str, budget: Budget, *, as_json: bool, **settings: Any) -> None:
+def tell_dry_run(target: str, data: str, budget: Budget, *, as_json: bool, isolated: bool, **settings: Any) -> None:
     """Rehearse a release, for which the table is opened for its names and types only, and say what it would do."""
     from dpcov.dry_run import rehearse
     from dpcov.report import record, write
     from dpcov.report.text import console
 
+    assert not isolated  # refused with its option
     found = rehearse(target, data, budget, **settings)
     planned = _planned(found)
     if as_json:

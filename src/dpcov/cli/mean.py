@@ -19,6 +19,7 @@ from dpcov.cli.options import (
     read_schema,
 )
 from dpcov.cli.paid import nothing_paid_is_lost
+from dpcov.cli.publishing import made_by
 
 EXAMPLE = """\b
 Example:
@@ -59,6 +60,7 @@ def mean(
     quiet: bool,
     as_json: bool,
     output: str | None,
+    publication: Any,
     **settings: Any,
 ) -> None:
     """Release the mean of the rows in DATA, under privacy.
@@ -89,6 +91,6 @@ def mean(
     if dry_run:
         tell_dry_run("mean", data, as_json=as_json, **settings, **options)
         return
-    with nothing_paid_is_lost(), progress_bar(quiet or as_json) as progress:
-        made = release_mean(data, progress=progress, **settings, **options)
-    keep(made, output, target, force=force, quiet=quiet, as_json=as_json)
+    with nothing_paid_is_lost(), progress_bar(quiet or as_json or publication is not None) as progress:
+        made = made_by(release_mean, data, progress=progress, **settings, **options)
+    keep(made, output, target, publication, force=force, quiet=quiet, as_json=as_json)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpcov.cli.publishing import publishing_options
+
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
@@ -59,7 +61,7 @@ def budget_parts(command: Command) -> Command:
 
 def making_options(command: Command) -> Command:
     """Add what every command that makes a release has, after its own options."""
-    command = _ledger_options(command)
+    command = publishing_options(_ledger_options(command))
     for option in (
         click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Where to write the release (JSON)."),
         json_option,

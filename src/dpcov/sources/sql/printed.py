@@ -228,10 +228,11 @@ def possible(n: int, statement: Statement, statistic: Any, found: Found) -> bool
     parts = (
         statistic.split(statement.read(found)) if type(statistic) is Together else [statistic.entries(statement.read(found))]
     )
-    return 0 <= n <= most_rows(1) and all(_fits(n, one, entries.tolist()) for one, entries in zip(members, parts, strict=True))
+    return 0 <= n <= most_rows(1) and all(fits(n, one, entries.tolist()) for one, entries in zip(members, parts, strict=True))
 
 
-def _fits(n: int, statistic: Any, entries: list[int]) -> bool:
+def fits(n: int, statistic: Any, entries: list[int]) -> bool:
+    """Whether the sums of one question are possible."""
     if type(statistic) is Count:
         return True
     reach = statistic.grid.reach
