@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
+from threading import Lock
 from typing import Any, Self
 
 import numpy as np
@@ -26,6 +28,13 @@ RUN = 2**15
 MOST_TASKS = 64  # that add: enough for 2000 columns, and few enough that none is idle on a small cluster
 
 TOGETHER = 64  # columns of one array at most: its cells are moved within the cache of a processor
+
+MAX_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
+MAX_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
+NO_LIMIT = str(2**31 - 1)  # with which Spark does not measure batches
+
+_settings = Lock()
+"""Whoever has it may change settings of a session. Who does not reads as well, more slowly."""
 
 LITTLE_ENDIAN = np.dtype("<i8")
 RECORD = "place int, integers binary, error string"
@@ -79,7 +88,7 @@ class SparkFrame(ClusterTable):
         def of_partition(batches: Iterator[Batch]) -> Iterator[Batch]:
             return _records(task.reply(PartitionTable(names, types, _apart(names, groups, batches))))
 
-        with reading(HINT):
+        with reading(HINT), _unmeasured(self._data.sparkSession.conf, types):
             numbered = self._data.toDF(*(f"c{j}" for j in range(len(names))))
             runs = numbered.selectExpr(*(_together(group) for group in groups)).mapInArrow(of_partition, RECORD)
             sums = runs.repartition(min(-(-size // RUN), MOST_TASKS), "place").mapInArrow(_added, RECORD)
@@ -100,9 +109,37 @@ def _groups(types: Sequence[Any]) -> list[list[int]]:
     """
     alike: dict[Any, list[int]] = {}
     for place, kind in enumerate(types):
-        fixed = pa.types.is_primitive(kind) or pa.types.is_decimal(kind)
-        alike.setdefault(kind if fixed else place, []).append(place)
+        alike.setdefault(kind if _has_one_size(kind) else place, []).append(place)
     return [places[start : start + TOGETHER] for places in alike.values() for start in range(0, len(places), TOGETHER)]
+
+
+def _has_one_size(kind: Any) -> bool:
+    return pa.types.is_primitive(kind) or pa.types.is_decimal(kind)
+
+
+@contextmanager
+def _unmeasured(settings: Any, types: Sequence[Any]) -> Iterator[None]:
+    """Keep Spark from measuring the batch after each row, where the limit of the session cannot be met; it is put back."""
+    with ExitStack() as after:
+        if _settings.acquire(blocking=False):
+            after.callback(_settings.release)
+            with suppress(Exception):  # Spark before 4.1 has no limit, and a server may let nobody change it
+                limit = re.fullmatch(r"(\d+)b?", settings.get(MAX_BYTES))
+                rows = int(settings.get(MAX_ROWS))
+                if limit and rows > 0 and all(map(_has_one_size, types)):
+                    of_row = sum(kind.bit_width // 8 + 8 for kind in types)  # 8 for what is beside a cell: offsets, validity
+                    if rows * of_row < int(limit[1]):
+                        own = settings.get(MAX_BYTES, None)
+                        settings.set(MAX_BYTES, NO_LIMIT)
+                        after.callback(_put_back, settings, own)
+        yield
+
+
+def _put_back(settings: Any, own: str | None) -> None:
+    if own is None:
+        settings.unset(MAX_BYTES)
+    else:
+        settings.set(MAX_BYTES, own)
 
 
 def _together(group: Sequence[int]) -> str:
