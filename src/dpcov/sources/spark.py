@@ -114,7 +114,7 @@ def _groups(types: Sequence[Any]) -> list[list[int]]:
 
 
 def _has_one_size(kind: Any) -> bool:
-    return pa.types.is_primitive(kind) or pa.types.is_decimal(kind)
+    return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind))
 
 
 @contextmanager
