@@ -15,6 +15,9 @@ from dpcov._version import __version__
 if TYPE_CHECKING:
     from dpcov.api import covariance, mean, pca, ridge
     from dpcov.custody.ledger import DataSet, Ledger
+    from dpcov.custody.policy import Policy
+    from dpcov.custody.publishing import Publication
+    from dpcov.custody.signing import Signatures, Signer, new_signing_key, public_key, sign, verify_signatures
     from dpcov.custody.telling import LedgerHistory, LedgerStatus, Standing
     from dpcov.custody.verifying import Verification
     from dpcov.dry_run import rehearse
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from dpcov.evaluate.looking import Look, look
     from dpcov.evaluate.plan import Plan, plan, plan_pca
     from dpcov.evaluate.table_plan import Outlook, TablePlan, plan_table
+    from dpcov.isolation.parent import isolated
     from dpcov.kernel.budget import ZCDP, ApproxDP, PureDP, compose
     from dpcov.mechanisms import MECHANISMS
     from dpcov.mechanisms.base import Mechanism
@@ -62,6 +66,7 @@ _HOME = {
     "Comparison": "evaluate",
     "look": "evaluate.looking",
     "Look": "evaluate.looking",
+    "isolated": "isolation.parent",
     "load": "release.file",
     "MECHANISMS": "mechanisms",
     "Mechanism": "mechanisms.base",
@@ -88,10 +93,18 @@ _HOME = {
     "Ignored": "schema",
     "Ledger": "custody.ledger",
     "DataSet": "custody.ledger",
+    "Policy": "custody.policy",
     "LedgerStatus": "custody.telling",
     "Standing": "custody.telling",
     "LedgerHistory": "custody.telling",
     "Verification": "custody.verifying",
+    "Publication": "custody.publishing",
+    "sign": "custody.signing",
+    "verify_signatures": "custody.signing",
+    "new_signing_key": "custody.signing",
+    "public_key": "custody.signing",
+    "Signatures": "custody.signing",
+    "Signer": "custody.signing",
     "Csv": "sources.csv_text",
     "OnDevice": "sources.on_device",
     "sql": "sources.sql.database",
@@ -115,6 +128,8 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "mean",
     "pca",
     "ridge",
+    "isolated",
+    "Publication",
     "load",
     "Release",
     "rehearse",
@@ -136,10 +151,17 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "Ignored",
     "Ledger",
     "DataSet",
+    "Policy",
     "LedgerStatus",
     "Standing",
     "LedgerHistory",
     "Verification",
+    "sign",
+    "verify_signatures",
+    "Signatures",
+    "Signer",
+    "new_signing_key",
+    "public_key",
     "Csv",
     "OnDevice",
     "sql",

@@ -59,6 +59,37 @@ def write_whole(target: Path, content: str | bytes, *, name: str = "path", hint:
         ) from None
 
 
+def write_new(target: Path, content: str, *, name: str, hint: str) -> bool:
+    """Write a file that is not there yet, whole or not at all; whether it was new. Of two processes one makes it."""
+    try:
+        number, temporary = tempfile.mkstemp(prefix=".dpcov-", suffix=".partial", dir=target.parent)
+        partial = Path(temporary)
+        try:
+            with os.fdopen(number, "wb") as file:
+                file.write(content.encode())
+                file.flush()
+                os.fsync(file.fileno())
+            partial.chmod(_permissions(target))
+            target.hardlink_to(partial)  # unlike a rename it replaces nothing
+        finally:
+            partial.unlink(missing_ok=True)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise EngineError(
+            f"{name} must be a file that can be written, got {str(target)!r} ({error.strerror}). Hint: {hint}."
+        ) from None
+    return True
+
+
+def make_private(path: Path) -> None:
+    """Make an empty file for its owner alone, where there is none; leave one that is there, whatever it is."""
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        return
+
+
 def _permissions(target: Path) -> int:
     """Return those of the file that is there, not of what a link leads to; or those of a new one."""
     try:
@@ -73,9 +104,39 @@ def _permissions(target: Path) -> int:
     return 0o666 & ~umask
 
 
-def private_text(path: Path) -> str:
+def write_secret(target: Path, content: bytes, *, name: str) -> None:
+    """Write a new file that nobody but its owner can read; a file or link that is there already is refused, not replaced."""
+    try:
+        number = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    except FileExistsError:
+        raise ParameterError(
+            f"{name} must be the name of a new file, got {str(target)!r}, which exists. Hint: choose a new name."
+        ) from None
+    except OSError as error:
+        raise EngineError(
+            f"{name} must be a file that can be written, got {str(target)!r} ({error.strerror}). Hint: check the folder."
+        ) from None
+    try:
+        with os.fdopen(number, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        target.unlink(missing_ok=True)
+        raise EngineError(
+            f"{name} must be a file that can be written, got {str(target)!r} ({error.strerror}). Hint: check the disk."
+        ) from None
+
+
+def first_bytes(path: Path, most: int) -> bytes:
+    """Return what a file begins with, however much there is of it."""
+    with path.open("rb") as file:
+        return file.read(most)
+
+
+def private_text(path: Path, what: str = "exact sums") -> str:
     """Return what a file holds that nobody but its owner, who is asking, can read, and that has no other name."""
-    rule = "exact sums must be in a file that only you can read"
+    rule = f"{what} must be in a file that only you can read"
     try:  # a pipe would be waited for
         number = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:

@@ -10,7 +10,9 @@ import signal
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ import pytest
 
 import dpcov
 from dpcov.custody import store
-from dpcov.custody.ledger import MOST_ATTEMPTS
+from dpcov.custody.state import MOST_ATTEMPTS
 from dpcov.kernel.account import Account
 from dpcov.kernel.curator import Curator
 from dpcov.kernel.questions.directions import Directions
@@ -71,7 +73,7 @@ class TestARelease:
         assert made.ledger is not None
         assert (made.ledger.ledger, made.ledger.entry) == (ledger.identifier, spent["sequence"])
         assert (spent["who"], spent["why"]) == ("Ada", "how thick they grow")
-        assert spent["facts"]["what"] == {"target": "covariance", "mechanism": "auto", "row_norm": 1.0}
+        assert spent["facts"]["what"] == {"target": "covariance", "mechanism": "auto", "resolved": "rescaled", "row_norm": 1.0}
         assert kept["facts"] == {"spent": spent["sequence"], "digest": digest(made)}
         assert ledger.verify(made).intact
 
@@ -153,7 +155,7 @@ class TestARelease:
 
     def test_a_rehearsal_asks_for_room_and_takes_none(self, ledger: dpcov.Ledger, trees: dpcov.DataSet) -> None:
         found = dpcov.rehearse("covariance", ROWS, dpcov.ZCDP("0.25"), row_norm=1, ledger=trees)
-        assert sum(spend.budget.rho for spend in found.spent) == Fraction(1, 4)  # type: ignore[union-attr]
+        assert sum(spend.budget.amounts()[0] for spend in found.spent) == Fraction(1, 4)
         with pytest.raises(dpcov.BudgetError, match="has left"):
             dpcov.rehearse("covariance", ROWS, dpcov.ZCDP(2), row_norm=1, ledger=trees)
         assert events(ledger) == ["opened"]
@@ -332,6 +334,45 @@ class TestFailures:
         assert left(ledger) == dpcov.ZCDP("0.75")
         assert ledger.status().of("trees").unfinished == 1
 
+    @pytest.mark.parametrize(
+        ("place", "spent", "unfinished"),
+        [
+            ("dpcov.custody.ledger.DataSet.attempt", 0, 0),
+            ("dpcov.kernel.sums.ExactSums.read", 0, 0),
+            ("dpcov.custody.purse.Purse.take", 1, 1),
+            ("dpcov.kernel.noise.sampler.RandomSampler.noisy", 1, 1),
+            ("dpcov.custody.purse.Purse.recorded", 1, 0),
+        ],
+    )
+    def test_a_process_that_is_killed_anywhere_leaves_what_it_had_spent(
+        self,
+        ledger: dpcov.Ledger,
+        trees: dpcov.DataSet,
+        monkeypatch: pytest.MonkeyPatch,
+        place: str,
+        spent: int,
+        unfinished: int,
+    ) -> None:
+        """Killed just after each station: before the spend it costs nothing, after it all, and the next release goes on."""
+        path, kind, name = place.rsplit(".", 2)
+        owner = getattr(import_module(path), kind)
+        done = getattr(owner, name)
+
+        def killing(*arguments: Any, **named: Any) -> None:
+            done(*arguments, **named)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        child = os.fork()
+        if child == 0:
+            monkeypatch.setattr(owner, name, killing)
+            release(trees, mechanism="gaussian")
+            os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+        standing = ledger.status().of("trees")
+        assert (standing.amounts[0], standing.unfinished) == (Fraction(spent, 4), unfinished)
+        assert ledger.verify().intact
+        assert ledger.verify(release(trees)).intact
+
     def test_others_that_were_faster_leave_too_little(self, ledger: dpcov.Ledger, trees: dpcov.DataSet) -> None:
         first, second = (trees.attempt(dpcov.ZCDP("0.75"), "replace", {}) for _ in range(2))
         first.take()
@@ -406,10 +447,10 @@ class TestOldCopies:
     def test_the_order_is_by_number_whatever_the_clock_says(
         self, ledger: dpcov.Ledger, trees: dpcov.DataSet, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        class Yesterday(store.datetime):  # type: ignore[misc]
+        class Yesterday(datetime):
             @classmethod
             def now(cls, _: Any = None) -> Any:
-                return store.datetime.fromisoformat("1999-12-31T23:59:59+00:00")
+                return datetime.fromisoformat("1999-12-31T23:59:59+00:00")
 
         first = release(trees)
         monkeypatch.setattr(store, "datetime", Yesterday)
@@ -438,16 +479,16 @@ class TestWhatIsKept:
 
         minutes = count()
 
-        class Running(store.datetime):  # type: ignore[misc]
+        class Running(datetime):
             @classmethod
             def now(cls, _: Any = None) -> Any:
-                return store.datetime.fromisoformat(f"2030-01-01T00:{next(minutes):02d}:00+00:00")
+                return datetime.fromisoformat(f"2030-01-01T00:{next(minutes):02d}:00+00:00")
 
         monkeypatch.setattr(store, "datetime", Running)
         release(trees)
         assert len({event["time"] for event in ledger.history("trees").events[1:]}) == 1
 
-    def test_a_hash_confirms_no_guess(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_hash_confirms_no_guess(self, tmp_path: Path) -> None:
         """The same history twice has other hashes: random digits are in every entry."""
         heads = set()
         for name in ("one.db", "two.db"):
@@ -494,7 +535,7 @@ class TestBadInput:
     )
     def test_words_that_are_none(self, ledger: dpcov.Ledger, given: dict[str, Any]) -> None:
         with pytest.raises(dpcov.ParameterError):
-            ledger.add(**({"name": "birds", "total": ONE} | given))
+            ledger.add(**{"name": "birds", "total": ONE, **given})
         assert len(ledger.status().standings) == 1
 
     def test_a_total_that_is_none(self, ledger: dpcov.Ledger) -> None:

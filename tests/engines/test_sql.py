@@ -32,16 +32,17 @@ from dpcov.kernel.rows.columns import Columns
 from dpcov.kernel.rows.frames import Ball, Box, Ellipsoid
 from dpcov.kernel.rows.grid import Grid
 from dpcov.kernel.rows.lengths import OFFSET
+from dpcov.kernel.rows.standard import LevelUnits, NumericUnits, Standard, Units
 from dpcov.release.file import text_of
 from dpcov.schema import Categorical, Numeric, Product, Schema
 from dpcov.sources.opening import open_source
 from dpcov.sources.sql import connections
 from dpcov.sources.sql.arithmetic import bucket, over, product, square, times
 from dpcov.sources.sql.chain import Chain
-from dpcov.sources.sql.columns import Cells, Meaning
+from dpcov.sources.sql.columns import Cells, Feature, Meaning, by_place
 from dpcov.sources.sql.connections import connected, fetched
 from dpcov.sources.sql.dialects import DUCKDB, POSTGRES
-from dpcov.sources.sql.integers import scaled
+from dpcov.sources.sql.integers import encoded, scaled
 from dpcov.sources.sql.statement import Statement, wrapped
 from tests.engines.databases import QUERY, cluster, in_duckdb, people, why_no_postgres
 from tests.engines.engines import expected
@@ -384,7 +385,60 @@ def test_levels_are_compared_letter_by_letter(duck: Any) -> None:
     assert moment[: len(levels)].tolist() == [2**32] * len(levels)
 
 
+def test_a_column_of_nothing_has_no_level(duck: Any) -> None:
+    """A column that is NULL throughout has a type of its own in DuckDB."""
+    schema = Schema({"w": Categorical(["a", "b"]), "x": Numeric(0, 1)})
+    asked = SecondMoment(Grid(1.0), 3)
+    with closing(opened(duck, "SELECT NULL AS w, 0.5e0 AS x FROM range(5)", schema)) as source:
+        there = source.total(asked).tolist()
+    here = open_source(pa.table({"w": pa.nulls(5), "x": [0.5] * 5}), None, schema, False)
+    assert there == here.total(asked).tolist()
+    assert there[:2] == [0, 0]
+
+
+def test_a_number_that_all_positions_share_is_written_once(duck: Any) -> None:
+    chain = Chain(DUCKDB, "rows(c0)")
+    alike, others = (by_place(chain, place, values, 2.0) for place, values in (("c0", [2.0, 2.0]), ("1", [2.0, 3.0])))
+    [found] = connected(duck).rows(f"SELECT {alike}, {others}")
+    assert tuple(found) == (2.0, 3.0)
+    assert "c0" not in alike
+
+
+def test_levels_that_no_text_there_can_equal(postgres: Any) -> None:
+    """Postgres has no text with a zero byte, and would refuse a statement that holds one."""
+    schema = Schema({"w": Categorical(["a", "zero\0"])})
+    with closing(opened(postgres, "SELECT 'a' AS w FROM generate_series(1, 3)", schema)) as source:
+        assert source.total(SecondMoment(Grid(1.0), 2)).tolist() == [3 * 2**32, 0, 0]
+
+
+def test_private_units_without_coordinates(database: Any) -> None:
+    """A constant column has none, nor has a categorical one of a single group."""
+    columns = Columns.of(SCHEMA)
+    numbers = tuple(NumericUnits(-0.2, 0.2, 0.05, 0.1 * (place > 0)) for place, _ in enumerate(columns.numeric))
+    levels = tuple(
+        LevelUnits((0,) * count, (1.0,), (0.5,))
+        if place == 0
+        else LevelUnits(tuple(range(count)), (1 / count,) * count, (0.5,) * count)
+        for place, (_, count) in enumerate(columns.levels)
+    )
+    rows = Standard(Units(columns, numbers, levels), 1.0, 4.0)
+    with closing(opened(database, QUERY, SCHEMA)) as source:
+        for asked in (SecondMoment(rows, rows.width), Norms(rows, rows.width, 4, 4)):
+            assert source.total(asked).tolist() == open_source(arrow(), None, SCHEMA, False).total(asked).tolist()
+
+
 class TestRefusedBeforeAnythingIsRead:
+    @pytest.mark.parametrize(
+        ("shape", "told"),
+        [
+            (Annulus(Grid(1e-130), Grid(1.0)), "clip must be at least 1e-125 of row_norm inside a database"),
+            (object(), "rows must be of a shape that has statements"),
+        ],
+    )
+    def test_shapes_that_have_no_statement(self, shape: Any, told: str) -> None:
+        with pytest.raises(ParameterError, match=told):
+            encoded(Chain(DUCKDB, "rows(c0)"), shape, [Feature("c0")])
+
     def test_pairs_and_workers(self, duck: Any) -> None:
         data = dpcov.sql(duck, QUERY)
         with pytest.raises(ParameterError, match="data must have rows in a fixed order for pairs"):
@@ -438,6 +492,13 @@ class TestRefusedBeforeAnythingIsRead:
         with pytest.raises(ParameterError, match="query must be one SELECT"):
             dpcov.sql(duck, query)
 
+    def test_a_query_shows_nothing_of_its_text(self, duck: Any, postgres: Any) -> None:
+        """It may hold a password."""
+        for connection, dialect in ((duck, "duckdb"), (postgres, "postgres")):
+            query = dpcov.sql(connection, "SELECT 'secret' AS a")
+            assert query.dialect == dialect
+            assert repr(query) == f"<Query of a database, in the dialect {dialect}>"
+
     def test_other_connections(self) -> None:
         with pytest.raises(ParameterError, match="connection must be one of duckdb or of psycopg 3"):
             dpcov.sql("people.db", QUERY)
@@ -464,8 +525,8 @@ class TestADatabaseThatComputesOtherwise:
         """What was charged: the accounts of releases, but for those of rehearsals."""
         found: list[Account] = []
 
-        def opened(budget: Any) -> Account:
-            found.append(Account(budget))
+        def opened(*given: Any) -> Account:
+            found.append(Account(*given))
             return found[-1]
 
         monkeypatch.setattr("dpcov.request.Account", opened)
@@ -492,6 +553,19 @@ class TestADatabaseThatComputesOtherwise:
         """Otherwise the tests above would show nothing."""
         dpcov.covariance(dpcov.sql(duck, QUERY), BUDGET, schema=SCHEMA, mechanism="gaussian")
         assert [len(account.charged) for account in accounts] == [1]
+
+    def test_rows_that_did_not_come_back_are_missed(self, duck: Any) -> None:
+        """Those too near a radius are counted there, and sent; a database that sends others is refused."""
+        near = Norms(Grid(1.0), 1, 4, 6)
+        bound = float(np.sqrt(near.radii[3] ** 2 * OFFSET))
+        rows = f"(SELECT {DUCKDB.number(bound)} FROM range(3)) AS rows(c0)"
+        statement = Statement(DUCKDB, rows, Meaning({"a": Cells("c0", "float")}, None, False), near)
+        records = list(connected(duck).rows(statement.text))
+        assert statement.read(statement.found(records)).sum() == 3
+        undecided = [record for record in records if record[0] is not None and record[0] < 0]
+        assert len(undecided) == 3
+        with pytest.raises(EngineError, match="must return the sums that it was asked for"):
+            statement.read(statement.found([record for record in records if record is not undecided[0]]))
 
     @pytest.mark.parametrize("lost", ["sums", "counts"])
     def test_answers_that_cannot_be_are_refused(self, duck: Any, lost: str) -> None:

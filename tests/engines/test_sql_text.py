@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,12 @@ import pytest
 
 import dpcov
 from dpcov.errors import DpcovError, EngineError, ParameterError, SchemaError
+from dpcov.kernel.questions.moments import Count, SecondMoment, Sum
+from dpcov.kernel.questions.norms import Trace
+from dpcov.kernel.rows.grid import Grid
 from dpcov.release.file import text_of
+from dpcov.sources.opening import open_source
+from dpcov.sources.sql.printed import fits
 from tests.cli.shell import call
 from tests.engines.databases import in_duckdb
 from tests.sources.mixed import SCHEMA, arrow
@@ -40,6 +46,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "gaussian": {"mechanism": "gaussian"},
     "add-remove": {"mechanism": "gaussian", "neighbors": "add-remove"},
     "projection": {"mechanism": "projection", "center": False},
+    "some columns": {"mechanism": "gaussian", "columns": ["smoker", "height"]},
 }
 
 
@@ -159,7 +166,41 @@ class TestTheFile:
             dpcov.covariance(dpcov.sql_text(QUERY, exact_sums=path), BUDGET, **self.settings)
 
 
+class TestWhatRowsCanHave:
+    """Sums of n rows of length 1 at most, on the grid: by their number, and by Cauchy and Schwarz."""
+
+    GRID = Grid(1.0, bits=1)  # 4 is the largest square
+
+    @pytest.mark.parametrize(
+        ("asked", "n", "right", "wrong"),
+        [
+            (Count(), 3, [], None),
+            (Trace(GRID, 2), 3, [12], [13]),
+            (Trace(GRID, 2), 3, [0], [-1]),
+            (Sum(GRID, 2), 3, [6, 0], [6, 1]),
+            (SecondMoment(GRID, 2), 3, [6, 6, 6], [6, 6, 7]),
+            (SecondMoment(GRID, 2), 3, [12, 0, 0], [12, 1, 0]),
+            (SecondMoment(Grid(1.0), 1), 2**31, [-1], None),  # it may have wrapped
+        ],
+    )
+    def test_it_is_told_from_what_they_cannot(self, asked: Any, n: int, right: list[int], wrong: list[int] | None) -> None:
+        assert fits(n, asked, right)
+        assert wrong is None or not fits(n, asked, wrong)
+
+
+def test_how_many_features_is_known_before_anything_is_read() -> None:
+    assert open_source(dpcov.sql_text(QUERY, "duckdb"), None, SMALL).d == len(SMALL.feature_names)
+
+
+def test_dates_are_days_there() -> None:
+    day = dpcov.Numeric(datetime.date(2020, 1, 1), datetime.date(2021, 1, 1))
+    with pytest.raises(SchemaError, match="bounds must be numbers where somebody else runs the statement, got dates"):
+        dpcov.covariance(dpcov.sql_text(QUERY, "duckdb"), BUDGET, schema=dpcov.Schema({"day": day}), mechanism="gaussian")
+
+
 def test_columns_are_named() -> None:
+    with pytest.raises(SchemaError, match="columns must be named"):
+        dpcov.covariance(dpcov.sql_text(QUERY, "duckdb"), BUDGET, row_norm=1, columns=[0, 1], mechanism="gaussian")
     with pytest.raises(SchemaError, match="columns must be named where nobody here can see the table"):
         dpcov.covariance(dpcov.sql_text(QUERY, "duckdb"), BUDGET, row_norm=1, mechanism="gaussian")
     with pytest.raises(ParameterError, match="dialect or exact_sums must be given"):

@@ -5,6 +5,7 @@ What runs on "cuda" where there is a card runs on "cpu" everywhere: by the same 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -329,6 +330,12 @@ class TestRefused:
     def test_devices_that_are_not_there(self, device: str) -> None:
         with pytest.raises(EngineError, match="device must be one that torch can use here") as caught:
             dpcov.covariance(dpcov.OnDevice(np.zeros((2, 2)), device), BUDGET, row_norm=1)
+        assert caught.value.__context__ is None
+
+    def test_torch_that_is_not_installed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "torch", None)
+        with pytest.raises(EngineError, match="package torch must be installed for devices, and is not") as caught:
+            dpcov.covariance(dpcov.OnDevice(np.zeros((2, 2)), "cpu"), BUDGET, row_norm=1)
         assert caught.value.__context__ is None
 
     def test_a_record_shows_no_cell(self) -> None:

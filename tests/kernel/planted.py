@@ -86,7 +86,7 @@ PLANTED = {
         (ACCOUNT, "extend(map(copied, budgets))", "extend(budgets)"), by=KEPT + "test_nor_one_in_an_answer"
     ),
     "an account whose budget is in others' hands": mutant(
-        (ACCOUNT, "self._budget = copied(budget)", "self._budget = budget"), by=KEPT + "test_an_account_has_a_budget_of_its_own"
+        (ACCOUNT, "= copied(budget), purse", "= budget, purse"), by=KEPT + "test_an_account_has_a_budget_of_its_own"
     ),
     "charges that no file can hold": mutant(
         (ACCOUNT, "            if why := unwritten(new, analytic, self._bits):", "            if why := '':"),

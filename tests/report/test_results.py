@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tempfile
 from fractions import Fraction
 from functools import cache
 from html import escape, unescape
@@ -82,12 +83,24 @@ def results() -> dict[str, Any]:
         "table plan": dpcov.plan_table(SCHEMA, dpcov.PureDP(1), n=4000, columns=["a<b>", "b"]),
         "rows needed": dpcov.plan_pca(100, 0.1, 0.1),
         "rehearsal": dpcov.rehearse("covariance", rows, dpcov.PureDP(1), row_norm=1),
+        **of_a_ledger(),
     }
+
+
+def of_a_ledger() -> dict[str, Any]:
+    """Return what a ledger tells, of a data set of which a part is spent."""
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = dpcov.Ledger.create(Path(folder) / "budget.db")
+        ledger.add("trees", dpcov.ZCDP(1))
+        charged = ledger.dataset("trees", why="how thick they grow")
+        release = dpcov.covariance(np.zeros((100, 2)), dpcov.ZCDP("0.4"), row_norm=1, ledger=charged)
+        return {"status": ledger.status(), "history": ledger.history(), "verification": ledger.verify(release)}
 
 
 NAMES = [
     "release", "components alone", "a regression", "description", "correlation", "components", "chains", "model", "reading",
     "summary", "score", "intervals", "comparison", "plan", "table plan", "rows needed", "rehearsal",
+    "status", "history", "verification",
 ]  # fmt: skip
 
 

@@ -28,6 +28,8 @@ from dpcov.cli.ridge import ridge
 from dpcov.cli.sample import sample
 from dpcov.cli.schema import schema
 from dpcov.cli.show import show
+from dpcov.cli.sign import sign
+from dpcov.cli.verify import verify
 from dpcov.cli.words import speak_shell
 from dpcov.errors import BudgetError, DpcovError, EngineError
 
@@ -42,7 +44,7 @@ def cli() -> None:
     """Release mean, covariance or principal components of sensitive rows once, privately, and use them as often as you like."""
 
 
-FIRST = (demo, schema, plan, compare, mechanisms, release, mean, show, ledger)
+FIRST = (demo, schema, plan, compare, mechanisms, release, mean, show, sign, verify, ledger)
 USES = (pca, ridge, predict, correlation, interval, sample)
 for command in (*FIRST, *USES, completion):
     cli.add_command(command)

@@ -30,6 +30,17 @@ class TableByDefault(DidYouMean):
         return super().parse_args(ctx, args)
 
 
+class FileByDefault(DidYouMean):
+    """A group whose arguments, where no command comes first, are those of its command ``file``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the command in front of what is no command."""
+        own = {name for option in self.get_params(ctx) for name in option.opts}
+        if args and args[0] not in own and self.get_command(ctx, args[0]) is None:
+            args = ["file", *args]
+        return super().parse_args(ctx, args)
+
+
 def nearest_option(error: click.ClickException) -> str:
     """Return the message of an error; for an unknown option it offers the nearest one, not all that are somewhat near."""
     if isinstance(error, click.NoSuchOption) and error.possibilities:

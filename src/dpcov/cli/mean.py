@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from dpcov.cli.files import input_files
-from dpcov.cli.made import checked_output, keep, nothing_paid_is_lost, tell_dry_run
+from dpcov.cli.made import checked_output, keep, tell_dry_run
 from dpcov.cli.options import (
     budget_options,
     check_bounds,
@@ -18,6 +18,8 @@ from dpcov.cli.options import (
     read_numbers,
     read_schema,
 )
+from dpcov.cli.paid import nothing_paid_is_lost
+from dpcov.cli.publishing import made_by
 
 EXAMPLE = """\b
 Example:
@@ -58,6 +60,7 @@ def mean(
     quiet: bool,
     as_json: bool,
     output: str | None,
+    publication: Any,
     **settings: Any,
 ) -> None:
     """Release the mean of the rows in DATA, under privacy.
@@ -88,6 +91,6 @@ def mean(
     if dry_run:
         tell_dry_run("mean", data, as_json=as_json, **settings, **options)
         return
-    with nothing_paid_is_lost(), progress_bar(quiet or as_json) as progress:
-        made = release_mean(data, progress=progress, **settings, **options)
-    keep(made, output, target, force=force, quiet=quiet, as_json=as_json)
+    with nothing_paid_is_lost(), progress_bar(quiet or as_json or publication is not None) as progress:
+        made = made_by(release_mean, data, progress=progress, **settings, **options)
+    keep(made, output, target, publication, force=force, quiet=quiet, as_json=as_json)

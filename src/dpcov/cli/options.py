@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpcov.cli.publishing import publishing_options
+
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
@@ -43,18 +45,23 @@ def budget_options(command: Command) -> Command:
     def with_budget(epsilon: str | None, delta: str | None, rho: str | None, **others: Any) -> None:
         command(budget=read_budget(epsilon, delta, rho), **others)
 
+    return budget_parts(with_budget)
+
+
+def budget_parts(command: Command) -> Command:
+    """Add --epsilon, --delta and --rho, each on its own."""
     for option in (
         click.option("--rho", metavar="NUMBER", help="Privacy budget of zero-concentrated DP (zCDP), in place of --epsilon."),
         click.option("--delta", metavar="NUMBER", help="With --epsilon: a tiny probability, well below 1/n (approximate DP)."),
         click.option("--epsilon", metavar="NUMBER", help="Privacy budget (pure DP): less is more private, and noisier."),
     ):
-        with_budget = option(with_budget)
-    return with_budget
+        command = option(command)
+    return command
 
 
 def making_options(command: Command) -> Command:
     """Add what every command that makes a release has, after its own options."""
-    command = _ledger_options(command)
+    command = publishing_options(_ledger_options(command))
     for option in (
         click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Where to write the release (JSON)."),
         json_option,

@@ -65,6 +65,7 @@ def release(
     quiet: bool,
     as_json: bool,
     output: str | None,
+    publication: Any,
     **settings: Any,
 ) -> None:
     """Release the second moment, or mean and covariance, of the rows in DATA, under privacy.
@@ -95,8 +96,8 @@ def release(
     if dry_run:
         tell_dry_run("covariance" if pca is None else "pca", data, seed=seed, as_json=as_json, **settings, **options)
         return
-    made = released(data, quiet, seed=seed, **settings, **options)
-    keep(made, output, target, force=force, quiet=quiet, as_json=as_json)
+    made = released(data, quiet or publication is not None, seed=seed, **settings, **options)
+    keep(made, output, target, publication, force=force, quiet=quiet, as_json=as_json)
 
 
 def _target_settings(

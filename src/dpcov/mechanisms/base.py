@@ -44,6 +44,7 @@ RESERVED = (
     "max_rows",
     "allow_weak",
     "expected_n",
+    "ledger",
 )
 """What `dpcov.covariance` and its siblings take themselves: an option of such a name could never be given."""
 

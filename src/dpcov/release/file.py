@@ -118,21 +118,34 @@ def load(path: str | os.PathLike[str], mechanisms: Collection[Mechanism] = ()) -
     EngineError
         The file cannot be opened.
     """
+    return parse(text_in(path), mechanisms)
+
+
+def text_in(path: str | os.PathLike[str]) -> str:
+    """Return the text of a release file, unread."""
     source = checked_path(path)
     try:
-        text = source.read_text(encoding="utf-8")
+        return source.read_text(encoding="utf-8")
     except OSError as error:
         raise EngineError(
             f"path must be a release file that can be read, got {str(source)!r} ({error.strerror}). Hint: check the path."
         ) from None
     except UnicodeDecodeError:
         refuse("text in UTF-8", "bytes that are not")
-    return parse(text, mechanisms)
 
 
 def parse(text: str, mechanisms: Collection[Mechanism] = ()) -> Release:
     """Turn the text of a release file into a release."""
     strangers = _checked_strangers(mechanisms)
+    record = content(text)
+    try:
+        return _from_record(record, strangers)
+    except (ParameterError, SchemaError) as error:
+        refuse("well formed", str(error)[:300])  # it may name a column, as long as the file likes
+
+
+def content(text: str) -> dict[str, Any]:
+    """Return all that the text of a release file says, but its checksum, which must match: what a signature is about."""
     record = read_object(text)
     if record.get("format") != FORMAT:
         refuse(f"a JSON object with format {FORMAT!r}", "something else")
@@ -143,10 +156,7 @@ def parse(text: str, mechanisms: Collection[Mechanism] = ()) -> Release:
         refuse(f"of format version {FORMAT_VERSION} or older", f"{version}", hint="install a newer dpcov")
     if record.pop("checksum", None) != _checksum(record):
         refuse("unchanged since it was written", "a checksum that does not match")
-    try:
-        return _from_record(record, strangers)
-    except (ParameterError, SchemaError) as error:
-        refuse("well formed", str(error)[:300])  # it may name a column, as long as the file likes
+    return record
 
 
 def _checked_strangers(mechanisms: Collection[Mechanism]) -> dict[tuple[str, str], Mechanism]:
@@ -294,6 +304,10 @@ def _noise(record: dict[str, Any]) -> tuple[NoiseLaw, Budget]:
         refuse(f"known to this version: noise.parameters are those of {kind.law}", "other parameters")
 
 
+def canonical(record: Mapping[str, Any]) -> bytes:
+    """Return the one form of a JSON object that does not depend on blanks, the order of keys, or how letters are escaped."""
+    return json.dumps(record, sort_keys=True, separators=(",", ":")).encode("ascii")
+
+
 def _checksum(record: dict[str, Any]) -> str:
-    canonical = json.dumps(record, sort_keys=True, separators=(",", ":"))
-    return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
+    return "sha256:" + hashlib.sha256(canonical(record)).hexdigest()

@@ -34,6 +34,7 @@ HOMES = {
     "LedgerStatus": "ledger_status",
     "LedgerHistory": "ledger_history",
     "Verification": "verifications",
+    "Signatures": "signatures",
 }
 """The module of each result, by the name of its class: imported when the first of its kind is rendered."""
 

@@ -42,6 +42,6 @@ def record(found: Verification) -> dict[str, Any]:
 
 
 def columns(found: Verification) -> dict[str, Any]:
-    """Return a line for each finding."""
-    kinds = ["fault"] * len(found.faults) + ["remark"] * len(found.remarks)
-    return {"kind": kinds, "finding": [*found.faults, *found.remarks]}
+    """Return the verdict and a line for each finding."""
+    kinds = ["verdict", *["fault"] * len(found.faults), *["remark"] * len(found.remarks)]
+    return {"kind": kinds, "finding": ["intact" if found.intact else "not intact", *found.faults, *found.remarks]}

@@ -131,10 +131,6 @@ class SeveralSums:
         """Return the sums as they are, one after the other."""
         return np.concatenate([np.ravel(member.whole()) for member in self._members])
 
-    def whole(self) -> Integers:
-        """Return the same."""
-        return self.entries(np.empty(0, dtype=np.int64))
-
 
 def rounded(grid: Grid, x: Tensor, device: Device) -> tuple[Tensor, Floats, Bools]:
     """Return integer rows before they are clipped, their squared norms, and which rows are left to the kernel.

@@ -74,8 +74,9 @@ def ends_up_to(places: Integers, ends: Integers, apart: int) -> Integers:
     if buckets > len(places):  # making the table would take longer than it saves
         return np.searchsorted(ends, places, side="right")
     inside = np.minimum(places, ends[-1])
-    found = np.searchsorted(ends, np.arange(buckets) << bits, side="right")[inside >> bits]
-    return found + (np.append(ends, ends[-1] + 1)[found] <= inside)
+    found: Integers = np.searchsorted(ends, np.arange(buckets) << bits, side="right")[inside >> bits]
+    found += np.append(ends, ends[-1] + 1)[found] <= inside
+    return found
 
 
 def choose_among_many(scores: Integers, rate: Fraction, bits: Bits) -> int:

@@ -175,9 +175,7 @@ def _in_ellipsoid(chain: Chain, features: Sequence[Feature], rows: Ellipsoid) ->
     ]
     fine = rows._fine
     z = clipped(chain, rounded(chain, [Feature(x) for x in placed], fine), fine.radius_squared)
-    unit = math.ldexp(1.0, -rows._exponent)
-    if not 1e-200 < unit < 1e200:
-        raise ParameterError(f"whitener must be of ordinary numbers inside a database, got others. Hint: {ELSEWHERE}.")
+    unit = math.ldexp(1.0, -rows._exponent)  # an ordinary number: what would make it another is refused as singular
     y = [
         dialect.nearest(f"({added([f'{one} * {number(entry)}' for one, entry in zip(z, line, strict=True)])} * {number(unit)})")
         for line in rows._matrix.tolist()

@@ -135,6 +135,11 @@ class OneReading:
         self.feature_names = tuple(names) if self.schema is None else self.schema.feature_names
 
     @property
+    def prints(self) -> bool:
+        """Whether its reading ends in a statement that is to be run elsewhere, and in no sums."""
+        return self.data.exact_sums is None
+
+    @property
     def n(self) -> int:
         """The number of rows, which comes with the sums; of a rehearsal some."""
         assert self.known_n is not None or self.rehearsing
@@ -223,10 +228,11 @@ def possible(n: int, statement: Statement, statistic: Any, found: Found) -> bool
     parts = (
         statistic.split(statement.read(found)) if type(statistic) is Together else [statistic.entries(statement.read(found))]
     )
-    return 0 <= n <= most_rows(1) and all(_fits(n, one, entries.tolist()) for one, entries in zip(members, parts, strict=True))
+    return 0 <= n <= most_rows(1) and all(fits(n, one, entries.tolist()) for one, entries in zip(members, parts, strict=True))
 
 
-def _fits(n: int, statistic: Any, entries: list[int]) -> bool:
+def fits(n: int, statistic: Any, entries: list[int]) -> bool:
+    """Whether the sums of one question are possible."""
     if type(statistic) is Count:
         return True
     reach = statistic.grid.reach
