@@ -7,7 +7,7 @@ this process and of all below it, so that of a JVM and its Python workers, too. 
 all rows to Python, column by column, where they are dropped. Files of more columns have fewer rows, and as many cells.
 
 --plain writes cells as they are, as Spark does itself where a dictionary saves nothing; pyarrow begins each column with a
-dictionary of up to 131 072 numbers, which Spark takes long to read. --held keeps the frame in the memory of the cluster.
+dictionary of up to 131 072 numbers, which Spark takes long to read.
 """
 
 from __future__ import annotations
@@ -122,7 +122,6 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=4_000_000, help=f"of {ROWS_OF} columns")
     parser.add_argument("--columns", type=int, nargs="+", default=[ROWS_OF])
     parser.add_argument("--plain", action="store_true", help="no dictionaries in the files")
-    parser.add_argument("--held", action="store_true", help="frames stay in the memory of the cluster")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", choices=CLUSTERS)
     options = parser.parse_args()
@@ -142,15 +141,13 @@ def main() -> None:
                         "plain": options.plain,
                         "held": options.held,
                     }
-                    records.append(known | measured(name, opened, folder, options))
+                    records.append(known | measured(name, opened, folder, options.rounds))
     write("clusters.csv", records)
 
 
-def measured(name: str, opened: Callable[[Path], Any], folder: Path, options: argparse.Namespace) -> dict[str, object]:
+def measured(name: str, opened: Callable[[Path], Any], folder: Path, rounds: int) -> dict[str, object]:
     """Compare readings on a cluster with those of this process."""
-    rounds = options.rounds
-    with opened(folder) as read:
-        frame = read.persist() if options.held else read
+    with opened(folder) as frame:
         for data in (folder, *WARMING * [frame]):
             moment(data)
         turns = [(turn(lambda: moment(folder)), turn(lambda: moment(frame))) for _ in range(rounds)]
