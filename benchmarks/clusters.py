@@ -139,7 +139,6 @@ def main() -> None:
                         "d": columns,
                         "rows": rows * PARTITIONS,
                         "plain": options.plain,
-                        "held": options.held,
                     }
                     records.append(known | measured(name, opened, folder, options.rounds))
     write("clusters.csv", records)
