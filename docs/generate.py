@@ -42,6 +42,7 @@ MET = (
     "evaluate.plan.RowsNeeded",
     "release.estimate.ConfidenceBall",
     "release.estimate.ConfidenceEllipsoids",
+    "release.mark.Mark",
     "verify.retrace.Retraced",
     "sources.sql.database.Query",
     "sources.sql.printed.PrintedSql",
@@ -67,6 +68,7 @@ WITHIN = frozenset(
     (
         *("rules", "described_by", "check_options", "refuse_unknown", "check_postprocess", "check_served", "knows_n"),
         *("amounts", "to_json", "offset", "reach", "table_columns", "widths", "noisy_entries"),
+        *("attempt", "rehearse", "spend", "enter", "lines", "refuse"),
     )
 )
 """Members that the rest of the package calls, and users do not."""

@@ -15,6 +15,7 @@ from dpcov._version import __version__
 if TYPE_CHECKING:
     from dpcov.api import covariance, mean, pca, ridge
     from dpcov.custody.ledger import DataSet, Ledger
+    from dpcov.custody.policy import Policy
     from dpcov.custody.publishing import Publication
     from dpcov.custody.signing import Signatures, Signer, new_signing_key, public_key, sign, verify_signatures
     from dpcov.custody.telling import LedgerHistory, LedgerStatus, Standing
@@ -92,6 +93,7 @@ _HOME = {
     "Ignored": "schema",
     "Ledger": "custody.ledger",
     "DataSet": "custody.ledger",
+    "Policy": "custody.policy",
     "LedgerStatus": "custody.telling",
     "Standing": "custody.telling",
     "LedgerHistory": "custody.telling",
@@ -149,6 +151,7 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "Ignored",
     "Ledger",
     "DataSet",
+    "Policy",
     "LedgerStatus",
     "Standing",
     "LedgerHistory",

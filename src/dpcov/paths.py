@@ -59,6 +59,37 @@ def write_whole(target: Path, content: str | bytes, *, name: str = "path", hint:
         ) from None
 
 
+def write_new(target: Path, content: str, *, name: str, hint: str) -> bool:
+    """Write a file that is not there yet, whole or not at all; whether it was new. Of two processes one makes it."""
+    try:
+        number, temporary = tempfile.mkstemp(prefix=".dpcov-", suffix=".partial", dir=target.parent)
+        partial = Path(temporary)
+        try:
+            with os.fdopen(number, "wb") as file:
+                file.write(content.encode())
+                file.flush()
+                os.fsync(file.fileno())
+            partial.chmod(_permissions(target))
+            target.hardlink_to(partial)  # unlike a rename it replaces nothing
+        finally:
+            partial.unlink(missing_ok=True)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise EngineError(
+            f"{name} must be a file that can be written, got {str(target)!r} ({error.strerror}). Hint: {hint}."
+        ) from None
+    return True
+
+
+def make_private(path: Path) -> None:
+    """Make an empty file for its owner alone, where there is none; leave one that is there, whatever it is."""
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        return
+
+
 def _permissions(target: Path) -> int:
     """Return those of the file that is there, not of what a link leads to; or those of a new one."""
     try:

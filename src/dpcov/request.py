@@ -25,7 +25,7 @@ from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.grid import DEFAULT_BITS, MOST_ROWS, bits_for, checked_row_norm
 from dpcov.kernel.sums import ExactSums
 from dpcov.mechanisms import checked_mechanism
-from dpcov.mechanisms.base import Named
+from dpcov.mechanisms.base import Mechanism, Named
 from dpcov.mechanisms.running import planned, released
 from dpcov.mechanisms.shared.means import checked_covariance
 from dpcov.promise import check_budget, check_delta, check_delta_of, check_epsilon, check_expected_n, check_ledger, check_seed
@@ -155,7 +155,7 @@ class Request:
         rehearse = getattr(source, "rehearse", None)  # of a source that can be read once, by somebody else
         if rehearse is not None:
             rehearse(lambda: self._released(source, budget, SeededBits(0), None))
-        if self.ledger is not None:
+        if self.ledger is not None and not getattr(source, "prints", False):  # what ends in a statement reads nothing here
             return self._charged(source, budget, self.ledger, progress)
         return self._released(source, budget, SystemBits() if self.seed is None else SeededBits(self.seed), progress)
 
@@ -163,8 +163,8 @@ class Request:
         self, source: Source, budget: Budget, ledger: DataSet, progress: Callable[[float | None], None] | None
     ) -> Release:
         """Release at the expense of a ledger, which knows of it from before the first row until its digest is there."""
-        self.rehearse(source, budget)  # what would be refused costs no entry
-        purse = ledger.attempt(budget, self.neighbors, self._what())
+        found = self.rehearse(source, budget)  # what would be refused costs no entry
+        purse = ledger.attempt(budget, self.neighbors, self.what(found.planned.mechanism))
         try:
             made = self._released(source, budget, SystemBits(), progress, purse)
         except BaseException as error:
@@ -172,10 +172,12 @@ class Request:
             raise
         return purse.recorded(made)
 
-    def _what(self) -> dict[str, Any]:
-        """Return what an entry of a ledger says of the release: all of it is public."""
+    def what(self, resolved: str | None = None) -> dict[str, Any]:
+        """Return what an entry of a ledger says of the release, ``resolved`` once it is known: all of it is public."""
         bounds = {"row_norm": self.row_norm} if self.schema is None else {"schema": schema_digest(self.schema)}
-        return {"target": self.named.target, "mechanism": self.named.name, **bounds}
+        name = self.named.name
+        ran = resolved or (name if isinstance(self.named, Mechanism) else None)
+        return {"target": self.named.target, "mechanism": name, **({} if ran is None else {"resolved": ran}), **bounds}
 
     def _released(
         self,
@@ -200,9 +202,12 @@ class Request:
         known_n = self._known_n(source)
         self.check_n(known_n, budget)
         public = Public(self.encoding(source), self.neighbors, known_n)
-        purse = None if self.ledger is None else self.ledger.rehearse(budget, self.neighbors)
+        purse = None if self.ledger is None else self.ledger.rehearse(budget, self.neighbors, self.what())
         settings = self.settings(source)
-        return rehearsal_of(planned(self.named, public, budget, purse, postprocess=self.postprocess, **settings), known_n)
+        found = planned(self.named, public, budget, purse, postprocess=self.postprocess, **settings)
+        if self.ledger is not None:
+            self.ledger.rehearse(budget, self.neighbors, self.what(found.mechanism))
+        return rehearsal_of(found, known_n)
 
 
 def request(
@@ -251,6 +256,8 @@ def request(
         check_epsilon(budget)  # type: ignore[arg-type]  # a budget, as checked above
         check_delta(budget, neighbors, expected_n)  # type: ignore[arg-type]
     made = replace(made, postprocess=postprocess, seed=seed, allow_weak=not strong, ledger=ledger)
+    if ledger is not None:
+        ledger.rehearse(budget, neighbors, made.what())  # type: ignore[arg-type]
     return replace(made, workers=workers, bits=bits)
 
 

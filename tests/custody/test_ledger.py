@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import pytest
 
 import dpcov
 from dpcov.custody import store
-from dpcov.custody.ledger import MOST_ATTEMPTS
+from dpcov.custody.state import MOST_ATTEMPTS
 from dpcov.kernel.account import Account
 from dpcov.kernel.curator import Curator
 from dpcov.kernel.questions.directions import Directions
@@ -72,7 +73,7 @@ class TestARelease:
         assert made.ledger is not None
         assert (made.ledger.ledger, made.ledger.entry) == (ledger.identifier, spent["sequence"])
         assert (spent["who"], spent["why"]) == ("Ada", "how thick they grow")
-        assert spent["facts"]["what"] == {"target": "covariance", "mechanism": "auto", "row_norm": 1.0}
+        assert spent["facts"]["what"] == {"target": "covariance", "mechanism": "auto", "resolved": "rescaled", "row_norm": 1.0}
         assert kept["facts"] == {"spent": spent["sequence"], "digest": digest(made)}
         assert ledger.verify(made).intact
 
@@ -332,6 +333,45 @@ class TestFailures:
         os.waitpid(child, 0)
         assert left(ledger) == dpcov.ZCDP("0.75")
         assert ledger.status().of("trees").unfinished == 1
+
+    @pytest.mark.parametrize(
+        ("place", "spent", "unfinished"),
+        [
+            ("dpcov.custody.ledger.DataSet.attempt", 0, 0),
+            ("dpcov.kernel.sums.ExactSums.read", 0, 0),
+            ("dpcov.custody.purse.Purse.take", 1, 1),
+            ("dpcov.kernel.noise.sampler.RandomSampler.noisy", 1, 1),
+            ("dpcov.custody.purse.Purse.recorded", 1, 0),
+        ],
+    )
+    def test_a_process_that_is_killed_anywhere_leaves_what_it_had_spent(
+        self,
+        ledger: dpcov.Ledger,
+        trees: dpcov.DataSet,
+        monkeypatch: pytest.MonkeyPatch,
+        place: str,
+        spent: int,
+        unfinished: int,
+    ) -> None:
+        """Killed just after each station: before the spend it costs nothing, after it all, and the next release goes on."""
+        path, kind, name = place.rsplit(".", 2)
+        owner = getattr(import_module(path), kind)
+        done = getattr(owner, name)
+
+        def killing(*arguments: Any, **named: Any) -> None:
+            done(*arguments, **named)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        child = os.fork()
+        if child == 0:
+            monkeypatch.setattr(owner, name, killing)
+            release(trees, mechanism="gaussian")
+            os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+        standing = ledger.status().of("trees")
+        assert (standing.amounts[0], standing.unfinished) == (Fraction(spent, 4), unfinished)
+        assert ledger.verify().intact
+        assert ledger.verify(release(trees)).intact
 
     def test_others_that_were_faster_leave_too_little(self, ledger: dpcov.Ledger, trees: dpcov.DataSet) -> None:
         first, second = (trees.attempt(dpcov.ZCDP("0.75"), "replace", {}) for _ in range(2))

@@ -6,7 +6,7 @@ import json
 import os
 import sqlite3
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -111,6 +111,42 @@ class TestTheChain:
         with pytest.raises(dpcov.BudgetError, match="edited entry 9"):
             ledger.dataset("trees")
 
+    @pytest.mark.parametrize("sequence", [2, 9])
+    def test_nothing_is_added_after_an_edited_entry(self, ledger: dpcov.Ledger, sequence: int) -> None:
+        """Neither after an edited total nor after an edited end: what follows would vouch for it."""
+        edited(ledger, lambda connection: connection.execute("UPDATE entries SET body = '' WHERE sequence = ?", (sequence,)))
+        with pytest.raises(dpcov.BudgetError, match=f"edited entry {sequence}"):
+            ledger.add("fish", dpcov.ZCDP(1)) if sequence == 9 else ledger.dataset("trees")
+        assert ledger.verify().entries == 9
+
+    def test_with_an_edited_first_entry_it_can_be_verified_and_not_written(self, ledger: dpcov.Ledger) -> None:
+        edited(ledger, lambda connection: connection.execute("UPDATE entries SET body = '' WHERE sequence = 1"))
+        again = dpcov.Ledger(ledger.path)
+        assert "entry 1 was edited" in again.verify().faults[0]
+        with pytest.raises(dpcov.BudgetError, match="edited entry 1"):
+            again.dataset("trees").attempt(dpcov.ZCDP("0.1"), "replace", {})
+
+    @pytest.mark.parametrize(
+        ("event", "facts", "fault"),
+        [
+            ("spent", {"attempt": 3}, "spends what was not attempted"),
+            ("released", {"spent": 3, "digest": "x"}, "was not paid for"),
+            ("opened", {"policy": {}, "total": {"notion": "zCDP", "rho": "5"}, "neighbors": "replace"}, "sets a total anew"),
+            ("refunded", {}, "could not have been written"),
+            ("created", {}, "could not have been written"),
+            ("opened", {}, "could not have been written"),
+        ],
+    )
+    def test_an_entry_that_nobody_writes_shows(
+        self, ledger: dpcov.Ledger, event: str, facts: dict[str, object], fault: str
+    ) -> None:
+        """With a chain that is whole, as somebody adds it who calls the library's own parts."""
+        with ledger.store.writing() as writing:
+            spent = writing.last("trees", "spent")
+            assert spent is not None
+            writing.add(event, "trees", "Ada", "", {**(spent.facts if event == "spent" else {}), **facts})
+        assert fault in " ".join(ledger.verify().faults)
+
     def test_entries_cannot_be_edited_by_accident(self, ledger: dpcov.Ledger) -> None:
         connection = sqlite3.connect(ledger.path)
         for statement in ("UPDATE entries SET body = ''", "DELETE FROM entries"):
@@ -209,6 +245,52 @@ class TestFiles:
         connection.close()
         assert ledger.verify().entries == 9
 
+    def test_a_folder_and_a_pipe(self, tmp_path: Path) -> None:
+        """Neither is opened: a pipe would be waited for."""
+        (tmp_path / "folder").mkdir()
+        os.mkfifo(tmp_path / "pipe")
+        for name in ("folder", "pipe"):
+            for opened in (dpcov.Ledger, dpcov.Ledger.create):
+                with pytest.raises(dpcov.EngineError, match="ledger must be a file, got"):
+                    opened(tmp_path / name)
+
+    @pytest.mark.parametrize("name", ["missing/budget.db", "n" * 300, "budget.db/inside"])
+    def test_a_path_that_leads_nowhere(self, ledger: dpcov.Ledger, name: str) -> None:
+        for opened in (dpcov.Ledger, dpcov.Ledger.create):
+            with pytest.raises(dpcov.EngineError, match=r"ledger must .*Hint"):
+                opened(ledger.path.parent / name)
+
+    def test_a_hard_link_is_refused_and_a_symbolic_one_leads_there(self, ledger: dpcov.Ledger, tmp_path: Path) -> None:
+        """SQLite keeps its log beside the name: two names would have two."""
+        (tmp_path / "link.db").symlink_to(ledger.path)
+        dpcov.Ledger(tmp_path / "link.db").dataset("trees").attempt(dpcov.ZCDP("0.1"), "replace", {}).take()
+        assert ledger.status().of("trees").left == dpcov.ZCDP("0.6")
+        (tmp_path / "hard.db").hardlink_to(ledger.path)
+        for path in (ledger.path, tmp_path / "hard.db"):
+            with pytest.raises(dpcov.EngineError, match="a hard link"):
+                dpcov.Ledger(path)
+
+    def test_a_new_one_is_its_owners_alone_with_its_log(self, ledger: dpcov.Ledger) -> None:
+        with ledger.store.reading():
+            files = list(ledger.path.parent.iterdir())
+            assert len(files) > 1
+            assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
+
+    def test_signs_in_a_name_mean_nothing(self, tmp_path: Path) -> None:
+        for name in ("a?mode=memory", "b#c", "d%41", "e f", "ü"):
+            dpcov.Ledger.create(tmp_path / name)
+        assert len(list(tmp_path.iterdir())) == 5
+
+    def test_another_ledger_in_its_place_is_not_charged(self, ledger: dpcov.Ledger, tmp_path: Path) -> None:
+        """Its marks would name the first one."""
+        trees = ledger.dataset("trees")
+        other = dpcov.Ledger.create(tmp_path / "other.db")
+        other.add("trees", dpcov.ZCDP(1))
+        other.path.replace(ledger.path)
+        with pytest.raises(dpcov.BudgetError, match="another in its place"):
+            trees.attempt(dpcov.ZCDP("0.1"), "replace", {})
+        assert dpcov.Ledger(ledger.path).verify().entries == 2
+
     def test_making_one_twice_keeps_the_first(self, ledger: dpcov.Ledger) -> None:
         assert dpcov.Ledger.create(ledger.path).identifier == ledger.identifier
         assert ledger.verify().entries == 9
@@ -216,18 +298,6 @@ class TestFiles:
     def test_it_survives_without_its_log(self, ledger: dpcov.Ledger) -> None:
         """When nobody has it open, all is in the one file: it can be copied."""
         assert [path.name for path in ledger.path.parent.iterdir()] == ["budget.db"]
-
-
-@pytest.fixture
-def mounted(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 128 kB."""
-    place = tmp_path / "small"
-    place.mkdir()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(place)], check=False, capture_output=True)
-    if done.returncode:
-        pytest.skip("mounting a small disk needs root")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
 
 
 class TestNetworks:
@@ -269,6 +339,32 @@ class TestNetworks:
     def test_where_nobody_tells_it_is_not_refused(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(place, "MOUNTS", tmp_path / "nowhere")
         dpcov.Ledger.create(tmp_path / "budget.db")
+
+
+def test_many_processes_make_one_at_once(tmp_path: Path) -> None:
+    """All get the same ledger, and none an error."""
+    path = tmp_path / "budget.db"
+    children = []
+    for _ in range(8):
+        child = os.fork()
+        if child == 0:
+            try:
+                dpcov.Ledger.create(path)
+            except BaseException:
+                os._exit(1)
+            os._exit(0)
+        children.append(child)
+    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * 8
+    assert dpcov.Ledger(path).verify().entries == 1
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    connection.close()
+
+
+def test_a_commit_waits_for_the_disk(ledger: dpcov.Ledger) -> None:
+    with ledger.store.writing() as writing:
+        assert writing._connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
+        assert writing._connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
 def test_the_file_says_what_it_is(ledger: dpcov.Ledger) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 import click
 
 from dpcov.cli.groups import DidYouMean
+from dpcov.cli.ledger_acts import approve, dataset_option, file_argument, policy, policy_option, record, resume, why_option
 from dpcov.cli.options import all_option, budget_options, json_option, neighbors_option
 from dpcov.cli.telling import tell
 
@@ -20,9 +22,6 @@ Example:
   dpcov ledger status budget.db
   dpcov ledger verify budget.db adult.json"""
 
-file_argument = click.argument("file", metavar="LEDGER", type=click.Path())
-why_option = click.option("--why", default="", metavar="TEXT", help="What for; it is kept in the ledger.")
-
 
 @click.group(cls=DidYouMean, epilog=EXAMPLE)
 def ledger() -> None:
@@ -34,7 +33,7 @@ def ledger() -> None:
     short_help="Set what a data set may lose in all.",
 )
 @file_argument
-@click.option("--dataset", required=True, metavar="NAME", help="What the data set is called in the ledger.")
+@dataset_option
 @budget_options
 @neighbors_option
 @click.option(
@@ -43,8 +42,9 @@ def ledger() -> None:
     metavar="FILE",
     help="Its rows: a small file beside them then names the ledger, and releases charged elsewhere, or nowhere, are refused.",
 )
+@policy_option
 @why_option
-def init(file: str, dataset: str, budget: Budget, neighbors: str, data: str | None, why: str) -> None:
+def init(file: str, dataset: str, budget: Budget, neighbors: str, data: str | None, policy_file: str | None, why: str) -> None:
     """Set what a data set may lose in all its releases; the file LEDGER is made where there is none.
 
     A total is set once and for good. It is spent in its own notion: --rho takes releases under --rho and --epsilon, --epsilon
@@ -53,8 +53,9 @@ def init(file: str, dataset: str, budget: Budget, neighbors: str, data: str | No
     from dpcov import Ledger
 
     opened = Ledger.create(file)
-    opened.add(dataset, budget, neighbors=neighbors, data=data, why=why)
+    opened.add(dataset, budget, neighbors=neighbors, data=data, policy=policy_file, why=why)
     tell(opened.status(), file, as_json=False)
+    click.echo(f"Releases are charged to it with: --ledger {shlex.quote(file)} --dataset {shlex.quote(dataset)}")
 
 
 @ledger.command(epilog="\b\nExample:\n  dpcov ledger status budget.db", short_help="Show what is left of each data set.")
@@ -79,8 +80,7 @@ def history(file: str, dataset: str | None, everything: bool, as_json: bool) -> 
     from dpcov import Ledger
     from dpcov.report.ledger_history import MOST_ENTRIES
 
-    words = {"limit": None if everything else MOST_ENTRIES}
-    tell(Ledger(file).history(dataset), file, as_json=as_json, words=words)
+    tell(Ledger(file).history(dataset, last=None if everything or as_json else MOST_ENTRIES), file, as_json=as_json)
 
 
 @ledger.command(
@@ -115,27 +115,5 @@ def export(file: str) -> None:
         click.echo(line)
 
 
-@ledger.command(
-    epilog='\b\nExample:\n  dpcov ledger resume budget.db --dataset adult --why "the disk was replaced"',
-    short_help="Allow readings again after too many in vain.",
-)
-@file_argument
-@click.option("--dataset", required=True, metavar="NAME", help="Of which data set.")
-@click.option("--why", required=True, metavar="TEXT", help="What was wrong; it is kept in the ledger.")
-def resume(file: str, dataset: str, why: str) -> None:
-    """Allow a data set to be read again, after a hundred readings in a row that ended before anything was drawn."""
-    from dpcov import Ledger
-
-    Ledger(file).resume(dataset, why=why)
-
-
-@ledger.command(
-    epilog="\b\nExample:\n  dpcov ledger record budget.db adult.json", short_help="Note a release that was paid for."
-)
-@file_argument
-@click.argument("release", type=click.Path())
-def record(file: str, release: str) -> None:
-    """Note the digest of a RELEASE that was paid for, where the ledger could not be written when it was made."""
-    from dpcov import Ledger, load
-
-    Ledger(file).record(load(release))
+for act in (policy, approve, resume, record):
+    ledger.add_command(act)

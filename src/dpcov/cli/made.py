@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpcov.cli.paid import nothing_paid_is_lost, save
 from dpcov.cli.publishing import made_by, wait_for
 from dpcov.cli.telling import print_json
 
@@ -47,24 +46,6 @@ def released(data: Any, quiet: bool, isolated: bool, **settings: Any) -> Release
         return made_by(pca, data, isolated, progress, **settings)
 
 
-@contextmanager
-def nothing_paid_is_lost() -> Iterator[None]:
-    """Print a release that was paid for, and that the ledger could not record."""
-    from dpcov.errors import EngineError
-    from dpcov.release.file import text_of
-
-    try:
-        yield
-    except EngineError as error:
-        if not hasattr(error, "release"):
-            raise
-        click.echo(text_of(error.release), nl=False)
-        reason = str(error).partition(" Hint:")[0]
-        raise EngineError(
-            f"{reason} The release was made and paid for, and is on stdout. Hint: save that text, then `dpcov ledger record`."
-        ) from None
-
-
 def keep(
     made: Release,
     output: str | None,
@@ -78,49 +59,15 @@ def keep(
     """Write what was made, at its moment where it has one, then say what it is."""
     assert output is not None  # else nothing was spent: `checked_output`
     assert target is not None
+    from dpcov.custody.replaced import said_of_both
+
     if publication is not None:
         wait_for(publication, made, target)
-    if target.exists() and made.ledger is None and not made.seeded:
-        tell_sum(target, made)
+    if target.exists():
+        for words in said_of_both(target, made):
+            click.echo(f"dpcov: {words}", err=True)
     save(made, target, force)
     tell_made(made, output, quiet=quiet, as_json=as_json)
-
-
-def tell_sum(target: Path, made: Release) -> None:
-    """Say what a release and the one that it replaces add up to, where they are of one table: nobody keeps count of them."""
-    from dpcov.custody.adding import together
-    from dpcov.errors import DpcovError
-    from dpcov.release.file import load
-    from dpcov.report.text import budget_words
-
-    try:
-        before = load(target)
-        sum_of_both, neighbors = together(before.privacy, before.neighbors, made.privacy, made.neighbors)
-    except DpcovError:  # another file, or a δ of 1: nothing to add to
-        return
-    if before.seeded:
-        return
-    amount = "no number is known for both" if sum_of_both is None else f"{budget_words(sum_of_both)} ({neighbors})"
-    click.echo(
-        f"dpcov: {target.name} held a release already. If it was of the same table, both together cost {amount}, and whoever "
-        f"has a copy has both. `dpcov ledger init` keeps count.",
-        err=True,
-    )
-
-
-def save(made: Release, target: Path, force: bool) -> None:
-    """Write the release; what was paid for is not lost where that fails."""
-    from dpcov.errors import EngineError
-    from dpcov.release.file import text_of
-
-    try:
-        if target.exists() and not force:
-            raise EngineError(f"output must not exist yet, got {str(target)!r}, which appeared meanwhile.")
-        made.save(target)
-    except (EngineError, KeyboardInterrupt) as error:
-        click.echo(text_of(made), nl=False)
-        reason = str(error).partition(" Hint:")[0] or "interrupted."
-        raise EngineError(f"{reason} The release was made and paid for, and is on stdout. Hint: save that text.") from None
 
 
 def tell_dry_run(target: str, data: str, budget: Budget, *, as_json: bool, isolated: bool, **settings: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from dpcov.cli.files import input_files
-from dpcov.cli.made import checked_output, keep, nothing_paid_is_lost, tell_dry_run
+from dpcov.cli.made import checked_output, keep, tell_dry_run
 from dpcov.cli.options import (
     budget_options,
     check_bounds,
@@ -18,6 +18,7 @@ from dpcov.cli.options import (
     read_numbers,
     read_schema,
 )
+from dpcov.cli.paid import nothing_paid_is_lost
 from dpcov.cli.publishing import made_by
 
 EXAMPLE = """\b

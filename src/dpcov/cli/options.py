@@ -45,13 +45,18 @@ def budget_options(command: Command) -> Command:
     def with_budget(epsilon: str | None, delta: str | None, rho: str | None, **others: Any) -> None:
         command(budget=read_budget(epsilon, delta, rho), **others)
 
+    return budget_parts(with_budget)
+
+
+def budget_parts(command: Command) -> Command:
+    """Add --epsilon, --delta and --rho, each on its own."""
     for option in (
         click.option("--rho", metavar="NUMBER", help="Privacy budget of zero-concentrated DP (zCDP), in place of --epsilon."),
         click.option("--delta", metavar="NUMBER", help="With --epsilon: a tiny probability, well below 1/n (approximate DP)."),
         click.option("--epsilon", metavar="NUMBER", help="Privacy budget (pure DP): less is more private, and noisier."),
     ):
-        with_budget = option(with_budget)
-    return with_budget
+        command = option(command)
+    return command
 
 
 def making_options(command: Command) -> Command:

@@ -80,7 +80,7 @@ def _twice(budget: Budget) -> Budget:
         return PureDP(2 * budget.epsilon)
     if isinstance(budget, ZCDP):
         return ZCDP(4 * budget.rho)
-    grown = (1 + _power_up(budget.epsilon)) * budget.delta
+    grown = (1 + _power_up(budget.epsilon)) * budget.delta if budget.epsilon < 700 else Fraction(1)  # floats end at e^709
     if grown >= 1:
         raise BudgetError(
             f"delta must stay below 1 when it is counted for replaced rows, got {budget!r}. Hint: lower epsilon or delta."
@@ -90,8 +90,6 @@ def _twice(budget: Budget) -> Budget:
 
 def _power_up(epsilon: Fraction) -> Fraction:
     """Return e^ε, rounded up to twelve digits."""
-    if epsilon > 700:
-        return Fraction(10**300)
     return Fraction(repr(float(f"{math.exp(float(epsilon)) * (1 + 1e-11):.12g}")))
 
 
@@ -157,7 +155,8 @@ class Sum:
                 f"budget must be one that adds up with the ledger's {self.adds}, got {budget!r}. Hint: {INSTEAD[self.adds]}."
             )
         amounts = tuple(amount + one for amount, one in zip(self.amounts, added, strict=True))
-        if any(amount.denominator.bit_length() > MAX_BITS for amount in amounts):
+        left = (limit - amount for limit, amount in zip(self.limits, amounts, strict=True))
+        if any(number.denominator.bit_length() > MAX_BITS for number in (*amounts, *left)):
             raise BudgetError(
                 "budgets of one data set must add up to at most 900 digits, got more. Hint: choose a rounder number."
             )

@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
-from dpcov.errors import EngineError, ParameterError
-from dpcov.paths import checked_path, write_whole
+from dpcov.errors import EngineError, ParameterError, shown
+from dpcov.paths import checked_path, write_new
 
 if TYPE_CHECKING:
     from dpcov.custody.ledger import DataSet
@@ -35,9 +35,11 @@ def claimed_place(data: str | os.PathLike[str], ledger: str, name: str) -> Path:
 
 
 def claim(place: Path, ledger: str, name: str) -> None:
-    """Say beside a file which ledger keeps its budget."""
+    """Say beside a file which ledger keeps its budget; of two that say so at once one is refused."""
     record = {"budget kept by": "dpcov ledger", "ledger": ledger, "dataset": name}
-    write_whole(_beside(place), json.dumps(record) + "\n", name="data", hint="its folder must be writable, or leave data= out")
+    hint = "its folder must be writable, or leave data= out"
+    if not write_new(_beside(place), json.dumps(record) + "\n", name="data", hint=hint):
+        claimed_place(place, ledger, name)
 
 
 def refuse_claimed(data: object, charged: DataSet | None) -> None:
@@ -45,20 +47,26 @@ def refuse_claimed(data: object, charged: DataSet | None) -> None:
     path = getattr(data, "path", data)  # of a `Csv`
     if not isinstance(path, str | os.PathLike):
         return
-    try:
-        found = _claim_of(Path(path).resolve())
-    except (OSError, ValueError):  # no path of this machine: a URI, a pattern
-        return
-    if found is None or (charged is not None and found == (charged.ledger.identifier, charged.name)):
-        return
+    from dpcov.sources.files import local_files
+
+    for place in (path, *local_files(path)):  # a folder or a pattern may hold a file that has a claim of its own
+        try:
+            found = _claim_of(Path(place).resolve())
+        except (OSError, ValueError):  # no path of this machine: a URI
+            continue
+        if found is not None and (charged is None or found != (charged.ledger.identifier, charged.name)):
+            _refuse(Path(place).name, found[1], charged)
+
+
+def _refuse(file: str, name: str, charged: DataSet | None) -> NoReturn:
     if charged is None:
         raise ParameterError(
-            f"ledger must be given for {Path(path).name!r}, whose budget is kept in one as {found[1]!r}, got none. "
-            f"Hint: pass ledger=dpcov.Ledger(FILE).dataset({found[1]!r})."
+            f"ledger must be given for {file!r}, whose budget is kept in one as {shown(name)}, got none. "
+            f"Hint: pass ledger=dpcov.Ledger(FILE).dataset({shown(name)})."
         )
     raise ParameterError(
-        f"ledger must be the one that keeps the budget of {Path(path).name!r}, as {found[1]!r}, got another or another name. "
-        f"Hint: {Path(path).name}{ENDING} names it."
+        f"ledger must be the one that keeps the budget of {file!r}, as {shown(name)}, got another or another name. "
+        f"Hint: {file}{ENDING} names it."
     )
 
 
@@ -84,5 +92,5 @@ def _read(beside: Path) -> tuple[str, str]:
     except (OSError, ValueError, KeyError, TypeError):
         raise EngineError(
             f"data must have a claim that can be read beside them, got a damaged {beside.name!r}. "
-            f"Hint: `dpcov ledger init ... --data FILE` writes it."
+            f"Hint: put it back from a backup; only where no ledger keeps this budget, delete it."
         ) from None

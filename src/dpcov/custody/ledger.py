@@ -7,28 +7,32 @@ is handed it; or *failed*. What was spent stays spent, whether or not a release 
 
 from __future__ import annotations
 
-import getpass
+import json
 import os
-import platform
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from dpcov.custody.adding import Cost, Sum, cost_of
+from dpcov.custody.adding import Cost, cost_of
+from dpcov.custody.approving import APPROVED, approval_of_policy, of_release
+from dpcov.custody.claim import claim, claimed_place
+from dpcov.custody.people import checked_text, current_user, person
+from dpcov.custody.policy import Policy, checked_policy
 from dpcov.custody.purse import Purse, Unspent
-from dpcov.custody.store import Entry, Store, Writing
-from dpcov.errors import BudgetError, ParameterError, did_you_mean, shown
-from dpcov.kernel.budget import NOTIONS, Budget, copied, decimal_text
+from dpcov.custody.state import State
+from dpcov.custody.store import Entry, Store
+from dpcov.errors import ParameterError, shown
+from dpcov.kernel.budget import Budget, copied
 from dpcov.kernel.questions.moments import REPLACE, check_neighbors
 from dpcov.paths import checked_path
 from dpcov.release.record import Release
 
-MOST_ATTEMPTS = 100
-"""Readings of a data set that may end before anything is drawn, one after the other: more are no accident."""
+if TYPE_CHECKING:
+    from dpcov.custody.telling import LedgerHistory, LedgerStatus
+    from dpcov.custody.verifying import Verification
 
 ROW = "row"
-LONGEST = 2000  # characters of a name or a reason
 
 
 @dataclass(frozen=True)
@@ -51,35 +55,41 @@ class DataSet:
     who: str
 
     def attempt(self, budget: Budget, neighbors: str, what: Mapping[str, Any]) -> Purse:
-        """Note that a release begins; refuse one for which there is no room. Nothing is spent."""
+        """Note that a release begins; refuse one for which there is no room, or that may not be. Nothing is spent."""
         budget = copied(budget)
         facts = {"budget": budget.to_json(), "neighbors": neighbors, "unit": ROW, "what": dict(what)}
         with self.ledger.store.writing() as writing:
             state = State.of(writing, self.name)
-            cost, _ = state.with_release(budget, neighbors)
+            cost, _ = state.with_release(budget, neighbors, what)
+            state.approval(writing, facts)
             state.refuse_too_many_attempts(writing)
             entry = writing.add("attempted", self.name, self.who, self.why, facts)
         return Purse(self, entry, facts, cost)
 
-    def rehearse(self, budget: Budget, neighbors: str) -> Unspent:
-        """Return what a rehearsal takes its budget from; refuse one for which there is no room."""
+    def rehearse(self, budget: Budget, neighbors: str, what: Mapping[str, Any]) -> Unspent:
+        """Return what a rehearsal takes its budget from; refuse one for which there is no room, or that breaks the policy.
+
+        It needs no approval: whoever asks for one has seen what it is for.
+        """
         with self.ledger.store.reading() as reading:
-            return Unspent(State.of(reading, self.name).with_release(copied(budget), neighbors)[0])
+            return Unspent(State.of(reading, self.name).with_release(copied(budget), neighbors, what)[0])
 
     def spend(self, attempt: Entry, facts: Mapping[str, Any], cost: Cost) -> Entry:
         """Take the whole budget of an attempt, durably; refuse it where others were faster."""
         with self.ledger.store.writing() as writing:
-            after = State.of(writing, self.name).with_cost(cost)
+            state = State.of(writing, self.name)
+            state.refuse_by_policy(cost, facts["neighbors"], facts["what"])  # it may have been changed meanwhile
             told = {
                 **facts,
                 "attempt": attempt.sequence,
+                "approval": state.approval(writing, facts),
                 "counted": cost.budget.to_json(),
                 "tail": str(cost.tail),
-                "after": after.to_json(),
+                "after": state.with_cost(cost).to_json(),
             }
             return writing.add("spent", self.name, self.who, self.why, told, attempt.time)
 
-    def note(self, event: str, facts: Mapping[str, Any], time: str | None = None) -> Entry:
+    def enter(self, event: str, facts: Mapping[str, Any], time: str | None = None) -> Entry:
         """Add what became of an attempt."""
         with self.ledger.store.writing() as writing:
             return writing.add(event, self.name, self.who, self.why, facts, time)
@@ -110,14 +120,19 @@ class Ledger:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.store = Store(checked_path(path))
-        with self.store.reading() as reading:
-            self.identifier = _identifier(reading)
+        with self.store.reading():
+            pass  # what is no ledger is refused
 
     @classmethod
     def create(cls, path: str | os.PathLike[str]) -> Self:
-        """Make a ledger, or open the one that is there."""
+        """Make a ledger, which only its owner can read and write, or open the one that is there."""
         Store(checked_path(path)).create(current_user())
         return cls(path)
+
+    @property
+    def identifier(self) -> str:
+        """Which ledger it is: 32 random hexadecimal digits, which no other file has."""
+        return self.store.identifier
 
     @property
     def path(self) -> Path:
@@ -134,6 +149,7 @@ class Ledger:
         *,
         neighbors: str = REPLACE,
         data: str | os.PathLike[str] | None = None,
+        policy: Policy | str | os.PathLike[str] | None = None,
         why: str = "",
         who: str | None = None,
     ) -> None:
@@ -150,14 +166,14 @@ class Ledger:
         data : path, optional
             The file or folder that holds the rows. A small file beside it then says which ledger keeps its budget, and releases
             of it that are charged elsewhere, or nowhere, are refused.
+        policy : Policy or path, optional
+            What every release must keep to.
         why, who : str
             For the record; ``who`` is by default the user of this machine.
         """
-        from dpcov.custody.claim import claim, claimed_place
-
-        _checked_text("name", name, least=1)
+        checked_text("name", name, least=1)
         check_neighbors(neighbors)
-        person, reason = _person(who), _checked_text("why", why)
+        by, reason, rules = person(who), checked_text("why", why), checked_policy(policy)
         place = None if data is None else claimed_place(data, self.identifier, name)
         with self.store.writing() as writing:
             if writing.last(name, "opened") is not None:
@@ -165,20 +181,84 @@ class Ledger:
                     f"name must be new, got {shown(name)}, whose total is set for good. Hint: `dpcov ledger status` lists them."
                 )
             facts = {"total": copied(total).to_json(), "neighbors": neighbors, "unit": ROW, "data": str(place or "")}
-            writing.add("opened", name, person, reason, facts)
-        if place is not None:
-            claim(place, self.identifier, name)
+            facts |= {"policy": {} if rules is None else rules.to_json()}
+            writing.add("opened", name, by, reason, facts)
+            if place is not None:  # before the commit: where a crash parts the two, adding can be tried again
+                claim(place, self.identifier, name)
+
+    def change_policy(
+        self, name: str, policy: Policy | str | os.PathLike[str], *, why: str = "", who: str | None = None
+    ) -> None:
+        """Set what every further release of a data set must keep to; approvals that were given before are withdrawn.
+
+        Where the policy so far asks for a second person, somebody else must have approved this one (`approve`).
+        """
+        rules, by, reason = checked_policy(policy), person(who), checked_text("why", why)
+        told = {} if rules is None else rules.to_json()
+        with self.store.writing() as writing:
+            state = State.of(writing, name)
+            facts = {"policy": told, "approval": 0}
+            if state.policy.second_person:
+                facts["approval"] = approval_of_policy(writing, name, state.since, current_user(), told).sequence
+            writing.add("policy", name, by, reason, facts)
+
+    def approve(
+        self,
+        name: str,
+        budget: Budget | None = None,
+        *,
+        neighbors: str = REPLACE,
+        mechanism: str = "",
+        policy: Policy | str | os.PathLike[str] | None = None,
+        why: str = "",
+    ) -> None:
+        """Approve one release that somebody else will make, or with ``policy`` a change of the policy.
+
+        Parameters
+        ----------
+        name : str
+            The data set.
+        budget : PureDP, ZCDP or ApproxDP
+            That of the release, exactly.
+        neighbors : {"replace", "add-remove"}
+            The relation of the release.
+        mechanism : str, optional
+            The mechanism that runs, where not any may: not "auto", but what it stands for.
+        policy : Policy or path, optional
+            In place of a budget: the new policy.
+        why : str
+            For the record.
+        """
+        if (budget is None) == (policy is None):
+            raise ParameterError("budget or policy must be given, one of them. Hint: approve('adult', dpcov.ZCDP(0.1)).")
+        check_neighbors(neighbors)
+        reason, rules = checked_text("why", why), checked_policy(policy)
+        with self.store.writing() as writing:
+            state = State.of(writing, name)
+            if not state.policy.second_person:
+                raise ParameterError(
+                    f"data set must have a policy that asks for a second person, got {shown(name)}, which has none. "
+                    f"Hint: nothing need be approved."
+                )
+            if rules is not None:
+                facts: dict[str, Any] = {"policy": rules.to_json()}
+            else:
+                assert budget is not None
+                asked = copied(budget)
+                state.with_cost(cost_of(asked, neighbors, state.neighbors))
+                facts = of_release(asked, neighbors, checked_text("mechanism", mechanism))
+            writing.add(APPROVED, name, current_user(), reason, facts)
 
     def dataset(self, name: str, *, why: str = "", who: str | None = None) -> DataSet:
         """Return a data set of this ledger, to be charged: ``dpcov.covariance(..., ledger=ledger.dataset("adult"))``."""
         with self.store.reading() as reading:
             State.of(reading, name)
-        return DataSet(self, name, _checked_text("why", why), _person(who))
+        return DataSet(self, name, checked_text("why", why), person(who))
 
     def resume(self, name: str, *, why: str, who: str | None = None) -> None:
         """Allow further attempts where too many in a row have ended before anything was drawn."""
-        dataset = self.dataset(name, why=_checked_text("why", why, least=1), who=who)
-        dataset.note("resumed", {})
+        dataset = self.dataset(name, why=checked_text("why", why, least=1), who=who)
+        dataset.enter("resumed", {})
 
     def record(self, release: Release) -> None:
         """Note the digest of a release that was paid for here, where that failed when it was made."""
@@ -186,19 +266,19 @@ class Ledger:
 
         recorded(self, release)
 
-    def status(self) -> Any:
+    def status(self) -> LedgerStatus:
         """Return what each data set may lose, has lost, and has left."""
         from dpcov.custody.telling import status
 
         return status(self)
 
-    def history(self, name: str | None = None) -> Any:
-        """Return every entry, of one data set or of all."""
+    def history(self, name: str | None = None, *, last: int | None = None) -> LedgerHistory:
+        """Return what happened, to one data set or to all: every entry, or the ``last`` ones."""
         from dpcov.custody.telling import history
 
-        return history(self, name)
+        return history(self, name, last)
 
-    def verify(self, *releases: Release) -> Any:
+    def verify(self, *releases: Release) -> Verification:
         """Check the chain, the sums and the file itself, and that no release knows of a later state of this ledger."""
         from dpcov.custody.verifying import verify
 
@@ -206,108 +286,6 @@ class Ledger:
 
     def export(self) -> Iterator[str]:
         """Yield every entry as a line of JSON, with its hash: for an archive, or to be checked by other means."""
-        import json
-
         with self.store.reading() as reading:
             for entry in reading.entries():
                 yield json.dumps({**entry.told, "hash": entry.hash}, sort_keys=True)
-
-
-@dataclass(frozen=True)
-class State:
-    """What a data set may lose, and what it has lost."""
-
-    name: str
-    total: Budget
-    neighbors: str
-    spent: Sum
-    last: int
-
-    @classmethod
-    def of(cls, reading: Writing, name: object) -> State:
-        """Return the state of a data set, or refuse a name that is none."""
-        opened = reading.last(name, "opened") if isinstance(name, str) else None
-        if opened is None or not isinstance(name, str):
-            raise ParameterError(
-                f"data set must be one of the ledger's, got {shown(name)}. "
-                f"Hint: {did_you_mean(name, reading.datasets())}`dpcov ledger status` lists them."
-            )
-        total = read_budget(opened.facts["total"])
-        last = reading.last(name, "spent")
-        if last is not None and not last.follows(_before(reading, last)):
-            raise BudgetError(
-                f"ledger must be as it was written, got an edited entry {last.sequence}. Hint: `dpcov ledger verify`."
-            )
-        spent = Sum.empty(total) if last is None else Sum.from_json(last.facts["after"])
-        return cls(name, total, opened.facts["neighbors"], spent, 0 if last is None else last.sequence)
-
-    def with_release(self, budget: Budget, neighbors: str) -> tuple[Cost, Sum]:
-        """Return what a release counts, and the sum with it; refuse it where there is no room."""
-        cost = cost_of(budget, neighbors, self.neighbors)
-        return cost, self.with_cost(cost)
-
-    def with_cost(self, cost: Cost) -> Sum:
-        """Return the sum with one more release, or refuse it where there is no room."""
-        grown = self.spent.begun(self.total, cost.budget).plus(cost)
-        if not grown.fits:
-            raise BudgetError(
-                f"budget must fit into what {shown(self.name)} has left, {left_text(self.spent)}, got {cost.budget!r}. "
-                f"Hint: ask for less; what was spent cannot be had again."
-            )
-        return grown
-
-    def refuse_too_many_attempts(self, writing: Writing) -> None:
-        """Refuse a data set that was read too often in vain."""
-        resumed = writing.last(self.name, "resumed")
-        since = max(self.last, 0 if resumed is None else resumed.sequence)
-        if writing.count(self.name, "attempted", since) >= MOST_ATTEMPTS:
-            raise BudgetError(
-                f"a data set must not be read in vain more than {MOST_ATTEMPTS} times in a row, got {shown(self.name)}. "
-                f"Hint: find out why, then `dpcov ledger resume`."
-            )
-
-
-def left_text(spent: Sum) -> str:
-    """Return what is left, as people write it."""
-    names = spent.adds.split(" and ") if spent.adds else ["epsilon", "delta"]
-    return ", ".join(f"{name} = {decimal_text(left)}" for name, left in zip(names, spent.left, strict=True))
-
-
-def read_budget(record: Mapping[str, str]) -> Budget:
-    """Return a budget from its exact text."""
-    kind = NOTIONS[record["notion"]]
-    return kind(*(record[name] for name in kind.names))
-
-
-def current_user() -> str:
-    """Return who is logged in, and where."""
-    try:
-        user = getpass.getuser()
-    except (OSError, KeyError):  # a number without a name
-        user = str(os.getuid()) if hasattr(os, "getuid") else "unknown"
-    return f"{user}@{platform.node()}"
-
-
-def _person(who: str | None) -> str:
-    return current_user() if who is None else _checked_text("who", who, least=1)
-
-
-def _checked_text(name: str, text: object, *, least: int = 0) -> str:
-    from dpcov.schema import is_broken
-
-    if not isinstance(text, str) or not least <= len(text) <= LONGEST or is_broken(text) or "\0" in text:
-        rule = f"text of {least} to {LONGEST} characters" if least else f"text of at most {LONGEST} characters"
-        raise ParameterError(f"{name} must be {rule}, got {shown(text)}. Hint: it is kept in the ledger as it is.")
-    return text
-
-
-def _identifier(reading: Writing) -> str:
-    first = reading.at(1)
-    if first is None or not first.follows(""):
-        raise BudgetError("ledger must be as it was written, got another first entry. Hint: `dpcov ledger verify`.")
-    return str(first.facts["ledger"])
-
-
-def _before(reading: Writing, entry: Entry) -> str:
-    before = reading.at(entry.sequence - 1)
-    return "" if before is None else before.hash

@@ -8,7 +8,8 @@ from pathlib import Path
 from dpcov.errors import EngineError
 
 NETWORK = re.compile(
-    r"(fuse\.)?(nfs|cifs|smb|ncpfs|9p|afs|ceph|gluster|lustre|gpfs|beegfs|gfs|ocfs|vboxsf|sshfs|s3fs|gcsfuse|davfs|rclone)"
+    r"(fuse\.)?(nfs|cifs|smb|ncpfs|9p|virtiofs|afs|ceph|gluster|lustre|gpfs|beegfs|gfs|ocfs|orangefs|pvfs|moosefs|mfs|juicefs"
+    r"|vboxsf|vmhgfs|prl_fs|grpcfuse|osxfs|sshfs|s3fs|gcsfuse|davfs|rclone)"
 )
 """How the names of file systems begin that several machines share, as Linux has them."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcov import errors
 from dpcov.custody.adding import Cost
-from dpcov.errors import DpcovError, EngineError
+from dpcov.errors import DpcovError
 from dpcov.release.file import digest
 from dpcov.release.mark import Mark
 from dpcov.release.record import Release
@@ -53,7 +53,9 @@ class Purse:
         kind = type(error).__name__ if type(error).__name__ in DECLARED else "another error"
         spent = 0 if self.mark is None else self.mark.entry
         try:
-            self._dataset.note("failed", {"attempt": self._attempt.sequence, "spent": spent, "error": kind}, self._attempt.time)
+            self._dataset.enter(
+                "failed", {"attempt": self._attempt.sequence, "spent": spent, "error": kind}, self._attempt.time
+            )
         except DpcovError:
             return  # the first error is what matters, and an attempt without an end says as much
 
@@ -64,8 +66,8 @@ class Purse:
         assert self.mark is not None
         marked = replace(release, ledger=self.mark)
         try:
-            self._dataset.note("released", {"spent": self.mark.entry, "digest": digest(marked)}, self._attempt.time)
-        except EngineError as error:
-            error.release = marked  # type: ignore[attr-defined]  # paid for: whoever catches this can save it
+            self._dataset.enter("released", {"spent": self.mark.entry, "digest": digest(marked)}, self._attempt.time)
+        except (DpcovError, KeyboardInterrupt) as error:
+            error.release = marked  # type: ignore[union-attr]  # paid for: whoever catches this can save it
             raise
         return marked

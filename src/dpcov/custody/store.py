@@ -13,17 +13,21 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 from urllib.parse import quote
 
+from dpcov.custody.people import current_user
 from dpcov.custody.place import refuse_network
-from dpcov.errors import EngineError
+from dpcov.errors import BudgetError, EngineError
 from dpcov.kernel.bits import SystemBits
+from dpcov.paths import make_private
 
 APPLICATION = 0x64706376  # "dpcv": so that no other database is taken for a ledger
 VERSION = 1
@@ -34,6 +38,7 @@ TABLES = """
 CREATE TABLE entries (
   sequence INTEGER PRIMARY KEY, dataset TEXT NOT NULL, event TEXT NOT NULL, body TEXT NOT NULL, hash TEXT NOT NULL);
 CREATE INDEX by_dataset ON entries (dataset, event, sequence);
+CREATE INDEX by_opening ON entries (sequence) WHERE event = 'opened';
 CREATE TRIGGER never_edited BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'entries are never edited'); END;
 CREATE TRIGGER never_removed BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'entries are never removed'); END;
 """
@@ -52,12 +57,23 @@ class Entry:
     @property
     def told(self) -> dict[str, Any]:
         """All that the entry says."""
-        return dict(json.loads(self.body))
+        try:
+            return dict(json.loads(self.body))
+        except (ValueError, TypeError):
+            raise BudgetError(
+                f"ledger must be as it was written, got an entry {self.sequence} that cannot be read. "
+                f"Hint: `dpcov ledger verify`."
+            ) from None
 
     @property
     def time(self) -> str:
         """When it happened, by the clock of whoever wrote it."""
         return str(self.told["time"])
+
+    @property
+    def user(self) -> str:
+        """Which user of which machine wrote it."""
+        return str(self.told["user"])
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -76,35 +92,53 @@ class Writing:
         self._connection = connection
 
     def last(self, dataset: str, event: str) -> Entry | None:
-        """Return the last entry of an event about a data set."""
+        """Return the last entry of an event about a data set, or refuse one that was edited."""
         text = "SELECT * FROM entries WHERE dataset = ? AND event = ? ORDER BY sequence DESC LIMIT 1"
         found = self._connection.execute(text, (dataset, event)).fetchone()
-        return None if found is None else Entry(*found)
+        return None if found is None else self._whole(Entry(*found))
+
+    def _whole(self, entry: Entry) -> Entry:
+        """Return an entry that is as it was written after the one before it: nobody spends after an edit."""
+        before = self.at(entry.sequence - 1)
+        if not entry.follows("" if before is None else before.hash):
+            raise BudgetError(
+                f"ledger must be as it was written, got an edited entry {entry.sequence}. Hint: `dpcov ledger verify`."
+            )
+        return entry
 
     def count(self, dataset: str, event: str, after: int) -> int:
         """Return how many entries of an event there are after one."""
         text = "SELECT COUNT(*) FROM entries WHERE dataset = ? AND event = ? AND sequence > ?"
         return int(self._connection.execute(text, (dataset, event, after)).fetchone()[0])
 
-    def release_of(self, dataset: str, spent: int) -> Entry | None:
-        """Return the entry with the digest of the release that a spend paid for."""
-        text = "SELECT * FROM entries WHERE dataset = ? AND event = 'released' AND sequence > ? ORDER BY sequence"
-        for row in self._connection.execute(text, (dataset, spent)):
-            if (entry := Entry(*row)).facts["spent"] == spent:
-                return entry
-        return None
+    def counts(self, dataset: str) -> dict[str, int]:
+        """Return how many entries of each event a data set has; of a million it takes a tenth of a second."""
+        text = "SELECT event, COUNT(*) FROM entries WHERE dataset = ? GROUP BY event"
+        return {str(event): int(number) for event, number in self._connection.execute(text, (dataset,))}
+
+    def after(self, dataset: str, event: str, sequence: int) -> Iterator[Entry]:
+        """Yield the entries of an event about a data set that come after one, in order."""
+        text = "SELECT * FROM entries WHERE dataset = ? AND event = ? AND sequence > ? ORDER BY sequence"
+        yield from (Entry(*row) for row in self._connection.execute(text, (dataset, event, sequence)))
 
     def at(self, sequence: int) -> Entry | None:
         """Return the entry of this number."""
         found = self._connection.execute("SELECT * FROM entries WHERE sequence = ?", (sequence,)).fetchone()
         return None if found is None else Entry(*found)
 
-    def entries(self, dataset: str | None = None) -> Iterator[Entry]:
-        """Yield all entries, or those about one data set, in order."""
-        about, values = ("", ()) if dataset is None else ("WHERE dataset = ?", (dataset,))
-        rows = self._connection.execute(f"SELECT * FROM entries {about} ORDER BY sequence", values)
+    def entries(self) -> Iterator[Entry]:
+        """Yield all entries in order."""
+        rows = self._connection.execute("SELECT * FROM entries ORDER BY sequence")
         while some := rows.fetchmany(MOST_ROWS_AT_ONCE):
             yield from (Entry(*row) for row in some)
+
+    def latest(self, dataset: str | None, most: int | None) -> tuple[list[Entry], int]:
+        """Return the latest entries, of all data sets or of one, in order; and how many there are before them."""
+        about, values = ("", ()) if dataset is None else ("WHERE dataset = ?", (dataset,))
+        number = int(self._connection.execute(f"SELECT COUNT(*) FROM entries {about}", values).fetchone()[0])
+        text = f"SELECT * FROM entries {about} ORDER BY sequence DESC LIMIT ?"
+        found = [Entry(*row) for row in self._connection.execute(text, (*values, -1 if most is None else most))]
+        return found[::-1], number - len(found)
 
     def datasets(self) -> list[str]:
         """Return the names of the data sets, in the order in which they came."""
@@ -121,7 +155,7 @@ class Writing:
 
         The entries of one release have one ``time``, that of the first: how long a draw took is nobody's business.
         """
-        before = self.head()
+        before = None if (head := self.head()) is None else self._whole(head)
         sequence, previous = (1, "") if before is None else (before.sequence + 1, before.hash)
         told = {
             "sequence": sequence,
@@ -129,6 +163,7 @@ class Writing:
             "dataset": dataset,
             "time": time or datetime.now(UTC).isoformat(timespec="seconds"),  # as the clock says: the order is in the numbers
             "who": who,
+            "user": current_user(),
             "why": why,
             "facts": dict(facts),
             "salt": random_digits(),
@@ -148,13 +183,14 @@ class Store:
     """One file of entries. No connection is kept: a fork or a thread has nothing to share."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path, self.identifier = path, ""
 
     def create(self, who: str) -> None:
-        """Make the file, with its first entry; leave one that is there already."""
-        refuse_network(self.path.parent)
-        with self._connected("rwc") as connection:
-            _words(self.path, connection.execute, "PRAGMA journal_mode = WAL")
+        """Make the file, for its owner alone, with its first entry; leave one that is there already."""
+        refuse_network(self.path)
+        _words(self.path, make_private, self.path)
+        _refuse_odd(self.path)
+        with self._connected() as connection:
             with self._transaction(connection, "IMMEDIATE"):
                 if connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION:
                     return
@@ -165,25 +201,56 @@ class Store:
                 connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 connection.execute(f"PRAGMA user_version = {VERSION}")
                 Writing(connection).add("created", "", who, "", {"ledger": random_digits()})
+            self._log_ahead(connection)
+
+    def _log_ahead(self, connection: sqlite3.Connection) -> None:
+        """Switch on write-ahead logging; of processes that do so at once SQLite refuses all but one, without a wait."""
+        until = monotonic() + PATIENCE
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.Error as error:
+                if "locked" not in str(error) or monotonic() > until:
+                    raise _in_words(self.path, error) from None
+                sleep(0.01)
+            else:
+                return
 
     @contextmanager
     def writing(self) -> Iterator[Writing]:
         """Hold the lock; what is added in the meantime is committed at the end, or not at all."""
         with self._opened() as connection, self._transaction(connection, "IMMEDIATE"):
-            yield Writing(connection)
+            yield self._same(Writing(connection), first_is_whole=True)
 
     @contextmanager
     def reading(self) -> Iterator[Writing]:
         """Look at one state of the file, whatever others write."""
         with self._opened() as connection, self._transaction(connection, "DEFERRED"):
-            yield Writing(connection)
+            yield self._same(Writing(connection), first_is_whole=False)
+
+    def _same(self, found: Writing, *, first_is_whole: bool) -> Writing:
+        """Return what was opened where it is the ledger that was opened before, not another in its place.
+
+        With an edited first entry it can be looked at, which says what is wrong, and no longer be written.
+        """
+        first = found.at(1)
+        if first is None or not first.follows(""):
+            if first_is_whole:
+                raise BudgetError("ledger must be as it was written, got an edited entry 1. Hint: `dpcov ledger verify`.")
+            return found
+        identifier = str(first.facts["ledger"])
+        if self.identifier not in ("", identifier):
+            raise BudgetError(
+                f"ledger must be the one that was opened, got another in its place: {self.path.name!r}. Hint: open it again."
+            )
+        self.identifier = identifier
+        return found
 
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
-        if not self.path.exists():
-            raise EngineError(f"ledger must exist, got {str(self.path)!r}. Hint: `dpcov ledger init` makes one.")
+        _refuse_odd(self.path)
         refuse_network(self.path)
-        with self._connected("rw") as connection:
+        with self._connected() as connection:
             found = _words(self.path, connection.execute, "PRAGMA application_id").fetchone()[0]
             version = _words(self.path, connection.execute, "PRAGMA user_version").fetchone()[0]
             if found != APPLICATION:
@@ -193,8 +260,8 @@ class Store:
             yield connection
 
     @contextmanager
-    def _connected(self, mode: str) -> Iterator[sqlite3.Connection]:
-        place = f"file:{quote(str(self.path.absolute()))}?mode={mode}"
+    def _connected(self) -> Iterator[sqlite3.Connection]:
+        place = f"file:{quote(str(self.path.absolute()))}?mode=rw"
         connection = _words(self.path, sqlite3.connect, place, uri=True, isolation_level=None, timeout=PATIENCE)
         with closing(connection):
             _words(self.path, connection.execute, "PRAGMA synchronous = FULL")
@@ -230,6 +297,32 @@ def _words(path: Path, call: Any, *arguments: Any, **named: Any) -> Any:
         return call(*arguments, **named)
     except sqlite3.Error as error:
         raise _in_words(path, error) from None
+    except OSError as error:
+        raise _unusable(path, str(error.strerror)) from None
+
+
+def _refuse_odd(path: Path) -> None:
+    """Refuse what is no file of its own: a folder, a pipe, or one of several names, each of which would have its own log."""
+    try:
+        about = path.stat()
+    except FileNotFoundError:
+        raise EngineError(f"ledger must exist, got {str(path)!r}. Hint: `dpcov ledger init` makes one.") from None
+    except OSError as error:
+        raise _unusable(path, str(error.strerror)) from None
+    if not stat.S_ISREG(about.st_mode):
+        raise EngineError(f"ledger must be a file, got {path.name!r}, which is none. Hint: `dpcov ledger init FILE` makes one.")
+    if about.st_nlink > 1:
+        raise EngineError(
+            f"ledger must be a file with one name, got {path.name!r}, a hard link. "
+            f"Hint: keep one of its names; a symbolic link may lead there."
+        )
+
+
+def _unusable(path: Path, said: str) -> EngineError:
+    return EngineError(
+        f"ledger must be a file that can be read and written, got {str(path)!r} ({said}). "
+        f"Hint: check the path; its folder must exist and be writable."
+    )
 
 
 def _no_ledger(path: Path) -> EngineError:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcov.custody.adding import SUMMED, Sum
+from dpcov.custody.adding import SUMMED
+from dpcov.custody.policy import Policy
+from dpcov.custody.state import State
+from dpcov.custody.store import Entry, Writing
 from dpcov.errors import ParameterError, did_you_mean, shown
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.results import Result
@@ -35,6 +37,10 @@ class Standing:
         The δ of rounded noise that stands beside ε or ρ.
     releases, unfinished : int
         How many releases were paid for, and how many of them have no digest here: they crashed, or are still running.
+    neighbors : {"replace", "add-remove"}
+        Whom ``total`` protects.
+    policy : Policy
+        What every release must keep to.
     """
 
     name: str
@@ -46,6 +52,7 @@ class Standing:
     tails: Fraction
     releases: int
     unfinished: int
+    policy: Policy
 
     @property
     def left(self) -> Budget | None:
@@ -75,6 +82,7 @@ class Standing:
             "share": self.share,
             "releases": self.releases,
             "unfinished": self.unfinished,
+            "policy": self.policy.to_json(),
         }
 
 
@@ -114,41 +122,50 @@ class LedgerHistory(Result):
     path : Path
         The file of the ledger.
     events : tuple of dict
-        Each with sequence, event, dataset, time, who, why and facts.
+        Each with sequence, event, dataset, time, who, user, why and facts.
+    earlier : int
+        How many came before these.
     """
 
     path: Path
     events: tuple[dict[str, Any], ...] = field(repr=False)
+    earlier: int = 0
 
 
 def status(ledger: Ledger) -> LedgerStatus:
     """Return how each data set stands."""
-    from dpcov.custody.ledger import State
-
     with ledger.store.reading() as reading:
-        found = []
-        for name in reading.datasets():
-            state, events = State.of(reading, name), [entry.event for entry in reading.entries(name)]
-            paid, kept = events.count("spent"), events.count("released")
-            found.append(_standing(name, state.total, state.neighbors, state.spent, paid, paid - kept))
-        return LedgerStatus(ledger.path, tuple(found))
+        return LedgerStatus(ledger.path, tuple(_standing(reading, name) for name in reading.datasets()))
 
 
-def _standing(name: str, total: Budget, neighbors: str, spent: Sum, paid: int, unfinished: int) -> Standing:
-    return Standing(name, total, neighbors, spent.adds, spent.amounts, spent.limits, spent.tails, paid, unfinished)
+def _standing(reading: Writing, name: str) -> Standing:
+    state, counts = State.of(reading, name), reading.counts(name)
+    spent, paid = state.spent, counts.get("spent", 0)
+    return Standing(
+        name=name,
+        total=state.total,
+        neighbors=state.neighbors,
+        adds=spent.adds,
+        amounts=spent.amounts,
+        limits=spent.limits,
+        tails=spent.tails,
+        releases=paid,
+        unfinished=paid - counts.get("released", 0),
+        policy=state.policy,
+    )
 
 
-def history(ledger: Ledger, name: str | None) -> LedgerHistory:
-    """Return the entries of one data set, or all."""
-    from dpcov.custody.ledger import State
-
+def history(ledger: Ledger, name: str | None, last: int | None) -> LedgerHistory:
+    """Return the entries of one data set or of all, or the last ones."""
+    if last is not None and (isinstance(last, bool) or not isinstance(last, int) or last < 1):
+        raise ParameterError(f"last must be an integer of at least 1, got {shown(last)}. Hint: leave it out for all entries.")
     with ledger.store.reading() as reading:
         if name is not None:
             State.of(reading, name)
-        return LedgerHistory(ledger.path, tuple(_told(reading.entries(name))))
+        entries, earlier = reading.latest(name, last)
+    return LedgerHistory(ledger.path, tuple(_event(entry) for entry in entries), earlier)
 
 
-def _told(entries: Iterator[Any]) -> Iterator[dict[str, Any]]:
-    for entry in entries:
-        told = entry.told
-        yield {key: told[key] for key in ("sequence", "event", "dataset", "time", "who", "why", "facts")}
+def _event(entry: Entry) -> dict[str, Any]:
+    told = entry.told
+    return {key: told[key] for key in ("sequence", "event", "dataset", "time", "who", "user", "why", "facts")}

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcov.custody.adding import Cost, Sum, cost_of
+from dpcov.custody.approving import APPROVED, fits_release
+from dpcov.custody.people import is_same_person
+from dpcov.custody.policy import Policy
+from dpcov.custody.state import read_budget
 from dpcov.custody.store import Entry, Writing
-from dpcov.errors import DpcovError, EngineError, ParameterError
+from dpcov.errors import DpcovError, EngineError, ParameterError, ReleaseError, shown
 from dpcov.kernel.budget import Budget
 from dpcov.release.file import digest
 from dpcov.release.mark import Mark
@@ -64,7 +68,7 @@ def verify(ledger: Ledger, releases: Sequence[Release]) -> Verification:
         if not isinstance(release, Release):
             raise ParameterError("releases must be Release objects, got another type. Hint: dpcov.load(path) makes one.")
     with ledger.store.reading() as reading:
-        walk = _Walk()
+        walk = _Walk({release.ledger.entry for release in releases if release.ledger is not None})
         if not reading.is_whole():
             walk.faults.append("the file is damaged: SQLite's own check fails")
         for entry in reading.entries():
@@ -84,52 +88,92 @@ def verify(ledger: Ledger, releases: Sequence[Release]) -> Verification:
 
 
 class _Walk:
-    """Entries in order: what each adds up to is computed anew."""
+    """Entries in order: what each adds up to is computed anew, and each must be one that this library writes."""
 
-    def __init__(self) -> None:
+    def __init__(self, wanted: set[int]) -> None:
         self.faults: list[str] = []
         self.remarks: list[str] = []
         self.seen = 0
+        self.digests: dict[int, str] = {}
+        """Of the releases that the wanted entries paid for."""
+        self._wanted = wanted
         self._previous = ""
-        self._totals: dict[str, tuple[Budget, str, Sum]] = {}
+        self._sets: dict[str, _Opened] = {}
         self._open: dict[int, str] = {}
 
     def see(self, entry: Entry) -> None:
         """Check one entry against all before it."""
         self.seen += 1
         if not entry.follows(self._previous):
-            self.faults.append(f"entry {entry.sequence} was edited, or does not follow the one before it")
+            self._blame(entry, "was edited, or does not follow the one before it")
         self._previous = entry.hash
         try:
             told = entry.told
             columns = [told["sequence"], told["dataset"], told["event"]]
             if columns != [entry.sequence, entry.dataset, entry.event] or entry.sequence != self.seen:
-                self.faults.append(f"entry {entry.sequence} stands in another place than where it was written")
+                self._blame(entry, "stands in another place than where it was written")
             self._count(entry, told["facts"])
         except (ValueError, KeyError, TypeError, AttributeError, DpcovError):
-            self.faults.append(f"entry {entry.sequence} cannot be read, or could not have been written")
+            self._blame(entry, "cannot be read, or could not have been written")
+
+    def _blame(self, entry: Entry, what: str) -> None:
+        self.faults.append(f"entry {entry.sequence} {what}")
 
     def _count(self, entry: Entry, facts: dict[str, Any]) -> None:
-        from dpcov.custody.ledger import read_budget
-
+        if entry.event == "created" and entry.sequence == 1:
+            return
         if entry.event == "opened":
-            if entry.dataset in self._totals:
-                self.faults.append(f"entry {entry.sequence} sets a total anew")
+            if entry.dataset in self._sets:
+                self._blame(entry, "sets a total anew")
             total = read_budget(facts["total"])
-            self._totals[entry.dataset] = (total, facts["neighbors"], Sum.empty(total))
+            self._sets[entry.dataset] = _Opened(total, facts["neighbors"], Sum.empty(total), Policy(**facts["policy"]))
+            return
+        found = self._sets[entry.dataset]
+        if entry.event == "attempted":
+            found.attempts[entry.sequence] = facts
         elif entry.event == "spent":
-            total, neighbors, before = self._totals[entry.dataset]
-            cost = cost_of(read_budget(facts["budget"]), facts["neighbors"], neighbors)
-            cost = Cost(cost.budget, max(cost.tail, Fraction(facts["tail"])))
-            grown, told = before.begun(total, cost.budget).plus(cost), Sum.from_json(facts["after"])
-            if (grown.adds, grown.amounts, grown.tails) != (told.adds, told.amounts, told.tails) or not told.fits:
-                self.faults.append(f"entry {entry.sequence} does not add up")
-            if not all(map(_same, (*told.limits, told.most_tails), (*grown.limits, grown.most_tails))):
-                self.faults.append(f"entry {entry.sequence} changes what may be spent")
-            self._totals[entry.dataset] = (total, neighbors, told)
-            self._open[entry.sequence] = entry.dataset
-        elif entry.event == "released" and self._open.pop(facts["spent"], None) != entry.dataset:
-            self.faults.append(f"entry {entry.sequence} has the digest of a release that was not paid for, or has one already")
+            self._spend(entry, facts, found)
+        elif entry.event == "released":
+            if self._open.pop(facts["spent"], None) != entry.dataset:
+                self._blame(entry, "has the digest of a release that was not paid for, or has one already")
+            if facts["spent"] in self._wanted:
+                self.digests.setdefault(facts["spent"], str(facts["digest"]))
+        elif entry.event == "policy":
+            approval = found.approvals.get(facts["approval"])
+            by_another = approval is not None and not is_same_person(approval.user, entry.user)
+            if found.policy.second_person and (
+                approval is None or not by_another or approval.facts.get("policy") != facts["policy"]
+            ):
+                self._blame(entry, "changes a policy without a second person")
+            found.policy, found.approvals = Policy(**facts["policy"]), {}
+        elif entry.event == APPROVED:
+            found.approvals[entry.sequence] = entry
+        elif entry.event == "failed":
+            found.attempts.pop(facts["attempt"], None)
+        elif entry.event != "resumed":
+            raise ValueError(entry.event)
+
+    def _spend(self, entry: Entry, facts: dict[str, Any], found: _Opened) -> None:
+        attempt = found.attempts.pop(facts["attempt"], None)
+        if attempt is None or any(facts[name] != attempt[name] for name in attempt):
+            self._blame(entry, "spends what was not attempted")
+        cost = cost_of(read_budget(facts["budget"]), facts["neighbors"], found.neighbors)
+        cost = Cost(cost.budget, max(cost.tail, Fraction(facts["tail"])))
+        grown, told = found.spent.begun(found.total, cost.budget).plus(cost), Sum.from_json(facts["after"])
+        if (grown.adds, grown.amounts, grown.tails) != (told.adds, told.amounts, told.tails) or not told.fits:
+            self._blame(entry, "does not add up")
+        if not all(map(_same, (*told.limits, told.most_tails), (*grown.limits, grown.most_tails))):
+            self._blame(entry, "changes what may be spent")
+        try:
+            found.policy.refuse(cost.budget, facts["neighbors"], facts["what"])
+        except DpcovError:
+            self._blame(entry, "breaks the policy")
+        if found.policy.second_person:
+            approval = found.approvals.pop(facts["approval"], None)
+            if approval is None or is_same_person(approval.user, entry.user) or not fits_release(approval.facts, facts):
+                self._blame(entry, "was not approved by a second person")
+        found.spent = told
+        self._open[entry.sequence] = entry.dataset
 
     def end(self) -> None:
         """Say which releases were paid for and never recorded."""
@@ -138,13 +182,25 @@ class _Walk:
             self.remarks.append(f"paid for, and no release recorded: {len(self._open)} (entry {entries}); it stays spent")
 
 
+@dataclass
+class _Opened:
+    """A data set on the way through its entries."""
+
+    total: Budget
+    neighbors: str
+    spent: Sum
+    policy: Policy
+    attempts: dict[int, dict[str, Any]] = field(default_factory=dict)
+    approvals: dict[int, Entry] = field(default_factory=dict)
+
+
 def _same(told: Fraction, found: Fraction) -> bool:
     """Whether a limit is what it should be: one that was converted may be rounded otherwise on another machine."""
     return abs(told - found) <= found * Fraction(1, 10**9)
 
 
 def _hold_against(walk: _Walk, reading: Writing, ledger: Ledger, number: int, release: Release) -> None:
-    """Find a release in the ledger: its entry as it knows it, and its digest."""
+    """Find a release in the ledger: its entry as it knows it, what that paid for, and its digest."""
     mark = release.ledger
     if mark is None:
         walk.faults.append(f"release {number} was charged to no ledger")
@@ -152,7 +208,7 @@ def _hold_against(walk: _Walk, reading: Writing, ledger: Ledger, number: int, re
     if mark.ledger != ledger.identifier:
         walk.faults.append(f"release {number} was charged to another ledger")
         return
-    entry = reading.at(mark.entry)
+    entry, kept = reading.at(mark.entry), walk.digests.get(mark.entry)
     if entry is None:
         walk.faults.append(
             f"release {number} knows a later state of this ledger: entry {mark.entry} is missing here. "
@@ -160,20 +216,22 @@ def _hold_against(walk: _Walk, reading: Writing, ledger: Ledger, number: int, re
         )
     elif entry.hash != mark.head or entry.event != "spent":
         walk.faults.append(f"release {number} knows another entry {mark.entry}: this ledger was put back, and used again")
-    elif (kept := _digest_of(reading, entry)) is None:
-        walk.remarks.append(f"release {number} was paid for by entry {mark.entry}, and its digest was never recorded")
-    elif kept != digest(release):
+    elif not _is_paid(release, entry) or kept not in (None, digest(release)):
         walk.faults.append(f"release {number} is not the one that entry {mark.entry} paid for: it was edited")
+    elif kept is None:
+        walk.remarks.append(f"release {number} was paid for by entry {mark.entry}, and its digest was never recorded")
 
 
-def _digest_of(reading: Writing, spent: Entry) -> str | None:
-    """Return the digest that was recorded for a spend."""
-    found = reading.release_of(spent.dataset, spent.sequence)
-    return None if found is None else str(found.facts["digest"])
+def _is_paid(release: Release, spent: Entry) -> bool:
+    """Whether a release promises what was paid."""
+    facts = spent.facts
+    return facts.get("budget") == release.privacy.to_json() and facts.get("neighbors") == release.neighbors
 
 
 def recorded(ledger: Ledger, release: Release) -> None:
     """Note the digest of a release that was paid for, where that failed when it was made."""
+    if not isinstance(release, Release):
+        raise ParameterError(f"release must be a Release, got {shown(release)}. Hint: dpcov.load(path) makes one.")
     mark: Mark | None = release.ledger
     if mark is None or mark.ledger != ledger.identifier:
         raise ParameterError("release must be charged to this ledger, got another one. Hint: `dpcov show` names its ledger.")
@@ -183,11 +241,15 @@ def recorded(ledger: Ledger, release: Release) -> None:
             raise EngineError(
                 f"ledger must have the release's entry {mark.entry}, and has not. Hint: `dpcov ledger verify LEDGER RELEASE`."
             )
-        found = writing.release_of(entry.dataset, entry.sequence)
-        if found is not None:
-            raise ParameterError(
-                f"release must not be recorded yet, got one recorded by entry {found.sequence}. Hint: all is well."
+        if not _is_paid(release, entry):
+            raise ReleaseError(
+                f"release must be the one that entry {mark.entry} paid for, got another promise. Hint: its file was edited."
             )
+        for found in writing.after(entry.dataset, "released", entry.sequence):
+            if found.facts["spent"] == entry.sequence:
+                raise ParameterError(
+                    f"release must not be recorded yet, got one recorded by entry {found.sequence}. Hint: all is well."
+                )
         told = entry.told
         facts = {"spent": entry.sequence, "digest": digest(release)}
         writing.add("released", entry.dataset, told["who"], told["why"], facts, entry.time)

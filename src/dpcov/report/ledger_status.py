@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpcov.custody.policy import Policy
 from dpcov.report.text import budget_words, counted, new_table, printable
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from dpcov.custody.telling import LedgerStatus, Standing
 
 WIDTH = 20  # of a bar, in characters
+NO_RULES = Policy()
 PROTECTS = {"replace": "a row's values", "add-remove": "a row's presence"}
 
 
@@ -32,6 +34,10 @@ def write(out: Console, found: LedgerStatus) -> None:
         table.add_row(printable(standing.name), whom, total, left, paid, _bar(standing))
     out.print(table)
     for standing in found.standings:
+        if standing.policy != NO_RULES:
+            out.print(
+                f"{printable(standing.name)}, policy: {'; '.join(map(printable, standing.policy.lines()))}.", soft_wrap=True
+            )
         if standing.tails:
             bits = f"2**-{int(standing.tails.denominator / standing.tails.numerator).bit_length() - 1}"
             out.print(f"{printable(standing.name)}: and delta = {bits} for rare errors in rounding the noise.")

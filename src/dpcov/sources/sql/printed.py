@@ -135,6 +135,11 @@ class OneReading:
         self.feature_names = tuple(names) if self.schema is None else self.schema.feature_names
 
     @property
+    def prints(self) -> bool:
+        """Whether its reading ends in a statement that is to be run elsewhere, and in no sums."""
+        return self.data.exact_sums is None
+
+    @property
     def n(self) -> int:
         """The number of rows, which comes with the sums; of a rehearsal some."""
         assert self.known_n is not None or self.rehearsing
