@@ -140,7 +140,8 @@ def private_text(path: Path, what: str = "exact sums") -> str:
     try:  # a pipe would be waited for
         number = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:
-        raise EngineError(f"{rule}, got {path.name!r} ({error.strerror}). Hint: chmod 600 FILE.") from None
+        hint = "check the path" if isinstance(error, FileNotFoundError) else "chmod 600 FILE"
+        raise EngineError(f"{rule}, got {path.name!r} ({error.strerror}). Hint: {hint}.") from None
     try:
         about = os.fstat(number)
         own = not hasattr(os, "getuid") or about.st_uid == os.getuid()
