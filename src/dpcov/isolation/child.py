@@ -32,13 +32,13 @@ def main(parent: int, orders: int, answers: int) -> None:  # pragma: no cover - 
 
 def _answer(asked: bytes) -> dict[str, str]:
     """Make the release that is asked for."""
-    from dpcov.errors import DpcovError, EngineError
+    from dpcov.errors import DpcovError
 
     try:
         return {"release": _made(**pickle.loads(asked))}
     except DpcovError as error:
         answer = {"failed": type(error).__name__, "said": str(error)}
-        if isinstance(error, EngineError) and hasattr(error, "release"):  # paid for, and the ledger could not note it
+        if hasattr(error, "release"):  # paid for, and the ledger could not note it
             from dpcov.release.file import text_of
 
             answer["release"] = text_of(error.release)
