@@ -117,15 +117,16 @@ def write_secret(target: Path, content: bytes, *, name: str) -> None:
             f"{name} must be a file that can be written, got {str(target)!r} ({error.strerror}). Hint: check the folder."
         ) from None
     try:
-        with os.fdopen(number, "wb") as file:
+        with os.fdopen(number, "wb", closefd=False) as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        os.fsync(number)
     except OSError as error:
         target.unlink(missing_ok=True)
         raise EngineError(
             f"{name} must be a file that can be written, got {str(target)!r} ({error.strerror}). Hint: check the disk."
         ) from None
+    finally:
+        os.close(number)
 
 
 def first_bytes(path: Path, most: int) -> bytes:
