@@ -111,15 +111,16 @@ def write_secret(target: Path, content: bytes, *, name: str) -> None:
             f"{name} must be a file that can be written, got {str(target)!r} ({error.strerror}). Hint: check the folder."
         ) from None
     try:
-        with os.fdopen(number, "wb") as file:
+        with os.fdopen(number, "wb", closefd=False) as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        os.fsync(number)
     except OSError as error:
         target.unlink(missing_ok=True)
         raise EngineError(
             f"{name} must be a file that can be written, got {str(target)!r} ({error.strerror}). Hint: check the disk."
         ) from None
+    finally:
+        os.close(number)
 
 
 def first_bytes(path: Path, most: int) -> bytes:
@@ -134,7 +135,8 @@ def private_text(path: Path, what: str = "exact sums") -> str:
     try:  # a pipe would be waited for
         number = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:
-        raise EngineError(f"{rule}, got {path.name!r} ({error.strerror}). Hint: chmod 600 FILE.") from None
+        hint = "check the path" if isinstance(error, FileNotFoundError) else "chmod 600 FILE"
+        raise EngineError(f"{rule}, got {path.name!r} ({error.strerror}). Hint: {hint}.") from None
     try:
         about = os.fstat(number)
         own = not hasattr(os, "getuid") or about.st_uid == os.getuid()
