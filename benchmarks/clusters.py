@@ -1,10 +1,13 @@
 """What a reading of Parquet files costs on Dask and Spark, beside the same files in this process: CPU and wall time.
 
-python -m benchmarks.clusters --rows 4000000
+python -m benchmarks.clusters --rows 4000000 --columns 20 108 400
 
-Schedulers and workers are warm: their first two readings are not counted. What is compared takes turns. CPU time is that of
+Schedulers and workers are warm: their first readings are not counted. What is compared takes turns. CPU time is that of
 this process and of all below it, so that of a JVM and its Python workers, too. Spark is also compared with a pass that hands
-all rows to Python, where they are dropped: what Spark itself takes.
+all rows to Python, column by column, where they are dropped. Files of more columns have fewer rows, and as many cells.
+
+--plain writes cells as they are, as Spark does itself where a dictionary saves nothing; pyarrow begins each column with a
+dictionary of up to 131 072 numbers, which Spark takes long to read.
 """
 
 from __future__ import annotations
@@ -32,7 +35,8 @@ from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.rows.grid import Grid
 from dpcov.sources.opening import open_source
 
-COLUMNS, PARTITIONS, NORM = 20, 8, 10.0
+PARTITIONS, NORM, WARMING = 8, 10.0, 3
+ROWS_OF = 20  # columns: how many --rows is about
 MOST = {"Dask": 1.5, "Spark": 4.0}  # times the CPU of one process that has the rows in memory
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -115,25 +119,35 @@ CLUSTERS: dict[str, Callable[[Path], Any]] = {"Dask": dask_frame, "Spark": spark
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=4_000_000)
+    parser.add_argument("--rows", type=int, default=4_000_000, help=f"of {ROWS_OF} columns")
+    parser.add_argument("--columns", type=int, nargs="+", default=[ROWS_OF])
+    parser.add_argument("--plain", action="store_true", help="no dictionaries in the files")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", choices=CLUSTERS)
     options = parser.parse_args()
     records: list[dict[str, object]] = []
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for part in range(PARTITIONS):
-            write_parquet(folder / f"{part}.parquet", options.rows // PARTITIONS, COLUMNS)
-        for name, opened in CLUSTERS.items():
-            if options.only in (None, name):
-                records.append(measured(name, opened, folder, options.rounds))
+    for columns in options.columns:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            rows = options.rows * ROWS_OF // columns // PARTITIONS
+            for part in range(PARTITIONS):
+                write_parquet(folder / f"{part}.parquet", rows, columns, dictionaries=not options.plain)
+            for name, opened in CLUSTERS.items():
+                if options.only in (None, name):
+                    known = {
+                        "what": name,
+                        "d": columns,
+                        "rows": rows * PARTITIONS,
+                        "plain": options.plain,
+                    }
+                    records.append(known | measured(name, opened, folder, options.rounds))
     write("clusters.csv", records)
 
 
 def measured(name: str, opened: Callable[[Path], Any], folder: Path, rounds: int) -> dict[str, object]:
     """Compare readings on a cluster with those of this process."""
     with opened(folder) as frame:
-        for data in (folder, frame, frame):
+        for data in (folder, *WARMING * [frame]):
             moment(data)
         turns = [(turn(lambda: moment(folder)), turn(lambda: moment(frame))) for _ in range(rounds)]
         beside = ""
@@ -142,12 +156,13 @@ def measured(name: str, opened: Callable[[Path], Any], folder: Path, rounds: int
             beside = f", {median(ours[1] / theirs[1] for theirs, ours in both):.2f} of that of a pass that drops all rows"
     wall, cpu = (median(there[part] / here[part] for here, there in turns) for part in (0, 1))
     print(
-        f"{name}: {PARTITIONS} files of {COLUMNS} columns: {cpu:.2f} of the CPU of one process (target {MOST[name]:g})"
-        f"{beside}; {wall:.2f} of its time; {median(here[1] for here, _ in turns):.2f} s here; "
+        f"{name}: {PARTITIONS} files of {len(frame.columns)} columns: "
+        f"{cpu:.2f} of the CPU of one process (target {MOST[name]:g}){beside}; "
+        f"{wall:.2f} of its time; {median(here[1] for here, _ in turns):.2f} s here; "
         f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
         flush=True,
     )
-    return {"what": name, "files": PARTITIONS, "d": COLUMNS, "cpu": cpu, "wall": wall, "target": MOST[name]}
+    return {"cpu": cpu, "wall": wall, "target": MOST[name]}
 
 
 if __name__ == "__main__":

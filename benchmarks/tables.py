@@ -25,14 +25,14 @@ import pyarrow.parquet as pq
 import dpcov
 
 
-def write_parquet(path: Path, rows: int, columns: int) -> None:
-    """Write random normals in row groups of a million rows, pyarrow's own default."""
+def write_parquet(path: Path, rows: int, columns: int, dictionaries: bool = True) -> None:
+    """Write random normals in row groups of a million rows, which is pyarrow's own default, as dictionaries are."""
     random = np.random.default_rng(0)
     writer = None
     for start in range(0, rows, 2**20):
         part = random.normal(size=(columns, min(2**20, rows - start)))
         table = pa.table({f"c{j}": part[j] for j in range(columns)})
-        writer = writer or pq.ParquetWriter(path, table.schema)
+        writer = writer or pq.ParquetWriter(path, table.schema, use_dictionary=dictionaries)
         writer.write_table(table)
     assert writer is not None
     writer.close()

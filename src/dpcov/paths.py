@@ -6,6 +6,7 @@ import os
 import stat
 import tempfile
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from dpcov.errors import EngineError, ParameterError, shown
@@ -40,6 +41,20 @@ def write_whole(target: Path, content: str | bytes, *, name: str = "path", hint:
     followed. In the end the file has the permissions of the one that it replaces, or, where there was none, those that the
     umask leaves: what this library writes is made to be passed on.
     """
+    _write(target, content, name, hint, lambda partial: partial.replace(target))
+
+
+def write_new(target: Path, content: str, *, name: str, hint: str) -> bool:
+    """Write a file that is not there yet, whole or not at all; whether it was new. Of two processes one makes it."""
+    try:
+        _write(target, content, name, hint, target.hardlink_to)  # unlike a rename it replaces nothing
+    except FileExistsError:
+        return False
+    return True
+
+
+def _write(target: Path, content: str | bytes, name: str, hint: str, put: Callable[[Path], object]) -> None:
+    """Write a temporary file, and put it in its place."""
     try:
         number, temporary = tempfile.mkstemp(prefix=".dpcov-", suffix=".partial", dir=target.parent)
         partial = Path(temporary)
@@ -50,42 +65,21 @@ def write_whole(target: Path, content: str | bytes, *, name: str = "path", hint:
                 os.fsync(file.fileno())
                 if hasattr(os, "fchmod"):  # of the open file: its name may have become a link to another
                     os.fchmod(file.fileno(), _permissions(target))
-            partial.replace(target)
-        finally:
-            partial.unlink(missing_ok=True)
-    except OSError as error:
-        raise EngineError(
-            f"{name} must be a file that can be written, got {str(target)!r} ({error.strerror}). Hint: {hint}."
-        ) from None
-
-
-def write_new(target: Path, content: str, *, name: str, hint: str) -> bool:
-    """Write a file that is not there yet, whole or not at all; whether it was new. Of two processes one makes it."""
-    try:
-        number, temporary = tempfile.mkstemp(prefix=".dpcov-", suffix=".partial", dir=target.parent)
-        partial = Path(temporary)
-        try:
-            with os.fdopen(number, "wb") as file:
-                file.write(content.encode())
-                file.flush()
-                os.fsync(file.fileno())
-            partial.chmod(_permissions(target))
-            target.hardlink_to(partial)  # unlike a rename it replaces nothing
+            put(partial)
         finally:
             partial.unlink(missing_ok=True)
     except FileExistsError:
-        return False
+        raise
     except OSError as error:
         raise EngineError(
             f"{name} must be a file that can be written, got {str(target)!r} ({error.strerror}). Hint: {hint}."
         ) from None
-    return True
 
 
 def make_private(path: Path) -> None:
     """Make an empty file for its owner alone, where there is none; leave one that is there, whatever it is."""
     try:
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:
         return
 
@@ -117,15 +111,16 @@ def write_secret(target: Path, content: bytes, *, name: str) -> None:
             f"{name} must be a file that can be written, got {str(target)!r} ({error.strerror}). Hint: check the folder."
         ) from None
     try:
-        with os.fdopen(number, "wb") as file:
+        with os.fdopen(number, "wb", closefd=False) as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        os.fsync(number)
     except OSError as error:
         target.unlink(missing_ok=True)
         raise EngineError(
             f"{name} must be a file that can be written, got {str(target)!r} ({error.strerror}). Hint: check the disk."
         ) from None
+    finally:
+        os.close(number)
 
 
 def first_bytes(path: Path, most: int) -> bytes:
@@ -140,7 +135,8 @@ def private_text(path: Path, what: str = "exact sums") -> str:
     try:  # a pipe would be waited for
         number = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:
-        raise EngineError(f"{rule}, got {path.name!r} ({error.strerror}). Hint: chmod 600 FILE.") from None
+        hint = "check the path" if isinstance(error, FileNotFoundError) else "chmod 600 FILE"
+        raise EngineError(f"{rule}, got {path.name!r} ({error.strerror}). Hint: {hint}.") from None
     try:
         about = os.fstat(number)
         own = not hasattr(os, "getuid") or about.st_uid == os.getuid()

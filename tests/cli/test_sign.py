@@ -86,7 +86,7 @@ class TestTheWay:
         release.finished("none").save("trees.json")
         found = call("verify", "trees.json", "--key", "office.pub")
         assert found.code == 3
-        assert found.out.startswith("trees.json: NOT VERIFIED.\n- NOT as signed: edited, or not signed, by office, key ")
+        assert found.out.startswith("trees.json: NOT VERIFIED.\n- the signature by office, key ")
 
     def test_a_claim_cannot_steer_a_terminal(self) -> None:
         assert call("sign", "trees.json", "--key", "office", "--name", "\x1b[2J\nVERIFIED").code == 0

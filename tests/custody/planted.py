@@ -193,11 +193,11 @@ PLANTED = {
         by=TEST_CLAIM + "test_other_ways_to_the_same_file_are_refused_too",
     ),
     "a claim that is written over another": mutant(
-        ("paths.py", "target.hardlink_to(partial)", "partial.replace(target)"),
+        ("paths.py", "hint, target.hardlink_to)", "hint, lambda partial: partial.replace(target))"),
         by=TEST_CLAIM + "test_of_two_that_claim_it_at_once_one_gets_it",
     ),
     "a ledger that all may read": mutant(
-        ("paths.py", "os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600", "os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644"),
+        ("paths.py", "os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600", "os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644"),
         by=TEST_STORE + "TestFiles::test_a_new_one_is_its_owners_alone_with_its_log",
     ),
 }

@@ -67,7 +67,7 @@ PLANTED = {
         by=KEYS + "test_a_private_key_is_its_owners_alone",
     ),
     "a private key is replaced": mutant(
-        (PATHS, "os.O_WRONLY | os.O_CREAT | os.O_EXCL", "os.O_WRONLY | os.O_CREAT | os.O_TRUNC"),
+        (PATHS, "os.O_CREAT | os.O_EXCL | getattr", "os.O_CREAT | os.O_TRUNC | getattr"),
         by=KEYS + "test_neither_file_is_replaced_nor_a_link_followed",
     ),
     "a key of another kind": mutant(

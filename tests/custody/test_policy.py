@@ -156,8 +156,9 @@ class TestFiles:
             dpcov.Policy.read(tmp_path / "none.toml")
         with pytest.raises(dpcov.ParameterError, match="policy must be a Policy or the path"):
             dpcov.Policy.read(3)  # type: ignore[arg-type]
-        with pytest.raises(dpcov.ParameterError, match="schema must be a Schema"):
-            dpcov.Policy(schema=3)  # type: ignore[arg-type]
+        for wrong in (3, "adult.toml"):
+            with pytest.raises(dpcov.ParameterError, match=r"schema must be a Schema.*Schema\.read"):
+                dpcov.Policy(schema=wrong)  # type: ignore[arg-type]
 
 
 @pytest.fixture

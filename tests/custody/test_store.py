@@ -13,7 +13,7 @@ import pytest
 
 import dpcov
 from dpcov.custody import place
-from dpcov.custody.store import APPLICATION
+from dpcov.custody.store import APPLICATION, Entry
 
 Edit = Callable[[sqlite3.Connection], object]
 
@@ -359,6 +359,30 @@ def test_many_processes_make_one_at_once(tmp_path: Path) -> None:
     connection = sqlite3.connect(path)
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     connection.close()
+
+
+def test_a_charge_and_a_status_look_at_as_few_entries_of_many(ledger: dpcov.Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a release would take longer and longer."""
+    made = Entry.__init__
+    looked: list[int] = []
+
+    def counting(self: Entry, *columns: object) -> None:
+        looked.append(1)
+        made(self, *columns)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Entry, "__init__", counting)
+    ledger.resume("trees", why="to begin with")
+    numbers = []
+    for _ in range(2):
+        looked.clear()
+        ledger.status()
+        ledger.dataset("trees").attempt(dpcov.ZCDP("0.001"), "replace", {}).take()
+        ledger.history(last=3)
+        numbers.append(len(looked))
+        with ledger.store.writing() as writing:
+            for _ in range(300):
+                writing.add("resumed", "trees", "Ada", "", {})
+    assert numbers[0] == numbers[1] < 60
 
 
 def test_a_commit_waits_for_the_disk(ledger: dpcov.Ledger) -> None:

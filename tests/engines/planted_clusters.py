@@ -143,6 +143,18 @@ OF_RECORDS = {
         (SPARK, "if len(integers) != size:", "if False:"),
         by=TEST_RECORDS + "test_a_sum_that_lacks_a_run_is_refused[2]",
     ),
+    "cells of an array by row": mutant(
+        (SPARK, ".reshape(rows, width).T.ravel()", ".reshape(rows, width).ravel()"),
+        by=TEST_RECORDS + "TestCellsThatTravelTogether::test_they_come_apart_as_they_were[cuts0]",
+    ),
+    "cells before a slice of arrays": mutant(
+        (SPARK, "lists.flatten().take(", "lists.values.take("),
+        by=TEST_RECORDS + "TestCellsThatTravelTogether::test_they_come_apart_as_they_were[cuts1]",
+    ),
+    "columns in the order of their types": mutant(
+        (SPARK, "[columns[place] for place in range(len(names))]", "list(columns.values())"),
+        by=TEST_RECORDS + "TestCellsThatTravelTogether::test_they_come_apart_as_they_were[cuts0]",
+    ),
 }
 
 OF_SPARK = {
@@ -153,6 +165,23 @@ OF_SPARK = {
             "places = sorted(self.names.index(name) for name in columns)",
         ),
         by=TEST_SPARK + "test_columns_are_found_by_their_exact_names",
+    ),
+    "a setting of the session changed for good": mutant(
+        (SPARK, "after.callback(_put_back, settings, own)", "after.callback(len, settings.getAll)"),
+        by=TEST_SPARK + "TestTheLimitOfABatch::test_a_reading_leaves_the_session_as_it_was",
+    ),
+    "a default that is written down": mutant(
+        (SPARK, "own = settings.get(MAX_BYTES, None)", "own = settings.get(MAX_BYTES)"),
+        by=TEST_SPARK + "TestTheLimitOfABatch::test_it_is_lifted_and_put_back[None]",
+    ),
+    "two readings that change a setting": mutant(
+        (SPARK, "if _settings.acquire(blocking=False):", "if _settings.acquire(blocking=False) or True:"),
+        (SPARK, "            after.callback(_settings.release)\n", ""),
+        by=TEST_SPARK + "TestTheLimitOfABatch::test_of_two_readings_one_lifts_it",
+    ),
+    "batches without an end": mutant(
+        (SPARK, "if limit and rows > 0 and all(map(_has_one_size, types)):", "if limit and all(map(_has_one_size, types)):"),
+        by=TEST_SPARK + "TestTheLimitOfABatch::test_where_it_may_be_met_it_stays[settings1-types1]",
     ),
 }
 

@@ -22,9 +22,10 @@ from dpcov.kernel.questions.together import Together
 from dpcov.kernel.rows.grid import Grid
 from dpcov.release.file import text_of
 from dpcov.schema import Schema
+from dpcov.sources import spark as engine
 from dpcov.sources.fitting import drafted
 from dpcov.sources.opening import open_source
-from dpcov.sources.spark import RUN
+from dpcov.sources.spark import MAX_BYTES, MAX_ROWS, NO_LIMIT, RUN
 from dpcov.sources.sql import check
 from dpcov.sources.sql.columns import Meaning
 from dpcov.sources.sql.dialects import SPARK as SPARK_SQL
@@ -125,6 +126,60 @@ def test_a_sum_in_several_runs(spark: Any) -> None:
     found = open_source(spark.createDataFrame(table).repartition(3)).total(moment)
     assert len(found) > RUN
     assert found.tolist() == open_source(rows).total(moment).tolist()
+
+
+NUMBERS_ALONE = [pa.float64(), pa.decimal128(9, 2), pa.bool_()]
+
+
+class TestTheLimitOfABatch:
+    """It is lifted while Spark reads, where it cannot be met, and the session has its own again."""
+
+    @pytest.fixture(autouse=True)
+    def _own(self, spark: Any) -> Iterator[None]:
+        yield
+        for name in (MAX_BYTES, MAX_ROWS):
+            spark.conf.unset(name)
+
+    @pytest.mark.parametrize("own", [None, "50000000"])
+    def test_it_is_lifted_and_put_back(self, spark: Any, own: str | None) -> None:
+        if own:
+            spark.conf.set(MAX_BYTES, own)
+        for error in (contextlib.nullcontext(), pytest.raises(ZeroDivisionError)):
+            with error, engine._unmeasured(spark.conf, NUMBERS_ALONE):
+                assert spark.conf.get(MAX_BYTES) == NO_LIMIT
+                assert isinstance(error, contextlib.nullcontext) or 1 // 0
+            assert spark.conf.get(MAX_BYTES, None) == own
+
+    def test_of_two_readings_one_lifts_it(self, spark: Any) -> None:
+        """The second begins while it is lifted and ends after it was put back."""
+        first, second = (engine._unmeasured(spark.conf, NUMBERS_ALONE) for _ in range(2))
+        with contextlib.ExitStack() as later:
+            with first:
+                later.enter_context(second)
+                assert spark.conf.get(MAX_BYTES) == NO_LIMIT
+            assert spark.conf.get(MAX_BYTES, None) is None
+        assert spark.conf.get(MAX_BYTES, None) is None
+
+    @pytest.mark.parametrize(
+        ("settings", "types"),
+        [
+            ({}, [*NUMBERS_ALONE, pa.string()]),
+            ({MAX_ROWS: "0"}, NUMBERS_ALONE),
+            ({MAX_ROWS: "100000"}, [pa.float64()] * 50),
+            ({MAX_BYTES: "400000"}, NUMBERS_ALONE),
+        ],
+    )
+    def test_where_it_may_be_met_it_stays(self, spark: Any, settings: dict[str, str], types: list[Any]) -> None:
+        for name, value in settings.items():
+            spark.conf.set(name, value)
+        known = spark.conf.get(MAX_BYTES)
+        with engine._unmeasured(spark.conf, types):
+            assert spark.conf.get(MAX_BYTES) == known
+
+    def test_a_reading_leaves_the_session_as_it_was(self, spark: Any) -> None:
+        before = dict(spark.conf.getAll)
+        open_source(spark.range(3)).total(SecondMoment(Grid(5.0), 1))
+        assert dict(spark.conf.getAll) == before
 
 
 def test_columns_are_found_by_their_exact_names(spark: Any) -> None:

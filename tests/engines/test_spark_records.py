@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import dpcov
 from dpcov.errors import EngineError, ParameterError
 from dpcov.sources import spark
 from dpcov.sources.cluster import Reply, added
+from tests.sources.mixed import arrow
 
 LARGE = [
     Reply(np.array([1, 2**62 + 1, -5, 7, 2**53 + 1, 0, 3], dtype=np.int64)),
@@ -72,3 +74,41 @@ def test_a_pandas_frame_on_spark_is_refused() -> None:
     on_spark = type("DataFrame", (), {"__module__": "pyspark.pandas.frame"})
     with pytest.raises(ParameterError, match="got a pandas frame on Spark"):
         dpcov.covariance(on_spark(), dpcov.ZCDP(1), row_norm=1)
+
+
+class TestCellsThatTravelTogether:
+    """Columns of one type are one array on the way to Python."""
+
+    def test_numbers_of_one_type_are_one_array_and_text_is_alone(self) -> None:
+        kinds = [pa.float64(), pa.string(), pa.bool_(), pa.float64(), pa.string(), pa.decimal128(9, 2), pa.bool_(), pa.null()]
+        groups = spark._groups(kinds)
+        assert groups == [[0, 3], [1], [2, 6], [4], [5], [7]]
+        assert [spark._together(group) for group in groups[:2]] == ["array(c0, c3) AS g0", "c1 AS g1"]
+
+    def test_arrays_have_an_end(self) -> None:
+        groups = spark._groups([pa.int32()] * (2 * spark.TOGETHER + 1))
+        assert [len(group) for group in groups] == [spark.TOGETHER, spark.TOGETHER, 1]
+        assert [place for group in groups for place in group] == list(range(2 * spark.TOGETHER + 1))
+
+    @pytest.mark.parametrize("cuts", [(240,), (100, 0, 100, 40)])
+    def test_they_come_apart_as_they_were(self, cuts: tuple[int, ...]) -> None:
+        """Nulls and NaN, too; rows may begin within an array, and a batch may have none."""
+        table = arrow()
+        groups = spark._groups(table.schema.types)
+        packed = pa.table(
+            {
+                f"g{group[0]}": table.column(group[0])
+                if len(group) == 1
+                else pa.array(
+                    [list(row) for row in zip(*(table.column(place).to_pylist() for place in group), strict=True)],
+                    pa.list_(table.schema.types[group[0]]),
+                )
+                for group in groups
+            }
+        )
+        [whole] = packed.to_batches()
+        starts = np.cumsum([0, *cuts]).tolist()
+        batches = [whole.slice(start, rows) for start, rows in zip(starts, cuts, strict=False)]
+        found = pa.Table.from_batches(spark._apart(table.column_names, groups, batches))
+        assert found.schema.types == table.schema.types
+        assert repr(found.to_pydict()) == repr(table.to_pydict())  # in which NaN is NaN

@@ -21,10 +21,10 @@ PLANTED = {
         by=LOOPBACK,
     ),
     "a network that could not be left is kept in silence": mutant(
-        (WALLS, 'raise NoWalls(f"no network namespace: {os.strerror(ctypes.get_errno())}")', "return"), by=WITHOUT
+        (WALLS, 'raise NoWalls(f"no network namespace: {_why()}")', "return"), by=WITHOUT
     ),
     "a wall that could not be raised is left out": mutant(
-        (WALLS, 'raise NoWalls(f"no {what}: {os.strerror(ctypes.get_errno())}")', "return"), by=WITHOUT
+        (WALLS, 'raise NoWalls(f"no {what}: {_why()}")', "return"), by=WITHOUT
     ),
     "a core dump of the rows": mutant((WALLS, "    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))\n", ""), by=MEMORY),
     "memory that the same user can read": mutant(

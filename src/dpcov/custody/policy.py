@@ -14,6 +14,7 @@ As a file, in TOML; every line may be left out::
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -92,7 +93,7 @@ class Policy:
             raise ParameterError(
                 f"second_person must be True or False, got {shown(second_person)}. Hint: False is the default."
             )
-        if schema is not None and not isinstance(schema, Schema | str):
+        if schema is not None and not isinstance(schema, Schema) and not is_digest(schema):
             raise ParameterError(f"schema must be a Schema, got {shown(schema)}. Hint: dpcov.Schema.read('schema.toml').")
         object.__setattr__(self, "mechanisms", names)
         object.__setattr__(self, "neighbors", neighbors)
@@ -188,6 +189,11 @@ class Policy:
                     f"{name} must be at most {decimal_text(limits[name])} a release by the ledger's policy, "
                     f"got {decimal_text(amount)}. Hint: ask for less; {CHANGE}."
                 )
+
+
+def is_digest(text: object) -> bool:
+    """Whether this is the hash of a schema, as an entry has it."""
+    return isinstance(text, str) and re.fullmatch("sha256:[0-9a-f]{64}", text) is not None
 
 
 def checked_policy(policy: object) -> Policy | None:

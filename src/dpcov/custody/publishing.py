@@ -114,7 +114,7 @@ def _moment(at: object, now: float) -> float:
 
 def _clock(text: str, now: float) -> datetime:
     """Return the next time that clocks here show it, or the date and time that is meant."""
-    if not re.fullmatch("[0-9]{2}:[0-9]{2}(:[0-9]{2})?", text):
+    if not re.fullmatch("[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?", text):
         if "T" not in text and " " not in text.strip():  # a date alone would mean its first moment
             raise ValueError
         return datetime.fromisoformat(text)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from io import FileIO
 from typing import IO, Any
 
 import dpcov.errors
@@ -152,7 +153,7 @@ def _answered(order: bytes) -> dict[str, str]:
     (theirs, orders), (answers, mine) = os.pipe(), os.pipe()
     text = START.format(paths=sys.path, parent=os.getpid(), orders=theirs, answers=mine)
     environment = {name: value for name, value in os.environ.items() if name in KEPT or name.endswith("_NUM_THREADS")}
-    with os.fdopen(orders, "wb") as told, os.fdopen(answers, "rb") as heard:
+    with os.fdopen(orders, "wb", buffering=0) as told, os.fdopen(answers, "rb") as heard:
         try:
             process = subprocess.Popen(
                 [sys.executable, "-I", "-B", "-X", "faulthandler=0", "-c", text],
@@ -181,12 +182,12 @@ def _answered(order: bytes) -> dict[str, str]:
     return _read(answer, ended)
 
 
-def _exchange(order: bytes, told: IO[bytes], heard: IO[bytes]) -> bytes:
-    try:
-        told.write(order)
-        told.close()
-    except BrokenPipeError:
-        return b""
+def _exchange(order: bytes, told: FileIO, heard: IO[bytes]) -> bytes:
+    left = memoryview(order)
+    with suppress(BrokenPipeError):  # it ended before: there is no answer then
+        while left:
+            left = left[told.write(left) :]
+    told.close()
     return heard.read(LARGEST + 1)
 
 

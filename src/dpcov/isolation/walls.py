@@ -6,6 +6,7 @@ This module imports nothing of the library and no numpy: a user namespace can on
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import resource
 import signal
@@ -51,7 +52,7 @@ def _leave_the_network() -> None:
     """Enter a network namespace of its own, whose loopback is down, too; the user stays who it is."""
     user, group, before = os.getuid(), os.getgid(), NETWORK.readlink()
     if _libc().unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0:
-        raise NoWalls(f"no network namespace: {os.strerror(ctypes.get_errno())}")
+        raise NoWalls(f"no network namespace: {_why()}")
     try:
         for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
             number = os.open(f"/proc/self/{name}", os.O_WRONLY)
@@ -65,7 +66,13 @@ def _leave_the_network() -> None:
 
 def _control(what: str, option: int, value: int) -> None:
     if _libc().prctl(option, value, 0, 0, 0) != 0:
-        raise NoWalls(f"no {what}: {os.strerror(ctypes.get_errno())}")
+        raise NoWalls(f"no {what}: {_why()}")
+
+
+def _why() -> str:
+    """Say why a call of the system failed; what it says where namespaces are switched off would be of full disks."""
+    number = ctypes.get_errno()
+    return "switched off on this machine" if number in (errno.ENOSPC, errno.EUSERS) else os.strerror(number)
 
 
 def _libc() -> ctypes.CDLL:

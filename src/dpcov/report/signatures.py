@@ -30,12 +30,14 @@ def write(out: Console, found: Signatures) -> None:
 
 def _said(signer: Signer) -> str:
     """Say what a signature shows, and what is only claimed."""
-    claim = f", who claims to be {printable(signer.claimed_name)!r}" if signer.claimed_name else ""
-    if signer.trusted_name is not None:
-        state = "signed by" if signer.good else "NOT as signed: edited, or not signed, by"
-        return f"{state} {printable(signer.trusted_name)}, key {signer.fingerprint}{claim}"
-    state = "signed by" if signer.good else "NOT as signed by"
-    return f"{state} an owner whom you did not name, key {signer.fingerprint}{claim}: this counts for nothing"
+    trusted = signer.trusted_name is not None
+    owner = printable(signer.trusted_name) if signer.trusted_name is not None else "an owner whom you did not name"
+    claim = f", who claims to be {printable(signer.claimed_name)!r}" * bool(signer.claimed_name)
+    if not signer.good:
+        return (
+            f"the signature by {owner}, key {signer.fingerprint}, does NOT fit: the release was edited or replaced, or it was"
+        )
+    return f"signed by {owner}, key {signer.fingerprint}{claim}" + ": this counts for nothing" * (not trusted)
 
 
 def record(found: Signatures) -> dict[str, Any]:

@@ -10,6 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from functools import lru_cache
+from threading import Lock
 from typing import Any, Self
 
 import numpy as np
@@ -23,6 +26,15 @@ RUN = 2**15
 """Integers of a run: 256 KB. Sums of up to 250 columns are one run, and one task adds them."""
 
 MOST_TASKS = 64  # that add: enough for 2000 columns, and few enough that none is idle on a small cluster
+
+TOGETHER = 64  # columns of one array at most: its cells are moved within the cache of a processor
+
+MAX_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
+MAX_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
+NO_LIMIT = str(2**31 - 1)  # with which Spark does not measure batches
+
+_settings = Lock()
+"""Whoever has it may change settings of a session. Who does not reads as well, more slowly."""
 
 LITTLE_ENDIAN = np.dtype("<i8")
 RECORD = "place int, integers binary, error string"
@@ -71,13 +83,14 @@ class SparkFrame(ClusterTable):
 
     def run(self, task: Task, size: int) -> list[Reply]:
         """Sum each partition on its executor."""
-        names, types = self.names, self.types
+        names, types, groups = self.names, self.types, _groups(self.types)
 
         def of_partition(batches: Iterator[Batch]) -> Iterator[Batch]:
-            return _records(task.reply(PartitionTable(names, types, _renamed(names, batches))))
+            return _records(task.reply(PartitionTable(names, types, _apart(names, groups, batches))))
 
-        with reading(HINT):
-            runs = self._data.mapInArrow(of_partition, RECORD)
+        with reading(HINT), _unmeasured(self._data.sparkSession.conf, types):
+            numbered = self._data.toDF(*(f"c{j}" for j in range(len(names))))
+            runs = numbered.selectExpr(*(_together(group) for group in groups)).mapInArrow(of_partition, RECORD)
             sums = runs.repartition(min(-(-size // RUN), MOST_TASKS), "place").mapInArrow(_added, RECORD)
             return _replies(((row["place"], row["integers"], row["error"]) for row in sums.collect()), size)
 
@@ -89,9 +102,72 @@ def _arrow_type(kind: str) -> Any:
     return TYPES["string"] if re.match(r"(var)?char\(|string ", kind) else TYPES.get(kind, pa.struct([]))
 
 
-def _renamed(names: list[str], batches: Iterable[Batch]) -> Iterator[Batch]:
-    """Give the columns their names back."""
-    return (pa.RecordBatch.from_arrays(batch.columns, names=names) for batch in batches)
+def _groups(types: Sequence[Any]) -> list[list[int]]:
+    """Return the places of columns that travel as one array: of one type, and of cells that have all the same size.
+
+    Spark hands rows to Python cell by cell, and measures every column of the batch after each row; an array is one column.
+    """
+    alike: dict[Any, list[int]] = {}
+    for place, kind in enumerate(types):
+        alike.setdefault(kind if _has_one_size(kind) else place, []).append(place)
+    return [places[start : start + TOGETHER] for places in alike.values() for start in range(0, len(places), TOGETHER)]
+
+
+def _has_one_size(kind: Any) -> bool:
+    return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind))
+
+
+@contextmanager
+def _unmeasured(settings: Any, types: Sequence[Any]) -> Iterator[None]:
+    """Keep Spark from measuring the batch after each row, where the limit of the session cannot be met; it is put back."""
+    with ExitStack() as after:
+        if _settings.acquire(blocking=False):
+            after.callback(_settings.release)
+            with suppress(Exception):  # Spark before 4.1 has no limit, and a server may let nobody change it
+                limit = re.fullmatch(r"(\d+)b?", settings.get(MAX_BYTES))
+                rows = int(settings.get(MAX_ROWS))
+                if limit and rows > 0 and all(map(_has_one_size, types)):
+                    of_row = sum(kind.bit_width // 8 + 8 for kind in types)  # 8 for what is beside a cell: offsets, validity
+                    if rows * of_row < int(limit[1]):
+                        own = settings.get(MAX_BYTES, None)
+                        settings.set(MAX_BYTES, NO_LIMIT)
+                        after.callback(_put_back, settings, own)
+        yield
+
+
+def _put_back(settings: Any, own: str | None) -> None:
+    if own is None:
+        settings.unset(MAX_BYTES)
+    else:
+        settings.set(MAX_BYTES, own)
+
+
+def _together(group: Sequence[int]) -> str:
+    """Write the columns of a group as one."""
+    cells = ", ".join(f"c{place}" for place in group)
+    return f"array({cells}) AS g{group[0]}" if len(group) > 1 else f"{cells} AS g{group[0]}"
+
+
+def _apart(names: list[str], groups: Sequence[Sequence[int]], batches: Iterable[Batch]) -> Iterator[Batch]:
+    """Take arrays apart, and give the columns their places and names back."""
+    for batch in batches:
+        columns: dict[int, Any] = {}
+        for group, cells in zip(groups, batch.columns, strict=True):
+            columns.update(zip(group, _columns(cells, len(group)) if len(group) > 1 else [cells], strict=True))
+        yield pa.RecordBatch.from_arrays([columns[place] for place in range(len(names))], names=names)
+
+
+def _columns(lists: Any, width: int) -> list[Any]:
+    """Return lists of so many cells each as columns."""
+    rows = len(lists)
+    cells = lists.flatten().take(_by_column(rows, width))
+    return [cells.slice(start, rows) for start in range(0, rows * width, rows)] if rows else width * [cells]
+
+
+@lru_cache(maxsize=4)  # batches but the last have the same number of rows
+def _by_column(rows: int, width: int) -> Any:
+    """Return where cells by column are among cells by row."""
+    return pa.array(np.arange(rows * width).reshape(rows, width).T.ravel())
 
 
 def _records(reply: Reply) -> Iterator[Batch]:
