@@ -29,6 +29,7 @@ def test_the_commands_are_those_we_know() -> None:
         "", "demo", "schema", "schema init", "schema check", "plan", "plan table", "plan covariance", "plan pca",
         "compare", "mechanisms", "release", "mean", "show", "pca", "ridge", "predict", "correlation", "interval", "sample",
         "completion",
+        "sign", "sign file", "sign keygen", "sign public", "verify",
     }  # fmt: skip
 
 
