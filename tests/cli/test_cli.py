@@ -29,6 +29,9 @@ def test_the_commands_are_those_we_know() -> None:
         "", "demo", "schema", "schema init", "schema check", "plan", "plan table", "plan covariance", "plan pca",
         "compare", "mechanisms", "release", "mean", "show", "pca", "ridge", "predict", "correlation", "interval", "sample",
         "completion",
+        "ledger", "ledger approve", "ledger export", "ledger history", "ledger init", "ledger policy",
+        "ledger record", "ledger resume", "ledger status", "ledger verify",
+        "sign", "sign file", "sign keygen", "sign public", "verify",
     }  # fmt: skip
 
 

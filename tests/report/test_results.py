@@ -83,24 +83,29 @@ def results() -> dict[str, Any]:
         "table plan": dpcov.plan_table(SCHEMA, dpcov.PureDP(1), n=4000, columns=["a<b>", "b"]),
         "rows needed": dpcov.plan_pca(100, 0.1, 0.1),
         "rehearsal": dpcov.rehearse("covariance", rows, dpcov.PureDP(1), row_norm=1),
-        **of_a_ledger(),
+        **of_custody(),
     }
 
 
-def of_a_ledger() -> dict[str, Any]:
-    """Return what a ledger tells, of a data set of which a part is spent."""
+def of_custody() -> dict[str, Any]:
+    """Return what a ledger tells, of a data set of which a part is spent, and what the signature of a release is worth."""
     with tempfile.TemporaryDirectory() as folder:
         ledger = dpcov.Ledger.create(Path(folder) / "budget.db")
         ledger.add("trees", dpcov.ZCDP(1))
         charged = ledger.dataset("trees", why="how thick they grow")
         release = dpcov.covariance(np.zeros((100, 2)), dpcov.ZCDP("0.4"), row_norm=1, ledger=charged)
-        return {"status": ledger.status(), "history": ledger.history(), "verification": ledger.verify(release)}
+        path, key = Path(folder) / "release.json", Path(folder) / "key"
+        release.save(path)
+        dpcov.new_signing_key(key)
+        dpcov.sign(path, key, name="Office")
+        told = {"status": ledger.status(), "history": ledger.history(), "verification": ledger.verify(release)}
+        return {**told, "signatures": dpcov.verify_signatures(path, [f"{key}.pub"])}
 
 
 NAMES = [
     "release", "components alone", "a regression", "description", "correlation", "components", "chains", "model", "reading",
     "summary", "score", "intervals", "comparison", "plan", "table plan", "rows needed", "rehearsal",
-    "status", "history", "verification",
+    "status", "history", "verification", "signatures",
 ]  # fmt: skip
 
 

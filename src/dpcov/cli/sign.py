@@ -13,8 +13,10 @@ from dpcov.cli.telling import print_json
 EXAMPLE = """\b
 Example:
   dpcov sign keygen office-key
-  dpcov sign adult.json --key office-key --name "Statistics office"
+  dpcov sign file adult.json --key office-key --name "Statistics office"
   dpcov verify adult.json --key office-key.pub"""
+
+FILE_EXAMPLE = '\b\nExample:\n  dpcov sign file adult.json --key office-key --name "Statistics office"'
 
 
 @click.group(cls=FileByDefault, epilog=EXAMPLE)
@@ -55,7 +57,7 @@ def keygen(key: str, no_passphrase: bool, passphrase_file: str | None, as_json: 
     _tell({"private": key, "public": f"{key}.pub", "fingerprint": made}, f"{key}.pub is public; fingerprint {made}", as_json)
 
 
-@sign.command(epilog=EXAMPLE, short_help="Sign a release (`file` may be left out).")
+@sign.command(epilog=FILE_EXAMPLE, short_help="Sign a release (`file` may be left out).")
 @click.argument("release", type=click.Path())
 @click.option("--key", type=click.Path(), required=True, metavar="FILE", help="Your private key, as `keygen` made it.")
 @click.option("--name", default="", metavar="TEXT", help="What you call yourself; it is shown as your claim, not as a fact.")

@@ -75,6 +75,9 @@ class Signatures(Result):
     signers: tuple[Signer, ...]
     missing: dict[str, str]
 
+    def __repr__(self) -> str:
+        return f"<Signatures of {self.path.name}: {len(self.signers)}, {'' if self.verified else 'not '}verified>"
+
     @property
     def verified(self) -> bool:
         """Whether every trusted key signed this very file. Signatures by other keys do not count, good or not."""

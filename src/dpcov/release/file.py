@@ -154,8 +154,11 @@ def content(text: str) -> dict[str, Any]:
         refuse("a file with a format_version", shown(version))
     if version > FORMAT_VERSION:
         refuse(f"of format version {FORMAT_VERSION} or older", f"{version}", hint="install a newer dpcov")
-    if record.pop("checksum", None) != _checksum(record):
-        refuse("unchanged since it was written", "a checksum that does not match")
+    try:
+        if record.pop("checksum", None) != _checksum(record):
+            refuse("unchanged since it was written", "a checksum that does not match")
+    except RecursionError:
+        refuse("a flat record", "too many nested brackets")
     return record
 
 

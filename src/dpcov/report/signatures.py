@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpcov.report.text import budget_words, printable
+from dpcov.report.text import budget_words, by, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,7 +25,10 @@ def write(out: Console, found: Signatures) -> None:
     for owner, fingerprint in found.missing.items():
         out.print(f"- no signature by {printable(owner)}, key {fingerprint}", style="red", soft_wrap=True)
     private = "seeded: NOT private" if found.release.seeded else budget_words(found.release.privacy)
-    out.print(f"It promises {private} ({found.release.neighbors}); `dpcov show {name}` says more.", soft_wrap=True)
+    out.print(
+        f"It promises {private} ({found.release.neighbors}); {by(f'`dpcov show {name}`', 'its `release`')} says more.",
+        soft_wrap=True,
+    )
 
 
 def _said(signer: Signer) -> str:
