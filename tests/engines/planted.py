@@ -7,6 +7,7 @@ from tests.mutation.form import mutant
 CUTS = "sources/csv_cuts.py"
 POOL = "sources/pool.py"
 USER_MAP = "sources/user_map.py"
+WORKER = "sources/worker.py"
 SPLIT = "sources/split.py"
 MANY = "sources/many.py"
 
@@ -16,6 +17,12 @@ TEST_NUMBERS = "tests/engines/test_every_engine.py::test_every_question_about_pl
 TEST_FILES = "tests/sources/test_many_files.py::"
 TEST_POOL = "tests/engines/test_pool.py::"
 TEST_MAP = "tests/engines/test_user_map.py::"
+
+QUOTED = (
+    "    except Exception:  # its words may quote a cell\n        return None, (EngineError.__name__, broken)\n",
+    "    except Exception as error:\n        return None, (EngineError.__name__, str(error))\n",
+)
+"""What a library says of an error is passed on."""
 
 PLANTED = {
     "a part of a user's map that counts twice": mutant(
@@ -47,9 +54,7 @@ PLANTED = {
         by=TEST_MAP + "test_each_part_counts_once_or_nothing_is_answered[dying]",
     ),
     "a user's map that quotes": mutant(
-        (USER_MAP, "(EngineError.__name__, BROKEN)", "(EngineError.__name__, traceback.format_exc())"),
-        (USER_MAP, "from collections.abc", "import traceback\nfrom collections.abc"),
-        by=TEST_MAP + "test_a_part_that_cannot_be_read_is_told_in_our_words[raise]",
+        (WORKER, *QUOTED), by=TEST_MAP + "test_a_part_that_cannot_be_read_is_told_in_our_words[raise]"
     ),
     "only the last part counts": mutant(
         (SPLIT, "total = found.integers if total is None else total + found.integers", "total = found.integers"),
@@ -62,21 +67,14 @@ PLANTED = {
         (SPLIT, "if self._n not in (None, rows):", "if False:"), by=TEST_POOL + "test_a_second_reading_of_other_rows_is_noticed"
     ),
     "a worker that forgets its last part": mutant(
-        ("sources/worker.py", "total = found.integers if total is None else total + found.integers", "total = found.integers"),
+        (WORKER, "total = found.integers if total is None else total + found.integers", "total = found.integers"),
         by=TEST_POOL + "TestAWorker::test_it_adds_up_what_it_was_given",
     ),
     "a worker that goes on with the sum before": mutant(
-        ("sources/worker.py", "statistic, total = content, None", "statistic = content"),
+        (WORKER, "statistic, total = content, None", "statistic = content"),
         by=TEST_POOL + "TestAWorker::test_it_adds_up_what_it_was_given",
     ),
-    "a worker that quotes": mutant(
-        (
-            "sources/worker.py",
-            'except Exception:  # its words may quote a cell\n            answer = ("EngineError", BROKEN)',
-            'except Exception as error:\n            answer = ("EngineError", str(error))',
-        ),
-        by=TEST_POOL + "TestAWorker::test_its_errors_quote_nothing",
-    ),
+    "a worker that quotes": mutant((WORKER, *QUOTED), by=TEST_POOL + "TestAWorker::test_its_errors_quote_nothing"),
     "a worker that dies unnoticed": mutant(
         (
             POOL,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from importlib.util import find_spec
 
+from tests.engines.planted import QUOTED, WORKER
 from tests.mutation.form import Mutant, mutant
 
 CLUSTER = "sources/cluster.py"
@@ -66,15 +67,10 @@ OF_CLUSTERS = {
         by=TEST_CLUSTER + "TestErrors::test_one_of_a_partition_is_told_in_its_words",
     ),
     "workers quote what a library says": mutant(
-        (
-            CLUSTER,
-            "except Exception:  # its words may quote a cell\n            return _failure(EngineError.__name__, BROKEN)\n",
-            "except Exception as error:\n            return _failure(EngineError.__name__, str(error))\n",
-        ),
-        by=TEST_CLUSTER + "TestErrors::test_one_of_a_library_is_not",
+        (WORKER, *QUOTED), by=TEST_CLUSTER + "TestErrors::test_one_of_a_library_is_not"
     ),
     "workers of any version": mutant(
-        (CLUSTER, "if self.version != __version__:", "if False:"),
+        (WORKER, "if version != __version__:", "if False:"),
         by=TEST_CLUSTER + "TestErrors::test_workers_of_another_version_are_refused",
     ),
     "statistics that keep rows are sent": mutant(

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov._version import __version__
-from dpcov.errors import DpcovError, EngineError, ParameterError
+from dpcov.errors import ParameterError
 from dpcov.kernel.questions.asked import SUMMED
 from dpcov.kernel.questions.clipped_pair import ClippedPair
 from dpcov.kernel.questions.together import Together
@@ -25,7 +25,7 @@ from dpcov.schema import Schema
 from dpcov.sources.arrow import ArrowPart
 from dpcov.sources.split import PartSums
 from dpcov.sources.tables import Batch, Table
-from dpcov.sources.worker import raised
+from dpcov.sources.worker import Failure, check_version, in_words, raised
 
 Integers = NDArray[np.int64]
 
@@ -40,7 +40,7 @@ class Reply(NamedTuple):
     """The number of rows and, after it, their sums; or the kind and the words of an error."""
 
     integers: Integers
-    error: tuple[str, str] | None = None
+    error: Failure | None = None
 
     @classmethod
     def of(cls, sums: PartSums) -> Self:
@@ -64,23 +64,14 @@ class Task:
         return ArrowPart(table, self.columns, self.schema, self.center, None).sums(self.statistic)
 
     def reply(self, table: Table) -> Reply:
-        """Sum over a table, which may have no rows; never raise, since clusters log what is raised, cells and all."""
-        try:
-            if self.version != __version__:
-                raise EngineError(
-                    f"workers must have dpcov {self.version}, as the process that asks, got {__version__}. "
-                    f"Hint: install the same version everywhere."
-                )
-            check_exact_blas()
-            return Reply.of(self.sums(table))
-        except DpcovError as error:
-            return _failure(type(error).__name__, str(error))
-        except Exception:  # its words may quote a cell
-            return _failure(EngineError.__name__, BROKEN)
+        """Sum over a table, which may have no rows; never raise."""
+        reply, failure = in_words(lambda: self._summed(table), BROKEN)
+        return Reply(np.empty(0, dtype=np.int64), failure) if reply is None else reply
 
-
-def _failure(kind: str, words: str) -> Reply:
-    return Reply(np.empty(0, dtype=np.int64), (kind, words))
+    def _summed(self, table: Table) -> Reply:
+        check_version(self.version)
+        check_exact_blas()
+        return Reply.of(self.sums(table))
 
 
 def added(replies: Iterable[Reply]) -> Reply:

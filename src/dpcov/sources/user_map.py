@@ -19,7 +19,7 @@ from dpcov.errors import DpcovError, EngineError
 from dpcov.kernel.questions.measure import Summable
 from dpcov.kernel.sums import check_exact_blas
 from dpcov.sources.split import Part, PartSums
-from dpcov.sources.worker import BROKEN, raised
+from dpcov.sources.worker import Failure, check_version, in_words, raised
 
 Map = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
@@ -29,7 +29,7 @@ class Result(NamedTuple):
 
     number: int
     sums: PartSums | None
-    error: tuple[str, str] | None = None
+    error: Failure | None = None
 
 
 @dataclass(frozen=True)
@@ -40,20 +40,14 @@ class PartTask:
     version: str = __version__
 
     def __call__(self, numbered: tuple[int, Part]) -> Result:
-        """Sum a part; never raise, since others log what is raised, cells and all."""
+        """Sum a part; never raise."""
         number, part = numbered
-        try:
-            if self.version != __version__:
-                raise EngineError(
-                    f"workers must have dpcov {self.version}, as the process that asks, got {__version__}. "
-                    f"Hint: install the same version everywhere."
-                )
-            check_exact_blas()
-            return Result(number, part.sums(self.statistic))
-        except DpcovError as error:
-            return Result(number, None, (type(error).__name__, str(error)))
-        except Exception:  # its words may quote a cell
-            return Result(number, None, (EngineError.__name__, BROKEN))
+        return Result(number, *in_words(lambda: self._sums(part)))
+
+    def _sums(self, part: Part) -> PartSums:
+        check_version(self.version)
+        check_exact_blas()
+        return part.sums(self.statistic)
 
 
 class UserMap:

@@ -1,6 +1,7 @@
 """What runs in a process of a pool: it is told a question and parts, and adds their sums up.
 
-It ends when its input ends, so none is left when the process that started it is gone, however that went.
+It ends when its input ends, so none is left when the process that started it is gone, however that went. How errors of workers
+become words is here for all engines.
 """
 
 from __future__ import annotations
@@ -10,12 +11,18 @@ import os
 import pickle
 import signal
 import sys
-from typing import Any, BinaryIO
+from collections.abc import Callable
+from typing import Any, BinaryIO, TypeVar
 
 import dpcov.errors
-from dpcov.errors import DpcovError
+from dpcov._version import __version__
+from dpcov.errors import DpcovError, EngineError
 
 BROKEN = "data must be readable to the end by each worker, got an error in one of them. Hint: try workers=1."
+
+Made = TypeVar("Made")
+Failure = tuple[str, str]
+"""The kind and the words of an error, which are this library's."""
 
 
 def serve(orders: BinaryIO, answers: BinaryIO) -> None:
@@ -28,29 +35,46 @@ def serve(orders: BinaryIO, answers: BinaryIO) -> None:
 
     statistic: Any = None
     total: Any = None
+
+    def follow(order: str, content: Any) -> Any:
+        nonlocal statistic, total
+        check_exact_blas()
+        if order == "ask":
+            statistic, total = content, None
+            return None
+        if order == "total":
+            return total
+        found = content.sums(statistic)
+        total = found.integers if total is None else total + found.integers
+        return found.rows
+
     while True:
         try:
             order, content = pickle.load(orders)
         except EOFError:
             return
-        try:
-            check_exact_blas()
-            reply: object = None
-            if order == "ask":
-                statistic, total = content, None
-            elif order == "add":
-                found = content.sums(statistic)
-                total = found.integers if total is None else total + found.integers
-                reply = found.rows
-            else:
-                reply = total
-            answer = ("", reply)
-        except DpcovError as error:
-            answer = (type(error).__name__, str(error))
-        except Exception:  # its words may quote a cell
-            answer = ("EngineError", BROKEN)
-        pickle.dump(answer, answers, protocol=pickle.HIGHEST_PROTOCOL)
+        reply, failure = in_words(lambda: follow(order, content))  # noqa: B023 - called at once
+        pickle.dump(("", reply) if failure is None else failure, answers, protocol=pickle.HIGHEST_PROTOCOL)
         answers.flush()
+
+
+def in_words(work: Callable[[], Made], broken: str = BROKEN) -> tuple[Made | None, Failure | None]:
+    """Return what a worker makes, or its error in words; never raise, since others log what is raised, cells and all."""
+    try:
+        return work(), None
+    except DpcovError as error:
+        return None, (type(error).__name__, str(error))
+    except Exception:  # its words may quote a cell
+        return None, (EngineError.__name__, broken)
+
+
+def check_version(version: str) -> None:
+    """Refuse to work for a process that has another version of this library."""
+    if version != __version__:
+        raise EngineError(
+            f"workers must have dpcov {version}, as the process that asks, got {__version__}. "
+            f"Hint: install the same version everywhere."
+        )
 
 
 def raised(kind: str, words: str) -> DpcovError:
