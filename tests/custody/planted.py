@@ -11,6 +11,7 @@ CLAIM = "custody/claim.py"
 CURATOR = "kernel/curator.py"
 LEDGER = "custody/ledger.py"
 PEOPLE = "custody/people.py"
+PLACE = "custody/place.py"
 PROMISE = "promise.py"
 REQUEST = "request.py"
 STATE = "custody/state.py"
@@ -195,6 +196,44 @@ PLANTED = {
     "a claim that is written over another": mutant(
         ("paths.py", "hint, target.hardlink_to)", "hint, lambda partial: partial.replace(target))"),
         by=TEST_CLAIM + "test_of_two_that_claim_it_at_once_one_gets_it",
+    ),
+    "a fork while a connection is open": mutant(
+        (STORE, "before=CONNECTED.acquire, after_in_parent=CONNECTED.release, after_in_child=CONNECTED.release", ""),
+        (STORE, "os.register_at_fork()", "pass"),
+        by=TEST_STORE + "test_a_fork_waits_until_no_connection_is_open",
+    ),
+    "a connection that a fork does not wait for": mutant(
+        (STORE, "        with CONNECTED:\n", "        if True:\n"),
+        by=TEST_STORE + "test_a_fork_waits_until_no_connection_is_open",
+    ),
+    "an export that keeps the file open": mutant(
+        (
+            LEDGER,
+            "            for entry in some:\n                yield",
+            "                for entry in some:\n                    yield",
+        ),
+        (
+            LEDGER,
+            "            if not some:\n                return\n",
+            "                if not some:\n                    return\n",
+        ),
+        by=TEST_STORE + "test_whoever_takes_an_export_slowly_keeps_nobody_waiting",
+    ),
+    "triggers that drop entries": mutant(
+        (STORE, "            if not writing.has_its_tables():\n", "            if False:\n"),
+        by=TEST_STORE + "TestTheChain::test_other_tables_or_triggers_show_and_nothing_is_charged[a trigger that drops entries]",
+    ),
+    "triggers that verify does not look at": mutant(
+        (VERIFYING, "if not reading.has_its_tables():", "if False:"),
+        by=TEST_STORE + "TestTheChain::test_other_tables_or_triggers_show_and_nothing_is_charged[no trigger]",
+    ),
+    "an entry that is found as another's": mutant(
+        (STORE, " or not entry.is_in_place:", ":"),
+        by=TEST_STORE + "TestTheChain::test_a_spend_of_another_data_set_is_not_taken_for_ones_own",
+    ),
+    "a ledger's file that is mounted alone": mutant(
+        (PLACE, "if mounted is not None and mounted.is_file():", "if False:"),
+        by=TEST_STORE + "TestFiles::test_a_file_that_is_mounted_by_itself_is_refused",
     ),
     "a ledger that all may read": mutant(
         ("paths.py", "os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600", "os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644"),

@@ -6,14 +6,17 @@ import json
 import os
 import sqlite3
 import subprocess
+import threading
+import time
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 import dpcov
 from dpcov.custody import place
-from dpcov.custody.store import APPLICATION, Entry
+from dpcov.custody.store import APPLICATION, CONNECTED, STATEMENTS, Entry
 
 Edit = Callable[[sqlite3.Connection], object]
 
@@ -30,11 +33,14 @@ def ledger(tmp_path: Path) -> dpcov.Ledger:
 
 
 def edited(ledger: dpcov.Ledger, edit: Edit) -> dpcov.Verification:
-    """Edit the file as somebody would who knows SQLite, and verify it."""
+    """Edit the file as somebody would who knows SQLite, and leaves no other trace; verify it."""
     connection = sqlite3.connect(ledger.path)
-    for trigger in ("never_edited", "never_removed"):
-        connection.execute(f"DROP TRIGGER {trigger}")
+    triggers = [statement for statement in STATEMENTS if statement.startswith("CREATE TRIGGER")]
+    for statement in triggers:
+        connection.execute(f"DROP TRIGGER {statement.split()[2]}")
     edit(connection)
+    for statement in triggers:
+        connection.execute(statement)
     connection.commit()
     connection.close()
     found: dpcov.Verification = ledger.verify()
@@ -125,6 +131,45 @@ class TestTheChain:
         assert "entry 1 was edited" in again.verify().faults[0]
         with pytest.raises(dpcov.BudgetError, match="edited entry 1"):
             again.dataset("trees").attempt(dpcov.ZCDP("0.1"), "replace", {})
+
+    def test_a_spend_of_another_data_set_is_not_taken_for_ones_own(self, ledger: dpcov.Ledger) -> None:
+        """The columns by which entries are found are not in the hash: what they say must be what the entry says."""
+        edited(ledger, lambda connection: connection.execute("UPDATE entries SET dataset = 'birds' WHERE sequence = 9"))
+        for name in ("trees", "birds"):
+            with pytest.raises(dpcov.BudgetError, match="edited entry 9"):
+                ledger.dataset(name).attempt(dpcov.ZCDP("0.1"), "replace", {})
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            ["CREATE TRIGGER lost BEFORE INSERT ON entries BEGIN SELECT RAISE(IGNORE); END"],
+            ["CREATE TRIGGER sqlitelost AFTER INSERT ON entries WHEN new.event = 'spent' BEGIN SELECT 1; END"],
+            ["ALTER TABLE entries ADD COLUMN more"],
+            ["DROP INDEX by_dataset"],
+            ["DROP TRIGGER never_edited"],
+            ["ALTER TABLE entries RENAME TO kept", "CREATE VIEW entries AS SELECT * FROM kept"],
+        ],
+        ids=["a trigger that drops entries", "another trigger", "a column", "no index", "no trigger", "a view"],
+    )
+    def test_other_tables_or_triggers_show_and_nothing_is_charged(self, ledger: dpcov.Ledger, changes: list[str]) -> None:
+        """With a trigger that drops what is added, releases would be handed out that no entry paid for."""
+        connection = sqlite3.connect(ledger.path)
+        for change in changes:
+            connection.execute(change)
+        connection.close()
+        with pytest.raises(dpcov.BudgetError, match="tables and triggers that it was made with"):
+            ledger.dataset("trees").attempt(dpcov.ZCDP("0.1"), "replace", {})
+        found = ledger.verify()
+        assert (found.entries, found.faults) == (9, ("its tables, indexes or triggers are not those that it was made with",))
+        assert len(list(ledger.export())) == 9
+
+    def test_what_sqlite_adds_itself_is_no_change(self, ledger: dpcov.Ledger) -> None:
+        connection = sqlite3.connect(ledger.path)
+        connection.execute("ANALYZE")
+        connection.execute("VACUUM")
+        connection.close()
+        ledger.dataset("trees").attempt(dpcov.ZCDP("0.1"), "replace", {}).take()
+        assert ledger.verify().intact
 
     @pytest.mark.parametrize(
         ("event", "facts", "fault"),
@@ -270,6 +315,38 @@ class TestFiles:
             with pytest.raises(dpcov.EngineError, match="a hard link"):
                 dpcov.Ledger(path)
 
+    def test_a_file_that_is_mounted_by_itself_is_refused(self, ledger: dpcov.Ledger, tmp_path: Path) -> None:
+        """As containers mount files: each place would have a log and locks of its own, and both could spend all of it."""
+        other = tmp_path / "elsewhere"
+        other.mkdir()
+        (other / "budget.db").touch()
+        mount = ["mount", "--bind", str(ledger.path), str(other / "budget.db")]
+        if subprocess.run(mount, check=False, capture_output=True).returncode:
+            pytest.skip("mounting needs root")
+        try:
+            for opened in (dpcov.Ledger, dpcov.Ledger.create):
+                with pytest.raises(dpcov.EngineError, match=r"mounted by itself.*mount the folder"):
+                    opened(other / "budget.db")
+            assert [path.name for path in other.iterdir()] == ["budget.db"]
+        finally:
+            subprocess.run(["umount", str(other / "budget.db")], check=True)
+
+    def test_a_folder_that_is_mounted_twice_is_one_place(self, ledger: dpcov.Ledger, tmp_path: Path) -> None:
+        folder, other = tmp_path / "ledgers", tmp_path / "elsewhere"
+        for place_ in (folder, other):
+            place_.mkdir()
+        ledger.path.rename(folder / "budget.db")
+        if subprocess.run(["mount", "--bind", str(folder), str(other)], check=False, capture_output=True).returncode:
+            pytest.skip("mounting needs root")
+        try:
+            one, two = dpcov.Ledger(folder / "budget.db"), dpcov.Ledger(other / "budget.db")
+            with one.store.reading():  # its log is there, and is shared
+                two.dataset("trees").attempt(dpcov.ZCDP("0.7"), "replace", {}).take()
+            with pytest.raises(dpcov.BudgetError, match="has left"):
+                one.dataset("trees").attempt(dpcov.ZCDP("0.7"), "replace", {})
+        finally:
+            subprocess.run(["umount", str(other)], check=True)
+
     def test_a_new_one_is_its_owners_alone_with_its_log(self, ledger: dpcov.Ledger) -> None:
         with ledger.store.reading():
             files = list(ledger.path.parent.iterdir())
@@ -359,6 +436,65 @@ def test_many_processes_make_one_at_once(tmp_path: Path) -> None:
     connection = sqlite3.connect(path)
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     connection.close()
+
+
+def test_a_fork_waits_until_no_connection_is_open(ledger: dpcov.Ledger) -> None:
+    """SQLite in the child would believe in locks that the system gave to the parent, and commit to a log that is deleted."""
+    reading, is_open = threading.Event(), threading.Event()
+
+    def read() -> None:
+        with ledger.store.reading():
+            is_open.set()
+            reading.set()
+            time.sleep(0.3)
+            is_open.clear()
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    reading.wait()
+    child = os.fork()
+    if child == 0:
+        os._exit(int(is_open.is_set()))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    thread.join()
+    assert CONNECTED.acquire(blocking=False)  # and is let go
+    CONNECTED.release()
+
+
+def test_forks_among_threads_that_charge_lose_nothing(ledger: dpcov.Ledger) -> None:
+    ledger.add("fish", dpcov.ZCDP(100))
+
+    def charge(times: int) -> None:
+        for _ in range(times):
+            ledger.dataset("fish").attempt(dpcov.ZCDP(1), "replace", {}).take()
+
+    threads = [threading.Thread(target=charge, args=(10,)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    children = []
+    for _ in range(10):
+        child = os.fork()
+        if child == 0:
+            try:
+                charge(1)
+            except BaseException:
+                os._exit(1)
+            os._exit(0)
+        children.append(child)
+    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * 10
+    for thread in threads:
+        thread.join()
+    assert ledger.status().of("fish").amounts == (Fraction(30),)
+    assert ledger.verify().intact
+
+
+def test_whoever_takes_an_export_slowly_keeps_nobody_waiting(ledger: dpcov.Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpcov.custody.store.MOST_ROWS_AT_ONCE", 4)
+    lines = ledger.export()
+    next(lines)
+    assert [path.name for path in ledger.path.parent.iterdir()] == ["budget.db"]  # nothing is open
+    ledger.resume("trees", why="meanwhile")
+    assert [json.loads(line)["sequence"] for line in lines] == list(range(2, 11))
 
 
 def test_a_charge_and_a_status_look_at_as_few_entries_of_many(ledger: dpcov.Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
