@@ -73,13 +73,13 @@ PLANTED = {
     "a ledger that is read before its lock is held": mutant(
         (
             STORE,
-            'self._transaction(connection, "IMMEDIATE"):\n            yield',
-            'self._transaction(connection, "DEFERRED"):\n            yield',
+            'self._transaction(connection, "IMMEDIATE"):\n            writing',
+            'self._transaction(connection, "DEFERRED"):\n            writing',
         ),
         by=TEST_RACES + "test_racing_charges_never_overspend",
     ),
     "a commit that does not wait for the disk": mutant(
-        (STORE, "PRAGMA synchronous = FULL", "PRAGMA synchronous = NORMAL"),
+        (STORE, 'synchronous = FULL"', 'synchronous = NORMAL"'),
         by=TEST_STORE + "test_a_commit_waits_for_the_disk",
     ),
     "sums of budgets in floats": mutant(
@@ -198,8 +198,7 @@ PLANTED = {
         by=TEST_CLAIM + "test_of_two_that_claim_it_at_once_one_gets_it",
     ),
     "a fork while a connection is open": mutant(
-        (STORE, "before=CONNECTED.acquire, after_in_parent=CONNECTED.release, after_in_child=CONNECTED.release", ""),
-        (STORE, "os.register_at_fork()", "pass"),
+        (STORE, 'if hasattr(os, "register_at_fork"):', "if False:"),
         by=TEST_STORE + "test_a_fork_waits_until_no_connection_is_open",
     ),
     "a connection that a fork does not wait for": mutant(
@@ -230,6 +229,22 @@ PLANTED = {
     "an entry that is found as another's": mutant(
         (STORE, " or not entry.is_in_place:", ":"),
         by=TEST_STORE + "TestTheChain::test_a_spend_of_another_data_set_is_not_taken_for_ones_own",
+    ),
+    "two releases whose sum promises nothing, in silence": mutant(
+        (ADDING, "        return None, Fraction(1), of_both\n", "        raise\n"),
+        by=TEST_ADDING + "test_two_releases_whose_sum_promises_nothing[first0-second0]",
+    ),
+    "a delta that two releases add up to without": mutant(
+        (ADDING, "compose(*map(_as_rho, costs)), deltas, of_both", "compose(*map(_as_rho, costs)), Fraction(0), of_both"),
+        by=TEST_ADDING + "test_two_releases_of_which_one_has_a_delta_and_one_a_rho",
+    ),
+    "a data set that looks like another": mutant(
+        (PEOPLE, "if not text.isprintable() or text != text.strip():", "if False:"),
+        by="tests/cli/test_ledger.py::test_what_is_refused_at_the_beginning_leaves_no_file",
+    ),
+    "a rule that steers a terminal": mutant(
+        ("cli/ledger_acts.py", "printable(line, MOST_CHARACTERS) for line", "line for line"),
+        by="tests/cli/test_ledger.py::test_a_rule_cannot_steer_a_terminal",
     ),
     "a ledger's file that is mounted alone": mutant(
         (PLACE, "if mounted is not None and mounted.is_file():", "if False:"),

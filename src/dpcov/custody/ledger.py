@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from dpcov.custody.adding import Cost, cost_of
 from dpcov.custody.approving import APPROVED, approval_of_policy, of_release
 from dpcov.custody.claim import claim, claimed_place
-from dpcov.custody.people import checked_text, current_user, person
+from dpcov.custody.people import checked_name, checked_text, current_user, person
 from dpcov.custody.policy import Policy, checked_policy
 from dpcov.custody.purse import Purse, Unspent
 from dpcov.custody.state import State
@@ -171,10 +171,8 @@ class Ledger:
         why, who : str
             For the record; ``who`` is by default the user of this machine.
         """
-        checked_text("name", name, least=1)
-        check_neighbors(neighbors)
-        by, reason, rules = person(who), checked_text("why", why), checked_policy(policy)
-        place = None if data is None else claimed_place(data, self.identifier, name)
+        rules = check_opening(name, neighbors=neighbors, policy=policy, why=why)
+        by, place = person(who), None if data is None else claimed_place(data, self.identifier, name)
         with self.store.writing() as writing:
             if writing.last(name, "opened") is not None:
                 raise ParameterError(
@@ -182,7 +180,7 @@ class Ledger:
                 )
             facts = {"total": copied(total).to_json(), "neighbors": neighbors, "unit": ROW, "data": str(place or "")}
             facts |= {"policy": {} if rules is None else rules.to_json()}
-            writing.add("opened", name, by, reason, facts)
+            writing.add("opened", name, by, why, facts)
             if place is not None:  # before the commit: where a crash parts the two, adding can be tried again
                 claim(place, self.identifier, name)
 
@@ -295,3 +293,11 @@ class Ledger:
             for entry in some:
                 yield json.dumps({**entry.told, "hash": entry.hash}, sort_keys=True)
             last = some[-1].sequence
+
+
+def check_opening(name: str, *, neighbors: str, policy: Policy | str | os.PathLike[str] | None, why: str) -> Policy | None:
+    """Refuse what no ledger takes as a data set, and return its policy."""
+    checked_name(name)
+    check_neighbors(neighbors)
+    checked_text("why", why)
+    return checked_policy(policy)
