@@ -218,6 +218,10 @@ PLANTED = {
         ),
         by=TEST_STORE + "test_whoever_takes_an_export_slowly_keeps_nobody_waiting",
     ),
+    "a log that belongs to whoever looked": mutant(
+        (STORE, "if not os.access(path, os.R_OK | os.W_OK):", "if False:"),
+        by=TEST_STORE + "TestFiles::test_a_folder_or_file_that_may_not_be_written[511-292]",
+    ),
     "triggers that drop entries": mutant(
         (STORE, "            if not writing.has_its_tables():\n", "            if False:\n"),
         by=TEST_STORE + "TestTheChain::test_other_tables_or_triggers_show_and_nothing_is_charged[a trigger that drops entries]",

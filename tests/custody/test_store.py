@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -212,6 +213,27 @@ class TestTheChain:
         assert previous == ledger.verify().head
 
 
+def as_nobody(path: Path) -> int:
+    """Return how often a ledger, or a new one beside it, was refused in clear words; run in a process of its own."""
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+    refused = 0
+    for use in (
+        lambda: dpcov.Ledger(path).status(),
+        lambda: dpcov.Ledger(path).dataset("trees").attempt(dpcov.ZCDP(1), "replace", {}),
+        lambda: dpcov.Ledger.create(path),
+    ):
+        try:
+            use()
+        except dpcov.EngineError as error:
+            refused += "must be a file that can be read and written" in str(error)
+        except BaseException:
+            return 100
+    return refused
+
+
 class TestFiles:
     def test_a_missing_one(self, tmp_path: Path) -> None:
         with pytest.raises(dpcov.EngineError, match=r"ledger must exist.*dpcov ledger init"):
@@ -252,12 +274,26 @@ class TestFiles:
         with pytest.raises(dpcov.EngineError, match=r"malformed.*put back a backup"):
             dpcov.Ledger(ledger.path)
 
-    @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-    def test_a_read_only_folder(self, tmp_path: Path) -> None:
-        tmp_path.chmod(0o500)
-        with pytest.raises(dpcov.EngineError, match="writable"):
-            dpcov.Ledger.create(tmp_path / "budget.db")
-        tmp_path.chmod(0o700)
+    @pytest.mark.parametrize(("folder", "file"), [(0o555, 0o666), (0o777, 0o444), (0o777, 0o000), (0o666, 0o666)])
+    def test_a_folder_or_file_that_may_not_be_written(self, folder: int, file: int) -> None:
+        """As nobody, where the tests run as root: it is refused, and whoever looks leaves no log of their own behind."""
+        with tempfile.TemporaryDirectory() as parent:
+            Path(parent).chmod(0o755)
+            place_ = Path(parent) / "ledgers"
+            place_.mkdir()
+            made = dpcov.Ledger.create(place_ / "budget.db")
+            made.add("trees", dpcov.ZCDP(1))
+            made.path.chmod(file)
+            place_.chmod(folder)
+            child = os.fork()
+            if child == 0:
+                os._exit(as_nobody(made.path))
+            code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            place_.chmod(0o755)
+            made.path.chmod(0o600)
+            assert code == 3
+            assert [path.name for path in place_.iterdir()] == ["budget.db"]
+            assert (made.verify().intact, made.status().of("trees").left) == (True, dpcov.ZCDP(1))
 
     def test_a_read_only_file_system(self, mounted: Path) -> None:
         made = dpcov.Ledger.create(mounted / "budget.db")

@@ -354,6 +354,8 @@ def _refuse_odd(path: Path) -> None:
             f"ledger must be a file with one name, got {path.name!r}, a hard link. "
             f"Hint: keep one of its names; a symbolic link may lead there."
         )
+    if not os.access(path, os.R_OK | os.W_OK):  # else SQLite makes a log that belongs to whoever looked, and stays
+        raise _unusable(path, "no permission")
 
 
 def _unusable(path: Path, said: str) -> EngineError:
