@@ -222,6 +222,14 @@ PLANTED = {
         (STORE, "if not os.access(path, os.R_OK | os.W_OK):", "if False:"),
         by=TEST_STORE + "TestFiles::test_a_folder_or_file_that_may_not_be_written[511-292]",
     ),
+    "a spend that an index has lost is spent again": mutant(
+        (STATE, 'writing.refuse_hidden(self.name, "spent", self.last)', "pass"),
+        by=TEST_STORE + "TestFiles::test_a_spend_that_a_damaged_index_has_lost_is_not_spent_again",
+    ),
+    "an entry without its fields": mutant(
+        (STORE, " or not told.keys() >= FIELDS or", " or"),
+        by=TEST_STORE + "test_an_entry_without_its_fields_is_named",
+    ),
     "triggers that drop entries": mutant(
         (STORE, "            if not writing.has_its_tables():\n", "            if False:\n"),
         by=TEST_STORE + "TestTheChain::test_other_tables_or_triggers_show_and_nothing_is_charged[a trigger that drops entries]",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import sqlite3
 import subprocess
 import tempfile
@@ -13,11 +14,13 @@ from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import dpcov
 from dpcov.custody import place
 from dpcov.custody.store import APPLICATION, CONNECTED, STATEMENTS, Entry
+from dpcov.errors import DpcovError
 
 Edit = Callable[[sqlite3.Connection], object]
 
@@ -137,7 +140,7 @@ class TestTheChain:
         """The columns by which entries are found are not in the hash: what they say must be what the entry says."""
         edited(ledger, lambda connection: connection.execute("UPDATE entries SET dataset = 'birds' WHERE sequence = 9"))
         for name in ("trees", "birds"):
-            with pytest.raises(dpcov.BudgetError, match="edited entry 9"):
+            with pytest.raises(dpcov.BudgetError, match="entry 9"):
                 ledger.dataset(name).attempt(dpcov.ZCDP("0.1"), "replace", {})
 
     @pytest.mark.parametrize(
@@ -213,6 +216,19 @@ class TestTheChain:
         assert previous == ledger.verify().head
 
 
+def damaged(content: bytes, kind: int, chance: random.Random) -> bytes:
+    """Return a file as a failing disk leaves it."""
+    pages, bits = [content[start : start + 4096] for start in range(0, len(content), 4096)], bytearray(content)
+    if kind < 2:
+        pages[chance.randrange(len(pages))] = bytes(4096) if kind else chance.randbytes(4096)
+        return b"".join(pages)
+    if kind == 3:
+        return content[: chance.randrange(len(content))]
+    for _ in range(chance.choice([1, 5, 50])):
+        bits[chance.randrange(len(bits))] ^= 1 << chance.randrange(8)
+    return bytes(bits)
+
+
 def as_nobody(path: Path) -> int:
     """Return how often a ledger, or a new one beside it, was refused in clear words; run in a process of its own."""
     if os.geteuid() == 0:
@@ -265,6 +281,56 @@ class TestFiles:
         connection.close()
         with pytest.raises(dpcov.EngineError, match="newer dpcov"):
             dpcov.Ledger(ledger.path)
+
+    def test_a_spend_that_a_damaged_index_has_lost_is_not_spent_again(self, ledger: dpcov.Ledger) -> None:
+        """One bit of the index: looked up by it, the last spend of the trees is the one before."""
+        trees, content = ledger.dataset("trees"), ledger.path.read_bytes()
+        assert content.count(b"treesspent\x09") == 1
+        ledger.path.write_bytes(content.replace(b"treesspent\x09", b"treesspenu\x09"))
+        assert ledger.status().of("trees").left == dpcov.ZCDP("0.9")  # of which 0.2 are spent
+        with pytest.raises(dpcov.BudgetError, match="an entry 9 that is not found by what it says"):
+            trees.attempt(dpcov.ZCDP("0.8"), "replace", {})
+        assert not ledger.verify().intact
+
+    def test_words_that_look_like_a_spend_are_none(self, ledger: dpcov.Ledger) -> None:
+        ledger.resume("trees", why='"dataset":"trees","event":"spent"')
+        ledger.dataset("trees").attempt(dpcov.ZCDP("0.1"), "replace", {}).take()
+        assert ledger.verify().intact
+
+    def test_what_a_damaged_disk_makes_of_it_is_never_overspent(self, ledger: dpcov.Ledger) -> None:
+        """Pages of zeros or of noise, flipped bits, a cut end: an error, a red verdict or the whole sum, and no other words."""
+        content, told = ledger.path.read_bytes(), list(ledger.export())
+        chance = random.Random(4)
+        verdicts = set()
+        for turn in range(150):
+            ledger.path.write_bytes(damaged(content, turn % 4, chance))
+            try:
+                found = dpcov.Ledger(ledger.path).verify()
+                assert not found.intact or list(ledger.export()) == told  # what was hit holds nothing
+                verdicts.add("green" if found.intact else "red")
+                dpcov.Ledger(ledger.path).dataset("trees").attempt(dpcov.ZCDP("0.1"), "replace", {}).take()
+                assert dpcov.Ledger(ledger.path).status().of("trees").amounts == (Fraction(2, 5),)
+                verdicts.add("charged")
+            except DpcovError as error:
+                verdicts.add(type(error).__name__)
+            for file in ledger.path.parent.glob("budget.db-*"):
+                file.unlink()
+        assert verdicts >= {"green", "red", "charged", "EngineError", "BudgetError"}
+
+    def test_a_copy_without_its_log_lacks_what_was_spent_since(self, ledger: dpcov.Ledger, tmp_path: Path) -> None:
+        """As after a crash: the log stays until somebody opens the file."""
+        reader = sqlite3.connect(ledger.path)
+        reader.execute("SELECT COUNT(*) FROM entries").fetchone()
+        made = dpcov.covariance(np.zeros((9, 2)), dpcov.ZCDP("0.1"), row_norm=1, ledger=ledger.dataset("trees"))
+        for name, parts in (("alone", [""]), ("whole", ["", "-wal"])):
+            (tmp_path / name).mkdir()
+            for part in parts:
+                copy = tmp_path / name / f"budget.db{part}"
+                copy.write_bytes(Path(f"{ledger.path}{part}").read_bytes())
+                copy.chmod(0o600)
+        reader.close()
+        assert "knows a later state" in dpcov.Ledger(tmp_path / "alone" / "budget.db").verify(made).faults[0]
+        assert dpcov.Ledger(tmp_path / "whole" / "budget.db").verify(made).intact
 
     def test_a_corrupted_page(self, ledger: dpcov.Ledger) -> None:
         size = ledger.path.stat().st_size
@@ -452,6 +518,20 @@ class TestNetworks:
     def test_where_nobody_tells_it_is_not_refused(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(place, "MOUNTS", tmp_path / "nowhere")
         dpcov.Ledger.create(tmp_path / "budget.db")
+
+
+@pytest.mark.parametrize("body", ["[]", "3", "{}", '{"facts":3}', "[" * 10**5, '{"event":"spent"}'])
+def test_an_entry_without_its_fields_is_named(ledger: dpcov.Ledger, body: str) -> None:
+    made = dpcov.covariance(np.zeros((9, 2)), dpcov.ZCDP("0.1"), row_norm=1, ledger=ledger.dataset("trees"))
+    assert made.ledger is not None
+    number = made.ledger.entry
+    edited(ledger, lambda connection: connection.execute("UPDATE entries SET body = ? WHERE sequence = ?", (body, number)))
+    found = ledger.verify(made)
+    assert f"entry {number} cannot be read, or could not have been written" in found.faults
+    assert "release 1 was paid for by an entry that cannot be read" in found.faults
+    for use in (ledger.status, ledger.history, lambda: list(ledger.export())):
+        with pytest.raises(dpcov.BudgetError, match=f"entry {number}"):
+            use()
 
 
 def test_many_processes_make_one_at_once(tmp_path: Path) -> None:

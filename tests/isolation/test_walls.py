@@ -187,19 +187,21 @@ class TestTheEnd:
             assert process.stdout.read() == ""  # which ends when the child does
         await_end(child)
 
-    def test_what_it_started_ends_with_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_what_it_started_ends_with_it(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         """A helper that a library left behind would hold the rows for longer."""
-        code = """
+        code = f"""
             import os, time
             def said():
                 child = os.fork()
                 if child == 0:
                     os.closerange(0, 256)
-                    time.sleep(600)
+                    time.sleep(5)
+                    os.mkdir({str(tmp_path / "alive")!r})
                     os._exit(0)
                 return child
             """
         await_end(probed(monkeypatch, textwrap.dedent(code)))
+        assert not (tmp_path / "alive").exists()
 
     def test_a_program_that_it_starts_cannot_answer(self, monkeypatch: pytest.MonkeyPatch) -> None:
         code = """

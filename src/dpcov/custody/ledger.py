@@ -60,6 +60,7 @@ class DataSet:
         facts = {"budget": budget.to_json(), "neighbors": neighbors, "unit": ROW, "what": dict(what)}
         with self.ledger.store.writing() as writing:
             state = State.of(writing, self.name)
+            state.refuse_hidden_spends(writing)
             cost, _ = state.with_release(budget, neighbors, what)
             state.approval(writing, facts)
             state.refuse_too_many_attempts(writing)
@@ -78,6 +79,7 @@ class DataSet:
         """Take the whole budget of an attempt, durably; refuse it where others were faster."""
         with self.ledger.store.writing() as writing:
             state = State.of(writing, self.name)
+            state.refuse_hidden_spends(writing)
             state.refuse_by_policy(cost, facts["neighbors"], facts["what"])  # it may have been changed meanwhile
             told = {
                 **facts,

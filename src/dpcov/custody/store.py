@@ -27,7 +27,7 @@ from urllib.parse import quote
 
 from dpcov.custody.people import current_user
 from dpcov.custody.place import refuse_place
-from dpcov.errors import BudgetError, EngineError
+from dpcov.errors import BudgetError, EngineError, printable
 from dpcov.kernel.bits import SystemBits
 from dpcov.paths import make_private
 
@@ -46,6 +46,8 @@ goes into a log that others delete.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=CONNECTED.acquire, after_in_parent=CONNECTED.release, after_in_child=CONNECTED.release)
 
+BROKEN = (sqlite3.Error, UnicodeDecodeError)  # the latter where SQLite quotes a damaged name
+FIELDS = {"sequence", "event", "dataset", "time", "who", "user", "why", "facts", "salt"}  # of an entry
 COLUMNS = "sequence, dataset, event, body, hash"
 
 TABLES = """
@@ -73,12 +75,15 @@ class Entry:
     def told(self) -> dict[str, Any]:
         """All that the entry says."""
         try:
-            return dict(json.loads(self.body))
-        except (ValueError, TypeError):
+            told = json.loads(self.body)
+        except (ValueError, TypeError, RecursionError):
+            told = None
+        if not isinstance(told, dict) or not told.keys() >= FIELDS or not isinstance(told["facts"], dict):
             raise BudgetError(
                 f"ledger must be as it was written, got an entry {self.sequence} that cannot be read. "
                 f"Hint: `dpcov ledger verify`."
-            ) from None
+            )
+        return told
 
     @property
     def time(self) -> str:
@@ -117,6 +122,23 @@ class Writing:
         text = f"SELECT {COLUMNS} FROM entries WHERE dataset = ? AND event = ? ORDER BY sequence DESC LIMIT 1"
         found = self._connection.execute(text, (dataset, event)).fetchone()
         return None if found is None else self._whole(Entry(*found))
+
+    def refuse_hidden(self, dataset: str, event: str, after: int) -> None:
+        """Refuse a file in which an entry of an event comes after the last one that is found: a damaged index may lose one.
+
+        It reads what entries say, and no index: those between the last such entry and the end, which are few.
+        """
+        text = (
+            "SELECT sequence FROM entries NOT INDEXED WHERE sequence > ? AND instr(body, ?) AND instr(body, ?) "
+            "ORDER BY sequence DESC LIMIT 1"
+        )
+        said = [f'"{name}":{json.dumps(value)}' for name, value in (("dataset", dataset), ("event", event))]
+        found = self._connection.execute(text, (after, *said)).fetchone()
+        if found is not None:
+            raise BudgetError(
+                f"ledger must be as it was written, got an entry {found[0]} that is not found by what it says. "
+                f"Hint: `dpcov ledger verify`."
+            )
 
     def _whole(self, entry: Entry) -> Entry:
         """Return an entry that is as it was written after the one before it: nobody spends after an edit."""
@@ -240,7 +262,7 @@ class Store:
         while True:
             try:
                 connection.execute("PRAGMA journal_mode = WAL")
-            except sqlite3.Error as error:
+            except BROKEN as error:
                 if "locked" not in str(error) or monotonic() > until:
                     raise _in_words(self.path, error) from None
                 sleep(0.01)
@@ -315,7 +337,7 @@ class Store:
                 connection.rollback()
                 raise
             connection.execute("COMMIT")
-        except sqlite3.Error as error:
+        except BROKEN as error:
             if connection.in_transaction:
                 connection.rollback()
             raise _in_words(self.path, error) from None
@@ -333,7 +355,7 @@ def _hash(previous: str, body: str) -> str:
 def _words(path: Path, call: Any, *arguments: Any, **named: Any) -> Any:
     try:
         return call(*arguments, **named)
-    except sqlite3.Error as error:
+    except BROKEN as error:
         raise _in_words(path, error) from None
     except OSError as error:
         raise _unusable(path, str(error.strerror)) from None
@@ -371,9 +393,9 @@ def _no_ledger(path: Path) -> EngineError:
     )
 
 
-def _in_words(path: Path, error: sqlite3.Error) -> EngineError:
+def _in_words(path: Path, error: Exception) -> EngineError:
     """Return an error of the database as one of ours: it holds nothing of any data set."""
-    said = str(error)
+    said = "malformed text" if isinstance(error, UnicodeDecodeError) else printable(str(error), 200)
     if "not a database" in said:
         return _no_ledger(path)
     hints = {

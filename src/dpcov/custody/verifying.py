@@ -14,7 +14,7 @@ from dpcov.custody.people import is_same_person
 from dpcov.custody.policy import Policy
 from dpcov.custody.state import read_budget
 from dpcov.custody.store import Entry, Writing
-from dpcov.errors import DpcovError, EngineError, ParameterError, ReleaseError, shown
+from dpcov.errors import BudgetError, DpcovError, EngineError, ParameterError, ReleaseError, shown
 from dpcov.kernel.budget import Budget
 from dpcov.release.file import digest
 from dpcov.release.mark import Mark
@@ -77,7 +77,10 @@ def verify(ledger: Ledger, releases: Sequence[Release]) -> Verification:
             walk.see(entry)
         walk.end()
         for number, release in enumerate(releases, start=1):
-            _hold_against(walk, reading, ledger, number, release)
+            try:
+                _hold_against(walk, reading, ledger, number, release)
+            except BudgetError:
+                walk.faults.append(f"release {number} was paid for by an entry that cannot be read")
         head = reading.head()
     return Verification(
         ledger.path,
