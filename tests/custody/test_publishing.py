@@ -173,6 +173,18 @@ class TestWaiting:
         moment.wait()
         assert len(slept) == 3
 
+    def test_one_that_is_set_back_is_waited_for(self, clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+        """The moment is one of the clock: before the clock shows it nothing appears."""
+        moment = dpcov.Publication("22:16")
+        back = [600.0]
+
+        def sleep(seconds: float) -> None:
+            clock[0] += seconds - (back.pop() if back else 0)
+
+        monkeypatch.setattr(time, "sleep", sleep)
+        moment.wait()
+        assert clock[0] == pytest.approx(moment.at, abs=1e-3)
+
     def test_no_file_is_there_before(self, tmp_path: Path, clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
         seen = []
 

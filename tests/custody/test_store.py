@@ -19,6 +19,7 @@ import pytest
 
 import dpcov
 from dpcov.custody import place
+from dpcov.custody.purse import Purse
 from dpcov.custody.store import APPLICATION, CONNECTED, STATEMENTS, Entry
 from dpcov.errors import DpcovError
 
@@ -216,6 +217,12 @@ class TestTheChain:
         assert previous == ledger.verify().head
 
 
+def fill(disk: Path) -> None:
+    """Leave no room on a disk."""
+    filled = subprocess.run(["dd", "if=/dev/zero", f"of={disk / 'filler'}", "bs=512"], check=False, capture_output=True)
+    assert b"No space left" in filled.stderr
+
+
 def damaged(content: bytes, kind: int, chance: random.Random) -> bytes:
     """Return a file as a failing disk leaves it."""
     pages, bits = [content[start : start + 4096] for start in range(0, len(content), 4096)], bytearray(content)
@@ -373,14 +380,48 @@ class TestFiles:
         made = dpcov.Ledger.create(mounted / "budget.db")
         made.add("trees", dpcov.ZCDP(1))
         purse = made.dataset("trees").attempt(dpcov.ZCDP("0.5"), "replace", {})
-        filled = subprocess.run(["dd", "if=/dev/zero", f"of={mounted / 'filler'}", "bs=512"], check=False, capture_output=True)
-        assert b"No space left" in filled.stderr
+        fill(mounted)
         with pytest.raises(dpcov.EngineError, match=r"its disk.*full"):
             purse.take()
         (mounted / "filler").unlink()
         assert (made.verify().intact, made.status().of("trees").left) == (True, dpcov.ZCDP(1))
         purse.take()
         assert made.status().of("trees").left == dpcov.ZCDP("0.5")
+
+    def test_a_disk_that_is_full_when_a_release_begins_or_ends(self, mounted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Before: nothing is read. After: the release was paid for, comes with the error, and is recorded once there is room."""
+        made = dpcov.Ledger.create(mounted / "budget.db")
+        made.add("trees", dpcov.ZCDP(1))
+        trees, rows = made.dataset("trees"), np.zeros((9, 2))
+        fill(mounted)
+        with monkeypatch.context() as unread:
+            unread.setattr("dpcov.kernel.sums.ExactSums.read", lambda *_: pytest.fail("rows were read"))
+            with pytest.raises(dpcov.EngineError, match="full"):
+                dpcov.covariance(rows, dpcov.ZCDP("0.5"), row_norm=1, ledger=trees)
+        (mounted / "filler").unlink()
+        assert (made.verify().entries, made.status().of("trees").left) == (2, dpcov.ZCDP(1))
+
+        recorded = Purse.recorded
+
+        def full(self: Purse, release: dpcov.Release) -> dpcov.Release:
+            fill(mounted)
+            return recorded(self, release)
+
+        monkeypatch.setattr(Purse, "recorded", full)
+        with pytest.raises(dpcov.EngineError, match="full") as caught:
+            dpcov.covariance(rows, dpcov.ZCDP("0.5"), row_norm=1, ledger=trees)
+        (mounted / "filler").unlink()
+        paid = caught.value.release  # type: ignore[attr-defined]
+        assert "its digest was never recorded" in made.verify(paid).remarks[-1]
+        made.record(paid)
+        assert (made.verify(paid).intact, made.status().of("trees").left) == (True, dpcov.ZCDP("0.5"))
+
+    def test_a_disk_that_is_full_when_a_ledger_is_made(self, mounted: Path) -> None:
+        fill(mounted)
+        with pytest.raises(dpcov.EngineError, match=r"full|No space"):
+            dpcov.Ledger.create(mounted / "budget.db")
+        (mounted / "filler").unlink()
+        dpcov.Ledger.create(mounted / "budget.db").add("trees", dpcov.ZCDP(1))
 
     def test_a_lock_that_is_never_let_go(self, ledger: dpcov.Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("dpcov.custody.store.PATIENCE", 0.05)
@@ -488,7 +529,9 @@ class TestNetworks:
         file.write_text(text, encoding="utf-8")
         return file
 
-    @pytest.mark.parametrize("kind", ["nfs4", "cifs", "smb3", "fuse.sshfs", "9p", "ceph", "lustre", "fuse.glusterfs"])
+    @pytest.mark.parametrize(
+        "kind", ["nfs4", "cifs", "smb3", "fuse.sshfs", "9p", "ceph", "lustre", "fuse.glusterfs", "fuse.mountpoint-s3"]
+    )
     def test_they_are_refused(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
         share = tmp_path / "a share"
         share.mkdir()
