@@ -389,7 +389,7 @@ class TestFiles:
         assert made.status().of("trees").left == dpcov.ZCDP("0.5")
 
     def test_a_disk_that_is_full_when_a_release_begins_or_ends(self, mounted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Before: nothing is read. After: the release was paid for, comes with the error, and is recorded once there is room."""
+        """Before: nothing is read. After: the release was paid for, comes with the error, and is recorded later."""
         made = dpcov.Ledger.create(mounted / "budget.db")
         made.add("trees", dpcov.ZCDP(1))
         trees, rows = made.dataset("trees"), np.zeros((9, 2))
