@@ -74,6 +74,7 @@ class TestARelease:
         assert (made.ledger.ledger, made.ledger.entry) == (ledger.identifier, spent["sequence"])
         assert (spent["who"], spent["why"]) == ("Ada", "how thick they grow")
         assert spent["facts"]["what"] == {"target": "covariance", "mechanism": "auto", "resolved": "rescaled", "row_norm": 1.0}
+        assert (spent["facts"]["neighbors"], spent["facts"]["unit"]) == ("replace", "row")
         assert kept["facts"] == {"spent": spent["sequence"], "digest": digest(made)}
         assert ledger.verify(made).intact
 
