@@ -90,6 +90,10 @@ PLANTED = {
         ),
         by=TEST_ADDING + "test_ten_tenths_are_one",
     ),
+    "a spend that an interrupt hides": mutant(
+        (LEDGER, '"spent": next(paid, 0)', '"spent": 0'),
+        by=TEST_LEDGER + "TestFailures::test_an_interrupt_just_after_the_spend_is_noted_as_spent",
+    ),
     "a refund after an error": mutant(
         (LEDGER, "            return writing.add(event, self.name, self.who, self.why, facts, time)\n", REFUND.lstrip("\n")),
         by=TEST_LEDGER + "TestFailures::test_what_was_spent_stays_spent_when_a_draw_fails",

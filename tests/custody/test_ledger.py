@@ -374,6 +374,22 @@ class TestFailures:
         assert ledger.verify().intact
         assert ledger.verify(release(trees)).intact
 
+    def test_an_interrupt_just_after_the_spend_is_noted_as_spent(
+        self, ledger: dpcov.Ledger, trees: dpcov.DataSet, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It is in the ledger before this process knows its entry."""
+        spend = dpcov.DataSet.spend
+
+        def interrupted(*arguments: Any) -> None:
+            spend(*arguments)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(dpcov.DataSet, "spend", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            release(trees)
+        assert ledger.history("trees").events[-1]["facts"] == {"attempt": 3, "spent": 4, "error": "another error"}
+        assert left(ledger) == dpcov.ZCDP("0.75")
+
     def test_others_that_were_faster_leave_too_little(self, ledger: dpcov.Ledger, trees: dpcov.DataSet) -> None:
         first, second = (trees.attempt(dpcov.ZCDP("0.75"), "replace", {}) for _ in range(2))
         first.take()

@@ -91,10 +91,21 @@ class DataSet:
             }
             return writing.add("spent", self.name, self.who, self.why, told, attempt.time)
 
+    def fail(self, attempt: Entry, error: str) -> None:
+        """Note that no release came of an attempt, and what it had spent: an interrupt may have come just after the commit."""
+        with self.ledger.store.writing() as writing:
+            paid = (entry.sequence for entry in writing.after(self.name, "spent", attempt.sequence) if _pays(entry, attempt))
+            facts = {"attempt": attempt.sequence, "spent": next(paid, 0), "error": error}
+            writing.add("failed", self.name, self.who, self.why, facts, attempt.time)
+
     def enter(self, event: str, facts: Mapping[str, Any], time: str | None = None) -> Entry:
         """Add what became of an attempt."""
         with self.ledger.store.writing() as writing:
             return writing.add(event, self.name, self.who, self.why, facts, time)
+
+
+def _pays(spent: Entry, attempt: Entry) -> bool:
+    return bool(spent.facts.get("attempt") == attempt.sequence)
 
 
 class Ledger:
