@@ -104,6 +104,42 @@ def test_what_is_refused_and_how(words: tuple[str, ...], code: int, message: str
     assert spent() == (["0"] if code else ["19/20"])
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--rho", "1", "--data", "none.csv"),
+        ("--rho", "1", "--policy", "none.toml"),
+        ("--rho", "1", "--why", "x" * 3000),
+        ("--rho", "0"),
+        ("--rho", "1", "--neighbors", "all"),
+        ("--rho", "1", "--dataset", ""),
+        ("--rho", "1", "--dataset", "adult "),
+        ("--rho", "1", "--dataset", "ad\u202eult"),
+        ("--rho", "1", "--dataset", "\x1b[2J"),
+    ],
+)
+def test_what_is_refused_at_the_beginning_leaves_no_file(words: tuple[str, ...]) -> None:
+    before = sorted(Path().iterdir())
+    refused = call("ledger", "init", "budget.db", "--dataset", "adult", *words)
+    assert (refused.code in (2, 4), refused.out) == (True, ""), refused.err
+    assert sorted(Path().iterdir()) == before
+
+
+def test_a_file_that_has_a_ledger_gets_no_second_one_and_no_empty_file() -> None:
+    told(*INIT, "--data", "people.csv")
+    refused = call("ledger", "init", "other.db", "--dataset", "adult", "--rho", "1", "--data", "people.csv")
+    assert (refused.code, Path("other.db").exists()) == (2, False)
+    told("ledger", "init", "budget.db", "--dataset", "birds", "--rho", "1")
+
+
+def test_a_rule_cannot_steer_a_terminal() -> None:
+    Path("policy.toml").write_text('mechanisms = ["\\u001b[2Jgauss\\u202eian"]\n', encoding="utf-8")
+    told(*INIT, "--policy", "policy.toml", "--why", "\x1b[31mred\u202e")
+    for words in (("policy", "budget.db", "--dataset", "adult"), ("status", "budget.db"), ("history", "budget.db")):
+        assert told("ledger", *words).replace("\n", "").isprintable()
+        assert r"\u202e" in told("ledger", *words)
+
+
 def test_a_policy_is_shown_and_changed() -> None:
     Path("policy.toml").write_text('rho = 0.05\nmechanisms = ["gaussian"]\n', encoding="utf-8")
     told(*INIT, "--policy", "policy.toml")
@@ -200,7 +236,12 @@ class TestWithoutALedger:
             (("--epsilon", "1"), ("--epsilon", "0.5"), "cost epsilon = 1.5 (replace)"),
             (("--epsilon", "1"), ("--rho", "0.1"), "cost rho = 0.6 (replace)"),
             (("--rho", "0.1", "--neighbors", "add-remove"), ("--rho", "0.1"), "cost rho = 0.5 (replace)"),
-            (("--epsilon", "1", "--delta", "1e-6"), ("--rho", "0.1"), "cost more than any one number says"),
+            (
+                ("--epsilon", "1", "--delta", "1e-6"),
+                ("--rho", "0.1"),
+                "cost rho = 0.6, but for a probability of 1e-06 (replace)",
+            ),
+            (("--epsilon", "1", "--delta", "1e-5"), ("--epsilon", "1"), "cost epsilon = 2, delta = 1e-05 (replace)"),
         ],
     )
     def test_of_two(self, first: tuple[str, ...], second: tuple[str, ...], cost: str) -> None:
@@ -215,6 +256,13 @@ class TestWithoutALedger:
         assert call(*RELEASE, "--rho", "0.1", "-o", "out.json", "--quiet", "--force").err == ""
         Path("out.json").write_text("something else", encoding="utf-8")
         assert call(*RELEASE, "--rho", "0.1", "-o", "out.json", "--quiet", "--force").err == ""
+
+    def test_what_a_ledger_did_not_count_is_said(self) -> None:
+        told(*INIT)
+        told(*RELEASE, "--rho", "0.1", "-o", "out.json", "--quiet")
+        made = call(*CHARGED, "-o", "out.json", "--quiet", "--force")
+        assert "both together cost rho = 0.2 (replace)" in made.err
+        assert "The ledger counts the second only." in made.err
 
     def test_with_a_ledger_it_keeps_count(self) -> None:
         told(*INIT)

@@ -118,6 +118,19 @@ class TestPublishAt:
         assert not Path("out.json").exists()
         assert dpcov.load("out.json.unpublished").n == 2000
 
+    def test_it_is_printed_where_it_cannot_be_kept(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The name with the ending is too long for a file, say."""
+
+        def interrupted(_: object) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(dpcov.Publication, "wait", interrupted)
+        long = "o" * 250
+        found = call(*MEAN[:-1], long, "--publish-at", soon(3600), "--quiet")
+        assert (found.code, "was made and paid for, and is on stdout" in found.err) == (4, True)
+        Path("saved.json").write_text(found.out, encoding="utf-8")
+        assert dpcov.load("saved.json").n == 2000
+
     @pytest.mark.parametrize(
         "arguments",
         [

@@ -11,6 +11,7 @@ CLAIM = "custody/claim.py"
 CURATOR = "kernel/curator.py"
 LEDGER = "custody/ledger.py"
 PEOPLE = "custody/people.py"
+PLACE = "custody/place.py"
 PROMISE = "promise.py"
 REQUEST = "request.py"
 STATE = "custody/state.py"
@@ -72,13 +73,13 @@ PLANTED = {
     "a ledger that is read before its lock is held": mutant(
         (
             STORE,
-            'self._transaction(connection, "IMMEDIATE"):\n            yield',
-            'self._transaction(connection, "DEFERRED"):\n            yield',
+            'self._transaction(connection, "IMMEDIATE"):\n            writing',
+            'self._transaction(connection, "DEFERRED"):\n            writing',
         ),
         by=TEST_RACES + "test_racing_charges_never_overspend",
     ),
     "a commit that does not wait for the disk": mutant(
-        (STORE, "PRAGMA synchronous = FULL", "PRAGMA synchronous = NORMAL"),
+        (STORE, 'synchronous = FULL"', 'synchronous = NORMAL"'),
         by=TEST_STORE + "test_a_commit_waits_for_the_disk",
     ),
     "sums of budgets in floats": mutant(
@@ -88,6 +89,10 @@ PLANTED = {
             "amounts = tuple(Fraction(float(amount) + float(one)) for amount, one in zip(self.amounts, added, strict=True))",
         ),
         by=TEST_ADDING + "test_ten_tenths_are_one",
+    ),
+    "a spend that an interrupt hides": mutant(
+        (LEDGER, '"spent": next(paid, 0)', '"spent": 0'),
+        by=TEST_LEDGER + "TestFailures::test_an_interrupt_just_after_the_spend_is_noted_as_spent",
     ),
     "a refund after an error": mutant(
         (LEDGER, "            return writing.add(event, self.name, self.who, self.why, facts, time)\n", REFUND.lstrip("\n")),
@@ -195,6 +200,71 @@ PLANTED = {
     "a claim that is written over another": mutant(
         ("paths.py", "hint, target.hardlink_to)", "hint, lambda partial: partial.replace(target))"),
         by=TEST_CLAIM + "test_of_two_that_claim_it_at_once_one_gets_it",
+    ),
+    "a fork while a connection is open": mutant(
+        (STORE, 'if hasattr(os, "register_at_fork"):', "if False:"),
+        by=TEST_STORE + "test_a_fork_waits_until_no_connection_is_open",
+    ),
+    "a connection that a fork does not wait for": mutant(
+        (STORE, "        with CONNECTED:\n", "        if True:\n"),
+        by=TEST_STORE + "test_a_fork_waits_until_no_connection_is_open",
+    ),
+    "an export that keeps the file open": mutant(
+        (
+            LEDGER,
+            "            for entry in some:\n                yield",
+            "                for entry in some:\n                    yield",
+        ),
+        (
+            LEDGER,
+            "            if not some:\n                return\n",
+            "                if not some:\n                    return\n",
+        ),
+        by=TEST_STORE + "test_whoever_takes_an_export_slowly_keeps_nobody_waiting",
+    ),
+    "a log that belongs to whoever looked": mutant(
+        (STORE, "if not os.access(path, os.R_OK | os.W_OK):", "if False:"),
+        by=TEST_STORE + "TestFiles::test_a_folder_or_file_that_may_not_be_written[511-292]",
+    ),
+    "a spend that an index has lost is spent again": mutant(
+        (STATE, 'writing.refuse_hidden(self.name, "spent", self.last)', "pass"),
+        by=TEST_STORE + "TestFiles::test_a_spend_that_a_damaged_index_has_lost_is_not_spent_again",
+    ),
+    "an entry without its fields": mutant(
+        (STORE, " or not told.keys() >= FIELDS or", " or"),
+        by=TEST_STORE + "test_an_entry_without_its_fields_is_named",
+    ),
+    "triggers that drop entries": mutant(
+        (STORE, "            if not writing.has_its_tables():\n", "            if False:\n"),
+        by=TEST_STORE + "TestTheChain::test_other_tables_or_triggers_show_and_nothing_is_charged[a trigger that drops entries]",
+    ),
+    "triggers that verify does not look at": mutant(
+        (VERIFYING, "if not reading.has_its_tables():", "if False:"),
+        by=TEST_STORE + "TestTheChain::test_other_tables_or_triggers_show_and_nothing_is_charged[no trigger]",
+    ),
+    "an entry that is found as another's": mutant(
+        (STORE, " or not entry.is_in_place:", ":"),
+        by=TEST_STORE + "TestTheChain::test_a_spend_of_another_data_set_is_not_taken_for_ones_own",
+    ),
+    "two releases whose sum promises nothing, in silence": mutant(
+        (ADDING, "        return None, Fraction(1), of_both\n", "        raise\n"),
+        by=TEST_ADDING + "test_two_releases_whose_sum_promises_nothing[first0-second0]",
+    ),
+    "a delta that two releases add up to without": mutant(
+        (ADDING, "compose(*map(_as_rho, costs)), deltas, of_both", "compose(*map(_as_rho, costs)), Fraction(0), of_both"),
+        by=TEST_ADDING + "test_two_releases_of_which_one_has_a_delta_and_one_a_rho",
+    ),
+    "a data set that looks like another": mutant(
+        (PEOPLE, "if not text.isprintable() or text != text.strip():", "if False:"),
+        by="tests/cli/test_ledger.py::test_what_is_refused_at_the_beginning_leaves_no_file",
+    ),
+    "a rule that steers a terminal": mutant(
+        ("cli/ledger_acts.py", "printable(line, MOST_CHARACTERS) for line", "line for line"),
+        by="tests/cli/test_ledger.py::test_a_rule_cannot_steer_a_terminal",
+    ),
+    "a ledger's file that is mounted alone": mutant(
+        (PLACE, "if mounted is not None and mounted.is_file():", "if False:"),
+        by=TEST_STORE + "TestFiles::test_a_file_that_is_mounted_by_itself_is_refused",
     ),
     "a ledger that all may read": mutant(
         ("paths.py", "os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600", "os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644"),

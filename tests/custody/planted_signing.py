@@ -15,6 +15,10 @@ LIBRARY, EDITS, SIGNED, KEYS, VERIFYING = (
 )
 
 PLANTED = {
+    "a signature that is written over another's": mutant(
+        ("custody/signature_file.py", "fcntl.LOCK_EX | fcntl.LOCK_NB", "fcntl.LOCK_SH | fcntl.LOCK_NB"),
+        by="tests/custody/test_signatures.py::TestSeveralAtOnce::test_one_that_never_ends_is_named",
+    ),
     "a wrong signature is a good one": mutant(
         (ED25519, "        return False\n", "        return True\n"),
         by=(LIBRARY + "test_it_is_ed25519_as_printed", EDITS + "test_swapped_signatures_do_not_verify"),

@@ -161,9 +161,36 @@ def test_more_digits_than_a_file_holds_are_refused() -> None:
         ((PureDP(1), "add-remove"), (PureDP(2), "replace"), (PureDP(4), "replace")),
         ((ZCDP("0.1"), "replace"), (PureDP(1), "replace"), (ZCDP("0.6"), "replace")),
         ((PureDP(1), "replace"), (ApproxDP(1, "1e-6"), "replace"), (ApproxDP(2, "1e-6"), "replace")),
-        ((ZCDP(1), "replace"), (ApproxDP(1, "1e-6"), "replace"), (None, "replace")),
+        ((ApproxDP(1, "1e-6"), "replace"), (ApproxDP(2, "2e-6"), "replace"), (ApproxDP(3, "3e-6"), "replace")),
     ],
 )
-def test_two_releases_of_one_table(first: tuple[Budget, str], second: tuple[Budget, str], expected: object) -> None:
-    assert together(*first, *second) == expected
-    assert together(*second, *first) == expected
+def test_two_releases_of_one_table(first: tuple[Budget, str], second: tuple[Budget, str], expected: tuple[Budget, str]) -> None:
+    for one, other in ((first, second), (second, first)):
+        both, but_for, neighbors = together(*one, *other)
+        assert (both, neighbors) == expected
+        assert but_for == 0
+
+
+def test_two_releases_of_which_one_has_a_delta_and_one_a_rho() -> None:
+    """(ε, δ) is ε-DP but for a probability of δ, and so ε²/2-zCDP."""
+    rho, approx = (ZCDP("0.1"), "replace"), (ApproxDP(1, "1e-6"), "replace")
+    for one, other in ((rho, approx), (approx, rho)):
+        assert together(*one, *other) == (ZCDP("0.6"), Fraction(1, 10**6), "replace")
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ((ApproxDP(1, "0.6"), "replace"), (ApproxDP(1, "0.4"), "replace")),
+        ((ApproxDP(9, "0.01"), "add-remove"), (PureDP(1), "replace")),
+        ((PureDP("9e299"), "replace"), (PureDP("9e299"), "replace")),
+    ],
+)
+def test_two_releases_whose_sum_promises_nothing(first: tuple[Budget, str], second: tuple[Budget, str]) -> None:
+    assert together(*first, *second) == (None, Fraction(1), "replace")
+
+
+def test_a_total_too_small_to_be_held_as_rho_is_one_of_epsilon() -> None:
+    with pytest.raises(BudgetError, match="too small to be held as rho"):
+        spent(ApproxDP("1e-300", "1e-300"), ZCDP("1e-299"))
+    assert spent(ApproxDP("1e-300", "1e-300"), ApproxDP("1e-300", "1e-300")).fits

@@ -74,6 +74,7 @@ class TestARelease:
         assert (made.ledger.ledger, made.ledger.entry) == (ledger.identifier, spent["sequence"])
         assert (spent["who"], spent["why"]) == ("Ada", "how thick they grow")
         assert spent["facts"]["what"] == {"target": "covariance", "mechanism": "auto", "resolved": "rescaled", "row_norm": 1.0}
+        assert (spent["facts"]["neighbors"], spent["facts"]["unit"]) == ("replace", "row")
         assert kept["facts"] == {"spent": spent["sequence"], "digest": digest(made)}
         assert ledger.verify(made).intact
 
@@ -373,6 +374,22 @@ class TestFailures:
         assert ledger.verify().intact
         assert ledger.verify(release(trees)).intact
 
+    def test_an_interrupt_just_after_the_spend_is_noted_as_spent(
+        self, ledger: dpcov.Ledger, trees: dpcov.DataSet, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It is in the ledger before this process knows its entry."""
+        spend = dpcov.DataSet.spend
+
+        def interrupted(*arguments: Any) -> None:
+            spend(*arguments)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(dpcov.DataSet, "spend", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            release(trees)
+        assert ledger.history("trees").events[-1]["facts"] == {"attempt": 3, "spent": 4, "error": "another error"}
+        assert left(ledger) == dpcov.ZCDP("0.75")
+
     def test_others_that_were_faster_leave_too_little(self, ledger: dpcov.Ledger, trees: dpcov.DataSet) -> None:
         first, second = (trees.attempt(dpcov.ZCDP("0.75"), "replace", {}) for _ in range(2))
         first.take()
@@ -433,6 +450,7 @@ class TestOldCopies:
         connection = sqlite3.connect(ledger.path)
         connection.execute("DROP TRIGGER never_removed")
         connection.execute("DELETE FROM entries WHERE sequence > 2")
+        connection.execute(next(statement for statement in store.STATEMENTS if "never_removed" in statement))
         connection.commit()
         connection.close()
         assert ledger.verify().intact  # the ledger alone cannot tell

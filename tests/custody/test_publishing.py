@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,37 @@ class TestTheMoment:
             dpcov.Publication("23:00", every=every)
 
 
+class TestTheNightInWhichClocksAreChanged:
+    """In Berlin: on 31 March 2030 there is no 02:30, on 27 October it comes twice."""
+
+    @pytest.fixture
+    def in_berlin(self, clock: list[float], monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+        monkeypatch.setenv("TZ", "Europe/Berlin")
+        time.tzset()
+        if time.tzname == ("Europe", "Europe"):
+            pytest.skip("this machine has no names of time zones")
+        yield clock
+        monkeypatch.undo()
+        time.tzset()
+
+    @pytest.mark.parametrize(
+        ("now", "text", "expected"),
+        [
+            ("2030-03-31T01:00+01:00", "02:30", "2030-04-01T02:30+02:00"),
+            ("2030-03-31T01:00+01:00", "03:30", "2030-03-31T03:30+02:00"),
+            ("2030-03-31T01:00+01:00", "00:30", "2030-04-01T00:30+02:00"),
+            ("2030-10-27T01:00+02:00", "02:30", "2030-10-27T02:30+02:00"),
+            ("2030-10-27T02:40+02:00", "02:30", "2030-10-27T02:30+01:00"),
+            ("2030-10-27T02:40+02:00", "02:50", "2030-10-27T02:50+02:00"),
+            ("2030-10-27T02:40+01:00", "02:50", "2030-10-27T02:50+01:00"),
+            ("2030-10-27T02:40+01:00", "02:30", "2030-10-28T02:30+01:00"),
+        ],
+    )
+    def test_it_is_the_next_time_that_clocks_show(self, in_berlin: list[float], now: str, text: str, expected: str) -> None:
+        in_berlin[0] = datetime.fromisoformat(now).timestamp()
+        assert dpcov.Publication(text).at == datetime.fromisoformat(expected).timestamp()
+
+
 @given(late=st.floats(-1e6, 1e6), every=st.floats(1, 604800))
 def test_every_moment_is_the_first_that_is_public_and_not_past(late: float, every: float) -> None:
     """So that two runs which take less than a period more than announced appear together, whatever they took."""
@@ -141,6 +173,18 @@ class TestWaiting:
         moment.wait()
         assert len(slept) == 3
 
+    def test_one_that_is_set_back_is_waited_for(self, clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+        """The moment is one of the clock: before the clock shows it nothing appears."""
+        moment = dpcov.Publication("22:16")
+        back = [600.0]
+
+        def sleep(seconds: float) -> None:
+            clock[0] += seconds - (back.pop() if back else 0)
+
+        monkeypatch.setattr(time, "sleep", sleep)
+        moment.wait()
+        assert clock[0] == pytest.approx(moment.at, abs=1e-3)
+
     def test_no_file_is_there_before(self, tmp_path: Path, clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
         seen = []
 
@@ -171,6 +215,14 @@ class TestWaiting:
         assert kept.name == "out.json.unpublished"
         assert kept.stat().st_mode & 0o777 == 0o600
         assert text_of(dpcov.load(kept)) == text_of(release)
+
+
+def test_what_was_kept_aside_before_is_not_in_the_way(tmp_path: Path) -> None:
+    """Nor is it written over: each was paid for."""
+    releases = [made() for _ in range(3)]
+    kept = [publishing.put_aside(release, tmp_path / "out.json") for release in releases]
+    assert [path.name for path in kept] == ["out.json.unpublished", "out.json.unpublished-2", "out.json.unpublished-3"]
+    assert [text_of(dpcov.load(path)) for path in kept] == [text_of(release) for release in releases]
 
 
 def test_by_the_clock_on_the_wall(tmp_path: Path) -> None:

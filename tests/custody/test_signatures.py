@@ -172,6 +172,33 @@ class TestWhatIsSigned:
         assert is_verified(release, tmp_path / "hand")
 
 
+class TestSeveralAtOnce:
+    def test_none_of_them_is_lost(self, release: Path, tmp_path: Path) -> None:
+        """Each process reads the signatures that are there, and writes them with its own."""
+        keys = [tmp_path / f"signer-{number}" for number in range(6)]
+        for one in keys:
+            dpcov.new_signing_key(one)
+        children = []
+        for one in keys:
+            child = os.fork()
+            if child == 0:
+                try:
+                    dpcov.sign(release, one)
+                except BaseException:
+                    os._exit(1)
+                os._exit(0)
+            children.append(child)
+        assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * 6
+        assert is_verified(release, *keys)
+
+    def test_one_that_never_ends_is_named(self, release: Path, key: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(signature_file, "PATIENCE", 0.05)
+        with signature_file.one_at_a_time(release), pytest.raises(dpcov.EngineError, match="one process at a time"):
+            dpcov.sign(release, key)
+        assert not signature_file.beside(release).exists()
+        dpcov.sign(release, key)
+
+
 class TestVerifying:
     def test_a_signed_release_verifies_and_is_as_it_was(self, release: Path, key: Path) -> None:
         before = release.read_bytes()

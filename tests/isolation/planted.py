@@ -71,8 +71,16 @@ PLANTED = {
         (PARENT, 'printable(answer.get("said", ""), LONGEST)', 'answer.get("said", "")'),
         by=ISOLATED + "TestWhatCrosses::test_words_are_cut_and_cannot_steer_a_terminal",
     ),
+    "what an isolated process started lives on": mutant(
+        (PARENT, "        os.killpg(process.pid, signal.SIGKILL)\n", "        pass\n"),
+        by=TRIED + "TestTheEnd::test_what_it_started_ends_with_it",
+    ),
+    "programs that can answer in its place": mutant(
+        (CHILD, "    os.set_inheritable(answers, False)", "    pass"),
+        by=TRIED + "TestTheEnd::test_a_program_that_it_starts_cannot_answer",
+    ),
     "an isolated process that lives on": mutant(
-        (PARENT, "            process.kill()\n", ""), by=ISOLATED + "TestReleases::test_no_process_is_left"
+        (PARENT, "            _end(process)\n", ""), by=ISOLATED + "TestReleases::test_no_process_is_left"
     ),
     "addresses": mutant(
         (PARENT, " or is_remote(os.fspath(path)):", ":"),

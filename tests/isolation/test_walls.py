@@ -187,6 +187,33 @@ class TestTheEnd:
             assert process.stdout.read() == ""  # which ends when the child does
         await_end(child)
 
+    def test_what_it_started_ends_with_it(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        """A helper that a library left behind would hold the rows for longer."""
+        code = f"""
+            import os, time
+            def said():
+                child = os.fork()
+                if child == 0:
+                    os.closerange(0, 256)
+                    time.sleep(5)
+                    os.mkdir({str(tmp_path / "alive")!r})
+                    os._exit(0)
+                return child
+            """
+        await_end(probed(monkeypatch, textwrap.dedent(code)))
+        assert not (tmp_path / "alive").exists()
+
+    def test_a_program_that_it_starts_cannot_answer(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        code = """
+            import subprocess, sys
+            def said():
+                text = "import os; print(*(n for n in range(3, 256) if os.path.exists(f'/proc/self/fd/{n}')))"
+                return subprocess.run([sys.executable, "-c", text], close_fds=False, capture_output=True, text=True).stdout
+            """
+        assert "pipe" not in probed(
+            monkeypatch, textwrap.dedent(code).replace("print(*(n", "print(*(os.readlink(f'/proc/self/fd/{n}')")
+        )
+
     def test_one_whose_parent_is_gone_already_ends(self) -> None:
         code = "import os; from dpcov.isolation import walls; walls.put_up(os.getppid() + 1, may_write=False); print('alive')"
         run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -50,10 +50,17 @@ def init(file: str, dataset: str, budget: Budget, neighbors: str, data: str | No
     A total is set once and for good. It is spent in its own notion: --rho takes releases under --rho and --epsilon, --epsilon
     those under --epsilon alone, and --epsilon with --delta those under --epsilon, or else those under --rho.
     """
-    from dpcov import Ledger
+    from pathlib import Path
 
+    from dpcov import Ledger
+    from dpcov.custody.claim import claimed_place
+    from dpcov.custody.ledger import check_opening
+
+    rules = check_opening(dataset, neighbors=neighbors, policy=policy_file, why=why)  # what is refused leaves no empty ledger
+    if data is not None and not Path(file).exists():
+        claimed_place(data, "", dataset)
     opened = Ledger.create(file)
-    opened.add(dataset, budget, neighbors=neighbors, data=data, policy=policy_file, why=why)
+    opened.add(dataset, budget, neighbors=neighbors, data=data, policy=rules, why=why)
     tell(opened.status(), file, as_json=False)
     click.echo(f"Releases are charged to it with: --ledger {shlex.quote(file)} --dataset {shlex.quote(dataset)}")
 

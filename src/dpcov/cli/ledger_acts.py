@@ -8,6 +8,7 @@ from dpcov.cli.options import budget_parts, json_option, neighbors_option, read_
 
 file_argument = click.argument("file", metavar="LEDGER", type=click.Path())
 dataset_option = click.option("--dataset", required=True, metavar="NAME", help="What the data set is called in the ledger.")
+MOST_CHARACTERS = 2000  # of a rule that is shown
 why_option = click.option("--why", default="", metavar="TEXT", help="What for; it is kept in the ledger.")
 policy_option = click.option(
     "--policy", "policy_file", type=click.Path(), metavar="FILE", help="What every release must keep to (TOML)."
@@ -32,6 +33,7 @@ def policy(file: str, dataset: str, policy_file: str | None, why: str, as_json: 
     """
     from dpcov import Ledger
     from dpcov.cli.telling import print_json
+    from dpcov.errors import printable
 
     opened = Ledger(file)
     if policy_file is not None:
@@ -40,7 +42,7 @@ def policy(file: str, dataset: str, policy_file: str | None, why: str, as_json: 
     if as_json:
         print_json({"file": file, "dataset": dataset, "policy": found.to_json()})
     else:
-        click.echo("\n".join(found.lines()))
+        click.echo("\n".join(printable(line, MOST_CHARACTERS) for line in found.lines()))
 
 
 @click.command(

@@ -24,10 +24,11 @@ def nothing_paid_is_lost() -> Iterator[None]:
     except (DpcovError, KeyboardInterrupt) as error:
         if not hasattr(error, "release"):
             raise
-        _print_paid(error.release, error, "save that text, then `dpcov ledger record`")
+        print_paid(error.release, error, "save that text, then `dpcov ledger record`")
 
 
-def _print_paid(made: Release, error: BaseException, hint: str) -> NoReturn:
+def print_paid(made: Release, error: BaseException, hint: str) -> NoReturn:
+    """Print a release that could not be kept otherwise, and end in an error that says so."""
     from dpcov.errors import EngineError
     from dpcov.release.file import text_of
 
@@ -45,4 +46,4 @@ def save(made: Release, target: Path, force: bool) -> None:
             raise EngineError(f"output must not exist yet, got {str(target)!r}, which appeared meanwhile.")
         made.save(target)
     except (EngineError, KeyboardInterrupt) as error:
-        _print_paid(made, error, "save that text")
+        print_paid(made, error, "save that text")

@@ -66,16 +66,25 @@ def made_by(function: Callable[..., Release], data: Any, isolated: bool, progres
 
 def wait_for(publication: Publication, made: Release, target: Path) -> None:
     """Wait for the moment; what was paid for is kept aside where the wait ends otherwise, by Ctrl-C, SIGTERM or a hangup."""
-    from dpcov.custody.publishing import put_aside
-
     endings = {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
     before = {number: signal.signal(number, signal.default_int_handler) for number in endings}
     try:
         publication.wait()
     except KeyboardInterrupt:
-        aside = put_aside(made, target)
+        aside = _kept_aside(made, target)
         click.echo(f"dpcov: not published; the release was paid for, and is in {aside}, which only you can read.", err=True)
         raise
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _kept_aside(made: Release, target: Path) -> Path:
+    from dpcov.cli.paid import print_paid
+    from dpcov.custody.publishing import put_aside
+    from dpcov.errors import EngineError
+
+    try:
+        return put_aside(made, target)
+    except EngineError as error:
+        print_paid(made, error, "save that text")

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from dpcov.errors import BudgetError, ParameterError
+from dpcov.errors import BudgetError, DpcovError, ParameterError
 from dpcov.kernel.budget import MAX_BITS, ZCDP, ApproxDP, Budget, PureDP, compose
 from dpcov.kernel.questions.moments import REPLACE
 
@@ -138,7 +138,13 @@ class Sum:
         if not isinstance(first, ZCDP):
             return replace(self, adds=SUMMED)
         tails = total.amounts()[1] * TAILS_OF_DELTA
-        limit = ApproxDP(total.amounts()[0], total.amounts()[1] - tails).to_zcdp().rho
+        try:
+            limit = ApproxDP(total.amounts()[0], total.amounts()[1] - tails).to_zcdp().rho
+        except ParameterError:
+            raise BudgetError(
+                f"budget must be epsilon where the total is too small to be held as rho, got {first!r} for {total!r}. "
+                f"Hint: give epsilon, with or without delta."
+            ) from None
         return Sum(AS_RHO, (Fraction(0),), (limit,), Fraction(0), tails)
 
     def plus(self, cost: Cost) -> Sum:
@@ -175,20 +181,28 @@ class Sum:
         return cls(str(record["adds"]), amounts, limits, Fraction(record["tails"]), Fraction(record["most_tails"]))
 
 
-def together(first: Budget, among: str, second: Budget, among_second: str) -> tuple[Budget | None, str]:
-    """Return what two releases of one table promise together, and for which neighbours; None where no sum is known.
+def together(first: Budget, among: str, second: Budget, among_second: str) -> tuple[Budget | None, Fraction, str]:
+    """Return what two releases of one table promise together, but for which probability, and for which neighbours.
 
-    Two are a sum that was fixed in advance, so each may be counted in the notion that both have.
+    Two are a sum that was fixed in advance, so each may be counted in the notion that both have. None where the sum promises
+    nothing: a δ of 1 or more.
     """
     of_both = among if among == among_second else REPLACE
-    costs = [cost_of(budget, neighbors, of_both).budget for budget, neighbors in ((first, among), (second, among_second))]
-    kinds = {type(budget) for budget in costs}
-    if kinds == {PureDP, ZCDP}:
-        costs = [budget.to_zcdp() if isinstance(budget, PureDP) else budget for budget in costs]
-    if kinds == {PureDP, ApproxDP}:
-        epsilon, delta = (sum((b.amounts()[i] for b in costs if len(b.amounts()) > i), start=Fraction(0)) for i in (0, 1))
-        return ApproxDP(epsilon, delta), of_both
-    return (None if kinds == {ZCDP, ApproxDP} else compose(*costs)), of_both
+    try:
+        costs = [cost_of(budget, neighbors, of_both).budget for budget, neighbors in ((first, among), (second, among_second))]
+        kinds = {type(budget) for budget in costs}
+        deltas = sum((budget.delta for budget in costs if isinstance(budget, ApproxDP)), start=Fraction(0))
+        if kinds == {PureDP, ApproxDP}:
+            return ApproxDP(sum(budget.amounts()[0] for budget in costs), deltas), Fraction(0), of_both
+        if len(kinds) == 2:  # with ρ: what is (ε, δ)-DP is ε-DP but for a probability of δ (docs/ledger.md, Rounded noise)
+            return compose(*map(_as_rho, costs)), deltas, of_both
+        return compose(*costs), Fraction(0), of_both
+    except DpcovError:
+        return None, Fraction(1), of_both
+
+
+def _as_rho(budget: Budget) -> ZCDP:
+    return budget if isinstance(budget, ZCDP) else PureDP(budget.epsilon).to_zcdp()
 
 
 ADDS: dict[type[Budget], str] = {PureDP: "epsilon", ZCDP: AS_RHO, ApproxDP: ""}

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from dpcov.custody.adding import Cost, cost_of
 from dpcov.custody.approving import APPROVED, approval_of_policy, of_release
 from dpcov.custody.claim import claim, claimed_place
-from dpcov.custody.people import checked_text, current_user, person
+from dpcov.custody.people import checked_name, checked_text, current_user, person
 from dpcov.custody.policy import Policy, checked_policy
 from dpcov.custody.purse import Purse, Unspent
 from dpcov.custody.state import State
@@ -60,6 +60,7 @@ class DataSet:
         facts = {"budget": budget.to_json(), "neighbors": neighbors, "unit": ROW, "what": dict(what)}
         with self.ledger.store.writing() as writing:
             state = State.of(writing, self.name)
+            state.refuse_hidden_spends(writing)
             cost, _ = state.with_release(budget, neighbors, what)
             state.approval(writing, facts)
             state.refuse_too_many_attempts(writing)
@@ -78,6 +79,7 @@ class DataSet:
         """Take the whole budget of an attempt, durably; refuse it where others were faster."""
         with self.ledger.store.writing() as writing:
             state = State.of(writing, self.name)
+            state.refuse_hidden_spends(writing)
             state.refuse_by_policy(cost, facts["neighbors"], facts["what"])  # it may have been changed meanwhile
             told = {
                 **facts,
@@ -89,10 +91,21 @@ class DataSet:
             }
             return writing.add("spent", self.name, self.who, self.why, told, attempt.time)
 
+    def fail(self, attempt: Entry, error: str) -> None:
+        """Note that no release came of an attempt, and what it had spent: an interrupt may have come just after the commit."""
+        with self.ledger.store.writing() as writing:
+            paid = (entry.sequence for entry in writing.after(self.name, "spent", attempt.sequence) if _pays(entry, attempt))
+            facts = {"attempt": attempt.sequence, "spent": next(paid, 0), "error": error}
+            writing.add("failed", self.name, self.who, self.why, facts, attempt.time)
+
     def enter(self, event: str, facts: Mapping[str, Any], time: str | None = None) -> Entry:
         """Add what became of an attempt."""
         with self.ledger.store.writing() as writing:
             return writing.add(event, self.name, self.who, self.why, facts, time)
+
+
+def _pays(spent: Entry, attempt: Entry) -> bool:
+    return bool(spent.facts.get("attempt") == attempt.sequence)
 
 
 class Ledger:
@@ -171,10 +184,8 @@ class Ledger:
         why, who : str
             For the record; ``who`` is by default the user of this machine.
         """
-        checked_text("name", name, least=1)
-        check_neighbors(neighbors)
-        by, reason, rules = person(who), checked_text("why", why), checked_policy(policy)
-        place = None if data is None else claimed_place(data, self.identifier, name)
+        rules = check_opening(name, neighbors=neighbors, policy=policy, why=why)
+        by, place = person(who), None if data is None else claimed_place(data, self.identifier, name)
         with self.store.writing() as writing:
             if writing.last(name, "opened") is not None:
                 raise ParameterError(
@@ -182,7 +193,7 @@ class Ledger:
                 )
             facts = {"total": copied(total).to_json(), "neighbors": neighbors, "unit": ROW, "data": str(place or "")}
             facts |= {"policy": {} if rules is None else rules.to_json()}
-            writing.add("opened", name, by, reason, facts)
+            writing.add("opened", name, by, why, facts)
             if place is not None:  # before the commit: where a crash parts the two, adding can be tried again
                 claim(place, self.identifier, name)
 
@@ -286,6 +297,20 @@ class Ledger:
 
     def export(self) -> Iterator[str]:
         """Yield every entry as a line of JSON, with its hash: for an archive, or to be checked by other means."""
-        with self.store.reading() as reading:
-            for entry in reading.entries():
+        last = 0
+        while True:  # a page at a time: nobody else waits for whoever takes the lines
+            with self.store.reading() as reading:
+                some = reading.some_after(last)
+            if not some:
+                return
+            for entry in some:
                 yield json.dumps({**entry.told, "hash": entry.hash}, sort_keys=True)
+            last = some[-1].sequence
+
+
+def check_opening(name: str, *, neighbors: str, policy: Policy | str | os.PathLike[str] | None, why: str) -> Policy | None:
+    """Refuse what no ledger takes as a data set, and return its policy."""
+    checked_name(name)
+    check_neighbors(neighbors)
+    checked_text("why", why)
+    return checked_policy(policy)

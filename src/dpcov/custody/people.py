@@ -38,6 +38,16 @@ def person(who: str | None) -> str:
     return current_user() if who is None else checked_text("who", who, least=1)
 
 
+def checked_name(name: object) -> str:
+    """Return what a data set is to be called, or refuse a name that looks like another one on a screen."""
+    text = checked_text("name", name, least=1)
+    if not text.isprintable() or text != text.strip():
+        raise ParameterError(
+            f"name must be text that can be printed, without blanks at its ends, got {shown(name)}. Hint: 'adult'."
+        )
+    return text
+
+
 def checked_text(name: str, text: object, *, least: int = 0) -> str:
     """Return a name or a reason, or refuse what no entry can hold."""
     if not isinstance(text, str) or not least <= len(text) <= LONGEST or is_broken(text) or "\0" in text:

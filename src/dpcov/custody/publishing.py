@@ -11,6 +11,7 @@ import os
 import re
 import time
 from datetime import datetime, timedelta
+from itertools import count, product
 from numbers import Real
 from pathlib import Path
 
@@ -88,11 +89,19 @@ class Publication:
 
 
 def put_aside(release: Release, path: str | os.PathLike[str]) -> Path:
-    """Write a release that will not be published to a new file, ``path.unpublished``, and return its name."""
-    target = checked_path(path)
-    aside = target.with_name(target.name + ASIDE)
-    write_secret(aside, text_of(release).encode(), name="path")
-    return aside
+    """Write a release that will not be published to a new file, ``path.unpublished``, and return its name.
+
+    Where another one was kept so before, the name has a number.
+    """
+    target, text = checked_path(path), text_of(release).encode()
+    for number in count(1):
+        aside = target.with_name(target.name + ASIDE + f"-{number}" * (number > 1))
+        try:
+            write_secret(aside, text, name="path")
+        except ParameterError:  # there is one
+            continue
+        return aside
+    raise AssertionError("numbers do not end")
 
 
 def _moment(at: object, now: float) -> float:
@@ -118,10 +127,13 @@ def _clock(text: str, now: float) -> datetime:
         if "T" not in text and " " not in text.strip():  # a date alone would mean its first moment
             raise ValueError
         return datetime.fromisoformat(text)
-    today = datetime.fromtimestamp(now)
     hour, minute, second = (int(part) for part in (text + ":00").split(":")[:3])
-    found = today.replace(hour=hour, minute=minute, second=second, microsecond=0)
-    return found if found.timestamp() > now else found + timedelta(days=1)
+    today = datetime.fromtimestamp(now).replace(hour=hour, minute=minute, second=second, microsecond=0)
+    for days, fold in product(range(3), (0, 1)):  # in the night in which clocks are changed a time comes twice, or not at all
+        found = (today + timedelta(days=days)).replace(fold=fold)
+        if found.timestamp() > now and datetime.fromtimestamp(found.timestamp()) == found:
+            return found
+    raise ValueError
 
 
 def _period(every: object) -> float:

@@ -51,11 +51,8 @@ class Purse:
     def failed(self, error: BaseException) -> None:
         """Note that no release came of it: the kind of error, and none of its words."""
         kind = type(error).__name__ if type(error).__name__ in DECLARED else "another error"
-        spent = 0 if self.mark is None else self.mark.entry
         try:
-            self._dataset.enter(
-                "failed", {"attempt": self._attempt.sequence, "spent": spent, "error": kind}, self._attempt.time
-            )
+            self._dataset.fail(self._attempt, kind)
         except DpcovError:
             return  # the first error is what matters, and an attempt without an end says as much
 

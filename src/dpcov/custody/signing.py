@@ -167,14 +167,15 @@ def sign(path: PathLike, key: PathLike, *, name: str = "", passphrase: str | Non
     private = _private(key, passphrase)
     public = ed25519.public_of(private)
     target = beside(release)
-    entries = signature_file.read(target) if target.exists() or target.is_symlink() else []
-    if any(not _is_good(entry, said) for entry in entries):
-        raise ReleaseError(
-            f"signatures in {target.name} must be about this release, got one that is not. "
-            f"Hint: delete {target.name}, or restore the release that it is about."
-        )
-    made = Signature(public.hex(), name, ed25519.signature_of(private, message_of(said, name)).hex())
-    signature_file.write(target, [*(entry for entry in entries if entry.key != made.key), made])
+    with signature_file.one_at_a_time(release):
+        entries = signature_file.read(target) if target.exists() or target.is_symlink() else []
+        if any(not _is_good(entry, said) for entry in entries):
+            raise ReleaseError(
+                f"signatures in {target.name} must be about this release, got one that is not. "
+                f"Hint: delete {target.name}, or restore the release that it is about."
+            )
+        made = Signature(public.hex(), name, ed25519.signature_of(private, message_of(said, name)).hex())
+        signature_file.write(target, [*(entry for entry in entries if entry.key != made.key), made])
     return Signer(fingerprint(public), None, name, True)
 
 

@@ -77,6 +77,10 @@ class State:
             return 0
         return approval_of_release(reading, self.name, self.since, current_user(), facts).sequence
 
+    def refuse_hidden_spends(self, writing: Writing) -> None:
+        """Refuse to charge where a spend after the last one is there, and was not found."""
+        writing.refuse_hidden(self.name, "spent", self.last)
+
     def refuse_too_many_attempts(self, reading: Writing) -> None:
         """Refuse a data set that was read too often in vain."""
         resumed = reading.last(self.name, "resumed")

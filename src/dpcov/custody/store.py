@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sqlite3
 import stat
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -24,8 +26,8 @@ from typing import Any
 from urllib.parse import quote
 
 from dpcov.custody.people import current_user
-from dpcov.custody.place import refuse_network
-from dpcov.errors import BudgetError, EngineError
+from dpcov.custody.place import refuse_place
+from dpcov.errors import BudgetError, EngineError, printable
 from dpcov.kernel.bits import SystemBits
 from dpcov.paths import make_private
 
@@ -33,6 +35,20 @@ APPLICATION = 0x64706376  # "dpcv": so that no other database is taken for a led
 VERSION = 1
 PATIENCE = 60.0  # seconds to wait for the lock: a spend holds it for milliseconds
 MOST_ROWS_AT_ONCE = 1000
+
+CONNECTED = threading.RLock()
+"""Held while this process has a connection, and while it forks.
+
+A child would inherit a lock on the file that SQLite believes it has, and the system gave to its parent: what it then commits
+goes into a log that others delete.
+"""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=CONNECTED.acquire, after_in_parent=CONNECTED.release, after_in_child=CONNECTED.release)
+
+BROKEN = (sqlite3.Error, UnicodeDecodeError)  # the latter where SQLite quotes a damaged name
+FIELDS = {"sequence", "event", "dataset", "time", "who", "user", "why", "facts", "salt"}  # of an entry
+COLUMNS = "sequence, dataset, event, body, hash"
 
 TABLES = """
 CREATE TABLE entries (
@@ -42,6 +58,7 @@ CREATE INDEX by_opening ON entries (sequence) WHERE event = 'opened';
 CREATE TRIGGER never_edited BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'entries are never edited'); END;
 CREATE TRIGGER never_removed BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'entries are never removed'); END;
 """
+STATEMENTS = TABLES.strip().removesuffix(";").split(";\n")
 
 
 @dataclass(frozen=True)
@@ -58,12 +75,15 @@ class Entry:
     def told(self) -> dict[str, Any]:
         """All that the entry says."""
         try:
-            return dict(json.loads(self.body))
-        except (ValueError, TypeError):
+            told = json.loads(self.body)
+        except (ValueError, TypeError, RecursionError):
+            told = None
+        if not isinstance(told, dict) or not told.keys() >= FIELDS or not isinstance(told["facts"], dict):
             raise BudgetError(
                 f"ledger must be as it was written, got an entry {self.sequence} that cannot be read. "
                 f"Hint: `dpcov ledger verify`."
-            ) from None
+            )
+        return told
 
     @property
     def time(self) -> str:
@@ -80,6 +100,12 @@ class Entry:
         """What is particular to its event."""
         return dict(self.told["facts"])
 
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the entry is found as what it says that it is."""
+        told = self.told
+        return [told.get(name) for name in ("sequence", "dataset", "event")] == [self.sequence, self.dataset, self.event]
+
     def follows(self, previous: str) -> bool:
         """Whether this entry, as it stands here, was written after the one with this hash."""
         return self.hash == _hash(previous, self.body)
@@ -93,14 +119,31 @@ class Writing:
 
     def last(self, dataset: str, event: str) -> Entry | None:
         """Return the last entry of an event about a data set, or refuse one that was edited."""
-        text = "SELECT * FROM entries WHERE dataset = ? AND event = ? ORDER BY sequence DESC LIMIT 1"
+        text = f"SELECT {COLUMNS} FROM entries WHERE dataset = ? AND event = ? ORDER BY sequence DESC LIMIT 1"
         found = self._connection.execute(text, (dataset, event)).fetchone()
         return None if found is None else self._whole(Entry(*found))
+
+    def refuse_hidden(self, dataset: str, event: str, after: int) -> None:
+        """Refuse a file in which an entry of an event comes after the last one that is found: a damaged index may lose one.
+
+        It reads what entries say, and no index: those between the last such entry and the end, which are few.
+        """
+        text = (
+            "SELECT sequence FROM entries NOT INDEXED WHERE sequence > ? AND instr(body, ?) AND instr(body, ?) "
+            "ORDER BY sequence DESC LIMIT 1"
+        )
+        said = [f'"{name}":{json.dumps(value)}' for name, value in (("dataset", dataset), ("event", event))]
+        found = self._connection.execute(text, (after, *said)).fetchone()
+        if found is not None:
+            raise BudgetError(
+                f"ledger must be as it was written, got an entry {found[0]} that is not found by what it says. "
+                f"Hint: `dpcov ledger verify`."
+            )
 
     def _whole(self, entry: Entry) -> Entry:
         """Return an entry that is as it was written after the one before it: nobody spends after an edit."""
         before = self.at(entry.sequence - 1)
-        if not entry.follows("" if before is None else before.hash):
+        if not entry.follows("" if before is None else before.hash) or not entry.is_in_place:
             raise BudgetError(
                 f"ledger must be as it was written, got an edited entry {entry.sequence}. Hint: `dpcov ledger verify`."
             )
@@ -118,25 +161,30 @@ class Writing:
 
     def after(self, dataset: str, event: str, sequence: int) -> Iterator[Entry]:
         """Yield the entries of an event about a data set that come after one, in order."""
-        text = "SELECT * FROM entries WHERE dataset = ? AND event = ? AND sequence > ? ORDER BY sequence"
+        text = f"SELECT {COLUMNS} FROM entries WHERE dataset = ? AND event = ? AND sequence > ? ORDER BY sequence"
         yield from (Entry(*row) for row in self._connection.execute(text, (dataset, event, sequence)))
 
     def at(self, sequence: int) -> Entry | None:
         """Return the entry of this number."""
-        found = self._connection.execute("SELECT * FROM entries WHERE sequence = ?", (sequence,)).fetchone()
+        found = self._connection.execute(f"SELECT {COLUMNS} FROM entries WHERE sequence = ?", (sequence,)).fetchone()
         return None if found is None else Entry(*found)
 
     def entries(self) -> Iterator[Entry]:
         """Yield all entries in order."""
-        rows = self._connection.execute("SELECT * FROM entries ORDER BY sequence")
+        rows = self._connection.execute(f"SELECT {COLUMNS} FROM entries ORDER BY sequence")
         while some := rows.fetchmany(MOST_ROWS_AT_ONCE):
             yield from (Entry(*row) for row in some)
+
+    def some_after(self, sequence: int) -> list[Entry]:
+        """Return the next entries after one, in order, and not all at once."""
+        text = f"SELECT {COLUMNS} FROM entries WHERE sequence > ? ORDER BY sequence LIMIT ?"
+        return [Entry(*row) for row in self._connection.execute(text, (sequence, MOST_ROWS_AT_ONCE))]
 
     def latest(self, dataset: str | None, most: int | None) -> tuple[list[Entry], int]:
         """Return the latest entries, of all data sets or of one, in order; and how many there are before them."""
         about, values = ("", ()) if dataset is None else ("WHERE dataset = ?", (dataset,))
         number = int(self._connection.execute(f"SELECT COUNT(*) FROM entries {about}", values).fetchone()[0])
-        text = f"SELECT * FROM entries {about} ORDER BY sequence DESC LIMIT ?"
+        text = f"SELECT {COLUMNS} FROM entries {about} ORDER BY sequence DESC LIMIT ?"
         found = [Entry(*row) for row in self._connection.execute(text, (*values, -1 if most is None else most))]
         return found[::-1], number - len(found)
 
@@ -147,7 +195,7 @@ class Writing:
 
     def head(self) -> Entry | None:
         """Return the last entry of all."""
-        found = self._connection.execute("SELECT * FROM entries ORDER BY sequence DESC LIMIT 1").fetchone()
+        found = self._connection.execute(f"SELECT {COLUMNS} FROM entries ORDER BY sequence DESC LIMIT 1").fetchone()
         return None if found is None else Entry(*found)
 
     def add(self, event: str, dataset: str, who: str, why: str, facts: Mapping[str, Any], time: str | None = None) -> Entry:
@@ -174,20 +222,25 @@ class Writing:
         self._connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", values)
         return entry
 
+    def has_its_tables(self) -> bool:
+        """Whether table, indexes and triggers are those that `Store.create` made: another trigger could drop what is added."""
+        found = self._connection.execute("SELECT sql FROM sqlite_master WHERE substr(name, 1, 7) <> 'sqlite_'")
+        return {row[0] for row in found} == set(STATEMENTS)
+
     def is_whole(self) -> bool:
         """Whether SQLite finds its own pages and indexes in order."""
         return [row[0] for row in self._connection.execute("PRAGMA integrity_check(1)")] == ["ok"]
 
 
 class Store:
-    """One file of entries. No connection is kept: a fork or a thread has nothing to share."""
+    """One file of entries. No connection is kept, and a fork waits until none is open: it has nothing to share."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.identifier = path, ""
 
     def create(self, who: str) -> None:
         """Make the file, for its owner alone, with its first entry; leave one that is there already."""
-        refuse_network(self.path)
+        refuse_place(self.path)
         _words(self.path, make_private, self.path)
         _refuse_odd(self.path)
         with self._connected() as connection:
@@ -196,7 +249,7 @@ class Store:
                     return
                 if connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
                     raise _no_ledger(self.path)
-                for statement in TABLES.strip().split(";\n"):
+                for statement in STATEMENTS:
                     connection.execute(statement)
                 connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 connection.execute(f"PRAGMA user_version = {VERSION}")
@@ -209,7 +262,7 @@ class Store:
         while True:
             try:
                 connection.execute("PRAGMA journal_mode = WAL")
-            except sqlite3.Error as error:
+            except BROKEN as error:
                 if "locked" not in str(error) or monotonic() > until:
                     raise _in_words(self.path, error) from None
                 sleep(0.01)
@@ -220,7 +273,12 @@ class Store:
     def writing(self) -> Iterator[Writing]:
         """Hold the lock; what is added in the meantime is committed at the end, or not at all."""
         with self._opened() as connection, self._transaction(connection, "IMMEDIATE"):
-            yield self._same(Writing(connection), first_is_whole=True)
+            writing = Writing(connection)
+            if not writing.has_its_tables():
+                raise BudgetError(
+                    "ledger must have the tables and triggers that it was made with, got others. Hint: `dpcov ledger verify`."
+                )
+            yield self._same(writing, first_is_whole=True)
 
     @contextmanager
     def reading(self) -> Iterator[Writing]:
@@ -249,7 +307,7 @@ class Store:
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
         _refuse_odd(self.path)
-        refuse_network(self.path)
+        refuse_place(self.path)
         with self._connected() as connection:
             found = _words(self.path, connection.execute, "PRAGMA application_id").fetchone()[0]
             version = _words(self.path, connection.execute, "PRAGMA user_version").fetchone()[0]
@@ -262,10 +320,12 @@ class Store:
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
         place = f"file:{quote(str(self.path.absolute()))}?mode=rw"
-        connection = _words(self.path, sqlite3.connect, place, uri=True, isolation_level=None, timeout=PATIENCE)
-        with closing(connection):
-            _words(self.path, connection.execute, "PRAGMA synchronous = FULL")
-            yield connection
+        with CONNECTED:
+            connection = _words(self.path, sqlite3.connect, place, uri=True, isolation_level=None, timeout=PATIENCE)
+            with closing(connection):
+                for setting in ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON"):  # the latter for macOS
+                    _words(self.path, connection.execute, f"PRAGMA {setting}")
+                yield connection
 
     @contextmanager
     def _transaction(self, connection: sqlite3.Connection, kind: str) -> Iterator[None]:
@@ -277,7 +337,7 @@ class Store:
                 connection.rollback()
                 raise
             connection.execute("COMMIT")
-        except sqlite3.Error as error:
+        except BROKEN as error:
             if connection.in_transaction:
                 connection.rollback()
             raise _in_words(self.path, error) from None
@@ -295,7 +355,7 @@ def _hash(previous: str, body: str) -> str:
 def _words(path: Path, call: Any, *arguments: Any, **named: Any) -> Any:
     try:
         return call(*arguments, **named)
-    except sqlite3.Error as error:
+    except BROKEN as error:
         raise _in_words(path, error) from None
     except OSError as error:
         raise _unusable(path, str(error.strerror)) from None
@@ -316,6 +376,8 @@ def _refuse_odd(path: Path) -> None:
             f"ledger must be a file with one name, got {path.name!r}, a hard link. "
             f"Hint: keep one of its names; a symbolic link may lead there."
         )
+    if not os.access(path, os.R_OK | os.W_OK):  # else SQLite makes a log that belongs to whoever looked, and stays
+        raise _unusable(path, "no permission")
 
 
 def _unusable(path: Path, said: str) -> EngineError:
@@ -331,9 +393,9 @@ def _no_ledger(path: Path) -> EngineError:
     )
 
 
-def _in_words(path: Path, error: sqlite3.Error) -> EngineError:
+def _in_words(path: Path, error: Exception) -> EngineError:
     """Return an error of the database as one of ours: it holds nothing of any data set."""
-    said = str(error)
+    said = "malformed text" if isinstance(error, UnicodeDecodeError) else printable(str(error), 200)
     if "not a database" in said:
         return _no_ledger(path)
     hints = {

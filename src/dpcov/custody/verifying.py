@@ -14,7 +14,7 @@ from dpcov.custody.people import is_same_person
 from dpcov.custody.policy import Policy
 from dpcov.custody.state import read_budget
 from dpcov.custody.store import Entry, Writing
-from dpcov.errors import DpcovError, EngineError, ParameterError, ReleaseError, shown
+from dpcov.errors import BudgetError, DpcovError, EngineError, ParameterError, ReleaseError, shown
 from dpcov.kernel.budget import Budget
 from dpcov.release.file import digest
 from dpcov.release.mark import Mark
@@ -71,11 +71,16 @@ def verify(ledger: Ledger, releases: Sequence[Release]) -> Verification:
         walk = _Walk({release.ledger.entry for release in releases if release.ledger is not None})
         if not reading.is_whole():
             walk.faults.append("the file is damaged: SQLite's own check fails")
+        if not reading.has_its_tables():
+            walk.faults.append("its tables, indexes or triggers are not those that it was made with")
         for entry in reading.entries():
             walk.see(entry)
         walk.end()
         for number, release in enumerate(releases, start=1):
-            _hold_against(walk, reading, ledger, number, release)
+            try:
+                _hold_against(walk, reading, ledger, number, release)
+            except BudgetError:
+                walk.faults.append(f"release {number} was paid for by an entry that cannot be read")
         head = reading.head()
     return Verification(
         ledger.path,
@@ -109,8 +114,7 @@ class _Walk:
         self._previous = entry.hash
         try:
             told = entry.told
-            columns = [told["sequence"], told["dataset"], told["event"]]
-            if columns != [entry.sequence, entry.dataset, entry.event] or entry.sequence != self.seen:
+            if not entry.is_in_place or entry.sequence != self.seen:
                 self._blame(entry, "stands in another place than where it was written")
             self._count(entry, told["facts"])
         except (ValueError, KeyError, TypeError, AttributeError, DpcovError):

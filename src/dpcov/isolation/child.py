@@ -18,6 +18,7 @@ MEMORY, BUG, WALLS = "memory", "bug", "walls"
 
 def main(parent: int, orders: int, answers: int) -> None:  # pragma: no cover - runs in a process of its own
     """Answer one order; the numbers are those of the process that started this one, and of the two pipes."""
+    os.set_inheritable(answers, False)  # no program that this one starts can answer, or keep the other waiting
     with os.fdopen(orders, "rb") as source:
         asked = source.read()
     try:

@@ -177,9 +177,16 @@ def _answered(order: bytes) -> dict[str, str]:
                 with suppress(subprocess.TimeoutExpired):  # how it ends by itself is worth knowing
                     process.wait(1)
         finally:
-            process.kill()
+            _end(process)
             ended = process.wait()
     return _read(answer, ended)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and all that it started: it leads a group of its own."""
+    with suppress(ProcessLookupError, PermissionError):  # the group is empty
+        os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
 
 
 def _exchange(order: bytes, told: FileIO, heard: IO[bytes]) -> bytes:
