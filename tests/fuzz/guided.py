@@ -60,7 +60,7 @@ class Findings:
 
 def where(error: BaseException) -> str:
     """Return what went wrong, and in which lines: findings that agree in it are one."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "/fuzz/" not in frame.filename][-3:]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "tests/fuzz/" not in frame.filename][-3:]
     lines = " < ".join(f"{frame.filename.rpartition('dpcov/')[2]}:{frame.lineno}" for frame in reversed(frames))
     notes = " ".join(getattr(error, "__notes__", ()))
     return f"{type(error).__name__}: {str(error)[:80]!r} {notes} ({lines})"
