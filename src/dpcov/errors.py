@@ -19,6 +19,7 @@ import math
 import numbers
 from collections.abc import Collection, Hashable, Iterable
 from difflib import get_close_matches
+from typing import NoReturn
 
 
 class DpcovError(Exception):
@@ -47,6 +48,14 @@ class EngineError(DpcovError, RuntimeError):
 
 class SpendsAgainWarning(UserWarning):
     """A clone of an estimator is fitted that was fitted before: each of their fits spends its budget anew."""
+
+
+def raise_alone(error: DpcovError) -> NoReturn:
+    """Raise without a trace of the exception being handled: ``from None`` would only hide it, cells and all."""
+    try:
+        raise error from None
+    finally:
+        error.__context__ = None
 
 
 def shown(value: object) -> str:

@@ -33,7 +33,7 @@ from dpcov.rehearsal import Rehearsal, rehearsal_of
 from dpcov.release.record import Release
 from dpcov.schema import Categorical, Schema
 from dpcov.schema.file import digest as schema_digest
-from dpcov.sources.base import Source
+from dpcov.sources.base import Source, checked_progress
 from dpcov.sources.opening import is_in_database, is_printed, open_source
 from dpcov.sources.paired import PairedSource
 from dpcov.sources.pool import Pool, checked_workers
@@ -98,6 +98,7 @@ class Request:
     ) -> Source:
         """Open the data, in parts where several processes read them; where pairs are wanted, the differences of its rows."""
         refuse_claimed(data, self.ledger)
+        checked_progress(progress)
         alone = self.workers == 1
         opened: Any = open_source(data, columns, self.schema, self.midpoints, progress if alone else None)
         if getattr(opened, "guesses_types", False) and self.named.bound == "row_norm":

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from fractions import Fraction
 from typing import Any, NoReturn, TypeVar
 
-from dpcov.errors import ReleaseError, shown
+from dpcov.errors import ReleaseError, raise_alone, shown
 
 T = TypeVar("T")
 
@@ -112,7 +112,7 @@ def _no_constant(name: str) -> NoReturn:
 
 def refuse(rule: str, found: str, hint: str = "ask for the original file") -> NoReturn:
     """Say why a release file is not accepted."""
-    raise ReleaseError(f"release file must be {rule}, got {found}. Hint: {hint}.") from None
+    raise_alone(ReleaseError(f"release file must be {rule}, got {found}. Hint: {hint}."))  # of a file that may be no release
 
 
 def fraction_of(text: object) -> Fraction:

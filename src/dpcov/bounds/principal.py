@@ -41,8 +41,8 @@ def ppca_rows(
     _check(d, epsilon, correlation)
     check_beta(beta)
     check_choice("constants", constants, CONSTANTS, "'paper' for the statement as printed")
-    check_real("largest", largest, "above 0 and at most 1", math.ulp(0.0), 1.0, "rows have norm at most 1")
-    check_real("gap", gap, f"above 0 and at most largest, {largest:g}", math.ulp(0.0), largest, "it is λ₁ − λ₂")
+    largest = check_real("largest", largest, "above 0 and at most 1", math.ulp(0.0), 1.0, "rows have norm at most 1")
+    gap = check_real("gap", gap, f"above 0 and at most largest, {largest:g}", math.ulp(0.0), largest, "it is λ₁ − λ₂")
     miss = 1 - correlation**2
     log = math.log(8 * largest) - math.log(miss) - math.log(gap)
     if constants == "paper":

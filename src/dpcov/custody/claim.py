@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from dpcov.errors import EngineError, ParameterError, shown
+from dpcov.errors import EngineError, ParameterError, raise_alone, shown
 from dpcov.paths import checked_path, write_new
 
 if TYPE_CHECKING:
@@ -90,7 +90,9 @@ def _read(beside: Path) -> tuple[str, str]:
         record = json.loads(beside.read_text(encoding="utf-8"))
         return str(record["ledger"]), str(record["dataset"])
     except (OSError, ValueError, KeyError, TypeError):
-        raise EngineError(
-            f"data must have a claim that can be read beside them, got a damaged {beside.name!r}. "
-            f"Hint: put it back from a backup; only where no ledger keeps this budget, delete it."
-        ) from None
+        raise_alone(
+            EngineError(
+                f"data must have a claim that can be read beside them, got a damaged {beside.name!r}. "
+                f"Hint: put it back from a backup; only where no ledger keeps this budget, delete it."
+            )
+        )

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from dpcov.custody.people import checked_text
-from dpcov.errors import BudgetError, EngineError, ParameterError, did_you_mean, shown
+from dpcov.errors import BudgetError, EngineError, ParameterError, did_you_mean, raise_alone, shown
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, Exact, PureDP, decimal_text, read_exact
 from dpcov.kernel.questions.moments import check_neighbors
 from dpcov.schema import Schema
@@ -119,9 +119,11 @@ class Policy:
                 f"policy must be a file that can be read, got {str(path)!r} ({error.strerror}). Hint: check the path."
             ) from None
         except ValueError:
-            raise ParameterError(
-                f"policy must be a file in TOML, got {Path(path).name!r}, which is none. Hint: docs/ledger.md shows one."
-            ) from None
+            raise_alone(
+                ParameterError(
+                    f"policy must be a file in TOML, got {Path(path).name!r}, which is none. Hint: docs/ledger.md shows one."
+                )
+            )
         for key in record:
             if key not in KEYS:
                 raise ParameterError(

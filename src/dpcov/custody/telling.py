@@ -157,8 +157,8 @@ def _standing(reading: Writing, name: str) -> Standing:
 
 def history(ledger: Ledger, name: str | None, last: int | None) -> LedgerHistory:
     """Return the entries of one data set or of all, or the last ones."""
-    if last is not None and (isinstance(last, bool) or not isinstance(last, int) or last < 1):
-        raise ParameterError(f"last must be an integer of at least 1, got {shown(last)}. Hint: leave it out for all entries.")
+    if last is not None and (isinstance(last, bool) or not isinstance(last, int) or not 1 <= last < 2**63):
+        raise ParameterError(f"last must be an integer from 1 to 2**63, got {shown(last)}. Hint: leave it out for all entries.")
     with ledger.store.reading() as reading:
         if name is not None:
             State.of(reading, name)

@@ -11,10 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
-from dpcov.errors import ParameterError, SpendsAgainWarning
-from dpcov.estimators.inputs import check_seed, checked_options, column_names, is_table, read_budget, watched, without_objects
+from dpcov.errors import SpendsAgainWarning
+from dpcov.estimators.inputs import (
+    check_seed,
+    checked_options,
+    column_names,
+    is_table,
+    plain_rows,
+    read_budget,
+    watched,
+    without_objects,
+)
 from dpcov.kernel.budget import Exact
 from dpcov.kernel.questions.moments import REPLACE
 from dpcov.release.record import Release
@@ -106,10 +114,10 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         plain = isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray) and array.ndim == 2
         if not plain and not issparse(array):  # scikit-learn's own words for sparse matrices are the clearer ones
             return array
-        if array.dtype.kind == "c":  # scikit-learn's message would hold the rows
-            raise ParameterError(f"X must be real, got {array.dtype}. Hint: Complex data not supported; use two columns.")
-        least = 1 if self.neighbors == REPLACE else 0  # whether a table is empty is private where n is
-        return validate_data(self, array, dtype=None, ensure_all_finite=False, ensure_min_samples=least)
+        least = (
+            1 if isinstance(self.neighbors, str) and self.neighbors == REPLACE else 0
+        )  # whether a table is empty is private where n is
+        return plain_rows(self, array, ensure_min_samples=least)
 
     def _note_columns(self, names: list[Any]) -> None:
         self.n_features_in_ = len(names)

@@ -11,6 +11,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.validation import validate_data
 
 from dpcov.errors import ParameterError, shown
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, Exact, PureDP
@@ -116,11 +118,27 @@ def without_objects(X: Any) -> Any:
     if isinstance(X, list | tuple):
         X = np.array(X, dtype=object)
     elif hasattr(X, "__array__") and not isinstance(X, np.ndarray):
-        X = np.asarray(X)
+        from dpcov.sources.tables import reading
+
+        with reading("pass a NumPy array"):
+            X = np.asarray(X)
     if isinstance(X, np.ndarray) and X.dtype == object:
         numbers = (_number(cell) for cell in X.ravel())
         return np.fromiter(numbers, dtype=np.float64, count=X.size).reshape(X.shape)
     return X
+
+
+def plain_rows(estimator: Any, X: Any, **settings: Any) -> Any:
+    """Return rows as scikit-learn checks their shape and their columns; of another shape it would print them."""
+    array = without_objects(X)
+    if not (isinstance(array, np.ndarray) or issparse(array)) or array.ndim != 2:
+        raise ParameterError(
+            f"X must be two-dimensional, a row per person, got {type(X).__name__}. "
+            f"Hint: Reshape your data: X.reshape(1, -1) is a single row."
+        )
+    if array.dtype.kind == "c":  # scikit-learn's message would hold the rows
+        raise ParameterError(f"X must be real, got {array.dtype}. Hint: Complex data not supported; use two columns.")
+    return validate_data(estimator, array, dtype=None, ensure_all_finite=False, **settings)
 
 
 def _number(cell: object) -> float:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from dpcov.api import pca
 from dpcov.custody.ledger import DataSet
 from dpcov.estimators.common import PrivateEstimator
-from dpcov.estimators.inputs import is_table, without_objects
+from dpcov.estimators.inputs import is_table, plain_rows, without_objects
 from dpcov.kernel.budget import Exact
 from dpcov.kernel.questions.moments import REPLACE
 from dpcov.mechanisms.base import Named
@@ -150,7 +150,7 @@ class PrivatePCA(TransformerMixin, ClassNamePrefixFeaturesOutMixin, PrivateEstim
         check_is_fitted(self)
         found = self.release_.pca(self.n_components_)
         if self.schema is None and not is_table(X):
-            rows = validate_data(self, without_objects(X), dtype=None, ensure_all_finite=False, reset=False)
+            rows = plain_rows(self, X, reset=False)
             source = open_source(np.asarray(rows), self.columns)
         else:
             names = self.columns if self.columns is not None else None if self.schema else list(self.release_.feature_names)

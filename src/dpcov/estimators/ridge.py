@@ -20,6 +20,7 @@ from dpcov.estimators.inputs import (
     checked_options,
     column_names,
     is_table,
+    plain_rows,
     read_budget,
     watched,
     with_target,
@@ -244,7 +245,7 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
         if is_table(X):
             validate_data(self, X, skip_check_array=True, reset=False)  # columns by the same names, in the same order
         else:
-            array = np.asarray(validate_data(self, array, dtype=None, ensure_all_finite=False, reset=False))
+            array = np.asarray(plain_rows(self, X, reset=False))
         rows = checked_array(array).astype(np.float64, order="C")  # the same product for a frame and an array
         with np.errstate(all="ignore"):
             return np.asarray(np.where(np.isfinite(rows), rows, 0.0) @ self.coef_ + self.intercept_)

@@ -30,7 +30,7 @@ from dpcov.promise import check_budget, check_seed
 from dpcov.release.record import Release
 from dpcov.request import Request, checked_center, checked_norm, checked_request
 from dpcov.schema import Schema
-from dpcov.sources.base import Source
+from dpcov.sources.base import Source, checked_progress
 from dpcov.sources.kept import KeptSource
 from dpcov.sources.opening import open_source
 from dpcov.verify.testing import opened
@@ -100,13 +100,13 @@ def compare(
     """
     wanted = _checked_budgets(budgets)
     chosen = _checked_mechanisms(mechanisms, schema, center)
-    centred = any(checked_center(center, schema, one.named) for one in chosen)  # the truth is one for all of them
+    centred = any(checked_center(center, schema, one.named) is True for one in chosen)  # the truth is one for all of them
     entries = _entries(chosen, row_norm, schema, neighbors, centred if center is None else center)
     norm = checked_norm(row_norm, schema, neighbors, centred)
     if isinstance(runs, bool) or not isinstance(runs, int) or runs < 2:
         raise ParameterError(f"runs must be an integer of at least 2, got {shown(runs)}. Hint: one run has no standard error.")
     check_seed(seed)
-    report = progress or _silent
+    report = _silent if checked_progress(progress) is None else progress
     source = open_source(data, columns, schema, centred, lambda _: report(None))
     served = {(entry, budget) for entry in entries for budget in entry.served(source, wanted)}
     bench = _Bench(KeptSource(source), norm, centred, range(seed, seed + runs))

@@ -143,6 +143,10 @@ def plan(
     check_budget(budget)
     additive = mechanism is None and target == "covariance" and not options
     usual = next(iter(MECHANISMS[target])) if mechanism is None else mechanism
+    if not isinstance(usual, str | Described | Sequence):
+        raise ParameterError(
+            f"mechanism must be a name, a Mechanism, or a list of them, got {shown(usual)}. Hint: mechanism='auto'."
+        )
     several = () if additive else (usual,) if isinstance(usual, str | Described) else tuple(usual)
     bound = 1.0 if schema is None else None
     said: dict[str, Any] = {"bound": bound, "schema": schema, "neighbors": neighbors, "center": center}

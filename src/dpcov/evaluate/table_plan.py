@@ -236,7 +236,7 @@ def plan_table(
     if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST:
         raise ParameterError(f"n must be an integer from 1 to 2**30, got {shown(n)}. Hint: give a public number.")
     wide = check_real("spread", spread, "above 0 and at most 0.5", 1e-6, 0.5, "0.0625 is a sixteenth of the bounds")
-    if columns is not None and (isinstance(columns, str) or not columns):
+    if columns is not None and (isinstance(columns, str | bytes) or not isinstance(columns, Sequence) or not columns):
         raise ParameterError(f"columns must be a list of names, got {shown(columns)}. Hint: columns=['age'].")
     whole = _Trial(asked, schema, schema, n, wide)
     chosen = None if columns is None else schema.select(columns)

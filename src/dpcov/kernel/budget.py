@@ -242,7 +242,7 @@ def compose(*budgets: Budget) -> Budget:
     >>> compose(*[ZCDP(0.1)] * 10)
     ZCDP(rho=1)
     """
-    if not budgets or len({type(budget) for budget in budgets}) > 1:
+    if not budgets or not {type(budget) for budget in budgets} <= set(NOTIONS.values()) or len(set(map(type, budgets))) > 1:
         kinds = sorted({type(budget).__name__ for budget in budgets})
         raise ParameterError(f"budgets must be one or more of the same notion, got {kinds}. Hint: convert with to_zcdp().")
     return type(budgets[0])(*totals(budgets))

@@ -158,6 +158,8 @@ class Schema:
 
     def select(self, names: Sequence[str]) -> Schema:
         """Return the schema of these columns only, in this order."""
+        if isinstance(names, str | bytes) or not isinstance(names, Sequence):
+            raise ParameterError(f"columns must be a list of names, got {shown(names)}. Hint: columns=['age'].")
         used = {name: column for name, column in self.used.items() if not isinstance(column, Observed)}
         for name in names:
             if name not in used:
@@ -210,6 +212,8 @@ class Schema:
 
     def encodings(self, center: bool) -> Iterator[tuple[Numeric | Categorical, float, float]]:
         """Yield for each used column its description, its offset, and how many user's units one encoded unit is."""
+        if not isinstance(center, bool):
+            raise ParameterError(f"center must be True or False, got {shown(center)}. Hint: True where rows are centred.")
         total = math.hypot(*(column.weight for column in self.used.values()))
         for column in self.used.values():
             offset, reach = (column.offset(center), column.reach(center)) if isinstance(column, Numeric) else (0.0, 1.0)

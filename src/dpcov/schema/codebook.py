@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dpcov.errors import EngineError, SchemaError, did_you_mean, printable, shown
+from dpcov.errors import EngineError, SchemaError, did_you_mean, printable, raise_alone, shown
 from dpcov.schema.dates import bound
 from dpcov.schema.drafts import BOOLEAN, DATED, DRAFTS, NUMERIC, TEXT, UNKNOWN, header, line, quoted, remark
 from dpcov.schema.file import from_record
@@ -122,7 +122,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Described]:
             f"codebook must be a file that can be read, got {str(path)!r} ({error.strerror}). Hint: check the path."
         ) from None
     except ValueError:
-        raise SchemaError("codebook must be a CSV file in UTF-8, got other bytes. Hint: save it as UTF-8.") from None
+        raise_alone(SchemaError("codebook must be a CSV file in UTF-8, got other bytes. Hint: save it as UTF-8."))
     return parse(text)
 
 

@@ -295,7 +295,7 @@ def _check_of(of: object) -> None:
 def _check_missing(nullable: object, missing: object) -> None:
     if type(nullable) is not bool:
         raise ParameterError(f"nullable must be True or False, got {shown(nullable)}. Hint: True if cells may be missing.")
-    if missing is not None and (missing != "flag" or not nullable):
+    if missing is not None and not (isinstance(missing, str) and missing == "flag" and nullable):
         raise ParameterError(
             f"missing must be 'flag' for a nullable column, or left out, got {shown(missing)}. Hint: leave it out."
         )

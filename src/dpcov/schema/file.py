@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dpcov.errors import EngineError, ParameterError, SchemaError, shown
+from dpcov.errors import EngineError, ParameterError, SchemaError, printable, raise_alone, shown
 from dpcov.schema import IGNORE, Categorical, Column, Derived, Described, Ignored, Numeric, Product, Schema, check_others
 from dpcov.schema.dates import iso
 from dpcov.schema.derived import Factor, Indicator
@@ -55,7 +55,7 @@ def read(path: str | os.PathLike[str]) -> Schema:
             f"schema must be a file that can be read, got {str(path)!r} ({error.strerror}). Hint: check the path."
         ) from None
     except (UnicodeDecodeError, ValueError):
-        raise SchemaError("schema must be a text file in UTF-8, got other bytes. Hint: save it as UTF-8.") from None
+        raise_alone(SchemaError("schema must be a text file in UTF-8, got other bytes. Hint: save it as UTF-8."))
     return parse(text)
 
 
@@ -186,7 +186,7 @@ def _column(name: str, entry: object) -> Column:
         raise SchemaError(f"column {name!r}: {error}") from None
     if keys == {"ignore"} and entry["ignore"] is True:
         return Ignored()
-    found = ", ".join(sorted(keys)) or "nothing"
+    found = printable(", ".join(sorted(keys))) or "nothing"
     rule = "lower and upper, or levels, or product, or ignore = true"
     raise SchemaError(f"column {name!r} must have {rule}, got {found}. Hint: {hint}.")
 

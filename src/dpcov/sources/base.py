@@ -8,6 +8,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcov.errors import ParameterError, shown
 from dpcov.kernel.questions.measure import Summable
 from dpcov.schema import Schema
 
@@ -37,6 +38,13 @@ Progress = Callable[[Portion | None], None]
 
 It is for the custodian's own screen: like the running time, it tells roughly how many rows there are.
 """
+
+
+def checked_progress(progress: Any) -> Any:
+    """Return what is told of progress, if anything is; refuse what cannot be called."""
+    if progress is not None and not callable(progress):
+        raise ParameterError(f"progress must be a function, got {shown(progress)}. Hint: progress=print.")
+    return progress
 
 
 def in_percent(progress: Callable[[Any], None] | None) -> Callable[[float | None, int], None]:

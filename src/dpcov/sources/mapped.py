@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import EngineError, ParameterError
+from dpcov.errors import EngineError, ParameterError, raise_alone
 from dpcov.sources.places import Place, find, is_remote
-from dpcov.sources.tables import raise_alone
 
 NPY = ".npy"
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from dpcov.errors import EngineError
+from dpcov.errors import EngineError, raise_alone
 from dpcov.sources.pieces import Piece
 from dpcov.sources.places import Place
-from dpcov.sources.tables import Batch, raise_alone, reading
+from dpcov.sources.tables import Batch, reading
 
 PARQUET_ROWS = 2**14  # at most, at a time
 BUFFER = 2**16  # bytes of a column read at a time; else Arrow holds whole row groups in memory

@@ -15,9 +15,9 @@ from pathlib import Path, PurePath, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
-from dpcov.errors import EngineError, ParameterError
+from dpcov.errors import EngineError, ParameterError, raise_alone
 from dpcov.paths import checked_path
-from dpcov.sources.tables import raise_alone, reading
+from dpcov.sources.tables import reading
 
 URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 PATTERN = re.compile(r"[*?[]")

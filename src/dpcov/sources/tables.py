@@ -6,14 +6,14 @@ A table tells its columns' names and declared types without reading a row, and c
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 from weakref import WeakSet
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dpcov.errors import DpcovError, EngineError
+from dpcov.errors import DpcovError, EngineError, raise_alone
 from dpcov.sources.array import RowsElsewhere, runs
 
 BATCH_ROWS = 2**14
@@ -161,14 +161,6 @@ class reading:  # noqa: N801 - reads as a word in `with reading():`
             raise_alone(
                 EngineError(f"data must be readable to the end, got an error{self._where} before it. Hint: {self._hint}.")
             )
-
-
-def raise_alone(error: EngineError) -> NoReturn:
-    """Raise without a trace of the exception being handled: ``from None`` would only hide it, cells and all."""
-    try:
-        raise error from None
-    finally:
-        error.__context__ = None
 
 
 def _is_objects(kind: Any) -> bool:

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dpcov.errors import EngineError
+from dpcov.errors import EngineError, raise_alone
 from dpcov.sources.csv_file import check_header
 from dpcov.sources.places import Place
-from dpcov.sources.tables import BATCH_ROWS, Batch, PandasTable, Table, raise_alone, reading
+from dpcov.sources.tables import BATCH_ROWS, Batch, PandasTable, Table, reading
 
 SHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 READERS = (*SHEETS, ".dta", ".sav", ".zsav", ".sas7bdat", ".xpt")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import EngineError, ParameterError
+from dpcov.errors import EngineError, ParameterError, raise_alone
 from dpcov.kernel.questions.measure import Integers, Summable
 from dpcov.schema import Schema
 from dpcov.sources.array import RULE, ArraySource, RowsElsewhere, checked_rows
@@ -20,7 +20,7 @@ from dpcov.sources.arrow import ArrowSource
 from dpcov.sources.base import Progress, add_up
 from dpcov.sources.device_sums import Tensor, check_device, check_products, sums_on
 from dpcov.sources.on_device import OnDevice
-from dpcov.sources.tables import ArrayTable, raise_alone, reading
+from dpcov.sources.tables import ArrayTable, reading
 
 BLOCK_ELEMENTS = 2**24
 """A block and what is made of it are four arrays of so many float64 at most: 512 MB of the device.

@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcov.errors import ParameterError, shown
 from dpcov.release.estimate import NoisyCoordinates, PrivateUnits, error_of_spread
 from dpcov.release.record import Release
 from dpcov.results import Drawable, Result
@@ -111,6 +112,8 @@ class Correlation(Reading, Drawable):
         As strong counts what a correlation has at least, its size less two standard errors, where these are known: of many, the
         largest are large because their noise is.
         """
+        if not isinstance(clear, bool):
+            raise ParameterError(f"clear must be True or False, got {shown(clear)}. Hint: False has those in the noise, too.")
         _, numbers = np.unique(np.array(self.columns), return_inverse=True)
         rows, others = np.triu_indices(len(self.columns), 1)
         wanted = numbers[rows] != numbers[others]

@@ -39,6 +39,7 @@ Floats = NDArray[np.float64]
 
 PILOT = 2**14  # rows that the model is fitted to, or four times the number of features: sampling errors below a hundredth
 ENTRIES = 2**22  # of a block of rows: 32 MiB
+MOST_ROWS = 2**31  # more than a release can be about: whoever asks for more has mistaken something
 SINGULAR = 1e-6  # added to variances of 1: the levels of a column sum to 1, so that their covariance has no inverse
 SHIFTS = 20  # rounds, at most, in which a column's mean is corrected
 NEAR = 1e-4  # of the standard deviation: a mean that needs no further correction
@@ -69,8 +70,8 @@ def synthetic(release: Release, m: int, *, seed: int | None = None) -> Any:
     check_covariance(release, "synthetic rows")
     if release.schema is not None and not release.center:
         raise ReleaseError("release must be centred for synthetic rows, got one that is not. Hint: make it with center=True.")
-    if isinstance(m, bool) or not isinstance(m, int | np.integer) or m < 1:
-        raise ParameterError(f"m must be an integer of at least 1, got {shown(m)}. Hint: it says how many rows to make.")
+    if isinstance(m, bool) or not isinstance(m, int | np.integer) or not 1 <= m <= MOST_ROWS:
+        raise ParameterError(f"m must be an integer from 1 to 2**31, got {shown(m)}. Hint: it says how many rows to make.")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
         raise ParameterError(f"seed must be a nonnegative integer, got {shown(seed)}. Hint: leave it out for fresh rows.")
     bits: Bits = SystemBits() if seed is None else SeededBits(seed)

@@ -22,7 +22,7 @@ from dpcov.kernel.questions.moments import Count, SecondMoment, Sum
 from dpcov.kernel.questions.norms import Trace
 from dpcov.kernel.questions.together import Together
 from dpcov.kernel.rows.grid import most_rows
-from dpcov.paths import private_text
+from dpcov.paths import checked_path, private_text
 from dpcov.schema import Numeric, Schema
 from dpcov.sources.sql.columns import Cells, Meaning
 from dpcov.sources.sql.database import checked_query
@@ -91,7 +91,7 @@ def sql_text(query: str, dialect: str | None = None, *, exact_sums: str | os.Pat
         check_choice("dialect", dialect, DIALECTS, "the database that will run it")
     if (dialect is None) == (exact_sums is None):
         raise ParameterError("dialect or exact_sums must be given, one of them. Hint: first dialect='postgres'.")
-    return PrintedSql(checked_query(query), dialect, None if exact_sums is None else Path(exact_sums))
+    return PrintedSql(checked_query(query), dialect, None if exact_sums is None else checked_path(exact_sums))
 
 
 class SqlToRun(EngineError):  # noqa: N818 - it is no failure
