@@ -1,6 +1,6 @@
 """Mistakes that a machine makes in the kernel, one after the other, each against the tests that run its line.
 
-    python -m tests.mutation.machine [--sample N] [--only TEXT] [--results FILE]
+    python -m tests.mutation.machine --record [--sample N] [--only TEXT] [--results FILE]
 
 Libraries, package and tests are imported once; each mistake is made in a process forked from there (`patching`), which ends
 at the first test that fails. A mistake that leaves no trace after the import, such as one in a decorator, is planted in a
@@ -19,6 +19,7 @@ import json
 import os
 import select
 import signal
+import subprocess
 import sys
 import tempfile
 import tomllib
@@ -35,11 +36,11 @@ from tests.mutation.mutants import MUTANTS
 from tests.mutation.operators import Mistake, mistakes
 from tests.mutation.patching import CannotPatchError, Loaded
 from tests.mutation.planting import MEMORY, against, copy, write
-from tests.mutation.recording import ROOT, Record
+from tests.mutation.recording import ROOT, SECONDS, Record
 
 SOURCE = ROOT / "src" / "dpcov"
-FOLDERS = ("kernel", "audit", "mechanisms", "release", "sources", "schema", "verify")
-"""Of tests: those that look at what the kernel does. Others use it, and take longer."""
+TESTS = [f"tests/{folder}" for folder in ("kernel", "audit", "mechanisms", "release", "sources", "schema", "verify")]
+"""Those that look at what the kernel does. Others use it, and take longer."""
 
 OPTIONS = ["-q", "--no-header", "--tb=line", "-s", "-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin", "--assert=plain"]
 
@@ -59,10 +60,11 @@ def source(file: str) -> bytes:
     return (SOURCE / file).read_bytes()
 
 
-@cache
-def every_mistake() -> list[Mistake]:
+def every_mistake(only: str = "") -> list[Mistake]:
+    """Return the mistakes whose name, file:line:column operator, begins so."""
     files = sorted(path.relative_to(SOURCE).as_posix() for path in (SOURCE / "kernel").rglob("*.py"))
-    return [edit for file in files for edit in mistakes(file, source(file))]
+    wanted = [file for file in files if file.startswith(only) or only.startswith(file)]
+    return [edit for file in wanted for edit in mistakes(file, source(file)) if edit.name.startswith(only)]
 
 
 def in_order(among: Sequence[Mistake], seed: int) -> list[Mistake]:
@@ -208,7 +210,21 @@ class Machine:
             workers.append(pid)
         for pid in workers:
             os.waitpid(pid, 0)
+        self._control(session)
         return True
+
+    def _control(self, session: pytest.Session) -> None:
+        """Run whatever caught a mistake without one: a test that fails all the same has caught nothing."""
+        asked = {key(edit) for edit in self._edits}
+        caught = [row for row in rows(self._results) if row["by"] and row_key(row) in asked]
+        left, failing = sorted({row["by"] for row in caught} & self._items.keys()), set()
+        while left and (failed := self._forked(session, None, left)[0]):
+            failing.add(failed)
+            left = left[left.index(failed) + 1 :] if failed in left else []
+        with self._results.open("a", encoding="utf-8") as out:
+            for row in caught:
+                if row["by"] in failing:
+                    out.write(json.dumps(row | {"by": "", "ran": 0, "how": f"{row['by']} fails without it"}) + "\n")
 
     def _work(self, session: pytest.Session, edits: Sequence[Mistake]) -> None:
         for edit in edits:
@@ -229,7 +245,7 @@ class Machine:
             self._choice.note(edit, by)
         return result | {"by": by, "how": how, "seconds": round(spent, 3)}
 
-    def _forked(self, session: pytest.Session, edit: Mistake, chosen: list[str]) -> tuple[str, str, float]:
+    def _forked(self, session: pytest.Session, edit: Mistake | None, chosen: list[str]) -> tuple[str, str, float]:
         """Make the mistake in a forked process; return the test that caught it, how, and the processor's seconds."""
         read, to = os.pipe()
         with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
@@ -264,16 +280,17 @@ class Machine:
             return lines[-2], lines[-1].removeprefix("because "), spent
         return lines[-1] or "import", "ended", spent
 
-    def _run(self, session: pytest.Session, edit: Mistake, chosen: list[str], to: int, folder: Path) -> int:
+    def _run(self, session: pytest.Session, edit: Mistake | None, chosen: list[str], to: int, folder: Path) -> int:
         """Be that process: say each test before it is run, and at last what came of them."""
         nothing = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(nothing, stream)
         os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.tempdir = str(folder)
-        text, path = source(edit.file), str(SOURCE / edit.file)
         signal.setitimer(signal.ITIMER_PROF, 5)
         try:
-            self._loaded.patch(dotted(edit.file), compile(text, path, "exec"), compile(edit.applied(text), path, "exec"))
+            if edit is not None:
+                text, path = source(edit.file), str(SOURCE / edit.file)
+                self._loaded.patch(dotted(edit.file), compile(text, path, "exec"), compile(edit.applied(text), path, "exec"))
         except CannotPatchError:
             return CANNOT_PATCH
         except Exception as error:
@@ -321,29 +338,36 @@ def key(edit: Mistake) -> tuple[str, ...]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutation.machine", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--sample", type=int, help="so many mistakes, drawn of each file in proportion; default: all")
+    parser.add_argument("--sample", type=int, metavar="N", help="so many mistakes, of each file in proportion; default: all")
     parser.add_argument("--seed", type=int, default=1, help="of the sample")
-    parser.add_argument("--only", default="", help="mistakes whose name (file:line:column operator) has this in it")
-    parser.add_argument("--most", type=float, default=MOST_SECONDS, help="seconds of tests for one mistake")
+    parser.add_argument("--only", default="", metavar="TEXT", help="mistakes whose name, file:line:column operator, begins so")
+    parser.add_argument("--tests", nargs="+", default=TESTS, metavar="PATH", help="which tests may catch them")
+    parser.add_argument("--most", type=float, default=MOST_SECONDS, metavar="SECONDS", help="of tests for one mistake")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
-    parser.add_argument("--results", type=Path, help="a file to go on from; mistakes that were caught are not made again")
+    parser.add_argument("--record", action="store_true", help="run the tests first, and note which lines they run")
+    parser.add_argument("--results", type=Path, metavar="FILE", help="to go on from: what was caught is not made again")
     asked = parser.parse_args()
-    edits = [edit for edit in every_mistake() if asked.only in edit.name]
-    edits = in_order(edits, asked.seed)[: asked.sample]
+    if asked.record:
+        noted = ["--cov", "--cov-context=test", "--cov-report=", "-p", "tests.mutation.recording"]
+        subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-n", str(asked.jobs), *noted, *asked.tests], check=True, cwd=ROOT
+        )
+    if not SECONDS.exists():
+        parser.error("it must be known which tests run a line, got no record. Hint: --record makes one.")
+    edits = in_order(every_mistake(asked.only), asked.seed)[: asked.sample]
     with tempfile.TemporaryDirectory() as folder:
         results = asked.results or Path(folder) / "results"
-        run(edits, asked.most, asked.jobs, results)
+        run(edits, asked.tests, asked.most, asked.jobs, results)
         wanted = {key(edit) for edit in edits}
         return report([row for row in rows(results) if row_key(row) in wanted], len(edits))
 
 
-def run(edits: Sequence[Mistake], most: float, jobs: int, results: Path) -> None:
+def run(edits: Sequence[Mistake], tests: Sequence[str], most: float, jobs: int, results: Path) -> None:
     done = {row_key(row) for row in rows(results) if row["by"] or row["ran"] == row["of"]}
     left = [edit for edit in edits if key(edit) not in done]
     os.environ |= {"HYPOTHESIS_PROFILE": "planted", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "OPENBLAS_NUM_THREADS": "1"}
     os.chdir(ROOT)
-    machine = Machine(left, Record(), most, jobs, results)
-    pytest.main([*OPTIONS, *(f"tests/{folder}" for folder in FOLDERS)], plugins=[machine])
+    pytest.main([*OPTIONS, *tests], plugins=[Machine(left, Record(), most, jobs, results)])
 
 
 def report(found: list[dict[str, Any]], wanted: int) -> int:

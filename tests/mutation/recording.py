@@ -7,6 +7,7 @@ of pytest this module writes down what each test took; coverage itself notes whi
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections import defaultdict
 from collections.abc import Generator
@@ -17,7 +18,8 @@ import coverage
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LINES, SECONDS = ROOT / ".coverage", ROOT / ".coverage.seconds.json"
+LINES = Path(os.environ.get("COVERAGE_FILE", ROOT / ".coverage"))  # as coverage itself has it
+SECONDS = LINES.with_name(f"{LINES.name}.seconds.json")
 
 SPENT = "processor_seconds"
 """What is added to a report."""

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
+from tests.mutation import machine
 from tests.mutation.operators import mistakes
+from tests.mutation.planting import ROOT
+
+SEES_THE_CORNER = "tests/kernel/laws/test_centring.py::test_the_public_corner_leaves_the_rest_alone"
 
 
 def made(source: str) -> set[str]:
@@ -92,3 +101,20 @@ def test_a_mistake_has_a_name_and_a_place() -> None:
     assert edit.inside == "f"
     assert [*edit.scope] == [1, 2]
     assert edit.applied(b"def f(a):\n    g()\n") == b"def f(a):\n    pass\n"
+
+
+def test_a_run_has_a_verdict_on_each(tmp_path: Path) -> None:
+    """What a test looks at is caught, in a function, in a constant and in a copy that it asks for; what it does not is told."""
+    environment = os.environ | {"COVERAGE_FILE": str(tmp_path / "lines")}
+    command = [sys.executable, "-m", "tests.mutation.machine", "--record", "--jobs", "1", "--only", "kernel/rows/centring.py"]
+    command += ["--tests", SEES_THE_CORNER, "--results", str(tmp_path / "results")]
+    run = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+    found = machine.rows(tmp_path / "results")
+    assert all(row["by"] == SEES_THE_CORNER for row in found if row["inside"] == "with_public_corner"), run.stdout + run.stderr
+    by_function = {
+        inside: [bool(row["by"]) for row in found if row["inside"] == inside] for inside in ("", "mean_and_covariance")
+    }
+    assert any(by_function[""])
+    assert not any(by_function["mean_and_covariance"])
+    assert "NOT EXPLAINED" in run.stdout
+    assert run.returncode == 1
