@@ -39,7 +39,10 @@ from tests.mutation.planting import MEMORY, against, copy, write
 from tests.mutation.recording import ROOT, SECONDS, Record
 
 SOURCE = ROOT / "src" / "dpcov"
-TESTS = [f"tests/{folder}" for folder in ("kernel", "audit", "mechanisms", "release", "sources", "schema", "verify")]
+TESTS = [
+    f"tests/{folder}"
+    for folder in ("kernel", "audit", "mechanisms", "release", "sources", "schema", "verify", "custody", "api")
+]
 """Those that look at what the kernel does. Others use it, and take longer."""
 
 OPTIONS = ["-q", "--no-header", "--tb=line", "-s", "-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin", "--assert=plain"]
