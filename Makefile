@@ -7,6 +7,8 @@ READY := $(VENV)/.ready
 # A process for each core, each with one thread: what is left of a slow file is taken over by who is idle.
 WORKERS := -n auto --dist worksteal
 ONE_THREAD := OPENBLAS_NUM_THREADS=1
+# Which tests run a line, and how long each takes: what the machine of mistakes goes by.
+NOTED := --cov-context=test -p tests.mutation.recording
 # Tests start hundreds of processes: each would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -40,9 +42,10 @@ docs: $(READY) ## Make the pages that are made from the code: reference, mechani
 	$(RUN) docs/generate.py
 	$(ONE_THREAD) $(RUN) docs/run_page.py docs/hospital.md
 
-audit: $(READY) ## Slower evidence: more trials, and branch coverage of the kernel
+audit: $(READY) ## Slower evidence: more trials, branch coverage of the kernel, and a sample of a machine's mistakes in it
 	$(ONE_THREAD) $(RUN) -m pytest -m audit -raP $(WORKERS) --override-ini 'addopts=--strict-markers'
-	$(ONE_THREAD) $(RUN) -m pytest -q $(WORKERS) --ignore tests/mutation --cov --cov-report=term
+	$(ONE_THREAD) $(RUN) -m pytest -q $(WORKERS) --ignore tests/mutation --cov --cov-report=term $(NOTED)
+	$(ONE_THREAD) $(RUN) -m tests.mutation.machine --sample 300
 
 bench: $(READY) ## Speed against X.T @ X plus eigh, and accuracy tables (DATA=folder for adult, airfoil, MNIST)
 	$(RUN) -m benchmarks.speed

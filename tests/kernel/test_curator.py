@@ -418,6 +418,13 @@ class TestFilesCanHoldIt:
         assert 150 < len(asked.answers) < 219
         check_answers(transcript_of(asked))
 
+    def test_the_same_numbers_take_room_once(self) -> None:
+        ours, numbers = account.Account(ONE), [(1, 2**3000 + i) for i in range(100)]
+        for _ in range(3):  # 900 000 bits, if each counted
+            ours.reserve(*numbers)
+        with pytest.raises(BudgetError, match="got numbers in too many digits"):
+            ours.reserve(*((1, other + 200) for _, other in numbers))
+
     def test_a_long_number(self) -> None:
         """Each is short enough, and what is made of them is not."""
         asked = opened(NoSource(9, 2), Grid(1.0), PureDP(1))

@@ -108,19 +108,23 @@ class Run(NamedTuple):
     said: str
 
 
-def against(folder: Path, test: str) -> Run:
-    """Run a test in a process of its own, against the package in a folder."""
+def against(folder: Path, *tests: str, seconds: int | None = None) -> Run:
+    """Run tests up to the first that fails, in a process of its own that may take so long, against the package in a folder."""
     code, said = folder / "code", folder / "said"
     code.unlink(missing_ok=True)
-    process = PROCESSES.Process(target=_run, args=(folder, test, code, said))
+    process = PROCESSES.Process(target=_run, args=(folder, tests, code, said, seconds))
     process.start()
     process.join()
     words = said.read_text(encoding="utf-8", errors="replace") if said.exists() else "nothing was run"
     return Run(int(code.read_text(encoding="utf-8")) if code.exists() else None, words)
 
 
-def _run(folder: Path, test: str, code: Path, said: Path) -> None:
+def _run(folder: Path, tests: tuple[str, ...], code: Path, said: Path, seconds: int | None) -> None:
     """Be the process: as ``python -m pytest`` is, with the folder in front."""
+    if seconds is not None:
+        import resource  # which there is where there are such limits
+
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     with said.open("wb") as to:
         os.dup2(to.fileno(), 1)
         os.dup2(to.fileno(), 2)
@@ -133,7 +137,7 @@ def _run(folder: Path, test: str, code: Path, said: Path) -> None:
     if "dpcov" in sys.modules:
         raise RuntimeError("the package was imported before the copy could be")
     with tempfile.TemporaryDirectory() as temporary:  # on the disk: memory may be small
-        ended = pytest.main([*OPTIONS, f"--basetemp={Path(temporary) / 'tests'}", test])
+        ended = pytest.main([*OPTIONS, f"--basetemp={Path(temporary) / 'tests'}", *tests])
     sys.stdout.flush()
     where = sys.modules["dpcov"].__file__ if "dpcov" in sys.modules else None
     if where is not None and not where.startswith(str(folder)):

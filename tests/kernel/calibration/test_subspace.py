@@ -149,7 +149,9 @@ class TestLaws:
         with pytest.raises(ParameterError, match="sweeps must be an integer"):
             MatrixBingham.from_json({"concentration": Fraction(1), "sweeps": Fraction(3, 2)})
 
-    @pytest.mark.parametrize("value", [Fraction(1, 3), Fraction(2), sum(Fraction(1, 10**i) for i in range(40))])
+    @pytest.mark.parametrize(
+        "value", [Fraction(1, 3), Fraction(1, 10), Fraction(2), sum(Fraction(1, 10**i) for i in range(40))]
+    )
     def test_the_float_that_is_drawn_with_is_not_above(self, value: Fraction) -> None:
         assert Fraction(float_below(value)) <= value < Fraction(math.nextafter(float_below(value), math.inf))
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import mpmath
@@ -24,7 +24,7 @@ from scipy import integrate, stats
 from dpcov.errors import ParameterError
 from dpcov.kernel.bits import SeededBits
 from dpcov.kernel.budget import PureDP
-from dpcov.kernel.noise.matrix import TAIL, FrobeniusNoise, WishartDifference
+from dpcov.kernel.noise.matrix import SPARE, TAIL, FrobeniusNoise, WishartDifference, _wishart_terms, covers
 from dpcov.kernel.noise.normal import RELATIVE_ERROR
 from dpcov.kernel.questions.calibrated import calibrated
 from dpcov.kernel.questions.moments import SecondMoment
@@ -431,6 +431,24 @@ SENSITIVITIES = {
     ("frobenius", "replace"): math.sqrt(2) * R2,
     ("frobenius", "add-remove"): 1.0 * R2,
 }
+
+
+@pytest.mark.parametrize("d", [1, 2, 13, 784])
+def test_an_entry_errs_by_no_more_than_is_counted(d: int) -> None:
+    """Both factors of a product err by RELATIVE_ERROR, and d + 5 roundings come on top: 5 % less would not cover it."""
+    terms = _wishart_terms(d, 2 * R2)
+    relative = (1 + Fraction(RELATIVE_ERROR)) ** 2 * (1 + Fraction(1, 2**53)) ** (d + 5) - 1
+    assert Fraction(95, 100) * Fraction(terms.error) < 2 * Fraction(terms.largest) * relative <= Fraction(terms.error)
+
+
+@pytest.mark.parametrize(("share", "kept"), [(Fraction(4, 10), False), (Fraction(6, 10), True)])
+def test_half_of_what_is_spare_must_be_left(share: Fraction, kept: bool) -> None:
+    """Another machine's logarithm may differ in its last digits: a law without even that much more than it needs is none."""
+    law = law_of("wishart", 5)
+    terms = _wishart_terms(5, 2 * R2)
+    bare = terms.excess(5, math.nextafter(float(law.scale), math.inf) * terms.error + 0.5, law.lattice, 1.0)
+    spared = replace(law, excess=Fraction(bare) * (1 + share * Fraction(SPARE)))
+    assert covers(spared, Fraction(2 * R2), Fraction(1)) == kept
 
 
 class TestExcess:

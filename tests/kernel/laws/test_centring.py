@@ -148,6 +148,13 @@ def test_the_public_corner_leaves_the_rest_alone() -> None:
     assert noisy[0, 0] == 0.0
 
 
+@pytest.mark.parametrize("corner", [0.0, -2.0])
+def test_a_noisy_number_of_rows_below_one_has_its_mean_in_the_middle(corner: float) -> None:
+    mean, covariance = mean_and_covariance(np.array([[corner, 0.3, 0.1], [0.3, 0.75, 0.0], [0.1, 0.0, 1.5]]))
+    assert mean.tolist() == [0.0, 0.0]
+    assert covariance.tolist() == [[1.0, 0.0], [0.0, 2.0]]
+
+
 ROWS = np.random.default_rng(95).normal([30.0, -4, 0.5], [20, 3, 1], (60, 3))
 SCHEMA = Schema({"a": Numeric(0, 100), "b": Numeric(-20, -1, weight=5), "c": Categorical([0, 1])})
 ROUND_ROWS = np.column_stack([ROWS[:, :2], ROWS[:, 2] > 0.5])

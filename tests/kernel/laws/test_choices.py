@@ -208,7 +208,10 @@ class TestBias:
         with pytest.raises(ParameterError, match=r"bias must be asked in whole octaves .*, got something else\. Hint: "):
             Bias(norms(per_octave, 4), first, (0,) * 5)
 
-    @pytest.mark.parametrize("noises", [(), (0,) * 4, (0,) * 6, (0, 0, 0, 0, 0.5), (0, 0, 0, 0, True), (0, 0, 0, 0, 2**61 + 1)])
+    @pytest.mark.parametrize(
+        "noises",
+        [(), (0,) * 4, (0,) * 6, (0, 0, 0, 0, 0.5), (0, 0, 0, 0, True), (0, 0, 0, 0, 2**61 + 1), [0] * 5],  # a list may change
+    )
     def test_other_noises_are_refused(self, noises: Any) -> None:
         with pytest.raises(ParameterError, match=r"noises must hold an integer for each radius, got something else\. Hint: "):
             Bias(norms(1, 4), 0, noises)

@@ -220,6 +220,11 @@ class TestEllipsoid:
         asked = Ellipsoid((0.0, 0.0), np.array([[2 - 2**-29, 1 / 3], [0.1, 0.7]]))
         assert Ellipsoid(asked.centre, np.array(asked.whitener)) != asked
 
+    def test_a_mirrored_whitener_mirrors_the_integers(self) -> None:
+        rows = np.array([[0.3, -0.2], [5.0, 1.0]])
+        plain, mirrored = (Ellipsoid((0.0, 0.0), sign * np.eye(2)).encode(rows) for sign in (1.0, -1.0))
+        assert np.array_equal(mirrored, -plain)
+
 
 class TestFrame:
     @each_kind

@@ -23,6 +23,7 @@ from dpcov.kernel.peel import Peel, _projected, reflector_of
 from dpcov.kernel.public import Public
 from dpcov.kernel.questions.along import Diagonal
 from dpcov.kernel.questions.basis import GivenBasis
+from dpcov.kernel.questions.derived import checked_basis
 from dpcov.kernel.questions.directions import Directions, directions_of
 from dpcov.kernel.questions.moments import NEIGHBORS, SecondMoment
 from dpcov.kernel.questions.spectral import Quotients, Spectrum, Values, to_floats, to_steps
@@ -166,6 +167,14 @@ class TestBasis:
             match=r"basis must (be .*, got (something else|one that is not)|have 1 to 2 columns, got 3)\. Hint: ",
         ):
             GivenBasis(bad)
+
+    @pytest.mark.parametrize(("d", "count"), [(4, 3), (2, 3), (3, 2), (3, 4)])
+    def test_it_is_of_the_stated_size(self, d: int, count: int) -> None:
+        """Orthonormal columns of another length would be those of other rows."""
+        with pytest.raises(
+            ParameterError, match=r"basis must be a float64 matrix of the stated size, got something else\. Hint: "
+        ):
+            checked_basis(GOOD, d, count)
 
     def test_orthonormal_ones_are_taken(self) -> None:
         for count in (1, 2, 3):
