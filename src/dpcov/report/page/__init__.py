@@ -10,9 +10,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import os
 from html import escape
 from importlib.resources import files
+from typing import Any
 
 from dpcov.release.record import Release
 from dpcov.report.page.content import content
@@ -20,8 +22,8 @@ from dpcov.report.page.overview import overview, title
 from dpcov.report.pictures import budget_line
 
 SCRIPTS = (
-    "linalg.js", "noise.js", "ridge.js", "intervals.js", "read.js", "words.js", "draw.js", "means.js", "heatmap.js", "components.js",
-    "explorer.js", "planner.js", "main.js",
+    "linalg.js", "noise.js", "ridge.js", "intervals.js", "read.js", "words.js", "draw.js", "means.js", "heatmap.js",
+    "components.js", "explorer.js", "planner.js", "main.js",
 )  # fmt: skip
 """The parts of the script, in one scope, each of which uses those before it."""
 
@@ -57,8 +59,17 @@ def write_page(release: Release, path: str | os.PathLike[str]) -> None:
 
 def as_script(facts: object) -> str:
     """Return JSON that no name can end early: a browser looks for "</script>" and "<!--" in it before it is read."""
-    text = json.dumps(facts, allow_nan=False, separators=(",", ":"))  # ASCII: no sign that turns the direction of text
+    text = json.dumps(_known(facts), allow_nan=False, separators=(",", ":"))  # ASCII: no sign that turns the direction of text
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _known(facts: Any) -> Any:
+    """Return facts in which what is not finite is None: the numbers of a file may be anything."""
+    if isinstance(facts, dict):
+        return {name: _known(fact) for name, fact in facts.items()}
+    if isinstance(facts, list | tuple):
+        return [_known(fact) for fact in facts]
+    return None if isinstance(facts, float) and not math.isfinite(facts) else facts
 
 
 def _part(name: str) -> str:

@@ -5,12 +5,11 @@ const MOST_ARROWS = 24, MOST_LABELS = 14;
 function showComponents(data, arrays) {
   const facts = data.components, seen = facts.standingOut ?? facts.shown;
   const part = section('components', 'Components', `The directions in which people differ most. ${componentCount(facts)}`);
-  const bars = make('div', {}, make('h3', {}, 'Spectrum'), spectrum(facts), make('p', { class: 'note' }, spectrumWords(facts)));
+  const bars = make('div', {}, make('h3', {}, 'Spectrum'), spectrum(facts), make('p', { class: 'note' }, spectrumWords(facts)), notes(facts.notes));
   const grid = make('div', { class: 'split even' }, bars);
   part.append(grid);
-  if (facts.shown >= 2 && seen >= 1) grid.append(biplotPart(data, arrays));
+  if (facts.shown >= 2 && seen >= 2) grid.append(biplotPart(data, arrays));
   if (seen >= 1) part.append(make('h3', {}, 'Loadings'), loadingsTable(data, arrays));
-  part.append(notes(facts.notes) ?? '');
 }
 
 function componentCount({ standingOut, explained, directions }) {
@@ -24,7 +23,9 @@ function spectrumWords({ edge, standingOut, explained, what, shareError }) {
   const dashed = edge.some(one => one !== null) ? ' Dashed: the most that noise alone would put there.' : '';
   const grey = standingOut !== null && standingOut < explained.length ? ' Grey bars are noise.' : '';
   const lines = shareError.some(one => one !== null) ? ' Thin lines: ± one standard error.' : '';
-  return `Bars: the share of the ${what} along each component.${lines}${dashed}${grey}`;
+  const lower = explained.some((value, i) => i < (standingOut ?? 0) && edge[i] !== null && value < edge[i])
+    ? ' A bar may end below the line all the same: what was answered was above it, and then denoised.' : '';
+  return `Bars: the share of the ${what} along each component.${lines}${dashed}${lower}${grey}`;
 }
 
 function spectrum({ explained, explainedError, edge, standingOut, share }) {
@@ -38,7 +39,7 @@ function spectrum({ explained, explainedError, edge, standingOut, share }) {
   return drawn('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label },
     roundTicks(0, most, 4).map(tick => [
       drawn('line', { class: 'gridline', x1: left, x2: width - 4, y1: y(tick * total), y2: y(tick * total) }),
-      drawn('text', { class: 'soft', x: left - 6, y: y(tick * total) + 4, 'text-anchor': 'end' }, `${plain(100 * tick)} %`)]),
+      drawn('text', { class: 'soft', x: left - 6, y: y(tick * total) + 4, 'text-anchor': 'end' }, seen > 0 ? `${plain(100 * tick)} %` : '')]), // of nothing but noise there is no total
     explained.map((value, i) => drawn('rect', {
       class: i < seen ? 'value' : 'drowned', x: x(i) - half, width: 2 * half, y: y(value), height: Math.max(height - bottom - y(value), 0.5), 'stroke-width': 0.5,
     })),
@@ -68,13 +69,14 @@ function loadingsTable(data, arrays) {
     const { value, error, clear } = of(k, j);
     if (!clear) return numberCell(NOISE);
     const [number, own] = rounded(value, error);
-    return numberCell(`${value > 0 ? '+' : ''}${number.replace('-', '−')} ± ${own}`, { 'data-value': value });
+    const text = Number.isFinite(error) ? number : fixed(value, 2); // of an unknown error two digits
+    return numberCell(`${value > 0 ? '+' : ''}${text} ± ${own}`, { 'data-value': value });
   }));
   return longTable('Loadings', ['feature', ...legibleOnes.map(k => `#PC${k + 1}`)], order, line);
 }
 
 function biplotPart(data, arrays) {
-  const { shown } = data.components, holder = make('div');
+  const shown = Math.min(data.components.shown, data.components.standingOut ?? Infinity), holder = make('div');
   const options = chosen_ => Array.from({ length: shown }, (_, k) => make('option', { value: k, selected: k === chosen_ }, `PC${k + 1}`));
   const across = make('select', { 'aria-label': 'Component to the right' }, options(0)), up = make('select', { 'aria-label': 'Component upwards' }, options(1));
   const paint = () => holder.replaceChildren(biplot(data, arrays, Number(across.value), Number(up.value)));
@@ -101,7 +103,7 @@ function biplot(data, arrays, across, up) {
   const labels = [];
   for (const { j, x, y, clear, length } of arrows.slice(0, MOST_LABELS)) { // those of larger arrows first: one that would cover another is left out
     const far = 1 + 12 / Math.max(at(length), 1), px = middle + at(x.value) * far, py = middle - at(y.value) * far, right = px >= middle;
-    const text = shortened(data.features[j], 18), wide = text.length * 6.4, from = right ? px : px - wide;
+    const text = shortened(data.features[j], 18), wide = text.length * 7, from = right ? px : px - wide;
     const shifted = Math.min(Math.max(from, 2), size - wide - 2);
     if (labels.some(one => Math.abs(one.py - py) < 13 && shifted < one.to && one.from < shifted + wide)) continue;
     labels.push({ py, from: shifted, to: shifted + wide, node: drawn('text', { class: clear ? null : 'noise', x: shifted, y: py + 4 }, text) });

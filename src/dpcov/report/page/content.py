@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov._version import __version__
-from dpcov.errors import DpcovError, ReleaseError
+from dpcov.errors import ReleaseError
 from dpcov.kernel.budget import ZCDP
 from dpcov.release.record import Release
 from dpcov.report import components, models
@@ -23,12 +23,11 @@ from dpcov.report.text import Write, finite, reading_cells, speaking_python
 from dpcov.report.units import Units
 from dpcov.uses.description import Correlation, Description, Reading
 from dpcov.uses.held import holds_covariance, is_centered
-from dpcov.uses.pca import PrincipalComponents
 from dpcov.uses.sampling import ROWS
 
 Floats = NDArray[np.float64]
 
-MOST_LOADINGS = 8  # components whose loadings are shown
+MOST_LOADINGS = 6  # components whose loadings are shown
 MOST_BARS = 60  # eigenvalues that are drawn
 MOST_ORDERED = 150  # columns whose best order is looked for among all that a tree allows: that takes their cube
 
@@ -163,14 +162,10 @@ def _components(release: Release, store: Store) -> dict[str, Any] | None:
         "standingOut": held.standing_out,
         "determined": errors.determined.tolist(),
         "directions": release.d,
-        "notes": _notes(held),
+        "notes": components.notes(held),
         "encoded": release.schema is not None,
         "what": "variance" if is_centered(release) else "second moment",
     }
-
-
-def _notes(held: PrincipalComponents) -> list[str]:
-    return components.notes(held)
 
 
 def _model(release: Release) -> dict[str, Any] | None:
@@ -188,42 +183,16 @@ def _planner(release: Release, said: Description) -> dict[str, Any] | None:
     correlation, rows = said.correlation, release.describe(ROWS)
     assert correlation is not None
     assert rows.correlation is not None
-    pairs = [pair for pair in correlation.pairs(clear=False) if not said.is_level[list(pair)].any()]
-    pairs = pairs or correlation.pairs(clear=False)
-    if not pairs or not correlation.known:
+    numbers, columns = ~said.is_level, np.array(said.columns)
+    pairs = np.triu(np.not_equal.outer(columns, columns), 1)
+    of_numbers = pairs & np.logical_and.outer(numbers, numbers)
+    chosen = of_numbers if of_numbers.any() else pairs
+    if not chosen.any() or not correlation.known:
         return None
-    places = tuple(np.array(pairs).T)
-    noise, whole = (float(np.median(one.standard_error[places])) for one in (rows.correlation, correlation))
-    if not math.isfinite(noise):
-        noise = math.inf
     return {
-        "noise": finite(noise),
-        "draw": 1 / math.sqrt(release.n) if release.n else None,
-        "whole": finite(whole),
+        "noise": finite(np.median(rows.correlation.standard_error[chosen])),
+        "draw": 1 / math.sqrt(max(release.n, 1)),
         "rows": release.n,
         "columns": len(set(said.columns)),
         "budget": [budget_line(release.privacy), 0.5 if isinstance(release.privacy, ZCDP) else 1.0],
-        "exponent": _exponent(release),
     }
-
-
-def _exponent(release: Release) -> float:
-    """Return the power of the number of columns that noise grows with: by two plans of tables like this one, or 1.
-
-    All columns of a row share its norm, so that the noise of a correlation grows about as their number does.
-    """
-    from dpcov.evaluate.table_plan import plan_table
-
-    asked = release.header()["requested"]["name"]
-    if release.schema is None or len(release.schema.used) < 4 or asked != "auto":
-        return 1.0
-    every = list(release.schema.used)
-    half = every[::2]
-    try:
-        found = plan_table(release.schema, release.privacy, n=min(release.n, 2**30), columns=half, neighbors=release.neighbors)
-    except DpcovError:
-        return 1.0
-    assert found.chosen is not None
-    ratio = found.outlook.correlation / found.chosen.correlation
-    power = math.log(ratio) / math.log(len(every) / len(half)) if ratio > 0 and math.isfinite(ratio) else 1.0
-    return min(max(power, 0.25), 2.0)

@@ -16,7 +16,7 @@ function filled(element, attributes, children) {
     if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
     else if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value === true ? '' : value);
   }
-  element.append(...children.flat().filter(child => child !== null && child !== undefined));
+  element.append(...children.flat(Infinity).filter(child => child !== null && child !== undefined));
   return element;
 }
 
@@ -35,7 +35,7 @@ function table(caption, headings, rows, { label = caption, classes = '' } = {}) 
 }
 
 const cell = (content, attributes = {}) => make('td', attributes, content);
-const numberCell = (text, attributes = {}) => make('td', { class: text === NOISE ? 'number noise' : 'number', ...attributes }, text);
+const numberCell = (text, attributes = {}, isNoise = text === NOISE) => make('td', { class: isNoise ? 'number noise' : 'number', ...attributes }, text);
 
 /** A section of the page with its heading, which the list of parts links to. */
 function section(id, heading, lead) {
@@ -101,7 +101,7 @@ function roundTicks(low, high, count = 5) {
 }
 
 /** A dot with its interval on a line from low to high; where in it nothing can be told from noise, grey. */
-function reach(low, high, { middle, from, to, clear, other = null, zero = null }, width = 150) {
+function reach(low, high, { middle, from, to, clear, other = null, zero = null }, width = 190) {
   const at = value => 6 + (width - 12) * Math.min(Math.max((value - low) / (high - low || 1), -0.02), 1.02);
   const known = Number.isFinite(from) && Number.isFinite(to);
   return drawn('svg', { width, height: 16, viewBox: `0 0 ${width} 16`, 'aria-hidden': 'true' },

@@ -1,14 +1,14 @@
 // Regressions: any target from any columns with any penalty, solved here as Release.ridge solves them.
 
 const SLOW = 160; // coordinates from which on a solution takes long enough to be announced
-const FEW = 12; // features of a large release at first: those that go with the target most
+const FEW = 12; // features at first: of the columns that go with the target most
 
 function showExplorer(data, arrays, correlations) {
   const facts = data.regression, d = data.features.length, columns = data.columns;
   const part = section('regressions', 'Regressions', 'Predict any column from any others: each model is solved in this page from the release alone, and costs no privacy.');
   let held = null;
   const state = { target: null, ticked: new Set(), mode: 'auto', power: null, all: false };
-  const firstOf = columns.map((_, c) => data.columnOf.indexOf(c));
+  const widths = columns.map((_, c) => data.columnOf.filter(own => own === c).length);
   const targets = make('select', { id: 'target', onchange: () => choose(Number(targets.value)) },
     data.features.map((name, j) => make('option', { value: j }, shortened(name, 60))));
   const find = make('input', { type: 'search', id: 'find', placeholder: 'Find a column…', 'aria-label': 'Show only columns whose name contains' });
@@ -43,7 +43,7 @@ function showExplorer(data, arrays, correlations) {
   const controls = make('div', { class: 'controls-only' },
     make('label', { class: 'field' }, make('span', {}, 'Predict'), targets),
     make('fieldset', {}, make('legend', {}, 'from'), columns.length > 12 ? make('div', { class: 'row' }, find) : null, ticks,
-      make('div', { class: 'row' }, button('All', () => tickAll(true)), button('None', () => tickAll(false)))),
+      make('div', { class: 'row' }, button('Clear of noise', () => choose(state.target)), button('All', () => tickAll(true)), button('None', () => tickAll(false)))),
     make('fieldset', {}, make('legend', {}, 'Penalty'),
       radio('auto', canAuto ? 'automatic, from the noise' : 'automatic: this release does not tell its noise', !canAuto),
       radio('none', 'none: least squares'), radio('hand', 'by hand:'), slider, make('p', { class: 'note' }, 'alpha = ', amount)),
@@ -55,9 +55,26 @@ function showExplorer(data, arrays, correlations) {
     const own = apart(data.columnOf[target]);
     return columns.map((_, c) => c).filter(c => !own.has(c));
   }
+  /** The columns that go with the target most, of those that are clear of noise; all where none is. */
   function strongest(target) {
-    const own = apart(data.columnOf[target]), size = j => (correlations.clear(target, j) ? Math.abs(correlations.value(target, j)) : -1);
-    return columns.map((_, c) => c).filter(c => !own.has(c)).sort((a, b) => size(firstOf[b]) - size(firstOf[a])).slice(0, FEW);
+    const size = new Map(usual(target).map(c => [c, 0]));
+    data.columnOf.forEach((c, j) => {
+      if (size.has(c) && correlations.clear(target, j)) size.set(c, Math.max(size.get(c), Math.abs(correlations.value(target, j))));
+    });
+    const every = [...size.keys()], sorted = every.filter(c => size.get(c) > 0).sort((a, b) => size.get(b) - size.get(a));
+    let left = FEW;
+    const found = sorted.filter(c => {
+      const fits = widths[c] <= left;
+      if (fits) left -= widths[c];
+      return fits;
+    });
+    return found.length ? found : every.slice(0, d > SLOW ? FEW : d);
+  }
+  /** The number that goes with most others, clear of noise; the last one where none does. */
+  function first() {
+    const isLevel = data.means?.isLevel ?? [], partners = data.features.map((_, i) =>
+      (isLevel[i] ? -1 : data.features.filter((_, j) => data.columnOf[i] !== data.columnOf[j] && correlations.clear(i, j)).length));
+    return partners.lastIndexOf(Math.max(...partners));
   }
   function showTicks() {
     const own = data.columnOf[state.target];
@@ -66,7 +83,7 @@ function showExplorer(data, arrays, correlations) {
   function choose(target, ticked = null) {
     state.target = target;
     targets.value = target;
-    state.ticked = new Set(ticked ?? (d > SLOW ? strongest(target) : usual(target)));
+    state.ticked = new Set(ticked ?? strongest(target));
     state.ticked.delete(data.columnOf[target]);
     showTicks();
     solve();
@@ -92,7 +109,7 @@ function showExplorer(data, arrays, correlations) {
     const alpha = { auto: 'auto', none: 0, hand: byHand }[state.mode];
     const fit = ridge(held, place, places, alpha), quality = explained(held, fit);
     const intervals = facts.silent === null ? populationIntervals(held, place, places, fit.references) : null;
-    amount.textContent = fit.alpha === 0 ? '0' : fit.alpha.toPrecision(3);
+    amount.textContent = fit.alpha > 1e6 * average ? 'so large that nothing is left' : plain(Number(fit.alpha.toPrecision(3)));
     if (state.mode !== 'hand' && fit.alpha > 0) slider.value = Math.log10(fit.alpha / (average || 1));
     slider.setAttribute('aria-valuetext', `alpha ${amount.textContent}`);
     const model = { place, places, alpha, fit, quality, intervals, reading: readingOf(data, held, arrays, facts, place, fit, quality, intervals) };
@@ -103,7 +120,7 @@ function showExplorer(data, arrays, correlations) {
     result.dataset.intercept = fit.intercept;
     result.replaceChildren(...modelParts(data, facts, model, state, usual(place)));
   }
-  choose(data.features.length - 1);
+  choose(first());
   return (target, feature) => {
     choose(target, [data.columnOf[feature]]);
     part.focus({ preventScroll: true });
@@ -204,7 +221,7 @@ function showModel(data) {
     const clear = model.clear_of_noise === null ? true : model.clear_of_noise[i], error = inside?.standard_error[i] ?? NaN;
     return make('tr', {}, make('th', { scope: 'row' }, named(model.features[i])),
       numberCell(clear ? rounded(model.coefficients[i], error)[0] : NOISE, { 'data-value': clear ? model.coefficients[i] : null }),
-      numberCell(`± ${rounded(error, error)[1]}`), numberCell(inside ? span(inside.lower[i], inside.upper[i]) : '?'),
+      numberCell(`± ${rounded(error, error)[1]}`, {}, !clear), numberCell(inside ? span(inside.lower[i], inside.upper[i]) : '?', {}, !clear),
       cell(reach(low, high, { middle: model.coefficients[i], from: inside?.lower[i] ?? NaN, to: inside?.upper[i] ?? NaN, clear, zero: 0 }, 170), { class: 'wide' }));
   };
   part.append(longTable('Coefficients', ['feature', '#coefficient', '#±', '#95 % interval', make('th', { scope: 'col', class: 'wide' }, 'effect')],

@@ -42,8 +42,8 @@ function showCorrelations(data, correlations, order, onModel) {
     const labelled = d <= MOST_LABELLED && width / d >= 9, font = Math.min(12, Math.max(8, width / d * 0.5));
     const context = canvas.getContext('2d');
     context.font = `${font}px system-ui, sans-serif`;
-    const labels = labelled ? state.order.map(j => shortened(data.features[j], width < 500 ? 12 : LONGEST)) : [];
-    const margin = labelled ? Math.min(Math.max(...labels.map(label => context.measureText(label).width)) + 8, width * 0.34) : 0;
+    const labels = labelsOf(labelled, width);
+    const margin = labels.length ? Math.min(Math.max(...labels.map(({ text }) => context.measureText(text).width)) + 8, width * 0.34) : 0;
     const side = width - margin;
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round((side + margin) * ratio);
@@ -61,13 +61,27 @@ function showCorrelations(data, correlations, order, onModel) {
     context.imageSmoothingEnabled = side * ratio < d;
     context.drawImage(small, margin, 0, side, side);
     frame = { margin, side, size: side / d };
-    if (labelled) writeLabels(context, labels, frame, font, ink);
+    if (labels.length) writeLabels(context, labels, frame, font, ink);
     if (d <= MOST_WRITTEN && frame.size > 52) writeNumbers(context, frame, ink);
     drawBlocks(context, line);
     const [row, column] = state.at;
     context.strokeStyle = ink;
     context.lineWidth = 2;
     context.strokeRect(margin + column * frame.size, row * frame.size, frame.size, frame.size);
+  }
+
+  /** Names of features where there is room for them; else of columns whose levels have as much room together. */
+  function labelsOf(labelled, width) {
+    const most = width < 500 ? 12 : LONGEST;
+    if (labelled) return state.order.map((j, place) => ({ text: shortened(data.features[j], most), at: place + 0.5 }));
+    if (data.columns.length === d) return [];
+    const found = [];
+    for (let from = 0, to = 0; from < d; from = to) {
+      const column = data.columnOf[state.order[from]];
+      for (to = from; to < d && data.columnOf[state.order[to]] === column; to++);
+      if ((to - from) * width * 0.75 / d >= 11) found.push({ text: shortened(data.columns[column], most), at: (from + to) / 2 });
+    }
+    return found;
   }
 
   function writeNumbers(context, { margin, size }, ink) {
@@ -183,8 +197,8 @@ function writeLabels(context, labels, { margin, side, size }, font, ink) {
   context.fillStyle = ink;
   context.font = `${font}px system-ui, sans-serif`;
   context.textBaseline = 'middle';
-  labels.forEach((label, place) => {
-    const at = (place + 0.5) * size;
+  labels.forEach(({ text: label, at: place }) => {
+    const at = place * size;
     context.textAlign = 'right';
     context.fillText(label, margin - 5, at, margin - 6);
     context.save();
@@ -205,12 +219,12 @@ function pairDetail(data, correlations, i, j, onModel) {
   const verdict = same ? 'Levels of one column: a person has only one of them, so they exclude each other.'
     : !isKnown ? 'How large its noise is, the release does not tell.'
       : !clear ? 'Noise and the draw of rows could make this: nothing is known of it, not even its sign.'
-        : `Clear of noise, by ${plain(Math.abs(value) / error)} standard errors: ${value > 0 ? 'where one is large, so is the other' : 'where one is large, the other is small'}.`;
-  const text = correlationWords(value, error, clear);
+        : `Clear of noise, by ${plain(Number((Math.abs(value) / error).toPrecision(2)))} standard errors: ${value > 0 ? 'where one is large, so is the other' : 'where one is large, the other is small'}.`;
+  const [text, interval] = correlationWords(value, error, clear).split(', ');
   const big = make('p', { class: clear || !isKnown ? 'big' : 'big noise', 'data-value': clear || !isKnown ? value : null, 'data-error': error }, text);
   const act = onModel !== null && !same && clear
     ? make('p', { class: 'controls-only' }, button('Predict the first from the second', () => onModel(i, j))) : null;
-  return [big, names, make('p', { class: 'note' }, verdict), act].filter(one => one !== null);
+  return [big, interval ? make('p', { class: 'note' }, interval) : null, names, make('p', { class: 'note' }, verdict), act].filter(one => one !== null);
 }
 
 /** The pairs of different columns that are clear of noise, by what they have at least: their size less two standard errors. */

@@ -17,7 +17,7 @@ function showMeans(data) {
       middle: of.value[i], from: Math.max(of.value[i] - 2 * error, ends[0]), to: Math.min(of.value[i] + 2 * error, ends[1]), clear: of.clear[i],
     });
     const numbers = [means.mean, spread].filter(one => one !== null && one !== undefined)
-      .flatMap(one => [numberCell(one.text[i], { class: of === one || one.clear[i] ? undefined : 'number noise' }), numberCell(one.errorText[i])]);
+      .flatMap(one => [numberCell(one.text[i]), numberCell(one.errorText[i], {}, !one.clear[i])]);
     return make('tr', {}, make('th', { scope: 'row' }, named(data.features[i])), numbers,
       cell(make('div', { title: bounded ? `from ${plain(ends[0])} to ${plain(ends[1])}` : null }, picture), { class: 'wide' }));
   };

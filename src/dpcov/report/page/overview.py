@@ -12,9 +12,16 @@ from itertools import groupby
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, decimal_text
 from dpcov.release.record import Release
 from dpcov.report.pictures import GREEK, budget_line
-from dpcov.report.release_lines import clip_line, confidence_line, error_line, numbers_line, options_line, unknown_line, zero_line
+from dpcov.report.release_lines import (
+    clip_line,
+    confidence_line,
+    error_line,
+    numbers_line,
+    options_line,
+    unknown_line,
+    zero_line,
+)
 from dpcov.report.text import MORE, SILENT, budget_words, counted, ledger_line, printable, speaking_python
-from dpcov.uses.convergence import is_chain
 from dpcov.uses.held import is_centered
 
 WORDS = {
@@ -75,8 +82,8 @@ def counts(release: Release) -> list[tuple[str, int | None, int]]:
         return []
     estimate = release.estimate
     if estimate.coefficients is not None:
-        reading = release.ridge().reading()
-        return [("coefficients", None if reading.clear is None else int(reading.clear.sum()), len(reading.effects))]
+        model = release.ridge().reading()
+        return [("coefficients", None if model.clear is None else int(model.clear.sum()), len(model.effects))]
     if estimate.k is not None:
         held = release.pca()
         return [("components", held.standing_out, held.k)]
@@ -114,17 +121,22 @@ def overview(release: Release) -> str:
     """Return the overview as HTML without any style or script: headings of the third level, paragraphs, lists and a table."""
     stamped = "".join(f'<p class="stamp"><strong>{escape(word)}</strong> {escape(said)}</p>' for word, said in stamps(release))
     terms = "".join(
-        f"<dt>{escape(symbol)} = {escape(amount)}</dt><dd>{escape(said)}</dd>" for symbol, amount, said in symbols(release.privacy)
+        f"<dt>{escape(symbol)} = {escape(amount)}</dt><dd>{escape(said)}</dd>"
+        for symbol, amount, said in symbols(release.privacy)
     )
     rows = "".join(
         f'<tr><td class="name">{escape(printable(asked, 200))}</td><td>{escape(noise)}</td><td>{escape(cost)}</td></tr>'
         for asked, noise, cost in spends(release)
     )
+    would, style = "would be " * release.seeded, "symbols" + " noise" * release.seeded
+    large = would + "".join(
+        f"<span>{escape(symbol)} = {escape(amount)}</span> " for symbol, amount, _ in symbols(release.privacy)
+    )
     paid = "" if release.ledger is None else f"<p>{escape(ledger_line(release.ledger))}.</p>"
     more = "".join(f"<li>{escape(line)}</li>" for line in lines(release))
     return (
         f"{stamped}"
-        f'<div class="promise"><h3>What was promised</h3><p>{escape(release.risk())}</p>'
+        f'<div class="promise"><h3>What was promised</h3><p class="{style}">{large}</p><p>{escape(release.risk())}</p>'
         f'<details><summary>In symbols</summary><p class="formula">{escape(formula(release.privacy))}</p><dl>{terms}</dl>'
         f"<p>M makes a file like this one, with fresh noise; D and D′ are tables that differ in one row. "
         f"{escape(release.statement())}</p></details></div>"
@@ -144,7 +156,7 @@ def _counted(release: Release) -> str:
     if not found:
         return "<p>Nothing can be estimated here.</p>"
     items = "".join(
-        f"<li><strong>{'?' if clear is None else f'{clear:,}'} of {of:,}</strong> {escape(what)} {escape(_of_noise(clear))}</li>"
+        f"<li><strong>{'?' if clear is None else f'{clear:,}'} of {of:,}</strong> {escape(f'{what} {_of_noise(clear)}')}</li>"
         for what, clear, of in found
     )
     return f'<ul class="counts">{items}</ul>'

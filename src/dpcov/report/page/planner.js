@@ -2,7 +2,7 @@
 
 function showPlanner(data) {
   const plan = data.planner, part = section('planner', 'Plan the next release', 'What would be seen with other rows, columns or budget?');
-  if (plan === null || plan.noise === null || plan.whole === null) {
+  if (plan === null || plan.noise === null) {
     part.append(make('p', {}, 'The noise of this release hides its deviations, so it cannot tell how much would be enough. '
       + 'dpcov.plan_table(schema, budget, n=…) tries releases of made-up rows, and needs none of yours.'));
     return;
@@ -31,19 +31,19 @@ function showPlanner(data) {
       said.textContent = words(factors[id]);
       slider.setAttribute('aria-valuetext', said.textContent);
     }
-    const noise = plan.noise * factors.columns ** plan.exponent / factors.rows / factors.budget ** power;
+    const noise = plan.noise * factors.columns / factors.rows / factors.budget ** power;
     const drawn_ = plan.draw / Math.sqrt(factors.rows), whole = Math.hypot(noise, drawn_), today = Math.hypot(plan.noise, plan.draw);
-    const two = number => rounded(number, number)[1], weakest = error => (3 * error < 1 ? `|r| above ${two(3 * error)}` : 'none');
+    const two = number => rounded(number, number)[1], known = error => (error < 1 ? `± ${two(error)}` : 'not at all'), weakest = error => (3 * error < 1 ? `|r| above ${two(3 * error)}` : 'none');
     const share = (part_, all) => `${Math.round(100 * part_ ** 2 / all ** 2)} %`;
     result.dataset.error = whole;
     const line = (name, now, then) => make('tr', {}, make('th', { scope: 'row' }, name), numberCell(now), numberCell(then));
     result.replaceChildren(table('What another release would show', ['', '#this release', '#the next'], [
-      line('a typical correlation is known to', `± ${two(today)}`, `± ${two(whole)}`),
+      line('a typical correlation is known to', known(today), known(whole)),
       line('correlations that can be told from noise', weakest(today), weakest(whole)),
       line('privacy noise in its variance (the rest: the draw of rows)', share(plan.noise, today), share(noise, whole)),
     ], { classes: 'plan' }), notes([
       'A rule of thumb, from the errors of this release: noise halves with twice the rows, and grows with the number of columns, '
-        + `which share a row's norm (here by its power ${plain(Number(plan.exponent.toPrecision(2)))}); the draw of rows shrinks with the root of their number.`,
+        + "which share a row's norm; the draw of rows shrinks with the root of their number.",
       'The median of the correlations is meant, of columns of numbers where there are some. dpcov.plan_table is more exact, column by column.',
     ]));
   }

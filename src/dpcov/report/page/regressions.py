@@ -147,7 +147,9 @@ def _is_spectral(release: Release, level: Eigenbasis, raw: RawMoment | None) -> 
     values = np.linalg.eigvalsh(found.noisy) * found.stretch
     made = (level.basis * level.values) @ level.basis.T * level.unit**2, (level.basis * values) @ level.basis.T
     held = release.encoded_covariance, raw.covariance
-    return all(float(np.abs(one - other).max()) <= SAME * float(np.abs(other).max()) for one, other in zip(made, held, strict=True))
+    return all(
+        float(np.abs(one - other).max()) <= SAME * float(np.abs(other).max()) for one, other in zip(made, held, strict=True)
+    )
 
 
 def _noise(release: Release, level: Eigenbasis | Coordinates | Any, store: Store) -> dict[str, Any]:

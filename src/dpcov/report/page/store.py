@@ -51,5 +51,5 @@ class Store:
 
     def record(self) -> dict[str, Any]:
         """Return the block and where each array is in it."""
-        packed = zlib.compress(b"".join(self._bytes), 9)
+        packed = zlib.compress(b"".join(self._bytes), 6)
         return {"arrays": self._index, "block": base64.b64encode(packed).decode("ascii")}
