@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov._version import __version__
-from dpcov.errors import ReleaseError
+from dpcov.errors import DpcovError, ReleaseError
 from dpcov.kernel.budget import ZCDP
 from dpcov.release.record import Release
 from dpcov.report import components, models
@@ -28,6 +28,9 @@ from dpcov.uses.sampling import ROWS
 Floats = NDArray[np.float64]
 
 MOST_LOADINGS = 6  # components whose loadings are shown
+FEWEST_TO_HALVE = 4  # columns: half of fewer have no pair
+MOST_PLANNED = 2**30  # rows, as in plans
+MOST_POWER = 2.0  # a plan is made of few releases, and errs itself
 MOST_BARS = 60  # eigenvalues that are drawn
 MOST_ORDERED = 150  # columns whose best order is looked for among all that a tree allows: that takes their cube
 
@@ -191,8 +194,33 @@ def _planner(release: Release, said: Description) -> dict[str, Any] | None:
         return None
     return {
         "noise": finite(np.median(rows.correlation.standard_error[chosen])),
+        "power": _power_of_columns(release),
         "draw": 1 / math.sqrt(max(release.n, 1)),
         "rows": release.n,
         "columns": len(set(said.columns)),
         "budget": [budget_line(release.privacy), 0.5 if isinstance(release.privacy, ZCDP) else 1.0],
     }
+
+
+def _power_of_columns(release: Release) -> float:
+    """Return the power of the number of columns that the noise of a correlation grows with: by a plan with half of them.
+
+    Without a schema there is no plan. There a row's norm is shared by its columns: its square, and with it the noise, grows as
+    their number does.
+    """
+    from dpcov.evaluate.table_plan import plan_table
+
+    if release.schema is None or len(release.schema.used) < FEWEST_TO_HALVE:
+        return 1.0
+    every = list(release.schema.used)
+    try:
+        found = plan_table(
+            release.schema, release.privacy, n=min(release.n, MOST_PLANNED), columns=every[::2], neighbors=release.neighbors
+        )
+    except DpcovError:  # a budget that is too small for the mechanism that a plan is of, for one
+        return 1.0
+    assert found.chosen is not None
+    if not found.outlook.shows_correlations or not found.chosen.correlation > 0:  # what is drowned tells no power
+        return 1.0
+    power = math.log(found.outlook.correlation / found.chosen.correlation) / math.log(len(every) / len(every[::2]))
+    return min(max(power, 0.0), MOST_POWER)

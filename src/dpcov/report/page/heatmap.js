@@ -61,6 +61,7 @@ function showCorrelations(data, correlations, order, onModel) {
     context.imageSmoothingEnabled = side * ratio < d;
     context.drawImage(small, margin, 0, side, side);
     frame = { margin, side, size: side / d };
+    Object.assign(map.dataset, { margin, cell: frame.size });
     if (labels.length) writeLabels(context, labels, frame, font, ink);
     if (d <= MOST_WRITTEN && frame.size > 52) writeNumbers(context, frame, ink);
     drawBlocks(context, line);

@@ -31,7 +31,7 @@ function showPlanner(data) {
       said.textContent = words(factors[id]);
       slider.setAttribute('aria-valuetext', said.textContent);
     }
-    const noise = plan.noise * factors.columns / factors.rows / factors.budget ** power;
+    const noise = plan.noise * factors.columns ** plan.power / factors.rows / factors.budget ** power;
     const drawn_ = plan.draw / Math.sqrt(factors.rows), whole = Math.hypot(noise, drawn_), today = Math.hypot(plan.noise, plan.draw);
     const two = number => rounded(number, number)[1], known = error => (error < 1 ? `± ${two(error)}` : 'not at all'), weakest = error => (3 * error < 1 ? `|r| above ${two(3 * error)}` : 'none');
     const share = (part_, all) => `${Math.round(100 * part_ ** 2 / all ** 2)} %`;
@@ -42,8 +42,9 @@ function showPlanner(data) {
       line('correlations that can be told from noise', weakest(today), weakest(whole)),
       line('privacy noise in its variance (the rest: the draw of rows)', share(plan.noise, today), share(noise, whole)),
     ], { classes: 'plan' }), notes([
-      'A rule of thumb, from the errors of this release: noise halves with twice the rows, and grows with the number of columns, '
-        + "which share a row's norm; the draw of rows shrinks with the root of their number.",
+      'A rule of thumb, from the errors of this release: noise about halves with twice the rows, and the draw of rows shrinks with the root of their number.',
+      data.hasSchema ? `Half the columns leave ${plain(Number((100 * 0.5 ** plan.power).toPrecision(2)))} % of the noise, by a plan of made-up rows with this schema.`
+        : "Half the columns leave half of the noise, where row_norm, which a row's columns share, is chosen anew.",
       'The median of the correlations is meant, of columns of numbers where there are some. dpcov.plan_table is more exact, column by column.',
     ]));
   }
