@@ -34,6 +34,7 @@ def every_kind() -> dict[str, dpcov.Release]:
         "private units": in_units(),
         "about 0": dpcov.covariance(rows, dpcov.ZCDP(1), row_norm=1, seed=3),
         "rows": dpcov.covariance(rows, dpcov.ZCDP(1), row_norm=1, center=True, mechanism="gaussian", seed=3),
+        "raw": dpcov.covariance(rows[:300], dpcov.ZCDP(1), row_norm=1, mechanism="gaussian", postprocess="none", seed=3),
         "rounds": made()["rounds.json"],
         "drawn": made()["drawn.json"],
         "one column": made()["single.json"],

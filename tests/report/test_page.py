@@ -27,7 +27,7 @@ from dpcov.uses.tails import quantile
 from tests.report.releases import HOSTILE, every_kind, in_units, large
 
 KINDS = [
-    "table", "private units", "about 0", "rows", "rounds", "drawn", "one column", "mean", "components", "approximate",
+    "table", "private units", "about 0", "rows", "raw", "rounds", "drawn", "one column", "mean", "components", "approximate",
     "one regression", "hopeless", "hostile",
 ]  # fmt: skip
 LARGEST = 150_000  # bytes of a page of few features

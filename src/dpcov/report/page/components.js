@@ -109,9 +109,9 @@ function biplot(data, arrays, across, up) {
     labels.push({ py, from: shifted, to: shifted + wide, node: drawn('text', { class: clear ? null : 'noise', x: shifted, y: py + 4 }, text) });
   }
   const label = `Map of ${arrows.length} features on components ${across + 1} and ${up + 1}; the table of loadings has the numbers.`;
-  return drawn('svg', { viewBox: `0 0 ${size} ${size}`, role: 'img', 'aria-label': label },
+  return drawn('svg', { class: 'biplot', viewBox: `0 0 ${size} ${size}`, role: 'img', 'aria-label': label },
     drawn('line', { class: 'gridline', x1: 8, x2: size - 8, y1: middle, y2: middle }),
     drawn('line', { class: 'gridline', x1: middle, x2: middle, y1: 8, y2: size - 8 }),
-    drawn('text', { class: 'soft', x: size - 8, y: middle - 6, 'text-anchor': 'end' }, `PC${across + 1}`),
+    drawn('text', { class: 'soft', x: size - 8, y: middle + 15, 'text-anchor': 'end' }, `PC${across + 1}`),
     drawn('text', { class: 'soft', x: middle + 6, y: 16 }, `PC${up + 1}`), parts, labels.map(one => one.node));
 }

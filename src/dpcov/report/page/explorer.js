@@ -85,6 +85,8 @@ function showExplorer(data, arrays, correlations) {
     targets.value = target;
     state.ticked = new Set(ticked ?? strongest(target));
     state.ticked.delete(data.columnOf[target]);
+    const first = [...state.ticked].sort((a, b) => a - b), others = columns.map((_, c) => c).filter(c => !state.ticked.has(c));
+    ticks.append(...[...first, ...others].map(c => boxes[c].line)); // a long list begins with those that count
     showTicks();
     solve();
   }

@@ -9,16 +9,18 @@ function showCorrelations(data, correlations, order, onModel) {
     `How strongly two columns go together, from −1 to 1. ${COMMON.format(facts.clear)} of ${counted(facts.pairs, 'pair')} of different columns `
     + `${facts.clear === 1 ? 'is' : 'are'} clear of noise; grey cells cannot be told from it. ± is one standard error ${facts.about}.`);
   if (d === 1) return;
+  const strongest = strongestPairs(data, correlations), paired = new Set(strongest.flatMap(([i, j]) => [i, j]));
   const places = { 'similar columns together': order, 'in the order of the table': Array.from({ length: d }, (_, i) => i) };
-  const state = { order: places['similar columns together'], at: [0, 1], hover: null };
+  const some = order.filter(j => paired.has(j)), few = 1 < some.length && some.length < d;
+  if (few) places[`only the ${some.length} in a clear pair`] = some;
+  const state = { order: few && d > MOST_LABELLED ? some : order, at: [0, 1] };
   const canvas = make('canvas'), tip = make('div', { class: 'tip' });
   const map = make('div', {
     class: 'map', tabindex: 0, role: 'application', 'aria-roledescription': 'heat map',
-    'aria-label': `Heat map of ${d} by ${d} ${facts.name}s. Arrow keys move from cell to cell, Enter opens the pair.`,
   }, canvas, tip);
   const panel = make('div', { class: 'panel', 'aria-live': 'polite' });
-  const choice = make('select', { onchange: () => { state.order = places[choice.value]; paint(); } },
-    Object.keys(places).map(name => make('option', { value: name }, name)));
+  const choice = make('select', { onchange: () => { state.order = places[choice.value]; state.at = [0, 1]; paint(); } },
+    Object.keys(places).map(name => make('option', { value: name, selected: places[name] === state.order }, name)));
   const named_ = make('label', { class: 'row controls-only' }, 'Order: ', choice);
   const key = make('div', { class: 'key' }, make('span', {}, '−1 ', make('span', { class: 'ramp' }), ' 1'),
     make('span', {}, 'the paler, the nearer to noise'), make('span', {}, make('span', { class: 'swatch' }), ' cannot be told from noise'));
@@ -38,7 +40,7 @@ function showCorrelations(data, correlations, order, onModel) {
     const style = getComputedStyle(document.documentElement), rgb = name => style.getPropertyValue(name).split(',').map(Number);
     const colours = { warm: rgb('--warm'), cool: rgb('--cool'), middle: rgb('--middle') };
     const ink = style.getPropertyValue('--ink'), line = style.getPropertyValue('--grey'), drownedRgb = hex(style.getPropertyValue('--drowned').trim());
-    const width = map.clientWidth || 600, ratio = Math.max(window.devicePixelRatio || 1, 1);
+    const d = state.order.length, width = map.clientWidth || 600, ratio = Math.max(window.devicePixelRatio || 1, 1);
     const labelled = d <= MOST_LABELLED && width / d >= 9, font = Math.min(12, Math.max(8, width / d * 0.5));
     const context = canvas.getContext('2d');
     context.font = `${font}px system-ui, sans-serif`;
@@ -61,6 +63,7 @@ function showCorrelations(data, correlations, order, onModel) {
     context.imageSmoothingEnabled = side * ratio < d;
     context.drawImage(small, margin, 0, side, side);
     frame = { margin, side, size: side / d };
+    map.setAttribute('aria-label', `Heat map of ${d} by ${d} features. Arrow keys move from cell to cell, Enter opens the pair.`);
     Object.assign(map.dataset, { margin, cell: frame.size });
     if (labels.length) writeLabels(context, labels, frame, font, ink);
     if (d <= MOST_WRITTEN && frame.size > 52) writeNumbers(context, frame, ink);
@@ -73,9 +76,9 @@ function showCorrelations(data, correlations, order, onModel) {
 
   /** Names of features where there is room for them; else of columns whose levels have as much room together. */
   function labelsOf(labelled, width) {
-    const most = width < 500 ? 12 : LONGEST;
+    const d = state.order.length, most = width < 500 ? 12 : LONGEST;
     if (labelled) return state.order.map((j, place) => ({ text: shortened(data.features[j], most), at: place + 0.5 }));
-    if (data.columns.length === d) return [];
+    if (data.columns.length === data.features.length) return [];
     const found = [];
     for (let from = 0, to = 0; from < d; from = to) {
       const column = data.columnOf[state.order[from]];
@@ -86,6 +89,7 @@ function showCorrelations(data, correlations, order, onModel) {
   }
 
   function writeNumbers(context, { margin, size }, ink) {
+    const d = state.order.length;
     context.textAlign = 'center';
     for (let row = 0; row < d; row++) {
       for (let column = 0; column < d; column++) {
@@ -104,7 +108,8 @@ function showCorrelations(data, correlations, order, onModel) {
 
   /** Lines between columns where some have several features. */
   function drawBlocks(context, line) {
-    if (data.columns.length === d) return;
+    const d = state.order.length;
+    if (data.columns.length === data.features.length) return;
     context.strokeStyle = line;
     context.lineWidth = 0.5;
     for (let place = 1; place < d; place++) {
@@ -121,7 +126,7 @@ function showCorrelations(data, correlations, order, onModel) {
 
   const under = event => {
     const box = canvas.getBoundingClientRect(), x = event.clientX - box.left - frame.margin, y = event.clientY - box.top;
-    const column = Math.floor(x / frame.size), row = Math.floor(y / frame.size);
+    const column = Math.floor(x / frame.size), row = Math.floor(y / frame.size), d = state.order.length;
     return row >= 0 && column >= 0 && row < d && column < d ? [row, column] : null;
   };
   const hint = (at, box = null) => {
@@ -148,7 +153,7 @@ function showCorrelations(data, correlations, order, onModel) {
   });
   const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
   map.addEventListener('keydown', event => {
-    const step = steps[event.key], inside = place => Math.min(Math.max(place, 0), d - 1);
+    const step = steps[event.key], d = state.order.length, inside = place => Math.min(Math.max(place, 0), d - 1);
     if (event.key === 'Escape') tip.style.display = 'none';
     else if (event.key === 'Enter' || event.key === ' ') open(...ofCell(state.at));
     else if (event.key === 'Home') state.at = [state.at[0], 0];
@@ -165,7 +170,6 @@ function showCorrelations(data, correlations, order, onModel) {
   map.addEventListener('blur', () => { tip.style.display = 'none'; });
   new ResizeObserver(() => paint()).observe(map);
   document.addEventListener('themechange', paint);
-  const strongest = strongestPairs(data, correlations);
   pairList(data, correlations, strongest, list, (i, j) => {
     state.at = [state.order.indexOf(i), state.order.indexOf(j)];
     paint();

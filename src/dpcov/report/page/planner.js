@@ -8,10 +8,10 @@ function showPlanner(data) {
     return;
   }
   const [budget, power] = plan.budget;
-  const many = factor => (factor >= 1 ? `${plain(factor)} times` : `1/${plain(1 / factor)} of`);
+  const many = factor => (factor === 1 ? 'as' : factor > 1 ? `${plain(factor)} times` : `1/${plain(1 / factor)} of`);
   const controls = [
-    ['rows', 'Rows', -3, 5, factor => `${many(factor)} today's ${COMMON.format(plan.rows)}: ${COMMON.format(Math.round(plan.rows * factor))}`],
-    ['columns', 'Columns', -4, 2, factor => `about ${COMMON.format(Math.max(Math.round(plan.columns * factor), 2))} of today's ${plan.columns}`],
+    ['rows', 'Rows', -3, 5, factor => (factor === 1 ? `as today's ${COMMON.format(plan.rows)}` : `${many(factor)} today's ${COMMON.format(plan.rows)}: ${COMMON.format(Math.round(plan.rows * factor))}`)],
+    ['columns', 'Columns', -4, 2, factor => (factor === 1 ? `as today's ${plan.columns}` : `about ${COMMON.format(Math.max(Math.round(plan.columns * factor), 2))} in place of today's ${plan.columns}`)],
     ['budget', 'Budget', -4, 4, factor => `${many(factor)} today's ${budget}`],
   ].map(([id, label, min, max, words]) => {
     const said = make('output', { for: `plan-${id}` }), slider = make('input', { type: 'range', id: `plan-${id}`, min, max, step: 1, value: 0, oninput: () => show() });
@@ -38,14 +38,14 @@ function showPlanner(data) {
     result.dataset.error = whole;
     const line = (name, now, then) => make('tr', {}, make('th', { scope: 'row' }, name), numberCell(now), numberCell(then));
     result.replaceChildren(table('What another release would show', ['', '#this release', '#the next'], [
-      line('a typical correlation is known to', known(today), known(whole)),
-      line('correlations that can be told from noise', weakest(today), weakest(whole)),
-      line('privacy noise in its variance (the rest: the draw of rows)', share(plan.noise, today), share(noise, whole)),
+      line('typical correlation', known(today), known(whole)),
+      line('clear of noise', weakest(today), weakest(whole)),
+      line('privacy noise in its variance', share(plan.noise, today), share(noise, whole)),
     ], { classes: 'plan' }), notes([
       'A rule of thumb, from the errors of this release: noise about halves with twice the rows, and the draw of rows shrinks with the root of their number.',
       data.hasSchema ? `Half the columns leave ${plain(Number((100 * 0.5 ** plan.power).toPrecision(2)))} % of the noise, by a plan of made-up rows with this schema.`
         : "Half the columns leave half of the noise, where row_norm, which a row's columns share, is chosen anew.",
-      'The median of the correlations is meant, of columns of numbers where there are some. dpcov.plan_table is more exact, column by column.',
+      'Typical is the median of the correlations, of columns of numbers where there are some. What is no privacy noise in its variance is the draw of rows. dpcov.plan_table is more exact, column by column.',
     ]));
   }
   show();
