@@ -9,11 +9,18 @@ import os
 from typing import Any
 
 
+def write_page(release: Any, path: str | os.PathLike[str]) -> None:
+    """Write the page of a release: see `Release.report`."""
+    from dpcov.report.page import write_page as write
+
+    write(release, path)
+
+
 class Result:
     """A result that can be shown and be a table."""
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the text that the command line prints."""
+        """Return what a notebook shows: the text that the command line prints; of a release under its overview."""
         from dpcov.report import html
 
         return html(self)

@@ -25,6 +25,7 @@ from dpcov.cli.pca import pca
 from dpcov.cli.plan import plan
 from dpcov.cli.predict import predict
 from dpcov.cli.release import release
+from dpcov.cli.report import report
 from dpcov.cli.ridge import ridge
 from dpcov.cli.sample import sample
 from dpcov.cli.schema import schema
@@ -46,7 +47,7 @@ def cli() -> None:
 
 
 FIRST = (demo, schema, plan, compare, mechanisms, release, mean, show, sign, verify, ledger, audit)
-USES = (pca, ridge, predict, correlation, interval, sample)
+USES = (report, pca, ridge, predict, correlation, interval, sample)
 for command in (*FIRST, *USES, completion):
     cli.add_command(command)
 speak_shell(cli)

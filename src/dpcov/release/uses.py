@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -94,6 +95,16 @@ class Uses(Drawable):
         from dpcov.uses.ridge import ridge
 
         return ridge(self._release, target, alpha=alpha, features=features, reference=reference)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write one HTML file that shows the release in any browser, without a network: docs/report.md.
+
+        Means, correlations, components, and any regression, solved in the page by the same closed form as `ridge`. It costs no
+        privacy. The file appears whole or not at all, in place of one that was there.
+        """
+        from dpcov.results import write_page
+
+        write_page(self._release, path)
 
     @cached_property
     def noise_level(self) -> NoiseLevel:

@@ -57,10 +57,11 @@ def record(result: object, **settings: Any) -> dict[str, Any]:
 
 
 def html(result: object) -> str:
-    """Return a result as a notebook shows it: the text for people, escaped."""
+    """Return a result as a notebook shows it: the text for people, escaped; of a release under its overview."""
     from dpcov.report.text import page
 
-    return page(lambda out: write(out, result))
+    text, module = page(lambda out: write(out, result)), home(result)
+    return str(module.notebook(result, text)) if hasattr(module, "notebook") else text
 
 
 def frame(result: object) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dpcov.release.record import Release
 from dpcov.report import components, correlations, descriptions, models
 from dpcov.report.descriptions import spectrum_line, spectrum_of, spectrum_record
+from dpcov.report.page.overview import notebook as notebook
 from dpcov.report.pictures import matrices_figure
 from dpcov.report.release_lines import (
     clip_line,

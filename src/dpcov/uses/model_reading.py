@@ -143,12 +143,12 @@ def read_model(release: Release, model: RidgeModel, level: float, about: str = P
     except ReleaseError as error:
         silent = str(error).partition(" Hint:")[0].rstrip(".")
     by_name = {name: place for place, name in enumerate(release.feature_names)}
-    per, scales = _scales(release)
+    per, scales = comparable_scales(release)
     own = scales[[by_name[name] for name in model.feature_names]]
     return ModelReading(release, model, level, own, float(scales[by_name[model.target]]), per, intervals, bound, silent)
 
 
-def _scales(release: Release) -> tuple[str, Floats]:
+def comparable_scales(release: Release) -> tuple[str, Floats]:
     """Return what makes coefficients comparable: the range of each feature, or its estimated spread."""
     if release.schema is not None:
         low, high = release.schema.bounds()
