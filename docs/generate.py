@@ -494,7 +494,8 @@ def decisions() -> str:
     for target, known in dpcov.MECHANISMS.items():
         centred = ["centred"] if target in ("covariance", "pca") else []  # a mean or a regression is not
         titles = ["name", "ε", "ρ", "ε, δ", "replace", "add-remove", *centred, "needs", "what it does"]
-        parts += [f"**{TARGETS[target][0]}**, `{TARGETS[target][1]}`:", table(titles, [decision(*one) for one in known.items()])]
+        title, python, _ = TARGETS[target]
+        parts += [f"**{title}**, `{python}`:", table(titles, [decision(*one) for one in known.items()])]
     return "\n\n".join([*parts, END])
 
 

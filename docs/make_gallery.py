@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 import re
 import runpy
 import sys
@@ -67,8 +66,10 @@ class Exhibit:
 
 def run(name: str, folder: Path) -> Exhibit:
     """Run one script in an empty folder."""
+    import matplotlib
     import matplotlib.pyplot as plt
 
+    matplotlib.use("agg")
     (folder / "examples").symlink_to(ROOT / "examples")
     source = (GALLERY / f"{name}.py").read_text(encoding="utf-8")
     found = re.fullmatch(r'"""(.+?)\n\n(.+?)\n"""\n\n(.*)', source, flags=re.DOTALL)
@@ -132,7 +133,6 @@ def anchor(heading: str) -> str:
 
 def main(names: Sequence[str]) -> None:
     """Write the page and the pictures that changed."""
-    os.environ.setdefault("MPLBACKEND", "agg")
     shown = list(exhibits(names or ORDER))
     IMAGES.mkdir(exist_ok=True)
     for one in shown:
