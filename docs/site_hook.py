@@ -32,6 +32,7 @@ FENCE = re.compile(r"^(```+)([a-z]+)( [a-z ]+)$", flags=re.MULTILINE)
 CODE = re.compile(r"^(```+)[^\n]*\n.*?^\1$", flags=re.DOTALL | re.MULTILINE)
 LANGUAGES = {".py": "python", ".toml": "toml", ".csv": "text"}
 PATHS, BEFORE_PATHS = "docs/paths.md", "\n## Install\n"
+PICTURES = re.compile(r"^!\[.*\]\(.*\)\n", flags=re.MULTILINE)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -64,13 +65,18 @@ def _file(files: Files, uri: str) -> File:
 
 
 def with_paths(text: str) -> str:
-    """Return README with the three paths before the installation; its links are those of the root."""
+    """Return README with its pictures and the three paths before the installation; its links are those of the root."""
     title, _, paths = (ROOT / PATHS).read_text(encoding="utf-8").partition("\n")
     before, heading, after = text.partition(BEFORE_PATHS)
-    if not heading:
-        raise LookupError(f"README.md must hold {BEFORE_PATHS!r}")
+    pictures = PICTURES.search(after)
+    if not heading or not pictures:
+        raise LookupError(f"README.md must hold {BEFORE_PATHS!r}, and pictures on a line of their own below it")
+    after = after.replace(pictures[0], "", 1)
     paths = LINK.sub(lambda link: f"{link[1]}{link[2] if is_elsewhere(link[2]) else 'docs/' + link[2]}{link[3]}", paths)
-    return f"{before}\n#{title}\n{paths}{heading}{after}"
+    cards, _, more = paths.strip().partition("\n\n")
+    shown = " · ".join(re.findall(r"!\[(.*?)\]", pictures[0]))
+    cards = f'<div class="grid cards" markdown>\n\n{cards}\n\n</div>'
+    return f"{before}\n{pictures[0]}\n<small>{shown}</small>\n\n#{title}\n\n{cards}\n\n{more}\n{heading}{after}"
 
 
 def is_elsewhere(link: str) -> bool:

@@ -28,7 +28,7 @@ def test_the_page_shows_what_the_script_does(name: str, tmp_path: Path) -> None:
     assert TOOL["looks_like"](kept, shown.picture), "run `make docs`"
     assert len(kept) < TOOL["MOST_BYTES"]
     with Image.open(io.BytesIO(kept)) as image:  # a dark page must not show through
-        assert image.convert("RGBA").getextrema()[3] == (255, 255)
+        assert image.convert("RGBA").getchannel("A").getextrema() == (255, 255)
         assert image.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
 
 
