@@ -4,6 +4,7 @@ VENV := .venv
 PLANT ?= changed
 RUN := $(VENV)/bin/python
 READY := $(VENV)/.ready
+SITE := $(VENV)/.site
 # A process for each core, each with one thread: what is left of a slow file is taken over by who is idle.
 WORKERS := -n auto --dist worksteal
 ONE_THREAD := OPENBLAS_NUM_THREADS=1
@@ -13,7 +14,7 @@ NOTED := --cov-context=test -p tests.mutation.recording
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test engines check docs audit bench papers clean
+.PHONY: help demo test engines check site docs audit bench papers clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,9 +39,19 @@ check: $(READY) ## Formatting, lint, strict types, the direction of imports
 	$(VENV)/bin/mypy
 	$(RUN) -m pytest -q tests/test_architecture.py
 
-docs: $(READY) ## Make the pages that are made from the code: reference, mechanisms, commands, the hospital's figures
+$(SITE): $(READY)
+	$(RUN) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
+	@touch $@
+
+site: $(SITE) ## Install what builds the documentation's site, without which its tests are skipped
+
+docs: $(SITE) ## Make the pages that are made from the code, run those that show what code prints, and build the site into site/
 	$(RUN) docs/generate.py
 	$(ONE_THREAD) $(RUN) docs/run_page.py docs/hospital.md
+	$(ONE_THREAD) $(RUN) docs/run_page.py docs/tutorial.md
+	$(ONE_THREAD) $(RUN) docs/make_gallery.py
+	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict --quiet
+	@echo "The site is in site/: open site/index.html. Its search needs a server: python3 -m http.server --directory site"
 
 audit: $(READY) ## Slower evidence: more trials, branch coverage of the kernel, and a sample of a machine's mistakes in it
 	$(ONE_THREAD) $(RUN) -m pytest -m audit -raP $(WORKERS) --override-ini 'addopts=--strict-markers'

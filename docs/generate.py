@@ -2,6 +2,7 @@
 
 - docs/api.md, of the docstrings of the public names;
 - docs/mechanisms/README.md, and the part "At a glance" of each mechanism's page, of the records in `dpcov.MECHANISMS`;
+- the table of docs/which-mechanism.md, of the same records;
 - docs/cli.md, of the help texts of the commands.
 
 ``--check`` writes nothing; it names the pages that are out of date and ends with 1 where there are some.
@@ -29,6 +30,7 @@ from dpcov.mechanisms.base import Alias, Named
 DOCS = Path(__file__).parent
 MADE = "<!-- Made by docs/generate.py from the code: change the docstrings, then run `make docs`. -->"
 BEGIN, END = "<!-- At a glance: made by docs/generate.py -->", "<!-- end of what is made -->"
+BEGIN_TABLE = "<!-- The table: made by docs/generate.py -->"
 
 MET = (
     "uses.description.Reading",
@@ -486,14 +488,39 @@ def paper(named: Named) -> str:
     return "" if isinstance(named, Alias) else "this library"
 
 
-def with_glance(page: Path) -> str:
-    """Return a mechanism's page with the part that is made put in anew."""
-    text = page.read_text(encoding="utf-8")
-    before, begin, rest = text.partition(BEGIN)
+def decisions() -> str:
+    """Return the tables of which mechanism serves what, one for each target."""
+    parts = [BEGIN_TABLE]
+    for target, known in dpcov.MECHANISMS.items():
+        centred = ["centred"] if target in ("covariance", "pca") else []  # a mean or a regression is not
+        titles = ["name", "ε", "ρ", "ε, δ", "replace", "add-remove", *centred, "needs", "what it does"]
+        title, python, _ = TARGETS[target]
+        parts += [f"**{title}**, `{python}`:", table(titles, [decision(*one) for one in known.items()])]
+    return "\n\n".join([*parts, END])
+
+
+def decision(name: str, named: Named) -> list[str]:
+    """Return the line of one mechanism: what it serves, what it needs, what it does."""
+    notions = [yes(notion in named.serves) for notion in (dpcov.PureDP, dpcov.ZCDP, dpcov.ApproxDP)]
+    relations = [yes(relation in named.neighbors) for relation in ("replace", "add-remove")]
+    centred = [yes(named.centring != "no")] if named.target in ("covariance", "pca") else []
+    must = [f"`{option}`" for option, value in named.options.items() if value is inspect.Parameter.empty]
+    needs = ", ".join([bound(named), *must])
+    return [f"[`{name}`](mechanisms/{name}.md)", *notions, *relations, *centred, needs, cell(told(named).summary)]
+
+
+def yes(served: bool) -> str:
+    """Return the mark of what is served; words, as ticks are read aloud badly."""
+    return "yes" if served else "–"
+
+
+def with_made(page: Path, begin: str, made: str) -> str:
+    """Return a page with the part that is made put in anew."""
+    before, found, rest = page.read_text(encoding="utf-8").partition(begin)
     _, end, after = rest.partition(END)
-    if not (begin and end):
-        raise LookupError(f"{page} must hold the lines {BEGIN!r} and {END!r}, with what is made between them")
-    return before + glance(page.stem) + after
+    if not (found and end):
+        raise LookupError(f"{page} must hold the lines {begin!r} and {END!r}, with what is made between them")
+    return before + made + after
 
 
 def pages() -> dict[Path, str]:
@@ -503,7 +530,9 @@ def pages() -> dict[Path, str]:
     names = dict.fromkeys(name for known in dpcov.MECHANISMS.values() for name in known)
     folder = DOCS / "mechanisms"
     made = {DOCS / "api.md": api(), DOCS / "cli.md": reference(), folder / "README.md": overview()}
-    return made | {folder / f"{name}.md": with_glance(folder / f"{name}.md") for name in names}
+    which = DOCS / "which-mechanism.md"
+    made |= {which: with_made(which, BEGIN_TABLE, decisions())}
+    return made | {folder / f"{name}.md": with_made(folder / f"{name}.md", BEGIN, glance(name)) for name in names}
 
 
 def main(arguments: Sequence[str]) -> int:
