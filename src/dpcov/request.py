@@ -128,6 +128,7 @@ class Request:
             midpoints=self.midpoints,
             pairs=self.pairs,
             schema=source.schema,
+            aside=getattr(source, "aside", None),
         )
 
     def settings(self, source: Source) -> dict[str, Any]:
