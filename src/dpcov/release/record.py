@@ -69,7 +69,8 @@ class Transcript:
     encoding : Encoding
         How rows became integers.
     n : int
-        Number of rows: public under "replace", a noisy count (at least 1) under "add-remove".
+        Number of rows, or of people who have several: public under "replace", a noisy count (at least 1) under
+        "add-remove".
     mechanism, options
         What ran, with every option, defaults included, in encoded units.
     requested, requested_options
@@ -176,6 +177,11 @@ class Release(Transcript, Uses):
     def schema(self) -> Schema | None:
         """Public bounds and levels of the columns; None where rows have a public norm instead."""
         return self.encoding.schema
+
+    @property
+    def unit(self) -> str:
+        """The column that says whose a row is: all rows with one value of it are protected together; empty: each row alone."""
+        return "" if self.encoding.aside is None else self.encoding.aside.unit
 
     @property
     def row_norm(self) -> float:
@@ -351,13 +357,13 @@ class Release(Transcript, Uses):
         local = any(answer.question.is_local for answer in self.answers)
         own = "radius, origin" if self.kind == "mean" else "bounds of the covariance" if local else "row_norm"
         public = own if self.schema is None else "bounds, levels, weights"
-        rows = f"row of the {self.n} pairs" if self.encoding.pairs else f"of the {self.n} rows"
-        return statement(promised, self.neighbors, rows, self.seeded, public)
+        rows = f"row of the {self.n} pairs" if self.encoding.pairs else f"of the {self.n} {self.encoding.counted}"
+        return statement(promised, self.neighbors, rows, self.seeded, public, self.unit)
 
     def risk(self) -> str:
         """Say in one sentence what this release can change for one person."""
         laws = [law for answer in self.answers for law in answer.laws]
-        return risk(self.privacy, self.neighbors, laws, seeded=self.seeded)
+        return risk(self.privacy, self.neighbors, laws, seeded=self.seeded, unit=self.unit)
 
     def how(self) -> str:
         """Say by which mechanism it was made, and how its estimate was finished."""
