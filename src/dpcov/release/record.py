@@ -69,8 +69,7 @@ class Transcript:
     encoding : Encoding
         How rows became integers.
     n : int
-        Number of rows, or of people who have several: public under "replace", a noisy count (at least 1) under
-        "add-remove".
+        Number of rows, or of people: public under "replace", a noisy count (at least 1) under "add-remove".
     mechanism, options
         What ran, with every option, defaults included, in encoded units.
     requested, requested_options
@@ -336,9 +335,8 @@ class Release(Transcript, Uses):
     def expected_error(self) -> float:
         """The r.m.s. Frobenius norm of the noise in the raw second moment of encoded rows (norm 1): public knowledge.
 
-        Post-processing makes the error of `second_moment` smaller; clipping, a noisy n, a noisy mean, and a noisy scale add to
-        it. For answers in public coordinates: of the last one, in the units of rows (encoded, with a schema); of a mean, the
-        r.m.s. Euclidean norm.
+        Post-processing makes the error of `second_moment` smaller; clipping and a noisy n, mean or scale add to it. For answers
+        in public coordinates: of the last one, in the units of rows (encoded, with a schema); of a mean, the r.m.s. norm.
         """
         found = self.estimate.expected_error
         if found is None:

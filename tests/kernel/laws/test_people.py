@@ -28,7 +28,7 @@ from dpcov.kernel.rows.frames import Ball, Box, Ellipsoid
 from dpcov.kernel.rows.grid import Grid, bits_for, squared_norms
 from dpcov.linalg import unpack
 from dpcov.sources.array import ArraySource
-from tests.people.tables import aside, asked, exact, joined, public_of
+from tests.helpers.people import aside, asked, exact, joined, public_of
 
 GRID, CENTRED = Grid(1.0), Grid(1.0, center=True)
 BALL, BOX = Ball((0.1, -0.2), 0.7), Box((0.1, -0.2), (0.7, 0.5))
