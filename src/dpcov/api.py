@@ -36,6 +36,10 @@ def covariance(
     ledger: DataSet | None = None,
     max_rows: int | None = None,
     unit: str | int | None = None,
+    weighting: str = "person",
+    most_rows: int | None = None,
+    weight: str | int | None = None,
+    max_weight: float | None = None,
     **options: Any,
 ) -> Release:
     """Release the second moment (1/n) Σ x xᵀ of the rows, or mean and covariance, once, under differential privacy.
@@ -88,6 +92,15 @@ def covariance(
     unit : str or int, optional
         The column that says whose a row is, or of an array its position; no feature. The promise is then about a person with
         all rows, each person counts once, by the average over own rows, and n is the number of people: docs/people.md.
+    weighting : {"person", "rows"}
+        "rows": each row counts alike, unless a person has more than ``most_rows``, a public number: then less.
+    most_rows : int, optional
+        With weighting="rows". More of them let people with many rows count more, at the price of as much more noise.
+    weight : str or int, optional
+        The column of weights, as of a survey. What is missing, NaN or negative counts as 0. Estimates are those of a weighted
+        sample, and ``release.n`` is a noisy total: how much all count, in weights of ``max_weight``.
+    max_weight : float, optional
+        With ``weight``: the largest that counts, a public bound. Larger weights count as that.
     **options
         Of the mechanism: docs/mechanisms/README.md lists them. A radius ``clip`` is in the units of row_norm; with a schema in
         those of the encoded rows, at most 1.
@@ -137,6 +150,10 @@ def covariance(
         ledger=ledger,
         max_rows=max_rows,
         unit=unit,
+        weighting=weighting,
+        most_rows=most_rows,
+        weight=weight,
+        max_weight=max_weight,
         options=options,
     )
     return asked.run(asked.source(data, columns, progress), budget)
@@ -160,6 +177,10 @@ def mean(
     workers: int | Map = 1,
     ledger: DataSet | None = None,
     unit: str | int | None = None,
+    weighting: str = "person",
+    most_rows: int | None = None,
+    weight: str | int | None = None,
+    max_weight: float | None = None,
     **options: Any,
 ) -> Release:
     """Release the mean of the rows, once, under differential privacy.
@@ -179,7 +200,7 @@ def mean(
         A name in ``dpcov.MECHANISMS["mean"]``, or a mechanism of your own.
     postprocess : {"project", "none"}, optional
         By default an estimate outside the public ball is moved to its surface.
-    neighbors, columns, seed, progress, allow_weak, expected_n, workers, ledger, unit
+    neighbors, columns, seed, progress, allow_weak, expected_n, workers, ledger, unit, weighting, most_rows, weight, max_weight
         As in `covariance`.
     **options
         Of the mechanism: docs/mechanisms/README.md lists them. ``covariance=`` is a public variance, a list of them or a
@@ -221,6 +242,10 @@ def mean(
         workers=workers,
         ledger=ledger,
         unit=unit,
+        weighting=weighting,
+        most_rows=most_rows,
+        weight=weight,
+        max_weight=max_weight,
         options={**options, "origin": origin},
     )
     return asked.run(asked.source(data, columns, progress), budget)
@@ -245,6 +270,10 @@ def pca(
     ledger: DataSet | None = None,
     max_rows: int | None = None,
     unit: str | int | None = None,
+    weighting: str = "person",
+    most_rows: int | None = None,
+    weight: str | int | None = None,
+    max_weight: float | None = None,
     **options: Any,
 ) -> Release:
     """Release k principal components of the rows, once, under differential privacy.
@@ -264,7 +293,8 @@ def pca(
         A name in ``dpcov.MECHANISMS["pca"]``, or a mechanism of your own; "auto" has a proof for every k.
     center : bool
         True: components of the centred rows; served by "auto", "wishart" and "gaussian". Else of the rows as they are, about 0.
-    neighbors, columns, seed, allow_weak, expected_n, workers, max_rows, ledger, unit
+    neighbors, columns, seed, allow_weak, expected_n, workers, max_rows, ledger, unit, weighting, most_rows,
+    weight, max_weight
         As in `covariance`.
     progress : callable, optional
         Called now and then while rows are read, or a long draw is made, with the fraction done or None.
@@ -303,6 +333,10 @@ def pca(
         ledger=ledger,
         max_rows=max_rows,
         unit=unit,
+        weighting=weighting,
+        most_rows=most_rows,
+        weight=weight,
+        max_weight=max_weight,
         options={**options, "k": k},
     )
     return asked.run(asked.source(data, columns, progress), budget, progress=progress)

@@ -13,7 +13,7 @@ import numpy as np
 from dpcov.custody.claim import refuse_claimed
 from dpcov.custody.ledger import DataSet
 from dpcov.custody.purse import Purse
-from dpcov.errors import ParameterError, printable, shown
+from dpcov.errors import ParameterError, check_choice, check_real, printable, shown
 from dpcov.kernel.account import Account
 from dpcov.kernel.bits import Bits, SeededBits, SystemBits
 from dpcov.kernel.budget import ApproxDP, Budget
@@ -21,8 +21,8 @@ from dpcov.kernel.curator import Curator
 from dpcov.kernel.noise.sampler import RandomSampler
 from dpcov.kernel.public import Public
 from dpcov.kernel.questions.moments import REPLACE, check_neighbors
-from dpcov.kernel.rows.aside import MOST_PEOPLE, USUAL_PEOPLE, Aside, aside_of
-from dpcov.kernel.rows.encoding import ROW, Encoding
+from dpcov.kernel.rows.aside import LARGEST_WEIGHT, MOST_PEOPLE, MOST_ROWS_EACH, ROW, USUAL_PEOPLE, Aside, aside_of
+from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.grid import DEFAULT_BITS, MOST_ROWS, bits_for, checked_row_norm
 from dpcov.kernel.sums import ExactSums
 from dpcov.mechanisms import checked_mechanism
@@ -48,6 +48,9 @@ BOUNDS = {
 }
 
 
+WEIGHTINGS = ("person", "rows")
+
+
 def check_max_rows(max_rows: int | None, named: Named) -> int:
     """Return how many bits of the grid leave room for so many rows; refuse a number that is none, or makes no difference."""
     if max_rows is None:
@@ -63,27 +66,64 @@ def check_max_rows(max_rows: int | None, named: Named) -> int:
     return bits_for(int(max_rows))
 
 
-def checked_unit(unit: str | int, bits: int, max_rows: int | None, made: Request, workers: object) -> Aside:
-    """Return how people are told apart and counted; refuse what is no column, and where a person must have one row."""
-    position = isinstance(unit, numbers.Integral) and not isinstance(unit, bool) and int(unit) >= 0
-    name = f"x{unit}" if position else unit
-    if not isinstance(name, str) or not name or is_broken(name):
+def checked_aside(
+    bits: int,
+    max_rows: int | None,
+    unit: object,
+    weighting: object,
+    most_rows: object,
+    weight: object,
+    max_weight: object,
+) -> Aside | None:
+    """Return who a person is and how much a row counts, or None where each row is a person and counts alike."""
+    check_choice("weighting", weighting, WEIGHTINGS, "'person' counts each person once, 'rows' each row up to most_rows")
+    if unit is None and weighting != "person":
+        raise ParameterError("weighting must be 'person' without unit=, got 'rows'. Hint: each row is a person already.")
+    if (most_rows is None) != (weighting == "person"):
         raise ParameterError(
-            f"unit must be the name of a column, or of an array its position, got {shown(unit)}. Hint: unit='patient_id'."
+            f"most_rows must be given with weighting='rows' and only then, got {shown(most_rows)}. "
+            f"Hint: a public number, such as 10: rows of a person with more of them count less."
         )
-    if made.pairs:
-        raise ParameterError(
-            f"unit must be left out for pairs of rows, got {shown(unit)}. "
-            f"Hint: a person with other rows would change all later pairs; centring='mean' has none."
+    most = 0
+    if most_rows is not None:
+        if (
+            not isinstance(most_rows, numbers.Integral)
+            or isinstance(most_rows, bool)
+            or not 1 <= int(most_rows) <= MOST_ROWS_EACH
+        ):
+            raise ParameterError(
+                f"most_rows must be a whole number from 1 to 2**31, got {shown(most_rows)}. Hint: 10 is a good start."
+            )
+        most = int(most_rows)
+    if (weight is None) != (max_weight is None):
+        missing, hint = (
+            ("max_weight", "the largest weight that there can be, known without looking") if weight else ("weight", "")
         )
-    if workers != 1:
-        raise ParameterError(
-            f"workers must be 1 where a person has several rows, got {shown(workers)}. Hint: one process counts them."
+        raise ParameterError(f"{missing} must be given with the other one, got none. Hint: {hint or 'the column of weights'}.")
+    largest = 0.0
+    if max_weight is not None:
+        rule = "a finite number above 0 and at most 1e150"
+        largest = check_real(
+            "max_weight", max_weight, rule, 1 / LARGEST_WEIGHT, LARGEST_WEIGHT, "a public bound on the weights"
         )
+    if unit is None and weight is None:
+        return None
     people = USUAL_PEOPLE if max_rows is None else int(max_rows)
     if people > MOST_PEOPLE:
         raise ParameterError(f"max_rows must be at most 2**34 people with unit=, got {shown(max_rows)}. Hint: fewer do.")
-    return aside_of(name, bits, people)
+    names = [_column(said, column) for said, column in (("unit", unit), ("weight", weight))]
+    return aside_of(names[0], bits, people, most, names[1], largest)
+
+
+def _column(said: str, column: object) -> str:
+    """Return the name of a column that stands beside the features; of an array its position may be given."""
+    position = isinstance(column, numbers.Integral) and not isinstance(column, bool) and int(column) >= 0
+    name = f"x{column}" if position else "" if column is None else column
+    if not isinstance(name, str) or (column is not None and not name) or is_broken(name):
+        raise ParameterError(
+            f"{said} must be the name of a column, or of an array its position, got {shown(column)}. Hint: unit='patient_id'."
+        )
+    return name
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,6 +298,10 @@ def request(
     workers: int | Map = 1,
     max_rows: int | None = None,
     unit: str | int | None = None,
+    weighting: str = "person",
+    most_rows: int | None = None,
+    weight: str | int | None = None,
+    max_weight: float | None = None,
     ledger: DataSet | None = None,
     options: Mapping[str, Any],
 ) -> Request:
@@ -277,7 +321,14 @@ def request(
     check_seed(seed)
     check_ledger(ledger, seed)
     bits = check_max_rows(max_rows, named)
-    aside = None if unit is None else checked_unit(unit, bits, max_rows, made, workers)
+    aside = checked_aside(bits, max_rows, unit, weighting, most_rows, weight, max_weight)
+    if aside is not None and made.pairs:
+        raise ParameterError(
+            "unit and weight must be left out for pairs of rows, got one. "
+            "Hint: a person with other rows would change all later pairs; centring='mean' has none."
+        )
+    if aside is not None and workers != 1:
+        raise ParameterError(f"workers must be 1 with unit= or weight=, got {shown(workers)}. Hint: one process counts people.")
     if not isinstance(allow_weak, bool):
         raise ParameterError(f"allow_weak must be True or False, got {shown(allow_weak)}. Hint: False is the default.")
     strong = not allow_weak and seed is None  # what is seeded is stamped as not private

@@ -37,6 +37,11 @@ class Facts:
         return self.encoding.schema is not None
 
     @property
+    def hides_n(self) -> bool:
+        """Whether n, by which estimates divide, is private: under add-remove, and where people may count less than once."""
+        return self.neighbors != REPLACE or self.encoding.partial
+
+    @property
     def knows_n(self) -> bool:
         """Whether nothing need be read for a public n: not so of CSV files and streams before their first reading."""
         return self.neighbors != REPLACE or self.known_n is not None
@@ -44,7 +49,7 @@ class Facts:
     @property
     def most_rows(self) -> int:
         """The most rows that there can be, as is public: n under replace where it is known, else what sums have room for."""
-        n = self.known_n if self.neighbors == REPLACE else None
+        n = None if self.hides_n else self.known_n
         return self.encoding.most_rows if n is None else n
 
     def second_moment(self, radius: float = 1.0) -> SecondMoment:

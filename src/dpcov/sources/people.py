@@ -62,8 +62,9 @@ def _kind(kind: Any) -> str:
 class People:
     """How many rows each person has, and the shares of rows."""
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, most_rows: int = 0) -> None:
         self._known: _Numbers | _Texts = _Texts() if kind == TEXT else _Numbers()
+        self._most_rows = most_rows
         self._counts = np.empty(0, dtype=np.int64)
         self._left = np.empty(0, dtype=np.int64)
 
@@ -84,13 +85,17 @@ class People:
         """Begin another pass: nobody's rows were seen in it."""
         self._left = self._counts.copy()
 
-    def shares(self, column: Any) -> Floats:
-        """Return the shares of a batch's rows, in 2⁻⁵²; 0 for nobody's, and where a person has more rows than were counted."""
+    def shares(self, column: Any, whole: Integers | int = 2**SHARE_BITS) -> Floats:
+        """Return the shares of a batch's rows, in 2⁻⁵²; 0 for nobody's, and where a person has more rows than were counted.
+
+        ``whole`` is what each row would count alone, at most 2⁵².
+        """
         places = self._known.places(column)
         owned = np.flatnonzero(places >= 0)
         found, whose = np.zeros(len(places)), places[owned]
         np.subtract.at(self._left, whose, 1)
-        found[owned] = np.where(self._left[whose] >= 0, 2**SHARE_BITS // self._counts[whose], 0)
+        alone = np.broadcast_to(np.asarray(whole, dtype=np.int64), places.shape)[owned]
+        found[owned] = np.where(self._left[whose] >= 0, alone // np.maximum(self._counts[whose], self._most_rows), 0)
         return found
 
 
