@@ -13,7 +13,7 @@ import numpy as np
 from dpcov.custody.claim import refuse_claimed
 from dpcov.custody.ledger import DataSet
 from dpcov.custody.purse import Purse
-from dpcov.errors import ParameterError, printable, shown
+from dpcov.errors import ParameterError, check_choice, check_real, printable, shown
 from dpcov.kernel.account import Account
 from dpcov.kernel.bits import Bits, SeededBits, SystemBits
 from dpcov.kernel.budget import ApproxDP, Budget
@@ -21,6 +21,7 @@ from dpcov.kernel.curator import Curator
 from dpcov.kernel.noise.sampler import RandomSampler
 from dpcov.kernel.public import Public
 from dpcov.kernel.questions.moments import REPLACE, check_neighbors
+from dpcov.kernel.rows.aside import LARGEST_WEIGHT, MOST_PEOPLE, MOST_ROWS_EACH, ROW, USUAL_PEOPLE, Aside, aside_of
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.grid import DEFAULT_BITS, MOST_ROWS, bits_for, checked_row_norm
 from dpcov.kernel.sums import ExactSums
@@ -31,7 +32,7 @@ from dpcov.mechanisms.shared.means import checked_covariance
 from dpcov.promise import check_budget, check_delta, check_delta_of, check_epsilon, check_expected_n, check_ledger, check_seed
 from dpcov.rehearsal import Rehearsal, rehearsal_of
 from dpcov.release.record import Release
-from dpcov.schema import Categorical, Schema
+from dpcov.schema import Categorical, Schema, is_broken
 from dpcov.schema.file import digest as schema_digest
 from dpcov.sources.base import Source, checked_progress
 from dpcov.sources.opening import is_in_database, is_printed, open_source
@@ -45,6 +46,9 @@ BOUNDS = {
     "row_norm": "a public bound on the rows' Euclidean norm",
     "radius": "a public bound on how far the mean lies from the origin",
 }
+
+
+WEIGHTINGS = ("person", "rows")
 
 
 def check_max_rows(max_rows: int | None, named: Named) -> int:
@@ -62,12 +66,72 @@ def check_max_rows(max_rows: int | None, named: Named) -> int:
     return bits_for(int(max_rows))
 
 
+def checked_aside(
+    bits: int,
+    max_rows: int | None,
+    unit: object,
+    weighting: object,
+    most_rows: object,
+    weight: object,
+    max_weight: object,
+) -> Aside | None:
+    """Return who a person is and how much a row counts, or None where each row is a person and counts alike."""
+    check_choice("weighting", weighting, WEIGHTINGS, "'person' counts each person once, 'rows' each row up to most_rows")
+    if unit is None and weighting != "person":
+        raise ParameterError("weighting must be 'person' without unit=, got 'rows'. Hint: each row is a person already.")
+    if (most_rows is None) != (weighting == "person"):
+        raise ParameterError(
+            f"most_rows must be given with weighting='rows' and only then, got {shown(most_rows)}. "
+            f"Hint: a public number, such as 10: rows of a person with more of them count less."
+        )
+    most = 0
+    if most_rows is not None:
+        if (
+            not isinstance(most_rows, numbers.Integral)
+            or isinstance(most_rows, bool)
+            or not 1 <= int(most_rows) <= MOST_ROWS_EACH
+        ):
+            raise ParameterError(
+                f"most_rows must be a whole number from 1 to 2**31, got {shown(most_rows)}. Hint: 10 is a good start."
+            )
+        most = int(most_rows)
+    if (weight is None) != (max_weight is None):
+        missing, hint = (
+            ("max_weight", "the largest weight that there can be, known without looking") if weight else ("weight", "")
+        )
+        raise ParameterError(f"{missing} must be given with the other one, got none. Hint: {hint or 'the column of weights'}.")
+    largest = 0.0
+    if max_weight is not None:
+        rule = "a finite number above 0 and at most 1e150"
+        largest = check_real(
+            "max_weight", max_weight, rule, 1 / LARGEST_WEIGHT, LARGEST_WEIGHT, "a public bound on the weights"
+        )
+    if unit is None and weight is None:
+        return None
+    people = USUAL_PEOPLE if max_rows is None else int(max_rows)
+    if people > MOST_PEOPLE:
+        raise ParameterError(f"max_rows must be at most 2**34 people with unit=, got {shown(max_rows)}. Hint: fewer do.")
+    names = [_column(said, column) for said, column in (("unit", unit), ("weight", weight))]
+    return aside_of(names[0], bits, people, most, names[1], largest)
+
+
+def _column(said: str, column: object) -> str:
+    """Return the name of a column that stands beside the features; of an array its position may be given."""
+    position = isinstance(column, numbers.Integral) and not isinstance(column, bool) and int(column) >= 0
+    name = f"x{column}" if position else "" if column is None else column
+    if not isinstance(name, str) or (column is not None and not name) or is_broken(name):
+        raise ParameterError(
+            f"{said} must be the name of a column, or of an array its position, got {shown(column)}. Hint: unit='patient_id'."
+        )
+    return name
+
+
 @dataclass(frozen=True, eq=False)
 class Request:
     """What a user asked for, checked: a mechanism, how rows are to be encoded, and options that are still in the data's units.
 
-    ``constant``, ``midpoints``, ``pairs`` and ``bits`` are as in `Encoding`. Unless ``allow_weak``, delta is compared with a
-    public n.
+    ``constant``, ``midpoints``, ``pairs``, ``bits`` and ``aside`` are as in `Encoding`. Unless ``allow_weak``, delta is
+    compared with a public n.
     """
 
     named: Named
@@ -84,6 +148,7 @@ class Request:
     workers: int | Map = 1
     bits: int = DEFAULT_BITS
     ledger: DataSet | None = None
+    aside: Aside | None = None
 
     def __repr__(self) -> str:
         bound = f"row_norm={self.row_norm:g}" if self.schema is None else f"schema of {len(self.schema.columns)} columns"
@@ -100,7 +165,7 @@ class Request:
         refuse_claimed(data, self.ledger)
         checked_progress(progress)
         alone = self.workers == 1
-        opened: Any = open_source(data, columns, self.schema, self.midpoints, progress if alone else None)
+        opened: Any = open_source(data, columns, self.schema, self.midpoints, progress if alone else None, self.aside)
         if getattr(opened, "guesses_types", False) and self.named.bound == "row_norm":
             raise ParameterError(
                 "columns must be given for text without a schema, got none. "
@@ -129,6 +194,7 @@ class Request:
             midpoints=self.midpoints,
             pairs=self.pairs,
             schema=source.schema,
+            aside=getattr(source, "aside", None),
         )
 
     def settings(self, source: Source) -> dict[str, Any]:
@@ -165,13 +231,18 @@ class Request:
     ) -> Release:
         """Release at the expense of a ledger, which knows of it from before the first row until its digest is there."""
         found = self.rehearse(source, budget)  # what would be refused costs no entry
-        purse = ledger.attempt(budget, self.neighbors, self.what(found.planned.mechanism))
+        purse = ledger.attempt(budget, self.neighbors, self.what(found.planned.mechanism), self.protected)
         try:
             made = self._released(source, budget, SystemBits(), progress, purse)
         except BaseException as error:
             purse.failed(error)
             raise
         return purse.recorded(made)
+
+    @property
+    def protected(self) -> str:
+        """Who is protected, as ledgers say it."""
+        return ROW if self.aside is None else self.aside.person
 
     def what(self, resolved: str | None = None) -> dict[str, Any]:
         """Return what an entry of a ledger says of the release, ``resolved`` once it is known: all of it is public."""
@@ -203,11 +274,12 @@ class Request:
         known_n = self._known_n(source)
         self.check_n(known_n, budget)
         public = Public(self.encoding(source), self.neighbors, known_n)
-        purse = None if self.ledger is None else self.ledger.rehearse(budget, self.neighbors, self.what())
+        whom = self.protected
+        purse = None if self.ledger is None else self.ledger.rehearse(budget, self.neighbors, self.what(), whom)
         settings = self.settings(source)
         found = planned(self.named, public, budget, purse, postprocess=self.postprocess, **settings)
         if self.ledger is not None:
-            self.ledger.rehearse(budget, self.neighbors, self.what(found.mechanism))
+            self.ledger.rehearse(budget, self.neighbors, self.what(found.mechanism), whom)
         return rehearsal_of(found, known_n)
 
 
@@ -226,6 +298,11 @@ def request(
     expected_n: int | None = None,
     workers: int | Map = 1,
     max_rows: int | None = None,
+    unit: str | int | None = None,
+    weighting: str = "person",
+    most_rows: int | None = None,
+    weight: str | int | None = None,
+    max_weight: float | None = None,
     ledger: DataSet | None = None,
     options: Mapping[str, Any],
 ) -> Request:
@@ -245,6 +322,14 @@ def request(
     check_seed(seed)
     check_ledger(ledger, seed)
     bits = check_max_rows(max_rows, named)
+    aside = checked_aside(bits, max_rows, unit, weighting, most_rows, weight, max_weight)
+    if aside is not None and made.pairs:
+        raise ParameterError(
+            "unit and weight must be left out for pairs of rows, got one. "
+            "Hint: a person with other rows would change all later pairs; centring='mean' has none."
+        )
+    if aside is not None and workers != 1:
+        raise ParameterError(f"workers must be 1 with unit= or weight=, got {shown(workers)}. Hint: one process counts people.")
     if not isinstance(allow_weak, bool):
         raise ParameterError(f"allow_weak must be True or False, got {shown(allow_weak)}. Hint: False is the default.")
     strong = not allow_weak and seed is None  # what is seeded is stamped as not private
@@ -256,9 +341,9 @@ def request(
     if strong:
         check_epsilon(budget)  # type: ignore[arg-type]  # a budget, as checked above
         check_delta(budget, neighbors, expected_n)  # type: ignore[arg-type]
-    made = replace(made, postprocess=postprocess, seed=seed, allow_weak=not strong, ledger=ledger)
+    made = replace(made, postprocess=postprocess, seed=seed, allow_weak=not strong, ledger=ledger, aside=aside)
     if ledger is not None:
-        ledger.rehearse(budget, neighbors, made.what())  # type: ignore[arg-type]
+        ledger.rehearse(budget, neighbors, made.what(), made.protected)  # type: ignore[arg-type]
     return replace(made, workers=workers, bits=bits)
 
 

@@ -20,7 +20,9 @@ def said_of_both(before: Path, made: Release) -> list[str]:
     if made.seeded or first.seeded or _is_counted(first, made):
         return []
     both, but_for, neighbors = together(first.privacy, first.neighbors, made.privacy, made.neighbors)
-    if both is None:
+    if first.encoding.unit != made.encoding.unit:  # rows and people are not added up
+        cost = "cost more than any one number says"
+    elif both is None:
         cost = "promise nothing: their delta adds up to 1 or more"
     else:
         cost = (

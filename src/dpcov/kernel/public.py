@@ -37,6 +37,11 @@ class Facts:
         return self.encoding.schema is not None
 
     @property
+    def hides_n(self) -> bool:
+        """Whether n, by which estimates divide, is private: under add-remove, and where people may count less than once."""
+        return self.neighbors != REPLACE or self.encoding.partial
+
+    @property
     def knows_n(self) -> bool:
         """Whether nothing need be read for a public n: not so of CSV files and streams before their first reading."""
         return self.neighbors != REPLACE or self.known_n is not None
@@ -44,24 +49,25 @@ class Facts:
     @property
     def most_rows(self) -> int:
         """The most rows that there can be, as is public: n under replace where it is known, else what sums have room for."""
-        n = self.known_n if self.neighbors == REPLACE else None
+        n = None if self.hides_n else self.known_n
         return self.encoding.most_rows if n is None else n
 
     def second_moment(self, radius: float = 1.0) -> SecondMoment:
         """Return the question Σ z zᵀ of the encoded rows, clipped at a part of row_norm."""
-        return SecondMoment(self.grid if radius == 1.0 else self.grid.clipped(radius), self.d)
+        return SecondMoment(self.grid if radius == 1.0 else self.grid.clipped(radius), self.d, aside=self.encoding.aside)
 
     def beyond(self, inner: float, outer: float) -> SecondMoment:
         """Return the question Σ z zᵀ of what clipping at ``inner`` takes from rows clipped at ``outer``."""
-        return SecondMoment(Annulus(self.grid.clipped(inner), self.grid.clipped(outer)), self.d)
+        between = Annulus(self.grid.clipped(inner), self.grid.clipped(outer))
+        return SecondMoment(between, self.d, aside=self.encoding.aside)
 
     def norms(self, per_octave: int, octaves: int) -> Norms:
         """Return the question of how many rows there are in each bin of the norm."""
-        return Norms(self.grid, self.d, per_octave, octaves)
+        return Norms(self.grid, self.d, per_octave, octaves, aside=self.encoding.aside)
 
     def trace(self, radius: float = 1.0) -> Trace:
         """Return the question Σ ‖z‖² of the encoded rows, clipped at a part of row_norm."""
-        return Trace(self.grid.clipped(radius), self.d)
+        return Trace(self.grid.clipped(radius), self.d, aside=self.encoding.aside)
 
 
 @dataclass(frozen=True)
@@ -87,4 +93,5 @@ class Public(Facts):
 
     def apart(self) -> Self:
         """Return equal facts for a mechanism, which could set what is frozen: a curator checks questions by its own."""
-        return replace(self, encoding=replace(self.encoding, schema=deepcopy(self.encoding.schema)))
+        own = replace(self.encoding, schema=deepcopy(self.encoding.schema), aside=deepcopy(self.encoding.aside))
+        return replace(self, encoding=own)

@@ -66,6 +66,8 @@ class ExactSums:
             raise ParameterError(
                 "encoding must have the columns of the source, got other columns. Hint: take source.feature_names."
             )
+        if encoding.aside != getattr(source, "aside", None):  # else questions would take a feature for what a row counts
+            raise ParameterError("encoding must have the unit of the source, got another. Hint: take source.aside.")
         self._open: Source | None = source
         self._neighbors = neighbors
         self._public = Public(encoding, neighbors, None, source.rereadable)
@@ -178,7 +180,9 @@ def _pair_of(questions: tuple[Question, ...]) -> ClippedPair | None:
     assert isinstance(beyond, SecondMoment)
     grid = beyond.grid
     return (
-        ClippedPair(grid, beyond.d) if isinstance(grid, Annulus) and grid.inner == inner.grid and inner.d == beyond.d else None
+        ClippedPair(grid, beyond.d, beyond.aside)
+        if isinstance(grid, Annulus) and grid.inner == inner.grid and inner.d == beyond.d
+        else None
     )
 
 

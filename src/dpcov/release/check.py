@@ -26,6 +26,8 @@ from dpcov.kernel.questions.choices import Choice, Search
 from dpcov.kernel.questions.directions import Directions, Subspace
 from dpcov.kernel.questions.measure import Measure, Question
 from dpcov.kernel.questions.moments import REPLACE
+from dpcov.kernel.rows.aside import ROOM_BITS, Aside
+from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.grid import MAX_FEATURES
 from dpcov.release.record import Transcript
 from dpcov.schema import is_broken
@@ -43,18 +45,31 @@ def check_header(transcript: Transcript) -> None:
         refuse("consistent", "columns that differ from those of its schema")
     if encoding.pairs and (encoding.constant or transcript.neighbors != REPLACE):
         refuse("consistent", "pairs of rows under add-remove, or with a constant")
+    if encoding.aside is not None:
+        _check_unit(encoding, encoding.aside)
     _ = encoding.grid  # refuses a norm or bits that no grid has
     if transcript.ledger is not None and transcript.seeded:
         refuse("consistent", "a seeded release that was charged to a ledger")
-    if not 1 <= transcript.n < 2**63 or (transcript.neighbors == REPLACE and transcript.n > encoding.most_rows):
+    if not 1 <= transcript.n < 2**63 or (not transcript.hides_n and transcript.n > encoding.most_rows):
         refuse("consistent", "a number of rows that is not possible")
+
+
+def _check_unit(encoding: Encoding, aside: Aside) -> None:
+    """Refuse people whose column is a feature, who are in pairs, or for whose sums there is no room."""
+    features = encoding.feature_names if encoding.schema is None else encoding.schema.used
+    if encoding.pairs or any(name in features or is_broken(name) for name in aside.names):
+        refuse("consistent", "a column that says whose a row is, or how much it counts, and cannot")
+    if aside.share_bits + encoding.most_rows.bit_length() - 1 > ROOM_BITS:
+        refuse("consistent", "a number of people whose counts have no room")
 
 
 def check_answers(transcript: Transcript) -> None:
     """Refuse answers that no curator can have given for this promise."""
-    known = transcript.n if transcript.neighbors == REPLACE else None
+    known = None if transcript.hides_n else transcript.n
     public = Public(transcript.encoding, transcript.neighbors, known)
     for answer in transcript.answers:
+        if answer.question.aside is not None and not answer.question.serves_people:
+            refuse("consistent", f"an answer to {answer.question.name!r}, which is not proved for people with several rows")
         if not answer.question.fits(public):
             refuse("consistent", f"an answer to {answer.question.name!r} about rows that it does not describe")
         if not answer.question.admits(answer.integers):
@@ -64,7 +79,7 @@ def check_answers(transcript: Transcript) -> None:
         _check_noise(answer, transcript.neighbors)
     if isinstance(transcript.privacy, ApproxDP):
         check_tail([law for answer in transcript.answers for law in answer.laws], transcript.privacy)
-    if transcript.neighbors != REPLACE and transcript.n != n_of(transcript.answers):
+    if transcript.hides_n and transcript.n != n_of(transcript.answers):
         refuse("consistent", "a number of rows other than the noisy count")
 
 
@@ -110,7 +125,7 @@ def _check_law(question: Question, law: NoiseLaw, charge: Budget, neighbors: str
     elif not isinstance(charge, PureDP | ZCDP):
         refuse("consistent", f"a {question.name} that was not paid for")
     elif isinstance(question, Choice) and isinstance(law, Exponential):
-        enough = law.rate <= exponential_rate(charge)
+        enough = law.rate <= exponential_rate(charge) / question.moved
     elif isinstance(question, Search) and isinstance(law, SparseVector):
         enough = min(law.threshold, law.query) >= 2 * question.step / sparse_vector_epsilon(charge)
     elif isinstance(question, Directions) and isinstance(law, Bingham):

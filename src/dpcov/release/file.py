@@ -24,6 +24,8 @@ from dpcov.kernel.questions.asked import BY_TAG
 from dpcov.kernel.questions.calibrated import LAWS
 from dpcov.kernel.questions.filing import Reading, Writing, read_frame
 from dpcov.kernel.questions.moments import NEIGHBORS
+from dpcov.kernel.questions.remade import remade
+from dpcov.kernel.rows.aside import Aside
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.paths import checked_path, write_whole
 from dpcov.release.check import check_answers, check_header
@@ -78,6 +80,7 @@ def header(release: Release) -> dict[str, Any]:
         "kind": release.kind,
         "privacy": release.privacy.to_json(),
         "neighbors": release.neighbors,
+        "unit": _unit_record(encoding.aside),
         "seeded": release.seeded,
         "n": release.n,
         "encoding": {
@@ -192,7 +195,7 @@ def _from_record(record: dict[str, Any], strangers: Mapping[tuple[str, str], Mec
         neighbors=fields.choice("neighbors", NEIGHBORS),
         seeded=fields.take("seeded", bool),
         n=fields.take("n", int),
-        encoding=_encoding(fields.take("encoding", dict)),
+        encoding=_encoding(fields.take("encoding", dict), _unit(fields.take("unit", dict))),
         requested=requested,
         requested_options=requested_options,
         mechanism=name,
@@ -215,7 +218,31 @@ def _from_record(record: dict[str, Any], strangers: Mapping[tuple[str, str], Mec
     return complete
 
 
-def _encoding(record: dict[str, Any]) -> Encoding:
+def _unit_record(aside: Aside | None) -> dict[str, Any]:
+    """Return who is protected; nothing where each row is a person."""
+    if aside is None:
+        return {}
+    weighed = {"most_rows": aside.most_rows, "weight": aside.weight, "max_weight": aside.max_weight}
+    return {"column": aside.unit, "finer": aside.finer, "share_bits": aside.share_bits, **weighed}
+
+
+def _unit(record: dict[str, Any]) -> Aside | None:
+    if not record:
+        return None
+    fields = Fields(record, "unit")
+    aside = Aside(
+        _text(fields, "column"),
+        fields.take("finer", int),
+        fields.take("share_bits", int),
+        fields.take("most_rows", int),
+        _text(fields, "weight"),
+        fields.take("max_weight", float),
+    )
+    fields.end()
+    return aside
+
+
+def _encoding(record: dict[str, Any], aside: Aside | None) -> Encoding:
     fields = Fields(record, "encoding")
     described = fields.take("schema", dict)
     encoding = Encoding(
@@ -226,6 +253,7 @@ def _encoding(record: dict[str, Any]) -> Encoding:
         midpoints=fields.take("midpoints", bool),
         pairs=fields.take("pairs", bool),
         schema=from_record(described) if described else None,
+        aside=aside,
     )
     fields.end()
     return encoding
@@ -285,7 +313,7 @@ def _answer(record: dict[str, Any], reading: Reading) -> Answer:
     fields = Fields(record, "answer")
     asked = Fields(fields.take("question", dict), "question")
     kind = BY_TAG[asked.choice("asked", BY_TAG)]
-    question = kind.from_json(asked, reading)
+    question = remade(kind.from_json(asked, reading), reading.encoding.aside)
     asked.end()
     noise = [_noise(entry) for entry in each(fields.take("noise", list), dict, "noise")]
     if len(noise) != len(question.names) or question.size < 1:

@@ -22,6 +22,7 @@ from dpcov.errors import ParameterError, ReleaseError, printable
 from dpcov.kernel.answer import Answer, Spend
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.questions.measure import Question
+from dpcov.kernel.questions.moments import REPLACE
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.linalg import project_simplex
 from dpcov.release.estimate import Estimate, PrivateUnits
@@ -69,7 +70,7 @@ class Transcript:
     encoding : Encoding
         How rows became integers.
     n : int
-        Number of rows: public under "replace", a noisy count (at least 1) under "add-remove".
+        Number of rows, or of people: public under "replace", a noisy count (at least 1) under "add-remove".
     mechanism, options
         What ran, with every option, defaults included, in encoded units.
     requested, requested_options
@@ -107,6 +108,11 @@ class Transcript:
     def __post_init__(self) -> None:
         for name in ("requested_options", "options", "notes"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    @property
+    def hides_n(self) -> bool:
+        """Whether n is private, and a noisy number tells it."""
+        return self.neighbors != REPLACE or self.encoding.partial
 
     @property
     def spent(self) -> tuple[Spend, ...]:
@@ -176,6 +182,11 @@ class Release(Transcript, Uses):
     def schema(self) -> Schema | None:
         """Public bounds and levels of the columns; None where rows have a public norm instead."""
         return self.encoding.schema
+
+    @property
+    def unit(self) -> str:
+        """The column that says whose a row is: all rows with one value of it are protected together; empty: each row alone."""
+        return "" if self.encoding.aside is None else self.encoding.aside.unit
 
     @property
     def row_norm(self) -> float:
@@ -330,9 +341,8 @@ class Release(Transcript, Uses):
     def expected_error(self) -> float:
         """The r.m.s. Frobenius norm of the noise in the raw second moment of encoded rows (norm 1): public knowledge.
 
-        Post-processing makes the error of `second_moment` smaller; clipping, a noisy n, a noisy mean, and a noisy scale add to
-        it. For answers in public coordinates: of the last one, in the units of rows (encoded, with a schema); of a mean, the
-        r.m.s. Euclidean norm.
+        Post-processing makes the error of `second_moment` smaller; clipping and a noisy n, mean or scale add to it. For answers
+        in public coordinates: of the last one, in the units of rows (encoded, with a schema); of a mean, the r.m.s. norm.
         """
         found = self.estimate.expected_error
         if found is None:
@@ -351,13 +361,15 @@ class Release(Transcript, Uses):
         local = any(answer.question.is_local for answer in self.answers)
         own = "radius, origin" if self.kind == "mean" else "bounds of the covariance" if local else "row_norm"
         public = own if self.schema is None else "bounds, levels, weights"
-        rows = f"row of the {self.n} pairs" if self.encoding.pairs else f"of the {self.n} rows"
-        return statement(promised, self.neighbors, rows, self.seeded, public)
+        counted = self.encoding.counted
+        rows = f"row of the {self.n} pairs" if self.encoding.pairs else f"of the {self.n} {counted}"
+        rows = f"of the {counted}" if self.encoding.partial else rows
+        return statement(promised, self.neighbors, rows, self.seeded, public, self.unit)
 
     def risk(self) -> str:
         """Say in one sentence what this release can change for one person."""
         laws = [law for answer in self.answers for law in answer.laws]
-        return risk(self.privacy, self.neighbors, laws, seeded=self.seeded)
+        return risk(self.privacy, self.neighbors, laws, seeded=self.seeded, unit=self.unit)
 
     def how(self) -> str:
         """Say by which mechanism it was made, and how its estimate was finished."""

@@ -10,15 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import EngineError, SchemaError
+from dpcov.errors import EngineError, ParameterError, SchemaError
 from dpcov.kernel.questions.measure import Summable
 from dpcov.kernel.questions.moments import Count
+from dpcov.kernel.rows.aside import Aside, thetas
 from dpcov.kernel.rows.grid import MAX_FEATURES
 from dpcov.schema import Described, Numeric, Schema
 from dpcov.sources import cells
 from dpcov.sources.base import Progress, add_up, default_block_rows, in_percent
 from dpcov.sources.described import check_types, numbers, positions
 from dpcov.sources.many import members_of
+from dpcov.sources.people import People, kind_of
 from dpcov.sources.pieces import pieces_of
 from dpcov.sources.split import CHANGED, PartSums
 from dpcov.sources.tables import Batch, Table
@@ -42,6 +44,8 @@ class ArrowSource:
         Whether numeric columns are encoded about their midpoints; else about 0.
     progress : callable, optional
         Called now and then while rows are read.
+    aside : Aside, optional
+        What stands after the features in each block: whose a row is. People are then counted in a pass of its own.
     """
 
     guesses_types: bool
@@ -54,7 +58,9 @@ class ArrowSource:
         schema: Schema | None = None,
         center: bool = False,
         progress: Progress | None = None,
+        aside: Aside | None = None,
     ) -> None:
+        self.aside = aside
         self._table, self._center, self._progress = table, center, in_percent(progress)
         self.schema = schema.select(columns) if schema is not None and columns is not None else schema
         self._names_from_table = self.schema is None and columns is None
@@ -62,7 +68,8 @@ class ArrowSource:
             table.check_names()  # type: ignore[attr-defined]  # those whose names are text have it
         self._written: frozenset[str] = getattr(table, "written", frozenset())
         self.guesses_types = self._names_from_table and (table.parsed or bool(self._written))
-        named = table.names if columns is None else columns
+        beside = () if aside is None else aside.names
+        named = [name for name in table.names if name not in beside] if columns is None else columns
         self._columns = self.schema.table_columns(self.schema.used) if self.schema else list(named)
         for member, where in members_of(table):
             self._check_columns(member, where and f" in {where}")
@@ -70,12 +77,14 @@ class ArrowSource:
         self.feature_names = self.schema.feature_names if self.schema else tuple(self._columns)
         if not 1 <= self.d <= MAX_FEATURES - center:
             raise SchemaError(f"data must have 1 to 2**15 features, got {self.d}. Hint: select columns, or merge levels.")
-        self._n = table.rows
+        self._rows = table.rows  # all rows of the table, of which `n` counts people
+        self._people: People | None = None if aside is None else self._people_of(aside)
+        self._n = self._rows if self._people is None else None
         self._kept: list[NDArray[np.float64]] | None = None
 
     @property
     def n(self) -> int:
-        """The number of rows, by a pass over them where it is not known yet."""
+        """The number of rows, or people, by a pass over them where it is not known yet."""
         if self._n is None:
             self.total(Count())
         assert self._n is not None
@@ -103,8 +112,12 @@ class ArrowSource:
 
     def total(self, statistic: Summable) -> NDArray[np.int64]:
         """Add the statistic over all batches."""
-        if isinstance(statistic, Count) and self._n is not None:
+        if self._people is not None and self._n is None:
+            self._count_people(self._people)
+        if isinstance(statistic, Count) and not statistic.weighs and self._n is not None:
             return np.array([self._n], dtype=np.int64)
+        if self._people is not None:
+            self._people.start()
         counted = 0
 
         def blocks() -> Iterator[NDArray[np.float64]]:
@@ -116,10 +129,64 @@ class ArrowSource:
                 yield block
 
         total = add_up(statistic, blocks(), scratch=not getattr(statistic, "by_column", False))
-        if self._n not in (None, counted):
-            raise EngineError(CHANGED)
-        self._n = counted
+        self._check_rows(counted)
+        if self._people is None:
+            self._n = counted
         return total
+
+    def _check_rows(self, counted: int) -> None:
+        """Refuse a table that has other rows each time it is read."""
+        if self._rows not in (None, counted):
+            raise EngineError(CHANGED)
+        self._rows = counted
+
+    def _people_of(self, aside: Aside) -> People | None:
+        """Refuse columns that cannot say whose a row is, or what it counts, and rows that cannot be read once to count."""
+        if aside.unit and not self._table.rereadable:
+            raise ParameterError(
+                "data must be rows that can be read more than once where a person has several, got a stream. "
+                "Hint: write it to a file first."
+            )
+        read = self._columns if self.schema is None else [*self._columns, *self.schema.used]
+        members, types = members_of(self._table), dict[str, list[Any]]()
+        for said, name in (("unit", aside.unit), ("weight", aside.weight)):
+            if name in read:
+                raise ParameterError(
+                    f"{said} must be a column that is no feature, got {name!r}, which is one. "
+                    f"Hint: leave it out of columns= and out of the schema."
+                )
+            for member, where in members if name else ():
+                found = list(member.names).count(name)
+                if found != 1:
+                    got = f"{found} columns of that name" if found else "no column of that name"
+                    raise SchemaError(
+                        f"{said} must be a column of the data, got {name!r} and {got}{where and f' in {where}'}. "
+                        f"Hint: upper and lower case matter."
+                    )
+                types.setdefault(said, []).append(member.types[list(member.names).index(name)])
+        for kind in types.get("weight", []):
+            cells.check_numeric(aside.weight, kind, parsed=self._table.parsed or aside.weight in self._written)
+        return People(kind_of(aside.unit, types["unit"]), aside.most_rows) if aside.unit else None
+
+    def _shares(self, part: Batch, aside: Aside) -> NDArray[np.float64]:
+        """Return what each row counts, in 2⁻⁵²."""
+        if not aside.weight:
+            assert self._people is not None
+            return self._people.shares(part.column(aside.unit))
+        alone = thetas(cells.values(part.column(aside.weight), self._table.decimal), aside.max_weight)
+        return alone.astype(np.float64) if self._people is None else self._people.shares(part.column(aside.unit), alone)
+
+    def _count_people(self, people: People) -> None:
+        """Read the one column that says whose a row is."""
+        assert self.aside is not None
+        done = 0
+        for batch, fraction in self._table.batches([self.aside.unit], default_block_rows(1)):
+            people.count(batch.column(self.aside.unit))
+            done += len(batch)
+            self._progress(fraction, done)
+        people.counted()
+        self._check_rows(done)
+        self._n = people.n
 
     def _blocks(self, rows: int, by_column: bool = False) -> Iterator[NDArray[np.float64]]:
         if by_column and self._kept is not None:
@@ -128,13 +195,18 @@ class ArrowSource:
             return
         space, width, done = np.empty(0), self._width(by_column), 0
         kept: list[NDArray[np.float64]] | None = [] if by_column else None
-        for batch, fraction in self._table.batches(self._columns, rows):
+        beside = () if self.aside is None else self.aside.names
+        for batch, fraction in self._table.batches([*self._columns, *beside], rows):
             for start in range(0, len(batch), rows):
                 part = batch.slice(start, rows)
                 if space.size < width * len(part) or kept is not None:
                     space = np.empty(width * len(part))  # used again and again: fresh memory costs more than the copy
                 block = space[: width * len(part)].reshape(width, -1)
-                yield self._cells(part, block) if by_column else self._encoded(part, block)
+                features = block[: width - (0 if self.aside is None else self.aside.width)]
+                (self._cells if by_column else self._encoded)(part, features)
+                if self.aside is not None:
+                    block[len(features)] = self._shares(part, self.aside)
+                yield block.T
                 if kept is not None:
                     kept.append(block.T)
                     kept = kept if sum(one.size for one in kept) <= KEPT_CELLS else None
@@ -150,7 +222,8 @@ class ArrowSource:
 
     def _width(self, by_column: bool) -> int:
         """Return how many entries a row has."""
-        return len(self.schema.used) if by_column and self.schema is not None else self.d
+        features = len(self.schema.used) if by_column and self.schema is not None else self.d
+        return features if self.aside is None else features + self.aside.width
 
     def _described(self) -> Iterator[tuple[str, Described, float, float]]:
         """Yield each used column, with its description, offset and scale."""
@@ -158,22 +231,21 @@ class ArrowSource:
         for name, (description, offset, scale) in zip(self.schema.used, self.schema.encodings(self._center), strict=True):
             yield name, description, offset, scale
 
-    def _cells(self, batch: Batch, block: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the rows of a batch by column: encoded numbers, positions of levels, NaN where a cell is missing."""
+    def _cells(self, batch: Batch, block: NDArray[np.float64]) -> None:
+        """Write the rows of a batch by column: encoded numbers, positions of levels, NaN where a cell is missing."""
         for row, (name, description, offset, scale) in zip(block, self._described(), strict=True):
             if isinstance(description, Numeric):
                 _encode_numbers(row, numbers(batch, name, description, self._table), description, offset, scale, np.nan)
             else:
                 row[:] = positions(batch, name, description, self._table)
                 np.copyto(row, np.nan, where=row < 0)
-        return block.T
 
-    def _encoded(self, batch: Batch, block: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the rows of a batch, stored column by column: for a schema with norm at most 1, else in the user's units."""
+    def _encoded(self, batch: Batch, block: NDArray[np.float64]) -> None:
+        """Write the rows of a batch, column by column: for a schema with norm at most 1, else in the user's units."""
         if self.schema is None:
-            for row, column in zip(block, batch.columns, strict=True):
-                row[:] = cells.values(column, self._table.decimal)
-            return block.T
+            for row, name in zip(block, self._columns, strict=True):
+                row[:] = cells.values(batch.column(name), self._table.decimal)
+            return
         start = 0
         for name, description, offset, scale in self._described():
             if isinstance(description, Numeric):
@@ -187,7 +259,6 @@ class ArrowSource:
                 known = np.flatnonzero(places >= 0)
                 part[places[known], known] = 1 / scale
                 start += len(part)
-        return block.T
 
     def _check_columns(self, table: Table, where: str) -> None:
         """Refuse missing and ambiguous columns. Messages name what was asked for: a file's own names may be a person's row."""
@@ -203,7 +274,8 @@ class ArrowSource:
             raise SchemaError(f"data must have one column {asked}, got {found}{where}. Hint: {hint}.")
         if len(set(self._columns)) < len(self._columns):
             raise SchemaError("columns must differ, got the same column twice. Hint: remove one of them.")
-        others = sorted(counts.keys() - set(self._columns)) if self._names_from_table else []
+        beside = () if self.aside is None else self.aside.names
+        others = sorted(counts.keys() - {*self._columns, *beside}) if self._names_from_table else []
         if others:
             named = "others" if table.parsed else repr(others[0])
             raise SchemaError(

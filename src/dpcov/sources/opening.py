@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcov.errors import ParameterError, SchemaError, shown
+from dpcov.kernel.rows.aside import Aside
 from dpcov.kernel.rows.grid import MAX_FEATURES
 from dpcov.schema import Schema
 from dpcov.sources.array import ArraySource, check_shape, checked_rows
@@ -24,14 +25,24 @@ Columns = Sequence[str | int] | None
 
 
 def open_source(
-    data: Any, columns: Columns = None, schema: Schema | None = None, center: bool = False, progress: Progress | None = None
+    data: Any,
+    columns: Columns = None,
+    schema: Schema | None = None,
+    center: bool = False,
+    progress: Progress | None = None,
+    aside: Aside | None = None,
 ) -> Source:
     """Return a source for an array, a frame, anything with ``__arrow_c_stream__``, or a path; no row is read."""
+    if aside is not None and (is_elsewhere(data) or is_printed(data) or is_on_device(data)):
+        raise ParameterError(
+            f"unit must be left out for rows on a cluster, in a database or on a device, got {aside.unit!r}. "
+            f"Hint: write them to a Parquet file, which is read in bounded memory."
+        )
     if columns is not None and (isinstance(columns, str | bytes) or not isinstance(columns, Sequence) or not columns):
         raise ParameterError(f"columns must be a list of names or positions, got {shown(columns)}. Hint: columns=['age'].")
     rows = open_rows(data)
     if rows is not None and schema is None:
-        source = _array_source(data, rows, columns, progress)
+        source = _array_source(data, rows, columns, progress, aside)
         if source.d > MAX_FEATURES - center:
             raise ParameterError(f"data must have fewer than 2**15 columns when centred, got {source.d}. Hint: select columns.")
         return source
@@ -54,16 +65,16 @@ def open_source(
 
         return SplitSource(ArrowSource(table, _names(columns, table.names), schema, center), Database(), progress)
     if not is_on_cluster(data):
-        return ArrowSource(table, _names(columns, table.names), schema, center, progress)
+        return ArrowSource(table, _names(columns, table.names), schema, center, progress, aside)
     from dpcov.sources.cluster import Cluster
     from dpcov.sources.split import SplitSource
 
     return SplitSource(ArrowSource(table, _names(columns, table.names), schema, center), Cluster(), progress)
 
 
-def _array_source(data: Any, rows: Any, columns: Columns, progress: Progress | None) -> ArraySource:
+def _array_source(data: Any, rows: Any, columns: Columns, progress: Progress | None, aside: Aside | None) -> ArraySource:
     if not is_on_device(data):
-        return ArraySource(rows, columns=columns, progress=progress)
+        return ArraySource(rows, columns=columns, progress=progress, aside=aside)
     from dpcov.sources.torch import DeviceArray
 
     return DeviceArray(rows, columns, progress)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError
+from dpcov.kernel.rows.aside import ROW, Aside
 from dpcov.kernel.rows.columns import Columns
 from dpcov.kernel.rows.grid import DEFAULT_BITS, Grid, most_rows
 from dpcov.schema import Schema
@@ -36,6 +37,8 @@ class Encoding:
         Whether a row is the difference of two rows of the table.
     schema : Schema, optional
         Public bounds and levels of the columns.
+    aside : Aside, optional
+        The columns beside the features, which say whose a row is; None: each row is a person.
     """
 
     feature_names: tuple[str, ...]
@@ -45,6 +48,7 @@ class Encoding:
     midpoints: bool = False
     pairs: bool = False
     schema: Schema | None = None
+    aside: Aside | None = None
 
     @cached_property
     def grid(self) -> Grid:
@@ -64,8 +68,23 @@ class Encoding:
 
     @property
     def most_rows(self) -> int:
-        """How many rows have exact sums: 2³⁰ at 16 bits."""
-        return most_rows(self.bits)
+        """How many rows, or people, have exact sums: 2³⁰ at 16 bits."""
+        return most_rows(self.bits + (0 if self.aside is None else self.aside.finer))
+
+    @property
+    def unit(self) -> str:
+        """Who is protected: whoever has one row, or all rows with one value of a column."""
+        return ROW if self.aside is None else self.aside.person
+
+    @property
+    def counted(self) -> str:
+        """What n counts, in the plural."""
+        return "people" if self.aside is not None and self.aside.unit else "rows"
+
+    @property
+    def partial(self) -> bool:
+        """Whether rows or people may count less than once: n is then how much they count in all, which is private."""
+        return self.aside is not None and self.aside.partial
 
     @property
     def room(self) -> str:
@@ -76,7 +95,7 @@ class Encoding:
         """Refuse a public number of rows that has no second moment, or would not leave room for the noise."""
         if not 1 <= n <= self.most_rows:
             hint = "max_rows=NUMBER makes room for more" if n > 0 else "an empty table has no second moment"
-            raise ParameterError(f"data must have 1 to {self.room} rows, got {n}. Hint: {hint}.")
+            raise ParameterError(f"data must have 1 to {self.room} {self.counted}, got {n}. Hint: {hint}.")
 
     @property
     def width(self) -> int:

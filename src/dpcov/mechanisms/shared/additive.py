@@ -54,7 +54,8 @@ class AdditivePlan:
 
 def plan_additive(noise: str, budget: Budget, moment: SecondMoment, neighbors: str) -> AdditivePlan:
     """Convert the budget to what the noise serves, and set aside the count's share under add-remove."""
-    count_wanted = neighbors != REPLACE and not moment.grid.center  # the corner of a centred moment is the count
+    private = neighbors != REPLACE or moment.weighs
+    count_wanted = private and not moment.grid.center  # the corner of a centred moment is the count
     served = _served(noise, budget, moment, neighbors, one_answer=not count_wanted)
     asked = AdditivePlan(noise, served, None)
     if count_wanted:
@@ -139,7 +140,7 @@ def least_additive(curator: Facts, asked: AdditivePlan, at_least: Fraction | Non
     """Yield what an additive mechanism asks, where another may ask it, or not, by what was answered before."""
     yield Least(curator.second_moment(), asked.moment_budget, asked.noise, at_least)
     if asked.count_budget is not None:
-        yield Least(Count(), asked.count_budget, noise_for(asked.count_budget))
+        yield Least(Count(aside=curator.encoding.aside), asked.count_budget, noise_for(asked.count_budget))
 
 
 def ask_moment(curator: Face, asked: AdditivePlan, radius: float, at_least: Fraction | None) -> None:
