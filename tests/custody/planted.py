@@ -223,7 +223,7 @@ PLANTED = {
         by=TEST_STORE + "test_whoever_takes_an_export_slowly_keeps_nobody_waiting",
     ),
     "a log that belongs to whoever looked": mutant(
-        (STORE, "if not os.access(path, os.R_OK | os.W_OK):", "if False:"),
+        (PLACE, "if not os.access(path, os.R_OK | os.W_OK):", "if False:"),
         by=TEST_STORE + "TestFiles::test_a_folder_or_file_that_may_not_be_written[511-292]",
     ),
     "a spend that an index has lost is spent again": mutant(
