@@ -70,7 +70,7 @@ WITHIN = frozenset(
     (
         *("rules", "described_by", "check_options", "refuse_unknown", "check_postprocess", "check_served", "knows_n"),
         *("amounts", "to_json", "offset", "reach", "table_columns", "widths", "noisy_entries"),
-        *("attempt", "rehearse", "spend", "enter", "lines", "refuse"),
+        *("attempt", "rehearse", "spend", "enter", "fail", "lines", "refuse"),
     )
 )
 """Members that the rest of the package calls, and users do not."""

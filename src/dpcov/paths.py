@@ -6,11 +6,20 @@ import os
 import stat
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic, sleep
+from typing import BinaryIO
 
 from dpcov.errors import EngineError, ParameterError, shown
 
+try:
+    import fcntl
+except ImportError:  # on Windows
+    fcntl = None  # type: ignore[assignment]
+
+PATIENCE = 10.0  # seconds to wait for another process, which writes for less than one
 MOST_BYTES = 2**24  # of a secret file
 IN_MEMORY = "what was to be written is still in memory; save it elsewhere"
 
@@ -121,6 +130,31 @@ def write_secret(target: Path, content: bytes, *, name: str) -> None:
         ) from None
     finally:
         os.close(number)
+
+
+@contextmanager
+def one_at_a_time(path: Path, name: str) -> Iterator[None]:
+    """Wait until no other process is here for the same file: of two that read and then write, one would undo the other."""
+    with path.open("rb") as file:
+        until = monotonic() + PATIENCE
+        while fcntl is not None and not _locked(file):
+            if monotonic() > until:
+                raise EngineError(
+                    f"{name} must be written by one process at a time, got another that holds {path.name!r}. Hint: try again."
+                )
+            sleep(0.01)
+        yield
+
+
+def _locked(file: BinaryIO) -> bool:
+    """Whether a file could be locked; one of a file system without locks counts as such."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def first_bytes(path: Path, most: int) -> bytes:

@@ -30,14 +30,14 @@ EVERY = TEST_ORDER + "test_every_mechanism_pays_between_its_first_reading_and_it
 DOUBLE = TEST_ADDING + "TestNeighbours::test_adding_and_removing_counts_double_for_replacing"
 BROKEN = TEST_POLICY + "TestRules::test_what_breaks_one_is_refused_before_reading"
 
+NOTED = '            writing.add("failed", self.name, self.who, self.why, facts, attempt.time)\n'
 REFUND = """
-            if event == "failed" and facts["spent"]:
+            if facts["spent"]:
                 from dpcov.custody.adding import Sum
 
                 none = Sum.empty(State.of(writing, self.name).total).to_json()
                 spent = writing.last(self.name, "spent")
-                writing.add("spent", self.name, self.who, self.why, {**spent.facts, "after": none}, time)
-            return writing.add(event, self.name, self.who, self.why, facts, time)
+                writing.add("spent", self.name, self.who, self.why, {**spent.facts, "after": none}, attempt.time)
 """
 
 PLANTED = {
@@ -95,7 +95,7 @@ PLANTED = {
         by=TEST_LEDGER + "TestFailures::test_an_interrupt_just_after_the_spend_is_noted_as_spent",
     ),
     "a refund after an error": mutant(
-        (LEDGER, "            return writing.add(event, self.name, self.who, self.why, facts, time)\n", REFUND.lstrip("\n")),
+        (LEDGER, NOTED, REFUND.lstrip("\n") + NOTED),
         by=TEST_LEDGER + "TestFailures::test_what_was_spent_stays_spent_when_a_draw_fails",
     ),
     "a tail that is not counted": mutant(
@@ -223,7 +223,7 @@ PLANTED = {
         by=TEST_STORE + "test_whoever_takes_an_export_slowly_keeps_nobody_waiting",
     ),
     "a log that belongs to whoever looked": mutant(
-        (STORE, "if not os.access(path, os.R_OK | os.W_OK):", "if False:"),
+        (PLACE, "if not os.access(path, os.R_OK | os.W_OK):", "if False:"),
         by=TEST_STORE + "TestFiles::test_a_folder_or_file_that_may_not_be_written[511-292]",
     ),
     "a spend that an index has lost is spent again": mutant(

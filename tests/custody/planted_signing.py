@@ -16,7 +16,7 @@ LIBRARY, EDITS, SIGNED, KEYS, VERIFYING = (
 
 PLANTED = {
     "a signature that is written over another's": mutant(
-        ("custody/signature_file.py", "fcntl.LOCK_EX | fcntl.LOCK_NB", "fcntl.LOCK_SH | fcntl.LOCK_NB"),
+        ("paths.py", "fcntl.LOCK_EX | fcntl.LOCK_NB", "fcntl.LOCK_SH | fcntl.LOCK_NB"),
         by="tests/custody/test_signatures.py::TestSeveralAtOnce::test_one_that_never_ends_is_named",
     ),
     "a wrong signature is a good one": mutant(

@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed448, rsa, x25519
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import dpcov
+from dpcov import paths
 from dpcov.custody import ed25519, signature_file
 from dpcov.custody.signing import DOMAIN, fingerprint, message_of
 from dpcov.errors import DpcovError
@@ -192,8 +193,8 @@ class TestSeveralAtOnce:
         assert is_verified(release, *keys)
 
     def test_one_that_never_ends_is_named(self, release: Path, key: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(signature_file, "PATIENCE", 0.05)
-        with signature_file.one_at_a_time(release), pytest.raises(dpcov.EngineError, match="one process at a time"):
+        monkeypatch.setattr(paths, "PATIENCE", 0.05)
+        with paths.one_at_a_time(release, "signatures"), pytest.raises(dpcov.EngineError, match="one process at a time"):
             dpcov.sign(release, key)
         assert not signature_file.beside(release).exists()
         dpcov.sign(release, key)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from pathlib import Path
 from typing import NoReturn
 
@@ -61,3 +63,30 @@ def _mount_of(path: Path) -> tuple[Path | None, str]:
 def _unescaped(text: str) -> str:
     """Return a path as it is: blanks stand as octal numbers there."""
     return re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), text)
+
+
+def refuse_odd(path: Path) -> None:
+    """Refuse what is no file of its own: a folder, a pipe, or one of several names, each of which would have its own log."""
+    try:
+        about = path.stat()
+    except FileNotFoundError:
+        raise EngineError(f"ledger must exist, got {str(path)!r}. Hint: `dpcov ledger init` makes one.") from None
+    except OSError as error:
+        raise unusable(path, str(error.strerror)) from None
+    if not stat.S_ISREG(about.st_mode):
+        raise EngineError(f"ledger must be a file, got {path.name!r}, which is none. Hint: `dpcov ledger init FILE` makes one.")
+    if about.st_nlink > 1:
+        raise EngineError(
+            f"ledger must be a file with one name, got {path.name!r}, a hard link. "
+            f"Hint: keep one of its names; a symbolic link may lead there."
+        )
+    if not os.access(path, os.R_OK | os.W_OK):  # else SQLite makes a log that belongs to whoever looked, and stays
+        raise unusable(path, "no permission")
+
+
+def unusable(path: Path, said: str) -> EngineError:
+    """Return the error for a file that cannot be read or written, with what the system says of it."""
+    return EngineError(
+        f"ledger must be a file that can be read and written, got {str(path)!r} ({said}). "
+        f"Hint: check the path; its folder must exist and be writable."
+    )

@@ -7,27 +7,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from time import monotonic, sleep
 
 from dpcov.errors import EngineError, ReleaseError
 from dpcov.paths import first_bytes, write_whole
 from dpcov.schema import is_broken
 from dpcov.strict_json import Fields, each, read_object, refuse
 
-try:
-    import fcntl
-except ImportError:  # on Windows
-    fcntl = None  # type: ignore[assignment]
-
 FORMAT = "dpcov signatures"
 FORMAT_VERSION = 1
 ENDING = ".sig"
 LONGEST_NAME = 200  # characters that a signer may say of itself
-PATIENCE = 10.0  # seconds to wait for another who signs: that takes less than one
 LARGEST = 2**20  # bytes: thousands of signers
 
 HINT = "ask for the signatures anew"
@@ -45,31 +36,6 @@ class Signature:
 def beside(release: Path) -> Path:
     """Return where the signatures of a release are."""
     return release.with_name(release.name + ENDING)
-
-
-@contextmanager
-def one_at_a_time(release: Path) -> Iterator[None]:
-    """Wait until nobody else signs a release: of two that read its signatures at once, one would write over the other's."""
-    if fcntl is None:
-        yield
-        return
-    with release.open("rb") as file:
-        until = monotonic() + PATIENCE
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if monotonic() > until:
-                    raise EngineError(
-                        f"signatures must be written by one process at a time, got another that holds {release.name!r}. "
-                        f"Hint: try again."
-                    ) from None
-                sleep(0.01)
-            except OSError:  # a file system without locks
-                break
-            else:
-                break
-        yield
 
 
 def read(path: Path) -> list[Signature]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from dpcov.custody import ed25519, signature_file
 from dpcov.custody.signature_file import LONGEST_NAME, Signature, beside
 from dpcov.errors import EngineError, ParameterError, ReleaseError, shown
-from dpcov.paths import checked_path, first_bytes, private_text, write_secret, write_whole
+from dpcov.paths import checked_path, first_bytes, one_at_a_time, private_text, write_secret, write_whole
 from dpcov.release.file import canonical, content, parse, text_in
 from dpcov.release.record import Release
 from dpcov.results import Result
@@ -167,7 +167,7 @@ def sign(path: PathLike, key: PathLike, *, name: str = "", passphrase: str | Non
     private = _private(key, passphrase)
     public = ed25519.public_of(private)
     target = beside(release)
-    with signature_file.one_at_a_time(release):
+    with one_at_a_time(release, "signatures"):
         entries = signature_file.read(target) if target.exists() or target.is_symlink() else []
         if any(not _is_good(entry, said) for entry in entries):
             raise ReleaseError(

@@ -14,7 +14,6 @@ import hashlib
 import json
 import os
 import sqlite3
-import stat
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -26,7 +25,7 @@ from typing import Any
 from urllib.parse import quote
 
 from dpcov.custody.people import current_user
-from dpcov.custody.place import refuse_place
+from dpcov.custody.place import refuse_odd, refuse_place, unusable
 from dpcov.errors import BudgetError, EngineError, printable
 from dpcov.kernel.bits import SystemBits
 from dpcov.paths import make_private
@@ -242,7 +241,7 @@ class Store:
         """Make the file, for its owner alone, with its first entry; leave one that is there already."""
         refuse_place(self.path)
         _words(self.path, make_private, self.path)
-        _refuse_odd(self.path)
+        refuse_odd(self.path)
         with self._connected() as connection:
             with self._transaction(connection, "IMMEDIATE"):
                 if connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION:
@@ -306,7 +305,7 @@ class Store:
 
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
-        _refuse_odd(self.path)
+        refuse_odd(self.path)
         refuse_place(self.path)
         with self._connected() as connection:
             found = _words(self.path, connection.execute, "PRAGMA application_id").fetchone()[0]
@@ -358,33 +357,7 @@ def _words(path: Path, call: Any, *arguments: Any, **named: Any) -> Any:
     except BROKEN as error:
         raise _in_words(path, error) from None
     except OSError as error:
-        raise _unusable(path, str(error.strerror)) from None
-
-
-def _refuse_odd(path: Path) -> None:
-    """Refuse what is no file of its own: a folder, a pipe, or one of several names, each of which would have its own log."""
-    try:
-        about = path.stat()
-    except FileNotFoundError:
-        raise EngineError(f"ledger must exist, got {str(path)!r}. Hint: `dpcov ledger init` makes one.") from None
-    except OSError as error:
-        raise _unusable(path, str(error.strerror)) from None
-    if not stat.S_ISREG(about.st_mode):
-        raise EngineError(f"ledger must be a file, got {path.name!r}, which is none. Hint: `dpcov ledger init FILE` makes one.")
-    if about.st_nlink > 1:
-        raise EngineError(
-            f"ledger must be a file with one name, got {path.name!r}, a hard link. "
-            f"Hint: keep one of its names; a symbolic link may lead there."
-        )
-    if not os.access(path, os.R_OK | os.W_OK):  # else SQLite makes a log that belongs to whoever looked, and stays
-        raise _unusable(path, "no permission")
-
-
-def _unusable(path: Path, said: str) -> EngineError:
-    return EngineError(
-        f"ledger must be a file that can be read and written, got {str(path)!r} ({said}). "
-        f"Hint: check the path; its folder must exist and be writable."
-    )
+        raise unusable(path, str(error.strerror)) from None
 
 
 def _no_ledger(path: Path) -> EngineError:

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from io import FileIO
+from time import monotonic, sleep
 from typing import IO, Any
 
 import dpcov.errors
@@ -174,12 +175,18 @@ def _answered(order: bytes) -> dict[str, str]:
         try:
             answer = _exchange(order, told, heard)
             if not answer.endswith(b"}"):
-                with suppress(subprocess.TimeoutExpired):  # how it ends by itself is worth knowing
-                    process.wait(1)
+                _await(process)  # how it ends by itself is worth knowing
         finally:
             _end(process)
             ended = process.wait()
     return _read(answer, ended)
+
+
+def _await(process: subprocess.Popen[bytes]) -> None:
+    """Give a process a second to end; it is not reaped, so that its number stays that of its group."""
+    until = monotonic() + 1
+    while monotonic() < until and os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        sleep(0.01)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
