@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import warnings
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
@@ -66,6 +67,13 @@ def wild() -> Any:
     return rows
 
 
+def deprecated() -> Any:
+    """Return a matrix as NumPy had them; it warns of them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return np.matrix(np.nan_to_num(numbers()))
+
+
 def text_frame() -> pd.DataFrame:
     return pd.DataFrame(
         {"age": [NUMBER, 20, None, 41] * 15, "job": ["clerk", WORD, None, ""] * 15, "name": [f"{WORD} {i}" for i in range(60)]}
@@ -110,7 +118,7 @@ OF_NO_USE: tuple[Callable[[], Any], ...] = (
     lambda: np.full((9, 2), NUMBER + 1j),
     lambda: np.full((9, 2), "2020-01-01", "datetime64[D]"),
     lambda: np.ma.masked_invalid(numbers()),
-    lambda: np.matrix(np.nan_to_num(numbers())),
+    lambda: deprecated(),
     lambda: np.zeros(5, dtype=[("a", float), ("b", int)]),
     lambda: numbers().tolist(),
     lambda: tuple(map(tuple, numbers().tolist())),
