@@ -407,8 +407,8 @@ def commands(group: click.Group, before: tuple[str, ...] = ()) -> Iterator[tuple
             yield (*before, name), command
 
 
-LOUD = {("compare",), ("schema", "check"), ("predict",), ("demo",)}
-"""What shows rows, or what they would tell, to the custodian, who asked for it."""
+LOUD = {("compare",), ("schema", "check"), ("predict",), ("demo",), ("sample",)}
+"""What shows rows, or what they would tell, to the custodian, who asked for it; and random numbers, of any digits."""
 LONG = {("audit",): ("--pairs", "2", "--trials", "20", "--draws", "20", "--width", "2"), ("compare",): ("--runs", "2")}
 LEFT_OUT = {
     "--workers",

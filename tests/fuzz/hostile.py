@@ -237,7 +237,7 @@ ARGUMENTS: tuple[Callable[[], Any], ...] = (
         lambda: text_frame()["age"],
         lambda: pa.array([NUMBER]),
         lambda: [[NUMBER, WORD]],
-        lambda: {"a": NUMBER},
+        lambda: {"a": [NUMBER]},
     ),
     *(Unwilling, Array, Stream, lambda: iter([NUMBER]), lambda: lambda *_: 1 / 0),
 )

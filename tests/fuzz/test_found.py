@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 import dpcov
 from dpcov.errors import DpcovError, EngineError, ParameterError, ReleaseError, SchemaError
+from dpcov.release.file import parse
 from dpcov.schema import codebook
 from tests.fuzz.hostile import NUMBER, WORD, Array, text_frame
 from tests.helpers.small import SCHEMA
@@ -43,6 +45,7 @@ def alone(error: BaseException) -> bool:
         ("bytes.csv", b"name\nQZXJ\xff\n", codebook.read),
         ("bytes.toml", b'name = "QZXJ\xff"', dpcov.Policy.read),
     ],
+    ids=["lines of JSON", "bytes", "schema", "codebook", "policy"],
 )
 def test_a_file_that_is_something_else_is_not_kept_behind_the_error(
     name: str, content: bytes, read: Callable[[Path], object], tmp_path: Path
@@ -128,15 +131,26 @@ REFUSED: dict[str, tuple[str, Callable[[dpcov.Release], object]]] = {
     "bounds that fail": ("high must be a number", lambda release: release.interval().entries.within(0, Array())),  # type: ignore[arg-type]
     "a truth": ("truth must be a number", lambda release: release.interval().entries.contains(["x"])),
     "clear": ("clear must be True or False", lambda release: release.describe().pairs(clear=TABLE)),  # type: ignore[arg-type]
+    "centring": (
+        "centring must be text",
+        lambda _: dpcov.covariance(ROWS, ONE, upper=4.0, mechanism="coinpress", center=True, centring=TWO),
+    ),
+    "mechanisms of a file": ("mechanisms must be a list", lambda _: parse("{}", np.array(1))),  # type: ignore[arg-type]
+    "new rows that fail": ("rows must be an array", lambda release: release.pca(1).transform(Array())),  # type: ignore[arg-type]
+    "a period beyond floats": ("publish_every must be", lambda _: dpcov.Publication("12:00", every=10**400)),
+    "sparse rows beside a target": (
+        "X and y must be dense",
+        lambda _: dpcov.PrivateRidge(epsilon=1, schema=SCHEMA).fit(sparse.csr_matrix(ROWS), ROWS[:, 0]),
+    ),
     "selected columns": ("columns must be a list", lambda _: SCHEMA.select(0.5)),  # type: ignore[arg-type]
     "offsets": ("center must be True or False", lambda _: SCHEMA.offsets(TABLE)),  # type: ignore[arg-type]
     "rows beyond number": ("m must be an integer from 1 to", lambda release: release.sample(2**70)),
     "predictions": (
-        "predictions must be an array of numbers",
+        "predictions must be a number, or numbers of shape",
         lambda release: release.ridge(0).score(TEXT, predictions=frozenset()),  # type: ignore[arg-type]
     ),
     "too few predictions": (
-        "predictions must hold a number for each of",
+        "predictions must be a number, or numbers of shape",
         lambda release: release.ridge(0).score(TEXT, predictions=np.zeros(2)),
     ),
 }
@@ -153,6 +167,23 @@ def test_an_argument_of_another_type_is_refused(name: str, release: dpcov.Releas
 
 def test_a_fraction_is_a_number() -> None:
     assert dpcov.plan_pca(3, Fraction(1, 3), 1) == dpcov.plan_pca(3, 1 / 3, 1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("call", [dpcov.covariance, dpcov.compare])
+def test_a_position_does_not_tell_the_first_line_of_a_file(call: Callable[..., object], tmp_path: Path) -> None:
+    """Of a file without names that is a person's row; with a schema its names are not looked at otherwise."""
+    path = tmp_path / "table.csv"
+    path.write_text(f"{NUMBER},{WORD}\n1,2\n", encoding="utf-8")
+    for position in (0, 1):
+        with pytest.raises(SchemaError, match=f"got position {position}") as caught:
+            call(path, ONE, schema=SCHEMA, columns=[position])
+        assert WORD not in str(caught.value)
+        assert str(NUMBER) not in str(caught.value)
+
+
+def test_a_ledger_has_no_data_set_that_is_no_text(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="data set must be one of"):
+        dpcov.Ledger.create(tmp_path / "budget.db").dataset("\ud800")
 
 
 def test_a_ledger_has_fewer_entries(tmp_path: Path) -> None:
