@@ -152,8 +152,17 @@ def test_rows_go_the_long_way_in_public_numbers(monkeypatch: pytest.MonkeyPatch)
     """Of what is not finite, of what is beyond exact sums, and of what is longer than the radius."""
     seen: list[tuple[int, int]] = []
     tamed, shrunken = Grid._tamed, grid_module.shrunk
-    monkeypatch.setattr(Grid, "_tamed", lambda grid, x: seen.append((0, len(x))) or tamed(grid, x))
-    monkeypatch.setattr(grid_module, "shrunk", lambda x, *others: seen.append((1, len(x))) or shrunken(x, *others))
+
+    def see_tamed(grid: Grid, rows: Any) -> Any:
+        seen.append((0, len(rows)))
+        return tamed(grid, rows)
+
+    def see_shrunk(rows: Any, *others: Any) -> Any:
+        seen.append((1, len(rows)))
+        return shrunken(rows, *others)
+
+    monkeypatch.setattr(Grid, "_tamed", see_tamed)
+    monkeypatch.setattr(grid_module, "shrunk", see_shrunk)
     rows = np.full((3200, 3), 0.1)
     expected = [(0, 64), (1, 64)]
     for cell in (0.1, np.nan, np.inf, 1e308, 3.0, 0.0, 5e-324):
