@@ -4,18 +4,19 @@
     python -m benchmarks.timing --print    print it only
 
 Two inputs, A and B, are told apart by nothing but how long a call takes. A fair coin says which of them is used, `CALLS`
-times, and the processor time of each call is noted: no waiting for a disk or for another process is in it, so that an attacker
-who sees the clock on the wall sees less. The bits are the mutual information of coin and time, by the histogram over `BINS` equally
-frequent times. Such an estimate is too large by (BINS − 1)/(2·CALLS·log 2) on average where time tells nothing (Miller and Madow),
-which is subtracted. What chance alone reaches is found by tossing the coins anew: a figure below the largest of
-`TOSSES` such ones is no evidence of anything, and is printed as such. "Guessed" is how often a rule that was learnt from half of
-the calls names the input of a call of the other half.
+times, and the processor time of each call is noted: no waiting for a disk or for another process is in it, so that an
+attacker who sees the clock on the wall sees less. The bits are the mutual information of coin and time, by the histogram over
+`BINS` equally frequent times. Such an estimate is too large by (BINS − 1)/(2·CALLS·log 2) on average where time tells nothing
+(Miller and Madow), which is subtracted. What chance alone reaches is found by tossing the coins anew: a figure below the
+largest of `TOSSES` such ones is no evidence of anything, and is printed as such. "Guessed" is how often a rule that was
+learnt from half of the calls names the input of a call of the other half.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -87,7 +88,7 @@ def information(times: Integers, coins: NDArray[np.bool_]) -> float:
     apart = joint.sum(axis=0) * joint.sum(axis=1, keepdims=True)
     there = joint > 0
     found = float((joint[there] * np.log2(joint[there] / apart[there])).sum())
-    return found - (np.count_nonzero(apart.any(axis=0)) - 1) / (2 * len(times) * np.log(2))
+    return found - (int(np.count_nonzero(apart.any(axis=0))) - 1) / (2 * len(times) * math.log(2))
 
 
 def guessed(times: Integers, coins: NDArray[np.bool_]) -> float:

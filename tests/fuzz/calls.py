@@ -272,7 +272,9 @@ def made_call(dice: Dice) -> Call:
     """What is made of arguments alone."""
     name = dice.choice((*MADE, "compose", "sql", "sql_text", "load"))
     if name == "Schema" and dice.random() < 0.8:
-        columns = {dice.choice(("age", "job", "x", "", 1)): a_column(dice) for _ in range(dice.randrange(4))}
+        columns: dict[Any, Callable[[], Any]] = {
+            dice.choice(("age", "job", "x", "", 1)): a_column(dice) for _ in range(dice.randrange(4))
+        }
         return Call(name, lambda: dpcov.Schema({key: column() for key, column in columns.items()}))
     return bound(name, getattr(dpcov, name), dice)
 
@@ -409,7 +411,10 @@ def commands(group: click.Group, before: tuple[str, ...] = ()) -> Iterator[tuple
 
 LOUD = {("compare",), ("schema", "check"), ("predict",), ("demo",), ("sample",)}
 """What shows rows, or what they would tell, to the custodian, who asked for it; and random numbers, of any digits."""
-LONG = {("audit",): ("--pairs", "2", "--trials", "20", "--draws", "20", "--width", "2"), ("compare",): ("--runs", "2")}
+LONG: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("audit",): ("--pairs", "2", "--trials", "20", "--draws", "20", "--width", "2"),
+    ("compare",): ("--runs", "2"),
+}
 LEFT_OUT = {
     "--workers",
     "--isolated",
@@ -529,7 +534,8 @@ KINDS: tuple[tuple[Callable[[Dice], Call], int], ...] = (
 def call_of(number: int, seed: int = SEED) -> Call:
     dice = Dice(f"{seed} {number}")
     kinds, weights = zip(*KINDS, strict=True)
-    return dice.choices(kinds, weights)[0](dice)
+    made: Callable[[Dice], Call] = dice.choices(kinds, weights)[0]
+    return made(dice)
 
 
 # --------------------------------------------------------------------------------------------------------------- verdicts

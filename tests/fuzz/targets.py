@@ -248,7 +248,7 @@ KEYS = (
     "product",
     "ignore",
 )
-VALUES = (
+VALUES: tuple[Any, ...] = (
     *(
         "flag",
         "log",

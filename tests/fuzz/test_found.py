@@ -22,8 +22,12 @@ from tests.helpers.small import SCHEMA
 
 ROWS = np.random.default_rng(77).normal(size=(300, 3)) * 0.3
 ONE = dpcov.ZCDP(1)
-TWO = np.array([True, False])
+TWO: Any = np.array([True, False])
 TABLE = pd.DataFrame({"age": [1, 2]})
+TEXT = pd.DataFrame(ROWS, columns=["x0", "x1", "x2"])
+LIBRARY: Any = dpcov
+TABLES: Any = SCHEMA
+"""Without types, which would refuse much of what is refused here."""
 
 
 @pytest.fixture(scope="module")
@@ -100,61 +104,60 @@ class TestEstimators:
             dpcov.PrivateMean(epsilon=1, radius=1, neighbors=TWO).fit(ROWS)
 
 
-REFUSED: dict[str, tuple[str, Callable[[dpcov.Release], object]]] = {
-    "missing": ("missing must be 'flag'", lambda _: dpcov.Numeric(0, 1, nullable=True, missing=TABLE)),  # type: ignore[arg-type]
-    "compose": ("budgets must be", lambda _: dpcov.compose(1, 2)),  # type: ignore[arg-type]
-    "compose complex": ("budgets must be", lambda _: dpcov.compose(1j)),  # type: ignore[arg-type]
-    "progress": ("progress must be a function", lambda _: dpcov.covariance(ROWS, ONE, row_norm=1, progress=[1])),  # type: ignore[arg-type]
+REFUSED: dict[str, tuple[str, Callable[[Any], object]]] = {
+    "missing": ("missing must be 'flag'", lambda _: LIBRARY.Numeric(0, 1, nullable=True, missing=TABLE)),
+    "compose": ("budgets must be", lambda _: LIBRARY.compose(1, 2)),
+    "compose complex": ("budgets must be", lambda _: LIBRARY.compose(1j)),
+    "progress": ("progress must be a function", lambda _: LIBRARY.covariance(ROWS, ONE, row_norm=1, progress=[1])),
     "progress of a table": (
         "progress must be a function",
-        lambda _: dpcov.covariance(text_frame(), ONE, schema=SCHEMA, progress=0.5),  # type: ignore[arg-type]
+        lambda _: LIBRARY.covariance(text_frame(), ONE, schema=SCHEMA, progress=0.5),
     ),
     "progress of a comparison": (
         "progress must be a function",
-        lambda _: dpcov.compare(ROWS, ONE, row_norm=1, progress=TWO),  # type: ignore[arg-type]
+        lambda _: LIBRARY.compare(ROWS, ONE, row_norm=1, progress=TWO),
     ),
     "center of a comparison": (
         "center must be True or False",
-        lambda _: dpcov.compare(ROWS, ONE, row_norm=1, center=np.array([])),  # type: ignore[arg-type]
+        lambda _: LIBRARY.compare(ROWS, ONE, row_norm=1, center=np.array([])),
     ),
     "mechanisms of a plan": (
         "mechanism must be a name",
-        lambda _: dpcov.plan("covariance", ONE, n=10, d=3, mechanism=timedelta(1)),  # type: ignore[arg-type]
+        lambda _: LIBRARY.plan("covariance", ONE, n=10, d=3, mechanism=timedelta(1)),
     ),
     "columns of a plan": (
         "columns must be a list",
-        lambda _: dpcov.plan_table(SCHEMA, ONE, n=1000, columns=Fraction(1, 3)),  # type: ignore[arg-type]
+        lambda _: LIBRARY.plan_table(SCHEMA, ONE, n=1000, columns=Fraction(1, 3)),
     ),
-    "exact sums": ("path must be text or a Path", lambda _: dpcov.sql_text("SELECT 1", exact_sums=1.5)),  # type: ignore[arg-type]
+    "exact sums": ("path must be text or a Path", lambda _: LIBRARY.sql_text("SELECT 1", exact_sums=1.5)),
     "bounds": ("low must be a number", lambda release: release.interval().entries.within({}, 1)),
     "bounds of another shape": ("high must be a number", lambda release: release.interval().entries.within(0, ROWS)),
-    "bounds that fail": ("high must be a number", lambda release: release.interval().entries.within(0, Array())),  # type: ignore[arg-type]
+    "bounds that fail": ("high must be a number", lambda release: release.interval().entries.within(0, Array())),
     "a truth": ("truth must be a number", lambda release: release.interval().entries.contains(["x"])),
-    "clear": ("clear must be True or False", lambda release: release.describe().pairs(clear=TABLE)),  # type: ignore[arg-type]
+    "clear": ("clear must be True or False", lambda release: release.describe().pairs(clear=TABLE)),
     "centring": (
         "centring must be text",
-        lambda _: dpcov.covariance(ROWS, ONE, upper=4.0, mechanism="coinpress", center=True, centring=TWO),
+        lambda _: LIBRARY.covariance(ROWS, ONE, upper=4.0, mechanism="coinpress", center=True, centring=TWO),
     ),
-    "mechanisms of a file": ("mechanisms must be a list", lambda _: parse("{}", np.array(1))),  # type: ignore[arg-type]
-    "new rows that fail": ("rows must be an array", lambda release: release.pca(1).transform(Array())),  # type: ignore[arg-type]
-    "a period beyond floats": ("publish_every must be", lambda _: dpcov.Publication("12:00", every=10**400)),
+    "mechanisms of a file": ("mechanisms must be a list", lambda _: parse("{}", np.array(1))),
+    "new rows that fail": ("rows must be an array", lambda release: release.pca(1).transform(Array())),
+    "a period beyond floats": ("publish_every must be", lambda _: LIBRARY.Publication("12:00", every=10**400)),
     "sparse rows beside a target": (
         "X and y must be dense",
-        lambda _: dpcov.PrivateRidge(epsilon=1, schema=SCHEMA).fit(sparse.csr_matrix(ROWS), ROWS[:, 0]),
+        lambda _: LIBRARY.PrivateRidge(epsilon=1, schema=SCHEMA).fit(sparse.csr_matrix(ROWS), ROWS[:, 0]),
     ),
-    "selected columns": ("columns must be a list", lambda _: SCHEMA.select(0.5)),  # type: ignore[arg-type]
-    "offsets": ("center must be True or False", lambda _: SCHEMA.offsets(TABLE)),  # type: ignore[arg-type]
+    "selected columns": ("columns must be a list", lambda _: TABLES.select(0.5)),
+    "offsets": ("center must be True or False", lambda _: TABLES.offsets(TABLE)),
     "rows beyond number": ("m must be an integer from 1 to", lambda release: release.sample(2**70)),
     "predictions": (
         "predictions must be a number, or numbers of shape",
-        lambda release: release.ridge(0).score(TEXT, predictions=frozenset()),  # type: ignore[arg-type]
+        lambda release: release.ridge(0).score(TEXT, predictions=frozenset()),
     ),
     "too few predictions": (
         "predictions must be a number, or numbers of shape",
         lambda release: release.ridge(0).score(TEXT, predictions=np.zeros(2)),
     ),
 }
-TEXT = pd.DataFrame(ROWS, columns=["x0", "x1", "x2"])
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -166,7 +169,7 @@ def test_an_argument_of_another_type_is_refused(name: str, release: dpcov.Releas
 
 
 def test_a_fraction_is_a_number() -> None:
-    assert dpcov.plan_pca(3, Fraction(1, 3), 1) == dpcov.plan_pca(3, 1 / 3, 1)  # type: ignore[arg-type]
+    assert LIBRARY.plan_pca(3, Fraction(1, 3), 1) == dpcov.plan_pca(3, 1 / 3, 1)
 
 
 @pytest.mark.parametrize("call", [dpcov.covariance, dpcov.compare])

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+import dpcov
 from dpcov.errors import EngineError, ParameterError, SchemaError
 from dpcov.schema import codebook
 from dpcov.schema import file as schema_file
+from dpcov.sources import csv_file
 from tests.fuzz import guided, targets
 from tests.fuzz.targets import TARGETS
 
@@ -89,7 +91,7 @@ class TestFindings:
         return next(iter(findings.undeclared), "")
 
     def test_an_undeclared_error(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(schema_file.tomllib, "loads", lambda _: [][0])
+        monkeypatch.setattr("tomllib.loads", lambda _: [][0])
         assert self.found("schema", b"").startswith("IndexError")
         monkeypatch.setattr(codebook, "parse", lambda _: [][0])
         assert self.found("codebook", b"").startswith("IndexError")
@@ -109,12 +111,12 @@ class TestFindings:
         def refuse(*_: object, **__: object) -> Any:
             raise kind(f"data must be whole, got {targets.CELL}. Hint: none.")
 
-        monkeypatch.setattr(targets.dpcov, "covariance", refuse)
+        monkeypatch.setattr(dpcov, "covariance", refuse)
         assert "quotes a cell" in self.found("table", targets.TABLES[0])
 
     def test_records_that_a_piece_loses(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(targets, "one_in", lambda *_: True)
         whole = b"\x00a\n" + b"12\n" * 90
         assert self.found("table", whole) == ""
-        monkeypatch.setattr(targets.csv_file, "cuts", lambda *_: iter([100, 200]))
+        monkeypatch.setattr(csv_file, "cuts", lambda *_: iter([100, 200]))
         assert "pieces with other records" in self.found("table", whole)

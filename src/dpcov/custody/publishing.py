@@ -132,7 +132,10 @@ def _period(every: object) -> float:
     elif isinstance(every, timedelta):
         seconds = every.total_seconds()
     elif isinstance(every, Real) and not isinstance(every, bool):
-        seconds = float(every) if abs(every) <= LONGEST else math.nan
+        try:
+            seconds = float(every)
+        except OverflowError:
+            seconds = math.inf
     else:
         seconds = math.nan
     if not SHORTEST <= seconds <= LONGEST:

@@ -131,7 +131,8 @@ def without_objects(X: Any) -> Any:
 def plain_rows(estimator: Any, X: Any, **settings: Any) -> Any:
     """Return rows as scikit-learn checks their shape and their columns; of another shape it would print them."""
     array = without_objects(X)
-    if not (isinstance(array, np.ndarray) or issparse(array)) or array.ndim != 2:
+    plain = isinstance(array, np.ndarray) or issparse(array)
+    if not plain or array.ndim != 2:
         raise ParameterError(
             f"X must be two-dimensional, a row per person, got {type(X).__name__}. "
             f"Hint: Reshape your data: X.reshape(1, -1) is a single row."
