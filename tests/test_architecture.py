@@ -381,7 +381,7 @@ def test_what_the_renovation_took_away_stays_away() -> None:
     assert not [path.name for path in PACKAGE.glob("*.py") if path.name.startswith(("release_", "estimate", "options"))]
 
 
-BESIDE_SUBJECTS = {"audit", "engines", "experiments", "helpers", "mutation"}
+BESIDE_SUBJECTS = {"fuzz", "audit", "engines", "experiments", "helpers", "mutation"}
 """What concerns the library as a whole, the papers' figures, and what tests share."""
 
 

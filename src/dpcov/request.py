@@ -383,6 +383,8 @@ def checked_request(
     _check_places(named, options, schema)
     if named.centring != "own":
         return Request(named, norm, schema, neighbors, center, center or of_mean, False, dict(options))
+    if not isinstance(options.get("centring", ""), str):
+        raise ParameterError(f"centring must be text, got {shown(options['centring'])}. Hint: 'mean', 'pairs' or 'none'.")
     if center and options.get("centring", "mean") != "mean":
         raise ParameterError(
             f"centring must be 'mean' with center=True, got {shown(options['centring'])}. Hint: leave one of them out."

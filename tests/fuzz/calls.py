@@ -36,11 +36,12 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import dpcov
-from dpcov.cli import cli, main as run_command
+from dpcov.cli import cli
+from dpcov.cli import main as run_command
 from dpcov.errors import DpcovError
 from dpcov.mechanisms import MECHANISMS
 from tests.fuzz import hostile
-from tests.helpers.forged import SEED, TooSlowError, watched
+from tests.helpers.forged import SECONDS, SEED, TooSlowError, watched
 from tests.helpers.small import releases
 
 Dice = random.Random
@@ -220,6 +221,7 @@ def bound(what: str, function: Callable[..., Any], dice: Dice, least: float = 0.
 # ----------------------------------------------------------------------------------------------------------- kinds of calls
 
 FUNCTIONS = ("covariance", "mean", "pca", "ridge")
+LOOKED_AT = ("compare", "look")
 
 
 def release_call(dice: Dice) -> Call:
@@ -244,8 +246,11 @@ def rehearsed_call(dice: Dice) -> Call:
     return Call("rehearse", lambda: dpcov.rehearse(target, rows, budget, **named))
 
 
+PLANS = ("plan", "plan_pca", "plan_table")
+
+
 def plan_call(dice: Dice) -> Call:
-    name = dice.choice(("plan", "plan_pca", "plan_table"))
+    name = dice.choice(PLANS)
     call = bound(name, getattr(dpcov, name), dice)
     if name == "plan":
         placed, named = arguments(dpcov.plan, dice)
@@ -267,7 +272,9 @@ def made_call(dice: Dice) -> Call:
     """What is made of arguments alone."""
     name = dice.choice((*MADE, "compose", "sql", "sql_text", "load"))
     if name == "Schema" and dice.random() < 0.8:
-        columns = {dice.choice(("age", "job", "x", "", 1)): a_column(dice) for _ in range(dice.randrange(4))}
+        columns: dict[Any, Callable[[], Any]] = {
+            dice.choice(("age", "job", "x", "", 1)): a_column(dice) for _ in range(dice.randrange(4))
+        }
         return Call(name, lambda: dpcov.Schema({key: column() for key, column in columns.items()}))
     return bound(name, getattr(dpcov, name), dice)
 
@@ -279,7 +286,7 @@ def a_column(dice: Dice) -> Callable[[], Any]:
 @cache
 def objects() -> tuple[Any, ...]:
     """Return what calls return: every kind of object that has methods and properties of its own."""
-    found: list[Any] = list(releases()[name] for name in releases())
+    found: list[Any] = [releases()[name] for name in releases()]
     rows = np.nan_to_num(np.clip(hostile.numbers(400, 3), -1, 1))
     described = dpcov.covariance(hostile.text_frame(), dpcov.ZCDP(2), schema=SCHEMA, seed=1)
     plain = dpcov.covariance(rows, dpcov.ZCDP(2), row_norm=1, center=True, seed=1)
@@ -336,9 +343,12 @@ def used_call(dice: Dice) -> Call:
     return bound(what, getattr(held, name), dice, 0.5)
 
 
+ESTIMATORS = (dpcov.PrivateCovariance, dpcov.PrivateMean, dpcov.PrivatePCA, dpcov.PrivateRidge)
+
+
 def estimator_call(dice: Dice) -> Call:
     """Make, fit and use an estimator."""
-    kind = dice.choice((dpcov.PrivateCovariance, dpcov.PrivateMean, dpcov.PrivatePCA, dpcov.PrivateRidge))
+    kind = dice.choice(ESTIMATORS)
     _, named = arguments(kind, dice, 0.1)
     named.setdefault("epsilon", 1)
     if dice.random() < 0.8:
@@ -379,8 +389,11 @@ def ledger_call(dice: Dice) -> Call:
     return Call(f"Ledger.{method}", run)
 
 
+SIGNED = ("sign", "verify_signatures", "public_key", "new_signing_key", "load", "Ledger")
+
+
 def signed_call(dice: Dice) -> Call:
-    name = dice.choice(("sign", "verify_signatures", "public_key", "new_signing_key", "load", "Ledger"))
+    name = dice.choice(SIGNED)
     function = getattr(dpcov, name)
     placed, named = arguments(function, dice)
     if dice.random() < 0.7:
@@ -396,9 +409,12 @@ def commands(group: click.Group, before: tuple[str, ...] = ()) -> Iterator[tuple
             yield (*before, name), command
 
 
-LOUD = {("compare",), ("schema", "check"), ("predict",), ("demo",)}
-"""What shows rows, or what they would tell, to the custodian, who asked for it."""
-LONG = {("audit",): ("--pairs", "2", "--trials", "20", "--draws", "20", "--width", "2"), ("compare",): ("--runs", "2")}
+LOUD = {("compare",), ("schema", "check"), ("predict",), ("demo",), ("sample",)}
+"""What shows rows, or what they would tell, to the custodian, who asked for it; and random numbers, of any digits."""
+LONG: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("audit",): ("--pairs", "2", "--trials", "20", "--draws", "20", "--width", "2"),
+    ("compare",): ("--runs", "2"),
+}
 LEFT_OUT = {
     "--workers",
     "--isolated",
@@ -486,13 +502,18 @@ def run_shell(line: list[str], loud: bool) -> None:
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             run_command(line)
-    except SystemExit as ended:
-        code = ended.code or 0
+    except SystemExit as found:
+        code = found.code or 0
+    ended(code, out.getvalue() + err.getvalue(), loud)
+
+
+def ended(code: Any, said: str, loud: bool) -> None:
+    """Insist on how a command ended, and on what it said."""
     if code not in (0, 2, 3, 4):
         raise ShellError(f"ended with {code!r}")
-    if "a bug in dpcov" in err.getvalue():
-        raise ShellError(err.getvalue())
-    if not loud and quotes(out.getvalue() + err.getvalue()):
+    if "a bug in dpcov" in said:
+        raise ShellError(said)
+    if not loud and quotes(said):
         raise ShellError("shows a cell")
 
 
@@ -513,7 +534,8 @@ KINDS: tuple[tuple[Callable[[Dice], Call], int], ...] = (
 def call_of(number: int, seed: int = SEED) -> Call:
     dice = Dice(f"{seed} {number}")
     kinds, weights = zip(*KINDS, strict=True)
-    return dice.choices(kinds, weights)[0](dice)
+    made: Callable[[Dice], Call] = dice.choices(kinds, weights)[0]
+    return made(dice)
 
 
 # --------------------------------------------------------------------------------------------------------------- verdicts
@@ -566,7 +588,12 @@ def verdict(number: int, seed: int = SEED) -> tuple[str, str]:
     call = call_of(number, seed)
     screen = io.StringIO()
     try:
-        with watched(), scikit_learns_own_warning(), contextlib.redirect_stdout(screen), contextlib.redirect_stderr(screen):
+        with (
+            watched(SECONDS),
+            scikit_learns_own_warning(),
+            contextlib.redirect_stdout(screen),
+            contextlib.redirect_stderr(screen),
+        ):
             try:
                 call.run()
                 kind = "returned"

@@ -20,7 +20,6 @@ import resource
 import subprocess
 import sys
 import tempfile
-import time
 import traceback
 from collections import Counter
 from collections.abc import Callable

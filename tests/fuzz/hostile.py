@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime
+import warnings
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ class Array:
         raise RaisesError(f"cell {WORD} in row {NUMBER}")
 
 
-class Frame(pd.DataFrame):
+class Frame(pd.DataFrame):  # type: ignore[misc]
     """A frame that is one by its name only."""
 
 
@@ -49,7 +50,7 @@ class Unwilling:
     def _refuse(self, *_: object) -> Any:
         raise RaisesError(f"cell {WORD} in row {NUMBER}")
 
-    __repr__ = __str__ = __bool__ = __len__ = __eq__ = __hash__ = __float__ = __int__ = __index__ = __iter__ = _refuse  # type: ignore[assignment]
+    __repr__ = __str__ = __bool__ = __len__ = __eq__ = __hash__ = __float__ = __int__ = __index__ = __iter__ = _refuse
 
 
 def numbers(n: int = 60, d: int = 4) -> Any:
@@ -64,6 +65,13 @@ def wild() -> Any:
     rows = numbers()
     rows[1], rows[2], rows[5], rows[6] = np.inf, -np.inf, 1.7e308, 5e-324
     return rows
+
+
+def deprecated() -> Any:
+    """Return a matrix as NumPy had them; it warns of them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return np.matrix(np.nan_to_num(numbers()))
 
 
 def text_frame() -> pd.DataFrame:
@@ -110,7 +118,7 @@ OF_NO_USE: tuple[Callable[[], Any], ...] = (
     lambda: np.full((9, 2), NUMBER + 1j),
     lambda: np.full((9, 2), "2020-01-01", "datetime64[D]"),
     lambda: np.ma.masked_invalid(numbers()),
-    lambda: np.matrix(np.nan_to_num(numbers())),
+    lambda: deprecated(),
     lambda: np.zeros(5, dtype=[("a", float), ("b", int)]),
     lambda: numbers().tolist(),
     lambda: tuple(map(tuple, numbers().tolist())),
@@ -184,26 +192,25 @@ def write_files(folder: Path) -> None:
     (folder / "folder").mkdir(exist_ok=True)
 
 
+def given(*values: Any) -> Iterator[Callable[[], Any]]:
+    """Yield what hands over each of these values."""
+    for value in values:
+        yield partial(same, value)
+
+
+def same(value: Any) -> Any:
+    """Return the value itself."""
+    return value
+
+
 ARGUMENTS: tuple[Callable[[], Any], ...] = (
-    *(lambda value=value: value for value in (None, True, False, 0, -1, 1, 2, 3, 10**6 + 1, 2**63, 2**70, 10**400, -(10**400))),
-    *(
-        lambda value=value: value
-        for value in (0.0, -0.0, 0.5, 1.0, 1.5, 1e-320, 1e-9, 1e308, -1e308, float("nan"), float("inf"), -float("inf"))
-    ),
-    *(
-        lambda value=value: value
-        for value in ("", "x", "auto", "none", "1", "1/3", "1e400", "nan", "\x00", "\ud800", "\x1b[31m", "a" * 5000, "é")
-    ),
-    *(
-        lambda value=value: value
-        for value in (b"x", Fraction(1, 3), Decimal("0.5"), Decimal("NaN"), Decimal("Infinity"), Decimal("1e999999"), 1j)
-    ),
-    *(lambda value=value: value for value in ((), (1,), ("a", "b"), frozenset(), range(3), ..., int, len, np.nan)),
-    *(
-        lambda value=value: value
-        for value in (np.float64(0.5), np.float32("nan"), np.int64(3), np.bool_(True), np.str_("x"), np.datetime64("NaT"))
-    ),
-    *(lambda value=value: value for value in (datetime.date(2020, 1, 1), datetime.timedelta(1), Path("nowhere"), Path("\x00"))),
+    *given(None, True, False, 0, -1, 1, 2, 3, 10**6 + 1, 2**63, 2**70, 10**400, -(10**400)),
+    *given(0.0, -0.0, 0.5, 1.0, 1.5, 1e-320, 1e-9, 1e308, -1e308, float("nan"), float("inf"), -float("inf")),
+    *given("", "x", "auto", "none", "1", "1/3", "1e400", "nan", "\x00", "\ud800", "\x1b[31m", "a" * 5000, "é"),
+    *given(b"x", Fraction(1, 3), Decimal("0.5"), Decimal("NaN"), Decimal("Infinity"), Decimal("1e999999"), 1j),
+    *given((), (1,), ("a", "b"), frozenset(), range(3), ..., int, len, np.nan),
+    *given(np.float64(0.5), np.float32("nan"), np.int64(3), np.bool_(True), np.str_("x"), np.datetime64("NaT")),
+    *given(datetime.date(2020, 1, 1), datetime.timedelta(1), Path("nowhere"), Path("\x00")),
     *(
         list,
         dict,
@@ -229,7 +236,7 @@ ARGUMENTS: tuple[Callable[[], Any], ...] = (
         lambda: text_frame()["age"],
         lambda: pa.array([NUMBER]),
         lambda: [[NUMBER, WORD]],
-        lambda: {"a": NUMBER},
+        lambda: {"a": [NUMBER]},
     ),
     *(Unwilling, Array, Stream, lambda: iter([NUMBER]), lambda: lambda *_: 1 / 0),
 )

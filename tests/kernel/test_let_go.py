@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import weakref
 from collections.abc import Iterator
 from fractions import Fraction
@@ -217,3 +219,23 @@ def test_exact_sums_are_gone_after_a_run_that_failed(
         dpcov.covariance(ROWS, PureDP(1), row_norm=1.0, mechanism=name)
     assert len(exact) >= 2
     assert not any(reference() is not None for reference in exact[1:])  # the curator itself may stand in the traceback
+
+
+@pytest.mark.parametrize("what", ["curator", "sums", "account", "peel"])
+@pytest.mark.parametrize("how", [copy.copy, copy.deepcopy, pickle.dumps], ids=lambda how: how.__name__)
+def test_what_holds_exact_numbers_is_neither_copied_nor_pickled(what: str, how: Any) -> None:
+    """A pickle of a curator would be a file with its rows; a copy of an account would spend the rest a second time."""
+    curator = opened(ArraySource(ROWS), Grid(1.0), PureDP(3))
+    moment = curator.public.second_moment()
+    curator.prefetch(moment)
+    peel = curator.peel(Directions(moment, 1), PureDP(1), noise="laplace")
+    held = {"curator": curator, "sums": curator._sums, "account": curator._account, "peel": peel}[what]
+    with pytest.raises(ParameterError, match=r"must stay where its rows are, got a copy or a pickle of it\. Hint: "):
+        how(held)
+
+
+def test_a_face_and_a_source_do_not_leave_their_process() -> None:
+    curator = opened(ArraySource(ROWS), Grid(1.0), PureDP(3))
+    for held in (Face(curator), ArraySource(ROWS)):
+        with pytest.raises((AttributeError, TypeError, pickle.PicklingError)):
+            pickle.dumps(held)

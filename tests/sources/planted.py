@@ -145,7 +145,7 @@ PLANTED = {
         by=TEST_PAIRED + "TestRefusals::test_streams_and_queries",
     ),
     "exceptions keep the cells": mutant(
-        ("sources/tables.py", "        error.__context__ = None\n", "        pass\n"),
+        ("errors.py", "        error.__context__ = None\n", "        pass\n"),
         by=TEST_PROMISES + "test_a_broken_line_is_quoted_nowhere",
     ),
     "only the first missing column is told": mutant(

@@ -144,7 +144,10 @@ def _period(every: object) -> float:
     elif isinstance(every, timedelta):
         seconds = every.total_seconds()
     elif isinstance(every, Real) and not isinstance(every, bool):
-        seconds = float(every)
+        try:
+            seconds = float(every)
+        except OverflowError:
+            seconds = math.inf
     else:
         seconds = math.nan
     if not SHORTEST <= seconds <= LONGEST:

@@ -13,6 +13,7 @@ from dpcov.custody.policy import Policy
 from dpcov.custody.store import Writing
 from dpcov.errors import BudgetError, ParameterError, did_you_mean, printable, shown
 from dpcov.kernel.budget import NOTIONS, Budget, decimal_text
+from dpcov.schema import is_broken
 
 MOST_ATTEMPTS = 100
 """Readings of a data set that may end before anything is drawn, one after the other: more are no accident."""
@@ -34,7 +35,7 @@ class State:
     @classmethod
     def of(cls, reading: Writing, name: object) -> State:
         """Return the state of a data set, or refuse a name that is none, and what was edited."""
-        opened = reading.last(name, "opened") if isinstance(name, str) else None
+        opened = reading.last(name, "opened") if isinstance(name, str) and not is_broken(name) else None
         if opened is None or not isinstance(name, str):
             raise ParameterError(
                 f"data set must be one of the ledger's, got {shown(name)}. "

@@ -131,7 +131,8 @@ def without_objects(X: Any) -> Any:
 def plain_rows(estimator: Any, X: Any, **settings: Any) -> Any:
     """Return rows as scikit-learn checks their shape and their columns; of another shape it would print them."""
     array = without_objects(X)
-    if not (isinstance(array, np.ndarray) or issparse(array)) or array.ndim != 2:
+    plain = isinstance(array, np.ndarray) or issparse(array)
+    if not plain or array.ndim != 2:
         raise ParameterError(
             f"X must be two-dimensional, a row per person, got {type(X).__name__}. "
             f"Hint: Reshape your data: X.reshape(1, -1) is a single row."
@@ -167,6 +168,8 @@ def with_target(X: Any, y: Any, target: str, schema: Schema) -> Any:
         place = "in a database" if is_in_database(X) else "on a cluster"
         raise ParameterError(f"y must be left out where X is {place}, got one. Hint: X holds the target, as a column.")
     rows = without_objects(X) if not is_table(X) else X
+    if issparse(rows) or issparse(y):
+        raise ParameterError("X and y must be dense beside a schema, got a sparse matrix. Hint: X.toarray().")
     if not hasattr(rows, "__len__") or not hasattr(y, "__len__") or len(rows) != len(y):
         raise ParameterError("y must have one cell for each row of X, got more or fewer. Hint: give one target per person.")
     if not is_table(X):

@@ -106,7 +106,8 @@ def compare(
     if isinstance(runs, bool) or not isinstance(runs, int) or runs < 2:
         raise ParameterError(f"runs must be an integer of at least 2, got {shown(runs)}. Hint: one run has no standard error.")
     check_seed(seed)
-    report = _silent if checked_progress(progress) is None else progress
+    checked_progress(progress)
+    report = _silent if progress is None else progress
     source = open_source(data, columns, schema, centred, lambda _: report(None))
     served = {(entry, budget) for entry in entries for budget in entry.served(source, wanted)}
     bench = _Bench(KeptSource(source), norm, centred, range(seed, seed + runs))

@@ -289,12 +289,12 @@ def plan_pca(
         mod_sulq = mod_sulq_rows(d, size, miss, correlation)
         return RowsNeeded(
             d=d,
-            gap=gap,
-            largest=largest,
+            gap=float(gap),
+            largest=float(largest),
             epsilon=size,
             delta=miss,
-            correlation=correlation,
-            beta=beta,
+            correlation=float(correlation),
+            beta=float(beta),
             enough=_whole(enough),
             enough_for_release=_whole(enough / float(1 - EXPLAINED)),
             direction_share=float(1 - EXPLAINED),

@@ -14,6 +14,7 @@ from typing import Protocol
 from dpcov.errors import BudgetError, ParameterError
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.budget import ApproxDP, Budget, copied, pays_for
+from dpcov.kernel.held import Held
 from dpcov.kernel.noise.laws import NoiseLaw, RoundedLaw
 
 MOST_BITS = 2**19
@@ -72,7 +73,7 @@ class Purse(Protocol):
         ...
 
 
-class Account:
+class Account(Held):
     """One budget, its charges, and the record of answers; with a purse the budget is taken from there, once."""
 
     def __init__(self, budget: Budget, purse: Purse | None = None) -> None:

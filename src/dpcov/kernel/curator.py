@@ -24,6 +24,7 @@ from dpcov.kernel.account import Account, numbers_of
 from dpcov.kernel.answer import Answer, n_of
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, copied, exact_fraction
 from dpcov.kernel.calibrate import bingham_concentration, exponential_rate, sparse_vector_epsilon
+from dpcov.kernel.held import Held
 from dpcov.kernel.noise.choice import MAX_RATE, Exponential, SparseVector
 from dpcov.kernel.noise.discrete import MIN_SCALE
 from dpcov.kernel.noise.drawn import MatrixBingham, Uniform
@@ -47,7 +48,7 @@ from dpcov.kernel.sums import Sums
 Asked = TypeVar("Asked", bound=Question)
 
 
-class Curator:
+class Curator(Held):
     """Answers questions about rows, each with noise and at a price.
 
     Parameters

@@ -22,6 +22,7 @@ from dpcov.kernel.account import Account, Ratio
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.budget import ZCDP, Budget, PureDP, exact_fraction
 from dpcov.kernel.calibrate import bingham_concentration
+from dpcov.kernel.held import Held
 from dpcov.kernel.noise.drawn import Bingham
 from dpcov.kernel.noise.laws import NoiseLaw
 from dpcov.kernel.noise.sphere import MAX_CONCENTRATION, float_below, peeled_guess
@@ -50,7 +51,7 @@ def _one_at_a_time(method: Method) -> Method:
     return cast(Method, locked)
 
 
-class Peel:
+class Peel(Held):
     """The exact matrix, what was drawn from it, and what may still be drawn."""
 
     def __init__(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import EngineError, ParameterError
+from dpcov.kernel.held import Held
 from dpcov.kernel.public import Public
 from dpcov.kernel.questions.asked import SUMMED
 from dpcov.kernel.questions.choices import Indexed
@@ -56,7 +57,7 @@ class Sums(Protocol):
         ...
 
 
-class ExactSums:
+class ExactSums(Held):
     """A source, the public encoding of its rows, and exact sums that never leave."""
 
     def __init__(self, source: Source, encoding: Encoding, neighbors: str) -> None:

@@ -11,7 +11,7 @@ import dataclasses
 import hashlib
 import json
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence, Set, ValuesView
 from typing import TYPE_CHECKING, Any
 
 from dpcov.errors import EngineError, ParameterError, SchemaError, shown
@@ -170,7 +170,7 @@ def _checked_strangers(mechanisms: Collection[Mechanism]) -> dict[tuple[str, str
     from dpcov.mechanisms.base import Mechanism
 
     found: dict[tuple[str, str], Mechanism] = {}
-    if not isinstance(mechanisms, Collection) or not all(isinstance(one, Mechanism) for one in mechanisms):
+    if not isinstance(mechanisms, Sequence | Set | ValuesView) or not all(isinstance(one, Mechanism) for one in mechanisms):
         raise ParameterError(
             f"mechanisms must be a list of Mechanism records, got {shown(mechanisms)}. Hint: write mechanisms=[MINE]."
         )

@@ -57,19 +57,19 @@ def open_source(
         from dpcov.sources.torch import DeviceTable
 
         names = _array_names(checked_rows(rows).shape[1], schema)
-        return DeviceTable(rows, names, _names(columns, names), schema, center, progress)
+        return DeviceTable(rows, names, _names(columns, names, schema), schema, center, progress)
     table = _table(data, schema)
     if is_in_database(data):
         from dpcov.sources.split import SplitSource
         from dpcov.sources.sql.database import Database
 
-        return SplitSource(ArrowSource(table, _names(columns, table.names), schema, center), Database(), progress)
+        return SplitSource(ArrowSource(table, _names(columns, table.names, schema), schema, center), Database(), progress)
     if not is_on_cluster(data):
-        return ArrowSource(table, _names(columns, table.names), schema, center, progress, aside)
+        return ArrowSource(table, _names(columns, table.names, schema), schema, center, progress, aside)
     from dpcov.sources.cluster import Cluster
     from dpcov.sources.split import SplitSource
 
-    return SplitSource(ArrowSource(table, _names(columns, table.names), schema, center), Cluster(), progress)
+    return SplitSource(ArrowSource(table, _names(columns, table.names, schema), schema, center), Cluster(), progress)
 
 
 def _array_source(data: Any, rows: Any, columns: Columns, progress: Progress | None, aside: Aside | None) -> ArraySource:
@@ -209,8 +209,8 @@ def _is(data: object, package: str, name: str) -> bool:
     return any(kind.__module__.split(".")[0] == package and kind.__name__ == name for kind in type(data).__mro__)
 
 
-def _names(columns: Columns, names: Sequence[str]) -> list[str] | None:
-    """Turn positions into names."""
+def _names(columns: Columns, names: Sequence[str], schema: Schema | None) -> list[str] | None:
+    """Turn positions into names; no message has such a name, as the first line of a file may be a person's row."""
     if columns is None:
         return None
     chosen = []
@@ -218,6 +218,10 @@ def _names(columns: Columns, names: Sequence[str]) -> list[str] | None:
         if isinstance(column, numbers.Integral) and not isinstance(column, bool):
             if not 0 <= column < len(names):
                 raise ParameterError(f"columns must be positions from 0 to {len(names) - 1}, got {column}. Hint: count from 0.")
+            if schema is not None and names[int(column)] not in schema.used:
+                raise SchemaError(
+                    f"columns must have bounds or levels in the schema, got position {column}. Hint: describe it there."
+                )
             chosen.append(names[int(column)])
         elif isinstance(column, str):
             chosen.append(column)

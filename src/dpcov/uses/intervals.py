@@ -28,10 +28,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpcov.errors import ParameterError, check_real, raise_alone, shown
+from dpcov.errors import check_real
 from dpcov.release.estimate import PrivateUnits
 from dpcov.release.record import Release
 from dpcov.results import Drawable
+from dpcov.uses.arrays import as_wide
 from dpcov.uses.clipping import most_lost
 from dpcov.uses.raw import ONE_DEVIATION, RawMoment, raw_moment
 from dpcov.uses.sampling import ROWS, about_population, kurtosis, levels_of, pairs_seen, rows_seen, share_variance
@@ -92,7 +93,7 @@ class Interval:
 
     def contains(self, truth: ArrayLike) -> NDArray[np.bool_]:
         """Whether numbers lie in their intervals, one by one."""
-        exact = _as_wide("truth", truth, self.lower)
+        exact = as_wide("truth", truth, self.lower.shape)
         return np.asarray((self.lower <= exact) & (exact <= self.upper))
 
     def above_zero(self) -> Interval:
@@ -101,22 +102,9 @@ class Interval:
 
     def within(self, low: ArrayLike, high: ArrayLike) -> Interval:
         """Return what is left of the intervals of numbers that lie between bounds."""
-        least, most = _as_wide("low", low, self.lower), _as_wide("high", high, self.lower)
+        least, most = as_wide("low", low, self.lower.shape), as_wide("high", high, self.lower.shape)
         lower, upper = (np.clip(end, least, most) for end in (self.lower, self.upper))
         return Interval(self.estimate, lower, upper, self.standard_error, self.level)
-
-
-def _as_wide(name: str, given: ArrayLike, ends: Floats) -> Floats:
-    """Return a number for each interval, or refuse what is none."""
-    try:
-        with np.errstate(over="ignore"):
-            return np.broadcast_to(np.asarray(given, dtype=np.float64), ends.shape)
-    except Exception:  # whatever stands for an array raises what it likes
-        raise_alone(
-            ParameterError(
-                f"{name} must be a number, or one for each interval, got {shown(given)}. Hint: their shape is {ends.shape}."
-            )
-        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpcov.errors import ParameterError, ReleaseError, shown
 from dpcov.release.record import Release
 from dpcov.results import Drawable
+from dpcov.uses.arrays import as_array
 from dpcov.uses.held import refuse_silent, what_it_holds
 from dpcov.uses.standing_out import noise_limits, standing_out
 
@@ -195,7 +196,7 @@ def _count(k: int | float | None, values: Floats, total: float, clear: int | Non
 
 
 def _checked(rows: ArrayLike, columns: int, name: str) -> Floats:
-    array = np.asarray(rows)
+    array = as_array(name, rows)
     if array.ndim != 2 or array.shape[1] != columns or array.dtype.kind not in "biuf":
         raise ParameterError(
             f"{name} must be numbers in {columns} columns, got an array that is not. Hint: one row per person."

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import ParameterError, SchemaError, printable, raise_alone, shown
+from dpcov.errors import ParameterError, SchemaError, printable
 from dpcov.results import Result
 from dpcov.schema import Categorical, Numeric
+from dpcov.uses.arrays import as_wide
 
 if TYPE_CHECKING:
     from dpcov.release.record import Release
@@ -55,12 +56,7 @@ class Score(Result):
 def score(release: Release, target: str, predictions: Floats, data: Any) -> Score:
     """Compare predictions with the target in a table, or refuse one without it: see `RidgeModel.score`."""
     truth = true_values(release, target, data)
-    told = _numbers(predictions)
-    if told.shape != truth.shape:
-        raise ParameterError(
-            f"predictions must hold a number for each of {len(truth)} rows, got an array of shape {told.shape}. "
-            f"Hint: leave them out."
-        )
+    told = as_wide("predictions", predictions, truth.shape)
     known = np.isfinite(truth)
     if not known.any():
         raise ParameterError(
@@ -70,13 +66,6 @@ def score(release: Release, target: str, predictions: Floats, data: Any) -> Scor
     with np.errstate(all="ignore"):
         error = float(np.mean((exact - told[known]) ** 2))
         return Score(target, len(exact), len(truth) - len(exact), error, float(exact.var()))
-
-
-def _numbers(given: Any) -> Floats:
-    try:
-        return np.asarray(given, dtype=np.float64)
-    except Exception:  # whatever stands for an array raises what it likes
-        raise_alone(ParameterError(f"predictions must be an array of numbers, got {shown(given)}. Hint: model.predict(data)."))
 
 
 def true_values(release: Release, target: str, data: Any) -> Floats:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
+import dpcov
 from dpcov.errors import ParameterError
 from dpcov.kernel.bits import Bits, SeededBits, SystemBits
 from tests.helpers.stats import SIZE, chi_square
@@ -126,3 +130,78 @@ def test_the_stream_of_a_seed_never_changes() -> None:
 def test_bad_seeds_are_refused(seed: object) -> None:
     with pytest.raises(ParameterError, match=r"^seed must be a nonnegative integer, got .*\. Hint: .*\.$"):
         SeededBits(seed)  # type: ignore[arg-type]
+
+
+def drawn_noise(_: int = 0) -> bytes:
+    """Release the same rows, and return the noisy integers: with equal noise they would be equal."""
+    release = dpcov.covariance(np.zeros((50, 4)), dpcov.ZCDP(1), row_norm=1, mechanism="gaussian")
+    return release.answers[0].integers.tobytes()
+
+
+@needs_fork
+def test_forked_processes_release_with_other_noise() -> None:
+    """The whole way, not the words alone: a buffer behind them would be copied as well. Equal by chance: below 2⁻⁵⁰."""
+    drawn_noise()
+    seen = []
+    for _ in range(4):
+        reader, writer = os.pipe()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if child == 0:
+            try:
+                os.write(writer, drawn_noise())
+            finally:
+                os._exit(0)
+        os.close(writer)
+        with os.fdopen(reader, "rb") as pipe:
+            seen.append(pipe.read())
+        os.waitpid(child, 0)
+    seen.append(drawn_noise())
+    assert {len(one) for one in seen} == {80}
+    assert len(set(seen)) == 5
+
+
+def test_threads_release_at_once_with_other_noise() -> None:
+    """Equal by chance: below 2⁻⁵⁰."""
+    with ThreadPoolExecutor(8) as pool:
+        seen = list(pool.map(drawn_noise, range(48)))
+    assert len(set(seen)) == 48
+
+
+IN_AN_INTERPRETER = """
+import os, warnings
+warnings.simplefilter("ignore")  # NumPy says of itself that it was not made for this
+try:
+    from dpcov.kernel.bits import SystemBits
+    told = SystemBits().words(100).tobytes()
+except ImportError:
+    told = b"refused"
+os.write(WRITER, told)
+"""
+INTERPRETERS = """
+import os, sys
+try:
+    import _interpreters as made
+except ImportError:
+    import _xxsubinterpreters as made
+sys.path.insert(0, {path!r})
+from dpcov.kernel.bits import SystemBits
+seen = [SystemBits().words(100).tobytes()]
+for _ in range(2):
+    reader, writer = os.pipe()
+    one = made.create()
+    made.run_string(one, f"import sys; sys.path[:] = {{sys.path!r}}\\nWRITER = {{writer}}\\n" + {code!r})
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        seen.append(pipe.read())
+print([len(one) for one in seen], len(set(seen)))
+os._exit(0)  # NumPy may fail when such interpreters end
+"""
+
+
+def test_subinterpreters_draw_other_words_or_none() -> None:
+    """Each has its own copy of this module, and the words are the system's; where NumPy refuses to be imported, so does it."""
+    code = INTERPRETERS.format(path=str(Path(dpcov.__file__).parents[1]), code=IN_AN_INTERPRETER)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.stdout.strip() in ("[800, 800, 800] 3", "[800, 7, 7] 2"), run.stdout + run.stderr

@@ -136,7 +136,41 @@ def test_batches_hold_every_marked_row_once(marked: list[bool]) -> None:
     found = batched(np.array(marked, dtype=np.bool_)).tolist()
     assert len(set(found)) == len(found)
     assert {place for place, mark in enumerate(marked) if mark} <= set(found)
-    assert len(found) % max(1, len(marked) // grid_module.BATCHES) == 0 or len(found) == len(marked)
+    batch = max(grid_module.LEAST_BATCH, len(marked) // grid_module.BATCHES)
+    assert len(found) % batch == 0 or len(found) == len(marked)
+    assert len(found) > sum(marked) or all(marked)
+
+
+def test_a_first_row_that_is_marked_changes_no_number_of_rows() -> None:
+    """Nor do the next ones, but for one in a batch: what goes the long way is the same without any such row as with one."""
+    counts = [len(batched(np.arange(6400) < marked)) for marked in range(400)]
+    assert counts == [64 * (1 + marked // 64) for marked in range(400)]
+    small = [len(batched(np.arange(50) < marked)) for marked in range(51)]
+    assert small == [50] * 51
+
+
+def test_rows_go_the_long_way_in_public_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what is not finite, of what is beyond exact sums, and of what is longer than the radius."""
+    seen: list[tuple[int, int]] = []
+    tamed, shrunken = Grid._tamed, grid_module.shrunk
+
+    def see_tamed(grid: Grid, rows: Any) -> Any:
+        seen.append((0, len(rows)))
+        return tamed(grid, rows)
+
+    def see_shrunk(rows: Any, *others: Any) -> Any:
+        seen.append((1, len(rows)))
+        return shrunken(rows, *others)
+
+    monkeypatch.setattr(Grid, "_tamed", see_tamed)
+    monkeypatch.setattr(grid_module, "shrunk", see_shrunk)
+    rows = np.full((3200, 3), 0.1)
+    expected = [(0, 64), (1, 64)]
+    for cell in (0.1, np.nan, np.inf, 1e308, 3.0, 0.0, 5e-324):
+        rows[7, 1] = cell
+        Grid(1.0).encode(rows)
+        assert seen == expected
+        seen.clear()
 
 
 @pytest.mark.parametrize("d", [1, 3])
@@ -196,8 +230,9 @@ def test_only_rows_beyond_a_thousand_radii_are_scaled_by_their_largest_entry() -
     rows = np.array([[3.0, 4.0], [1023.0, 8.0], [1024.0, 8.0], [1e308, 1e308], [0.25, 0.5]])
     seen: list[Longer] = []
     Grid(1.0).encode_both(rows, False, lambda longer: seen.append(longer._replace(rows=longer.rows.copy())))
-    assert seen[0].far.tolist() == [False, False, True, True]
-    assert seen[0].rows.tolist() == [[3 * ONE, 4 * ONE], [1023 * ONE, 8 * ONE], [ONE, ONE // 128], [ONE, ONE]]
+    assert seen[0].far.tolist() == [False, False, True, True, False]
+    moved = [[3 * ONE, 4 * ONE], [1023 * ONE, 8 * ONE], [ONE, ONE // 128], [ONE, ONE], [ONE // 4, ONE // 2]]
+    assert seen[0].rows.tolist() == moved
     assert seen[0].norms.tolist() == squared_norms(seen[0].rows)
 
 

@@ -42,7 +42,8 @@ SUM_BITS = 62
 MOST_ROWS = 2**46  # for which there is a grid: of 8 bits
 
 CHUNK = 2**18  # elements at a time, so that the passes below stay in cache
-BATCHES = 32  # per block: rows that go the long way are counted in so many steps
+BATCHES = 128  # per block: rows that go the long way are counted in so many steps
+LEAST_BATCH = 64  # rows: all rows of a smaller block go it
 
 WILD = 2.0**52
 """Sums of squares below it are exact, in any order. Rows beyond it, and rows with entries that are not finite, are rare."""
@@ -165,12 +166,11 @@ class Grid:
         np.multiply(rows, math.sqrt(self.radius_squared) / self.row_norm, out=z)
         np.rint(z, out=z)
         norms[:] = squared_norms(z, columnar)  # exact below 2⁵², and beyond it whatever the order; NaN stays NaN
-        wild = np.flatnonzero(~(norms < WILD))
-        if len(wild):
-            z[wild], norms[wild], far[wild] = self._tamed(rows[wild])
+        wild = batched(~(norms < WILD))  # the others among them come out as they were
+        z[wild], norms[wild], far[wild] = self._tamed(rows[wild])
 
     def _tamed(self, x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-        """Return wild rows as integers, their squared norms, and whether they are far outside.
+        """Return rows, wild ones as well, as integers, their squared norms, and whether they are far outside.
 
         Entries that are not finite are 0. Where the rest is still beyond exact sums, its largest entry becomes the radius, so
         that 1e308 neither overflows nor loses its direction.
@@ -178,8 +178,8 @@ class Grid:
         x = np.where(np.isfinite(x), x, 0.0)
         z = np.rint(x * (math.sqrt(self.radius_squared) / self.row_norm))
         far = ~(squared_norms(z) < WILD)
-        scale = math.sqrt(self.radius_squared) / np.abs(x[far]).max(axis=1, initial=0.0)
-        z[far] = np.rint(x[far] * scale[:, None])
+        scale = math.sqrt(self.radius_squared) / np.abs(x).max(axis=1, initial=0.0)
+        z = np.where(far[:, None], np.rint(x * scale[:, None]), z)  # computed for each, so that time tells of none
         return z, squared_norms(z), far
 
 
@@ -216,8 +216,10 @@ def squared_norms(x: NDArray[np.float64], columnar: bool = False) -> NDArray[np.
 
 
 def batched(marked: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Return where the marked rows are, and some of the others, so that their number is a multiple of a public batch."""
-    batch = max(1, len(marked) // BATCHES)
-    found = np.flatnonzero(marked)
-    missing = min(-len(found) % batch, len(marked) - len(found))
-    return np.concatenate([found, np.flatnonzero(~marked)[:missing]]) if missing else found
+    """Return where the marked rows are, and some of the others, so that their number is a multiple of a public batch.
+
+    There is one of the others at least, while there are any: a first row that is marked changes nothing that a clock shows.
+    """
+    batch = max(LEAST_BATCH, len(marked) // BATCHES)
+    found, others = np.flatnonzero(marked), np.flatnonzero(~marked)
+    return np.concatenate([found, others[: batch - len(found) % batch]])

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.kernel.rows.grid import squared_norms
+from dpcov.kernel.rows.grid import batched, squared_norms
 
 SURE = 2.0**-36
 OFFSET = 1 + 2.0**-30
@@ -32,9 +32,8 @@ def longer_than(rows: NDArray[np.float64], radii: NDArray[np.float64], per_octav
     columnar = rows.flags.f_contiguous and not rows.flags.c_contiguous
     with np.errstate(all="ignore"):
         squares = squared_norms(rows, columnar)
-        broken = np.flatnonzero(~np.isfinite(squares))
-        if len(broken):
-            squares[broken] = squared_norms(np.where(np.isfinite(rows[broken]), rows[broken], 0.0))
+        broken = batched(~np.isfinite(squares))
+        squares[broken] = squared_norms(np.where(np.isfinite(rows[broken]), rows[broken], 0.0))
     longer, sure = by_squares(squares, bounds, per_octave)
     for row in np.flatnonzero(~sure):
         longer[row] = _exactly_longer(rows[row], bounds)
