@@ -242,7 +242,7 @@ class Machine:
         result: dict[str, Any] = {"name": edit.name, "file": file, "operator": edit.operator, "inside": edit.inside}
         result |= {"was": was, "becomes": becomes, "number": edit.number, "ran": len(chosen), "of": len(every)}
         by, how, spent = self._forked(session, edit, chosen) if chosen else ("", "", 0.0)
-        if how == "cannot patch":
+        if how == "cannot patch" or not (by or edit.scope):  # tests and caches may hold what a module made of it before
             by, how = self._planted(edit, chosen)
         if by:
             self._choice.note(edit, by)

@@ -27,7 +27,7 @@ from dpcov.kernel.noise.laws import DiscreteGaussian, DiscreteLaplace
 from dpcov.kernel.noise.matrix import FrobeniusNoise, WishartDifference, calibrate_frobenius, calibrate_wishart
 from dpcov.kernel.public import Public
 from dpcov.kernel.questions import calibrated as calibrated_module
-from dpcov.kernel.questions.calibrated import DISCRETE_GAP, OTHER_DIGITS, calibrated, check_tail, is_enough
+from dpcov.kernel.questions.calibrated import DISCRETE_GAP, OTHER_DIGITS, calibrated, check_tail, is_analytic, is_enough
 from dpcov.kernel.questions.moments import NEIGHBORS, Count, SecondMoment, Sum
 from dpcov.kernel.rows.grid import Grid
 from dpcov.linalg import pack, triangle_size, unpack
@@ -551,6 +551,24 @@ def test_a_noise_beyond_int64_is_refused_without_floats(noise: str, epsilon: str
 def test_a_delta_beyond_any_noise_is_refused() -> None:
     with pytest.raises(ParameterError, match="delta must be larger"):
         calibrated(SecondMoment(Grid(1.0), 3), ApproxDP("1e-300", "1e-300"), "replace", "gaussian")
+
+
+@pytest.mark.parametrize(("delta", "analytic"), [("3.98742e-4", True), ("3.99142e-4", False)])
+def test_noise_is_near_continuous_from_a_thousand_steps_on(delta: str, analytic: bool) -> None:
+    """At ε ≈ 0 a count's σ is 1/(√(2π)·δ): 1000.5 steps, and 999.5."""
+    budget = ApproxDP("1e-9", delta)
+    assert abs(analytic_gaussian_sigma(1.0, budget) - 1000) == pytest.approx(0.5, abs=0.01)
+    assert is_analytic(Count(), budget, "add-remove") == analytic
+
+
+def test_noise_is_near_continuous_where_the_difference_is_a_hundredth_of_delta() -> None:
+    """(1 + e^ε)·0.021/σ² ≤ δ/100, for budgets at which the left side falls by 4 % from one to the next."""
+    budgets = [ApproxDP(0.0012 * 1.02**k, "1e-6") for k in range(40)]
+    gaps = [(1 + math.exp(float(budget.epsilon))) * 0.021 / analytic_gaussian_sigma(1.0, budget) ** 2 for budget in budgets]
+    verdicts = [is_analytic(Count(), budget, "add-remove") for budget in budgets]
+    assert verdicts == [gap <= 1e-8 for gap in gaps]
+    assert verdicts[0]
+    assert not verdicts[-1]
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)

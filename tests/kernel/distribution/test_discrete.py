@@ -346,6 +346,16 @@ def test_below_exp_decides_like_mpmath(word: int) -> None:
                 assert discrete._LazyUniform(word, Words([second, third], seed=201)).below_exp(gamma) == expected
 
 
+def test_further_bits_decide_where_the_first_say_little() -> None:
+    """−log U lies anywhere between −log(6·2⁻⁶⁴) and −log(5·2⁻⁶⁴): floats see only the second."""
+    words = np.array([5], dtype=np.uint64)
+    found = {int(discrete._invert(words, Fraction(1000), SeededBits(seed))[0]) for seed in range(20)}
+    assert found <= {
+        *range(math.floor(1000 * (64 * math.log(2) - math.log(6))), math.ceil(1000 * (64 * math.log(2) - math.log(5))))
+    }
+    assert len(found) > 10
+
+
 @pytest.mark.parametrize("scale", [Fraction(1, 1000), Fraction(1, 3), Fraction(1), Fraction(33, 10), Fraction(2**16)])
 @pytest.mark.parametrize("word", WORDS)
 def test_inverted_is_that_of_mpmath(word: int, scale: Fraction) -> None:

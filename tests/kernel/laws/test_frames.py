@@ -220,6 +220,14 @@ class TestEllipsoid:
         asked = Ellipsoid((0.0, 0.0), np.array([[2 - 2**-29, 1 / 3], [0.1, 0.7]]))
         assert Ellipsoid(asked.centre, np.array(asked.whitener)) != asked
 
+    @pytest.mark.parametrize("d", [2, 3, 5, 17])
+    def test_the_corner_of_the_box_is_inside_the_ball(self, d: int) -> None:
+        """A thin ellipsoid along the diagonal ends near a corner, √d from the centre: its end is not cut off."""
+        along = np.full((d, d), 1 / d)
+        shape = Ellipsoid((0.0,) * d, along / (0.99 * math.sqrt(d)) + 100 * (np.eye(d) - along))
+        end = np.full((1, d), 0.98)  # 98/99 of the way
+        assert np.linalg.norm(shape.encode(end)) == pytest.approx(98 / 99 * R, rel=1e-3)
+
     def test_a_mirrored_whitener_mirrors_the_integers(self) -> None:
         rows = np.array([[0.3, -0.2], [5.0, 1.0]])
         plain, mirrored = (Ellipsoid((0.0, 0.0), sign * np.eye(2)).encode(rows) for sign in (1.0, -1.0))

@@ -18,8 +18,8 @@ from dpcov.kernel.questions.measure import Integers, Summable
 from dpcov.kernel.questions.moments import NEIGHBORS, SecondMoment
 from dpcov.kernel.questions.norms import Norms, Trace
 from dpcov.kernel.rows import lengths
-from dpcov.kernel.rows.grid import Grid
-from dpcov.kernel.rows.lengths import OFFSET
+from dpcov.kernel.rows.grid import MAX_FEATURES, Grid
+from dpcov.kernel.rows.lengths import OFFSET, SURE
 from dpcov.sources.array import ArraySource
 from tests.helpers.rows import Floats, fuzz, squared_norms, tables
 
@@ -55,6 +55,11 @@ def at_radii(seed: int, statistic: Norms) -> Floats:
     directions /= np.linalg.norm(directions, axis=2, keepdims=True)
     rows = (directions * np.sqrt(bounds(statistic))[:, None]).reshape(-1, statistic.d)
     return np.concatenate([rows, np.nextafter(rows, np.inf), np.nextafter(rows, -np.inf)])
+
+
+def test_floats_decide_only_where_twice_their_error_does_not_matter() -> None:
+    """Squares of as many columns as there may be, added in any order, err by less than columns·2⁻⁵² of their sum."""
+    assert SURE >= 2 * MAX_FEATURES * 2.0**-52
 
 
 def total(statistic: Summable, rows: Floats, block_rows: int | None = None) -> list[int]:

@@ -175,6 +175,8 @@ class TestBasis:
             ParameterError, match=r"basis must be a float64 matrix of the stated size, got something else\. Hint: "
         ):
             checked_basis(GOOD, d, count)
+        with pytest.raises(ParameterError, match="basis must have 1 to 3 columns, got 0"):
+            checked_basis(GOOD[:, :0], 3, 0)
 
     def test_orthonormal_ones_are_taken(self) -> None:
         for count in (1, 2, 3):
@@ -435,6 +437,14 @@ class TestPeel:
             with pytest.raises(ParameterError, match=r" must .* got .*\. Hint: "):
                 late()
         assert [spend.asked for one in curator.answers for spend in one.spent] == ["directions", "diagonal"]
+
+    def test_a_run_that_was_given_up_answers_nothing(self) -> None:
+        curator, peel = peeled(2)
+        peel.direction(Fraction(1))
+        curator.forget()
+        for late in (peel.value, peel.skip):
+            with pytest.raises(ParameterError, match="must be drawn before"):
+                late()
 
     def test_a_value_that_was_paid_for_is_not_skipped(self) -> None:
         """A record would have fewer values than its question says."""

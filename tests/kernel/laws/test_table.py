@@ -411,6 +411,7 @@ class TestColumnMoments:
         (Range(0, 0, 4, -1),),
         (Range(0, 0, 4, 2 * ONE + 1),),
         (Range(0, 0.0, 4),),  # type: ignore[arg-type]
+        (Range(0, 0, 4), Range(1, 0.0, 4)),  # type: ignore[arg-type]
         (Range(False, 0, 4),),
         (Range(0, 0, 4, np.int64(3)),),  # type: ignore[arg-type]
         None,
