@@ -52,6 +52,7 @@ def every_kind() -> dict[str, dpcov.Release]:
     }
 
 
+@cache
 def in_units() -> dpcov.Release:
     """Return a release of a table that was measured in private units, with levels, missing cells and a product."""
     random = np.random.default_rng(2603)

@@ -8,6 +8,7 @@ import json
 import re
 import zlib
 from fractions import Fraction
+from functools import cache
 from html import unescape
 from itertools import pairwise
 from pathlib import Path
@@ -31,6 +32,11 @@ KINDS = [
     "one regression", "hopeless", "hostile",
 ]  # fmt: skip
 LARGEST = 150_000  # bytes of a page of few features
+
+
+@cache
+def made(kind: str) -> str:
+    return page(every_kind()[kind])
 
 
 def element(html: str, pattern: str) -> str:
@@ -60,7 +66,7 @@ def test_all_kinds_are_here() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 class TestEveryPage:
     def test_it_needs_nothing_from_elsewhere(self, kind: str) -> None:
-        html = page(every_kind()[kind])
+        html = made(kind)
         names = "".join(every_kind()[kind].feature_names)
         assert set(re.findall(r"\bhttps?://[^\s'\"<>)]*", html)) <= {
             "http://www.w3.org/2000/svg",
@@ -72,7 +78,7 @@ class TestEveryPage:
         assert len(html.encode()) < LARGEST + 12 * sum(map(len, every_kind()[kind].feature_names))
 
     def test_its_policy_names_its_script_and_style_and_nothing_else(self, kind: str) -> None:
-        html = page(every_kind()[kind])
+        html = made(kind)
         policy = unescape(element(html, r'http-equiv="Content-Security-Policy" content="([^"]*)"'))
         rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
         hashes = {
@@ -89,10 +95,10 @@ class TestEveryPage:
         assert html.index("Content-Security-Policy") < html.index("<title>")  # it holds for what stands after it
 
     def test_it_is_the_same_again(self, kind: str) -> None:
-        assert page(every_kind()[kind]) == page(every_kind()[kind])
+        assert page(every_kind()[kind]) == made(kind)
 
     def test_its_facts_are_json_that_ends_where_it_ends(self, kind: str) -> None:
-        html = page(every_kind()[kind])
+        html = made(kind)
         text = element(html, r'id="data">(.*?)</script>\n<script>')
         assert not set("<>&") & set(text)
         assert text.isascii()
@@ -228,7 +234,7 @@ class TestNumbers:
     @pytest.mark.parametrize("kind", ["table", "private units", "rows", "about 0"])
     def test_means_and_correlations_are_those_of_the_release(self, kind: str) -> None:
         release = every_kind()[kind]
-        html, said = page(release), release.describe()
+        html, said = made(kind), release.describe()
         facts, held = data(html), arrays(html)
         upper = np.triu_indices(release.d)
         assert said.correlation is not None
@@ -243,9 +249,9 @@ class TestNumbers:
 
     def test_columns_that_go_together_are_neighbours_and_levels_stay_together(self) -> None:
         release = in_units()
-        order = arrays(page(release))["order"].tolist()
+        order = arrays(made("private units"))["order"].tolist()
         assert sorted(order) == list(range(release.d))
-        columns = data(page(release))["columnOf"]
+        columns = data(made("private units"))["columnOf"]
         assert len([0 for one, other in pairwise(order) if columns[one] != columns[other]]) == 4
         places = {name: order.index(release.feature_names.index(name)) for name in ("pay", "age", "age by pay")}
         assert max(places.values()) - min(places.values()) == 2
@@ -268,7 +274,7 @@ class TestNumbers:
         assert found == pytest.approx(quantile(wanted, 0.95), rel=2e-4)
 
     def test_columns_of_the_same_cells_are_no_features_of_each_other(self) -> None:
-        facts = data(page(in_units()))
+        facts = data(made("private units"))
         named = {
             facts["columns"][int(i)]: [facts["columns"][k] for k in others]
             for i, others in facts["regression"]["apart"].items()
@@ -277,7 +283,7 @@ class TestNumbers:
 
     def test_levels_are_compared_with_the_level_that_ridge_takes(self) -> None:
         release = in_units()
-        facts = data(page(release))
+        facts = data(made("private units"))
         references = [release.feature_names[j] for j in facts["regression"]["references"] if j >= 0]
         assert references == list(release.ridge("pay", features=["age", "job"]).references)
 
@@ -348,19 +354,19 @@ class TestWriting:
         from dpcov.release.file import parse
         from tests.helpers.forged import forged
 
-        made = 0
-        for number in range(60):
+        count = 0
+        for number in range(30):
             try:
                 html = page(parse(forged(number)))
             except DpcovError:
                 continue
-            made += 1
+            count += 1
             assert data(html)["features"]
-        assert made >= 10
+        assert count >= 6
 
 
 def test_a_hostile_name_is_whole_in_the_facts() -> None:
-    assert tuple(data(page(every_kind()["hostile"]))["features"][: len(HOSTILE)]) == HOSTILE
+    assert tuple(data(made("hostile"))["features"][: len(HOSTILE)]) == HOSTILE
 
 
 def test_a_large_page_shows_no_number_that_is_noise() -> None:
