@@ -348,6 +348,7 @@ class TestWriting:
         with pytest.raises(ReleaseError):
             dpcov.load(path).report(tmp_path / "page.html")
 
+    @pytest.mark.audit
     def test_forged_releases_have_a_page_or_a_reason(self) -> None:
         """Numbers at their extremes, answers that nobody asked: no other error than the library's own."""
         from dpcov.errors import DpcovError
@@ -355,14 +356,14 @@ class TestWriting:
         from tests.helpers.forged import forged
 
         count = 0
-        for number in range(30):
+        for number in range(300):
             try:
                 html = page(parse(forged(number)))
             except DpcovError:
                 continue
             count += 1
             assert data(html)["features"]
-        assert count >= 6
+        assert count >= 60
 
 
 def test_a_hostile_name_is_whole_in_the_facts() -> None:
@@ -377,6 +378,14 @@ def test_a_large_page_shows_no_number_that_is_noise() -> None:
     shares = held["correlation"] / 32_767
     assert (shares[~said.clear[upper]] == 0).all()
     assert shares[said.clear[upper]] == pytest.approx(said.values[upper][said.clear[upper]], abs=2e-5)
+
+
+def test_of_too_many_features_no_pairs_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpcov.report.page.content.MOST_FEATURES", 4)
+    facts = data(page(every_kind()["rows"]))
+    assert facts["tooMany"] == 4
+    assert not {"correlation", "regression", "planner"} & set(facts)
+    assert facts["means"]
 
 
 def test_dates_are_written_as_dates() -> None:

@@ -28,6 +28,7 @@ from dpcov.uses.sampling import ROWS
 Floats = NDArray[np.float64]
 
 MOST_LOADINGS = 6  # components whose loadings are shown
+MOST_FEATURES = 1500  # whose pairs a browser holds at once, a million of them
 FEWEST_TO_HALVE = 4  # columns: half of fewer have no pair
 MOST_PLANNED = 2**30  # rows, as in plans
 MOST_POWER = 2.0  # a plan is made of few releases, and errs itself
@@ -43,7 +44,9 @@ def content(release: Release) -> dict[str, Any]:
         with speaking_python():
             facts |= {"means": _means(said), "notes": cell_lines(release, said) if said.deviation or said.mean else []}
             facts |= {"model": _model(release), "components": _components(release, store)}
-        if said.correlation is not None:
+        if said.correlation is not None and release.d > MOST_FEATURES:
+            facts["tooMany"] = MOST_FEATURES
+        elif said.correlation is not None:
             facts["correlation"] = _correlation(said.correlation, store)
             facts["planner"] = _planner(release, said)
             facts["regression"] = regressions(release, store) if release.d > 1 else None

@@ -69,6 +69,9 @@ async function start() {
     if (data.regression) toModel = showExplorer(data, arrays, correlations);
     if (correlations) showPlanner(data);
   }
+  if (data.tooMany) {
+    section('correlations', 'Correlations', `A page shows the pairs of ${COMMON.format(data.tooMany)} features at most; release.describe(), release.ridge(…) and release.pca() have all of them.`);
+  }
   exportPart(data, correlations);
   document.documentElement.dataset.ready = 'true';
 }
