@@ -21,8 +21,8 @@ import pytest
 import dpcov
 from dpcov.errors import EngineError, ParameterError, ReleaseError
 from dpcov.report.page import as_script, page
-from dpcov.report.page.content import content
-from dpcov.report.page.overview import counts, formula, overview, spends, stamps, title
+from dpcov.report.page.content import facts_of
+from dpcov.report.page.overview import counts, formula, overview_of, spends, stamps, title
 from dpcov.report.page.store import LEAST, MOST, STEPS, Store
 from dpcov.uses.tails import quantile
 from tests.report.releases import HOSTILE, every_kind, in_units, large
@@ -107,18 +107,18 @@ class TestEveryPage:
     def test_a_notebook_shows_the_overview(self, kind: str) -> None:
         release = every_kind()[kind]
         shown = release._repr_html_()
-        assert overview(release) in shown
+        assert overview_of(release) in shown
         assert "<script" not in shown
-        assert "style=" not in overview(release)
+        assert "style=" not in overview_of(release)
 
 
 class TestTheOverview:
     def test_it_says_what_was_promised_and_asked(self) -> None:
         release = in_units()
-        said = unescape(re.sub("<[^>]*>", " ", overview(release)))
+        said = unescape(re.sub("<[^>]*>", " ", overview_of(release)))
         assert release.risk() in said
         assert release.statement() in said
-        listed = re.findall(r'<tr><td class="name">(?:\d+ × )?(.*?)</td><td>(.*?)</td>', overview(release))
+        listed = re.findall(r'<tr><td class="name">(?:\d+ × )?(.*?)</td><td>(.*?)</td>', overview_of(release))
         assert {(unescape(one), unescape(noise)) for one, noise in listed} == {(s.asked, s.noise) for s in release.spent}
         assert sum(int(asked.partition(" × ")[0]) if " × " in asked else 1 for asked, *_ in spends(release)) == len(
             release.spent
@@ -156,7 +156,7 @@ class TestTheOverview:
     def test_a_release_with_fresh_noise_has_no_stamp(self) -> None:
         release = dpcov.covariance(np.eye(3).repeat(900, axis=0), dpcov.ZCDP(1), row_norm=1)
         assert stamps(release) == []
-        assert "would be" not in overview(release)
+        assert "would be" not in overview_of(release)
 
     @pytest.mark.parametrize(
         ("kind", "words"),
@@ -291,7 +291,7 @@ class TestNumbers:
 class TestThePlan:
     def test_it_begins_with_the_errors_of_the_release(self) -> None:
         release = every_kind()["rows"]
-        plan = content(release)["planner"]
+        plan = facts_of(release)["planner"]
         found = [release.describe(about).correlation for about in ("rows", "population")]
         assert found[0] is not None
         assert found[1] is not None
@@ -300,7 +300,7 @@ class TestThePlan:
         assert plan["noise"] == pytest.approx(noise)
         assert np.hypot(plan["noise"], plan["draw"]) == pytest.approx(whole, rel=0.05)  # r² is small
         assert plan["budget"] == ["ρ = 1", 0.5]
-        assert content(every_kind()["hopeless"])["planner"]["budget"][1] == 1
+        assert facts_of(every_kind()["hopeless"])["planner"]["budget"][1] == 1
 
     def test_its_rule_is_about_that_of_plans(self) -> None:
         """Noise halves with twice the rows, within a third."""
@@ -315,8 +315,8 @@ class TestThePlan:
         found = dpcov.plan_table(release.schema, dpcov.ZCDP(1), n=release.n, columns=["age", "pay", "age by pay"])
         assert found.chosen is not None
         wanted = found.chosen.correlation / found.outlook.correlation
-        assert (3 / 5) ** content(release)["planner"]["power"] == pytest.approx(max(min(wanted, 1), (3 / 5) ** 2))
-        assert content(every_kind()["rows"])["planner"]["power"] == 1
+        assert (3 / 5) ** facts_of(release)["planner"]["power"] == pytest.approx(max(min(wanted, 1), (3 / 5) ** 2))
+        assert facts_of(every_kind()["rows"])["planner"]["power"] == 1
 
 
 class TestWriting:

@@ -36,7 +36,7 @@ MOST_BARS = 60  # eigenvalues that are drawn
 MOST_ORDERED = 150  # columns whose best order is looked for among all that a tree allows: that takes their cube
 
 
-def content(release: Release) -> dict[str, Any]:
+def facts_of(release: Release) -> dict[str, Any]:
     """Return everything that the page shows beside the overview."""
     store, facts = Store(), _facts(release)
     if unknown_line(release) is None:

@@ -180,9 +180,10 @@ function coefficientTable(data, facts, { fit, intervals, reading }, state) {
   return longTable('Coefficients', ['feature', '#coefficient', '#±', `#${heading}`, make('th', { scope: 'col', class: 'wide' }, `effect, ${facts.per}`)], listed, line);
 }
 
-function modelNotes(data, facts, { fit, intervals, reading }) {
+function modelNotes(data, facts, { fit, intervals, reading, places }) {
   const hidden = reading.clear === null ? 0 : reading.clear.filter(one => !one).length;
-  const found = [];
+  const used = [...new Set(places.map(j => data.columns[data.columnOf[j]]))];
+  const found = [`From ${used.slice(0, FEW).map(name => shortened(name, 40)).join(', ')}${used.length > FEW ? ` and ${used.length - FEW} more` : ''}; alpha ${plain(fit.alpha)}.`];
   if (fit.references.length) found.push(`Levels are compared with ${fit.references.map(j => shortened(data.features[j], 40)).join(', ')}.`);
   if (hidden && !reading.nothing) found.push(`${counted(hidden, 'coefficient')} cannot be told from noise.`);
   if (facts.silent !== null) found.push(`No intervals: ${facts.silent}.`);
