@@ -104,7 +104,11 @@ IN_SCRIPT = {
         by=IN_BROWSER + "TestTheHeatMap::test_a_cell_is_its_pair",
     ),
     "names that become elements": mutant(
-        (PAGE + "draw.js", "text.slice(0, short ? 300 : 20000));", "document.createRange().createContextualFragment(text));"),
+        (
+            PAGE + "draw.js",
+            "title: short && long ? shown : null }, shown);",
+            "title: null }, document.createRange().createContextualFragment(shown));",
+        ),
         by=IN_BROWSER + "TestNamesThatABrowserWouldRun::test_they_are_text",
     ),
     "a large matrix of other eigenvalues": mutant(

@@ -1,5 +1,6 @@
 // Elements of the page: text is always text.
 
+const MOST_LETTERS = 300; // of a name, where there is room; the Python of a model has all of it
 const SVG = 'http://www.w3.org/2000/svg';
 
 /** An element with attributes, listeners ("on…") and children, which are elements or text. */
@@ -22,8 +23,8 @@ function filled(element, attributes, children) {
 
 /** A name, in whatever direction it is written. */
 function named(name, short = true) {
-  const text = legible(name), long = text.length > LONGEST;
-  return make('bdi', { class: short ? 'short' : 'name', title: short && long ? text.slice(0, 300) : null }, text.slice(0, short ? 300 : 20000));
+  const text = legible(name), long = text.length > LONGEST, shown = text.length > MOST_LETTERS ? `${text.slice(0, MOST_LETTERS)}…` : text;
+  return make('bdi', { class: short ? 'short' : 'name', title: short && long ? shown : null }, shown);
 }
 
 function table(caption, headings, rows, { label = caption, classes = '' } = {}) {

@@ -27,7 +27,7 @@ from dpcov.uses.held import is_centered
 WORDS = {
     "ε": "epsilon: how much one person can change the odds of what the file says; the smaller, the more private",
     "δ": "delta: how often the bound on the odds may fail",
-    "ρ": "rho: how far apart, on average, the files with and without one person are; the smaller, the more private",
+    "ρ": "rho: how far apart, on average, the files of tables that differ in one person are; the smaller, the more private",
 }
 """What the symbols of a budget stand for, for those who meet them for the first time."""
 
