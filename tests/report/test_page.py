@@ -10,6 +10,7 @@ import zlib
 from fractions import Fraction
 from functools import cache
 from html import unescape
+from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -395,3 +396,11 @@ def test_dates_are_written_as_dates() -> None:
     facts = data(page(dpcov.covariance(table, dpcov.ZCDP(1), schema=schema, seed=1)))
     assert re.fullmatch(r"1970-0[67]-\d\d", facts["means"]["mean"]["text"][0])
     assert facts["means"]["deviation"]["text"][0].endswith(" days")
+
+
+def test_its_parts_are_short_and_can_be_read() -> None:
+    for part in files("dpcov.report.page").iterdir():
+        if part.name.endswith((".js", ".html")):
+            lines = part.read_text(encoding="utf-8").splitlines()
+            assert len(lines) <= 400, part.name
+            assert max(map(len, lines)) <= 128, part.name

@@ -22,8 +22,8 @@ from dpcov.report.page.overview import overview_of, title
 from dpcov.report.pictures import budget_line
 
 SCRIPTS = (
-    "linalg.js", "noise.js", "ridge.js", "intervals.js", "read.js", "words.js", "draw.js", "means.js", "heatmap.js",
-    "components.js", "explorer.js", "planner.js", "main.js",
+    "linalg.js", "noise.js", "ridge.js", "intervals.js", "read.js", "words.js", "draw.js", "means.js", "pairs.js",
+    "heatmap.js", "components.js", "models.js", "explorer.js", "planner.js", "main.js",
 )  # fmt: skip
 """The parts of the script, in one scope, each of which uses those before it."""
 
