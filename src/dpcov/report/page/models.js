@@ -138,8 +138,8 @@ function modelNotes(data, facts, { fit, intervals, reading, places }) {
   else if (intervals === null) found.push('No intervals: all these together are not clear of noise. Fewer columns may be.');
   else {
     found.push(
-      'Intervals: about the population, over the privacy noise and the draw of rows, by a closed form. What clipping took from ' +
-        'the rows is left out of them: release.ridge(…).interval() has what can be known of it.',
+      'Intervals: about the population, over the privacy noise and the draw of rows, by a closed form. What clipping took ' +
+        'from the rows is left out of them: release.ridge(…).interval() has what can be known of it.',
     );
     if (fit.alpha > 0)
       found.push(

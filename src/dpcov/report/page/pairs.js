@@ -18,8 +18,8 @@ function pairDetail(data, correlations, i, j, onModel) {
       ? 'How large its noise is, the release does not tell.'
       : !clear
         ? 'Noise and the draw of rows could make this: nothing is known of it, not even its sign.'
-        : `Clear of noise, by ${plain(Number((Math.abs(value) / error).toPrecision(2)))} standard errors: where one is large, ` +
-          `${value > 0 ? 'so is the other' : 'the other is small'}.`;
+        : `Clear of noise, by ${plain(Number((Math.abs(value) / error).toPrecision(2)))} standard errors: where one is ` +
+          `large, ${value > 0 ? 'so is the other' : 'the other is small'}.`;
   const [text, interval] = correlationWords(value, error, clear).split(', ');
   const big = make(
     'p',
