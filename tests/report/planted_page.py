@@ -28,7 +28,7 @@ IN_PYTHON = {
         (PAGE + "page.html", '<link rel="icon" href="data:,">', '<link rel="icon" href="https://example.org/icon.png">'),
         by=TEST + "TestEveryPage::test_it_needs_nothing_from_elsewhere[rows]",
     ),
-    "names of questions that are not escaped": mutant(
+    "questions under the name of their noise": mutant(
         (PAGE + "overview.py", "{escape(printable(asked, 200))}", "{printable(noise, 200)}"),
         by=TEST + "TestTheOverview::test_it_says_what_was_promised_and_asked",
     ),
@@ -73,7 +73,7 @@ IN_PYTHON = {
 IN_SCRIPT = {
     "another caution in the page's penalty": mutant(
         (PAGE + "ridge.js", "const CAUTION = 1.3;", "const CAUTION = 1.29;"),
-        by=SOLVES + "[table]",
+        by=SOLVES + "[rounds]",
     ),
     "negative eigenvalues in the page": mutant(
         (PAGE + "ridge.js", "const lifted = Math.max(values[k], 0) + penalty;", "const lifted = values[k] + penalty;"),
@@ -104,7 +104,11 @@ IN_SCRIPT = {
         by=IN_BROWSER + "TestTheHeatMap::test_a_cell_is_its_pair",
     ),
     "names that become elements": mutant(
-        (PAGE + "draw.js", "text.slice(0, short ? 300 : 20000));", "document.createRange().createContextualFragment(text));"),
+        (
+            PAGE + "draw.js",
+            "title: short && long ? shown : null }, shown);",
+            "title: null }, document.createRange().createContextualFragment(shown));",
+        ),
         by=IN_BROWSER + "TestNamesThatABrowserWouldRun::test_they_are_text",
     ),
     "a large matrix of other eigenvalues": mutant(

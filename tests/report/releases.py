@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -34,7 +35,9 @@ def every_kind() -> dict[str, dpcov.Release]:
         "private units": in_units(),
         "about 0": dpcov.covariance(rows, dpcov.ZCDP(1), row_norm=1, seed=3),
         "rows": dpcov.covariance(rows, dpcov.ZCDP(1), row_norm=1, center=True, mechanism="gaussian", seed=3),
-        "raw": dpcov.covariance(rows[:300], dpcov.ZCDP(1), row_norm=1, mechanism="gaussian", postprocess="none", seed=3),
+        "raw": dpcov.covariance(
+            rows[:200], dpcov.ZCDP(Fraction(1, 20)), row_norm=1, mechanism="gaussian", postprocess="none", seed=3
+        ),
         "rounds": made()["rounds.json"],
         "drawn": made()["drawn.json"],
         "one column": made()["single.json"],
@@ -49,6 +52,7 @@ def every_kind() -> dict[str, dpcov.Release]:
     }
 
 
+@cache
 def in_units() -> dpcov.Release:
     """Return a release of a table that was measured in private units, with levels, missing cells and a product."""
     random = np.random.default_rng(2603)
@@ -87,4 +91,4 @@ def large() -> dpcov.Release:
     random = np.random.default_rng(2605)
     rows = random.normal(size=(20_000, 280)) * 0.002
     rows[:, :10] = random.normal(size=(20_000, 1)) * 0.2 + random.normal(size=(20_000, 10)) * 0.1
-    return dpcov.covariance(rows, dpcov.ZCDP(1), row_norm=1, seed=6)
+    return dpcov.covariance(rows, dpcov.ZCDP(1), row_norm=4, seed=6)

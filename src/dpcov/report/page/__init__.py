@@ -17,13 +17,13 @@ from importlib.resources import files
 from typing import Any
 
 from dpcov.release.record import Release
-from dpcov.report.page.content import content
-from dpcov.report.page.overview import overview, title
+from dpcov.report.page.content import facts_of
+from dpcov.report.page.overview import overview_of, title
 from dpcov.report.pictures import budget_line
 
 SCRIPTS = (
-    "linalg.js", "noise.js", "ridge.js", "intervals.js", "read.js", "words.js", "draw.js", "means.js", "heatmap.js",
-    "components.js", "explorer.js", "planner.js", "main.js",
+    "linalg.js", "noise.js", "ridge.js", "intervals.js", "read.js", "words.js", "draw.js", "means.js", "pairs.js",
+    "heatmap.js", "components.js", "models.js", "explorer.js", "planner.js", "main.js",
 )  # fmt: skip
 """The parts of the script, in one scope, each of which uses those before it."""
 
@@ -41,8 +41,8 @@ def page(release: Release) -> str:
         "TITLE": escape(title(release)),
         "BUDGET": escape(budget_line(release.privacy)),
         "STYLE": style,
-        "OVERVIEW": overview(release),
-        "DATA": as_script(content(release)),
+        "OVERVIEW": overview_of(release),
+        "DATA": as_script(facts_of(release)),
         "SCRIPT": script,
     }
     first, *rest = _part("page.html").split("{{")  # what is put in is not looked at again

@@ -28,6 +28,7 @@ from dpcov.uses.sampling import ROWS
 Floats = NDArray[np.float64]
 
 MOST_LOADINGS = 6  # components whose loadings are shown
+MOST_FEATURES = 1500  # whose pairs a browser holds at once, a million of them
 FEWEST_TO_HALVE = 4  # columns: half of fewer have no pair
 MOST_PLANNED = 2**30  # rows, as in plans
 MOST_POWER = 2.0  # a plan is made of few releases, and errs itself
@@ -35,7 +36,7 @@ MOST_BARS = 60  # eigenvalues that are drawn
 MOST_ORDERED = 150  # columns whose best order is looked for among all that a tree allows: that takes their cube
 
 
-def content(release: Release) -> dict[str, Any]:
+def facts_of(release: Release) -> dict[str, Any]:
     """Return everything that the page shows beside the overview."""
     store, facts = Store(), _facts(release)
     if unknown_line(release) is None:
@@ -43,7 +44,9 @@ def content(release: Release) -> dict[str, Any]:
         with speaking_python():
             facts |= {"means": _means(said), "notes": cell_lines(release, said) if said.deviation or said.mean else []}
             facts |= {"model": _model(release), "components": _components(release, store)}
-        if said.correlation is not None:
+        if said.correlation is not None and release.d > MOST_FEATURES:
+            facts["tooMany"] = MOST_FEATURES
+        elif said.correlation is not None:
             facts["correlation"] = _correlation(said.correlation, store)
             facts["planner"] = _planner(release, said)
             facts["regression"] = regressions(release, store) if release.d > 1 else None

@@ -1,35 +1,77 @@
-// Correlations: a heat map that fades towards noise, one pair at a time in words, and the strongest pairs as a list.
+// Correlations as a heat map that fades towards noise: under the pointer and by keyboard, one pair at a time.
 
-const CLEAR = 3, FULL = 10, FAINT = 0.3; // standard errors, and the part of a colour: as in the pictures of the command line
-const MOST_LABELLED = 45, MOST_WRITTEN = 8, PAIRS_AT_ONCE = 25;
+const CLEAR = 3,
+  FULL = 10,
+  FAINT = 0.3; // standard errors, and the part of a colour: as in the pictures of the command line
+const MOST_LABELLED = 45,
+  MOST_WRITTEN = 8;
 
 function showCorrelations(data, correlations, order, onModel) {
-  const facts = data.correlation, d = data.features.length;
-  const part = section('correlations', facts.name === 'correlation' ? 'Correlations' : 'Cosines about 0',
-    `How strongly two columns go together, from −1 to 1. ${COMMON.format(facts.clear)} of ${counted(facts.pairs, 'pair')} of different columns `
-    + `${facts.clear === 1 ? 'is' : 'are'} clear of noise; grey cells cannot be told from it. ± is one standard error ${facts.about}.`);
+  const facts = data.correlation,
+    d = data.features.length;
+  const part = section(
+    'correlations',
+    facts.name === 'correlation' ? 'Correlations' : 'Cosines about 0',
+    `How strongly two columns go together, from −1 to 1. ${COMMON.format(facts.clear)} of ${counted(facts.pairs, 'pair')} ` +
+      `of different columns ${facts.clear === 1 ? 'is' : 'are'} clear of noise; grey cells cannot be told from it. ` +
+      `± is one standard error ${facts.about}.`,
+  );
   if (d === 1) return;
-  const strongest = strongestPairs(data, correlations), paired = new Set(strongest.flatMap(([i, j]) => [i, j]));
+  const strongest = strongestPairs(data, correlations),
+    paired = new Set(strongest.flatMap(([i, j]) => [i, j]));
   const places = { 'similar columns together': order, 'in the order of the table': Array.from({ length: d }, (_, i) => i) };
-  const some = order.filter(j => paired.has(j)), few = 1 < some.length && some.length < d;
+  const some = order.filter(j => paired.has(j)),
+    few = 1 < some.length && some.length < d;
   if (few) places[`only the ${some.length} in a clear pair`] = some;
   const state = { order: few && d > MOST_LABELLED ? some : order, at: [0, 1] };
-  const canvas = make('canvas'), tip = make('div', { class: 'tip' });
-  const map = make('div', {
-    class: 'map', tabindex: 0, role: 'application', 'aria-roledescription': 'heat map',
-  }, canvas, tip);
+  const canvas = make('canvas'),
+    tip = make('div', { class: 'tip' });
+  const map = make(
+    'div',
+    {
+      class: 'map',
+      tabindex: 0,
+      role: 'application',
+      'aria-roledescription': 'heat map',
+    },
+    canvas,
+    tip,
+  );
   const panel = make('div', { class: 'panel', 'aria-live': 'polite' });
-  const choice = make('select', { onchange: () => { state.order = places[choice.value]; state.at = [0, 1]; paint(); } },
-    Object.keys(places).map(name => make('option', { value: name, selected: places[name] === state.order }, name)));
+  const choice = make(
+    'select',
+    {
+      onchange: () => {
+        state.order = places[choice.value];
+        state.at = [0, 1];
+        paint();
+      },
+    },
+    Object.keys(places).map(name => make('option', { value: name, selected: places[name] === state.order }, name)),
+  );
   const named_ = make('label', { class: 'row controls-only' }, 'Order: ', choice);
-  const key = make('div', { class: 'key' }, make('span', {}, '−1 ', make('span', { class: 'ramp' }), ' 1'),
-    make('span', {}, 'the paler, the nearer to noise'), make('span', {}, make('span', { class: 'swatch' }), ' cannot be told from noise'));
+  const key = make(
+    'div',
+    { class: 'key' },
+    make('span', {}, '−1 ', make('span', { class: 'ramp' }), ' 1'),
+    make('span', {}, 'the paler, the nearer to noise'),
+    make('span', {}, make('span', { class: 'swatch' }), ' cannot be told from noise'),
+  );
   const list = make('div');
-  part.append(make('div', { class: 'split' }, make('div', {}, named_, map, key),
-    make('div', {}, panel, make('h3', {}, 'Strongest pairs that are clear of noise'), list)));
+  part.append(
+    make(
+      'div',
+      { class: 'split' },
+      make('div', {}, named_, map, key),
+      make('div', {}, panel, make('h3', {}, 'Strongest pairs that are clear of noise'), list),
+    ),
+  );
 
   let frame = null; // where the cells are, in CSS pixels
-  const words = (i, j) => (i === j ? 'a feature with itself' : correlationWords(correlations.value(i, j), correlations.error(i, j), correlations.clear(i, j)));
+  const words = (i, j) =>
+    i === j
+      ? 'a feature with itself'
+      : correlationWords(correlations.value(i, j), correlations.error(i, j), correlations.clear(i, j));
   const ofCell = ([row, column]) => [state.order[row], state.order[column]];
   const open = (i, j) => {
     panel.replaceChildren(...pairDetail(data, correlations, i, j, onModel));
@@ -37,21 +79,30 @@ function showCorrelations(data, correlations, order, onModel) {
   };
 
   function paint() {
-    const style = getComputedStyle(document.documentElement), rgb = name => style.getPropertyValue(name).split(',').map(Number);
+    const style = getComputedStyle(document.documentElement),
+      rgb = name => style.getPropertyValue(name).split(',').map(Number);
     const colours = { warm: rgb('--warm'), cool: rgb('--cool'), middle: rgb('--middle') };
-    const ink = style.getPropertyValue('--ink'), line = style.getPropertyValue('--grey'), drownedRgb = hex(style.getPropertyValue('--drowned').trim());
-    const d = state.order.length, width = map.clientWidth || 600, ratio = Math.max(window.devicePixelRatio || 1, 1);
-    const labelled = d <= MOST_LABELLED && width / d >= 9, font = Math.min(12, Math.max(8, width / d * 0.5));
+    const ink = style.getPropertyValue('--ink'),
+      line = style.getPropertyValue('--grey'),
+      drownedRgb = hex(style.getPropertyValue('--drowned').trim());
+    const d = state.order.length,
+      width = map.clientWidth || 600,
+      ratio = Math.max(window.devicePixelRatio || 1, 1);
+    const labelled = d <= MOST_LABELLED && width / d >= 9,
+      font = Math.min(12, Math.max(8, (width / d) * 0.5));
     const context = canvas.getContext('2d');
     context.font = `${font}px system-ui, sans-serif`;
     const labels = labelsOf(labelled, width);
-    const margin = labels.length ? Math.min(Math.max(...labels.map(({ text }) => context.measureText(text).width)) + 8, width * 0.34) : 0;
+    const margin = labels.length
+      ? Math.min(Math.max(...labels.map(({ text }) => context.measureText(text).width)) + 8, width * 0.34)
+      : 0;
     const side = width - margin;
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round((side + margin) * ratio);
     canvas.style.height = `${side + margin}px`;
     context.scale(ratio, ratio);
-    const small = new OffscreenCanvas(d, d), pixels = new ImageData(d, d);
+    const small = new OffscreenCanvas(d, d),
+      pixels = new ImageData(d, d);
     for (let row = 0, at = 0; row < d; row++) {
       for (let column = 0; column < d; column++, at += 4) {
         const colour = cellColour(...ofCell([row, column]), correlations, colours, drownedRgb);
@@ -63,7 +114,10 @@ function showCorrelations(data, correlations, order, onModel) {
     context.imageSmoothingEnabled = side * ratio < d;
     context.drawImage(small, margin, 0, side, side);
     frame = { margin, side, size: side / d };
-    map.setAttribute('aria-label', `Heat map of ${d} by ${d} features. Arrow keys move from cell to cell, Enter opens the pair.`);
+    map.setAttribute(
+      'aria-label',
+      `Heat map of ${d} by ${d} features. Arrow keys move from cell to cell, Enter opens the pair.`,
+    );
     Object.assign(map.dataset, { margin, cell: frame.size });
     if (labels.length) writeLabels(context, labels, frame, font, ink);
     if (d <= MOST_WRITTEN && frame.size > 52) writeNumbers(context, frame, ink);
@@ -76,14 +130,16 @@ function showCorrelations(data, correlations, order, onModel) {
 
   /** Names of features where there is room for them; else of columns whose levels have as much room together. */
   function labelsOf(labelled, width) {
-    const d = state.order.length, most = width < 500 ? 12 : LONGEST;
+    const d = state.order.length,
+      most = width < 500 ? 12 : LONGEST;
     if (labelled) return state.order.map((j, place) => ({ text: shortened(data.features[j], most), at: place + 0.5 }));
     if (data.columns.length === data.features.length) return [];
     const found = [];
     for (let from = 0, to = 0; from < d; from = to) {
       const column = data.columnOf[state.order[from]];
       for (to = from; to < d && data.columnOf[state.order[to]] === column; to++);
-      if ((to - from) * width * 0.75 / d >= 11) found.push({ text: shortened(data.columns[column], most), at: (from + to) / 2 });
+      if (((to - from) * width * 0.75) / d >= 11)
+        found.push({ text: shortened(data.columns[column], most), at: (from + to) / 2 });
     }
     return found;
   }
@@ -125,8 +181,12 @@ function showCorrelations(data, correlations, order, onModel) {
   }
 
   const under = event => {
-    const box = canvas.getBoundingClientRect(), x = event.clientX - box.left - frame.margin, y = event.clientY - box.top;
-    const column = Math.floor(x / frame.size), row = Math.floor(y / frame.size), d = state.order.length;
+    const box = canvas.getBoundingClientRect(),
+      x = event.clientX - box.left - frame.margin,
+      y = event.clientY - box.top;
+    const column = Math.floor(x / frame.size),
+      row = Math.floor(y / frame.size),
+      d = state.order.length;
     return row >= 0 && column >= 0 && row < d && column < d ? [row, column] : null;
   };
   const hint = (at, box = null) => {
@@ -134,16 +194,20 @@ function showCorrelations(data, correlations, order, onModel) {
     tip.replaceChildren(named(data.features[i]), named(data.features[j]), words(i, j));
     tip.dataset.pair = `${i},${j}`;
     tip.style.display = 'block';
-    const x = frame.margin + (at[1] + 0.5) * frame.size, y = (at[0] + 1) * frame.size + 6;
+    const x = frame.margin + (at[1] + 0.5) * frame.size,
+      y = (at[0] + 1) * frame.size + 6;
     tip.style.left = `${Math.max(0, Math.min(x, map.clientWidth - tip.offsetWidth - 4))}px`;
-    tip.style.top = `${y + tip.offsetHeight > canvas.clientHeight ? Math.max(at[0] * frame.size - tip.offsetHeight - 6, 0) : y}px`;
+    const above = Math.max(at[0] * frame.size - tip.offsetHeight - 6, 0);
+    tip.style.top = `${y + tip.offsetHeight > canvas.clientHeight ? above : y}px`;
   };
   map.addEventListener('pointermove', event => {
     const at = under(event);
     if (at === null) tip.style.display = 'none';
     else hint(at);
   });
-  map.addEventListener('pointerleave', () => { tip.style.display = 'none'; });
+  map.addEventListener('pointerleave', () => {
+    tip.style.display = 'none';
+  });
   map.addEventListener('click', event => {
     const at = under(event);
     if (at === null) return;
@@ -153,7 +217,9 @@ function showCorrelations(data, correlations, order, onModel) {
   });
   const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
   map.addEventListener('keydown', event => {
-    const step = steps[event.key], d = state.order.length, inside = place => Math.min(Math.max(place, 0), d - 1);
+    const step = steps[event.key],
+      d = state.order.length,
+      inside = place => Math.min(Math.max(place, 0), d - 1);
     if (event.key === 'Escape') tip.style.display = 'none';
     else if (event.key === 'Enter' || event.key === ' ') open(...ofCell(state.at));
     else if (event.key === 'Home') state.at = [state.at[0], 0];
@@ -167,7 +233,9 @@ function showCorrelations(data, correlations, order, onModel) {
     const [i, j] = ofCell(state.at);
     say(`${shortened(data.features[i])}, ${shortened(data.features[j])}: ${words(i, j)}`);
   });
-  map.addEventListener('blur', () => { tip.style.display = 'none'; });
+  map.addEventListener('blur', () => {
+    tip.style.display = 'none';
+  });
   new ResizeObserver(() => paint()).observe(map);
   document.addEventListener('themechange', paint);
   pairList(data, correlations, strongest, list, (i, j) => {
@@ -192,9 +260,12 @@ function opacity(value, error) {
 }
 
 function cellColour(i, j, correlations, { warm, cool, middle }, drownedRgb) {
-  const value = i === j ? 1 : correlations.value(i, j), error = correlations.error(i, j);
+  const value = i === j ? 1 : correlations.value(i, j),
+    error = correlations.error(i, j);
   if (!correlations.clear(i, j) && !Number.isNaN(error)) return drownedRgb;
-  const end = value > 0 ? warm : cool, far = Math.min(Math.abs(value), 1), own = i === j ? 1 : opacity(value, error);
+  const end = value > 0 ? warm : cool,
+    far = Math.min(Math.abs(value), 1),
+    own = i === j ? 1 : opacity(value, error);
   return middle.map((from, k) => drownedRgb[k] + (from + (end[k] - from) * far - drownedRgb[k]) * own);
 }
 
@@ -213,60 +284,4 @@ function writeLabels(context, labels, { margin, side, size }, font, ink) {
     context.restore();
   });
   context.textBaseline = 'alphabetic';
-}
-
-/** One pair in words: what is known of it, of both features, and what to do with it. */
-function pairDetail(data, correlations, i, j, onModel) {
-  const value = correlations.value(i, j), error = correlations.error(i, j), clear = correlations.clear(i, j);
-  const names = make('p', {}, named(data.features[i], false), ' and ', named(data.features[j], false));
-  if (i === j) return [make('p', { class: 'big' }, '1'), names, make('p', { class: 'note' }, 'Every feature goes together with itself.')];
-  const same = data.columnOf[i] === data.columnOf[j], isKnown = !Number.isNaN(error);
-  const verdict = same ? 'Levels of one column: a person has only one of them, so they exclude each other.'
-    : !isKnown ? 'How large its noise is, the release does not tell.'
-      : !clear ? 'Noise and the draw of rows could make this: nothing is known of it, not even its sign.'
-        : `Clear of noise, by ${plain(Number((Math.abs(value) / error).toPrecision(2)))} standard errors: ${value > 0 ? 'where one is large, so is the other' : 'where one is large, the other is small'}.`;
-  const [text, interval] = correlationWords(value, error, clear).split(', ');
-  const big = make('p', { class: clear || !isKnown ? 'big' : 'big noise', 'data-value': clear || !isKnown ? value : null, 'data-error': error }, text);
-  const act = onModel !== null && !same && clear
-    ? make('p', { class: 'controls-only' }, button('Predict the first from the second', () => onModel(i, j))) : null;
-  return [big, interval ? make('p', { class: 'note' }, interval) : null, names, make('p', { class: 'note' }, verdict), act].filter(one => one !== null);
-}
-
-/** The pairs of different columns that are clear of noise, by what they have at least: their size less two standard errors. */
-function strongestPairs(data, correlations) {
-  const d = data.features.length, found = [];
-  for (let i = 0; i < d; i++) {
-    for (let j = i + 1; j < d; j++) {
-      if (correlations.clear(i, j) && data.columnOf[i] !== data.columnOf[j]) {
-        found.push([i, j, Math.abs(correlations.value(i, j)) - 2 * (correlations.error(i, j) || 0)]);
-      }
-    }
-  }
-  return found.sort((one, other) => other[2] - one[2]);
-}
-
-function pairList(data, correlations, strongest, holder, open) {
-  let shown = PAIRS_AT_ONCE;
-  const find = make('input', { type: 'search', placeholder: 'Only with…', 'aria-label': 'Only pairs with a feature whose name contains' });
-  const under = make('div');
-  const fill = () => {
-    const wanted = find.value.trim().toLowerCase(), has = i => data.features[i].toLowerCase().includes(wanted);
-    const found = wanted === '' ? strongest : strongest.filter(([i, j]) => has(i) || has(j));
-    const rows = found.slice(0, shown).map(([i, j]) => {
-      const [number, own] = rounded(correlations.value(i, j), correlations.error(i, j));
-      return make('tr', {}, make('td', {}, make('button', { type: 'button', class: 'pair', onclick: () => open(i, j) },
-        named(data.features[i]), ' · ', named(data.features[j]))), numberCell(number), numberCell(`± ${own}`));
-    });
-    if (!found.length) {
-      under.replaceChildren(make('p', { class: 'note' }, wanted ? 'No such pair is clear of noise.' : 'None. More rows, a larger budget or fewer columns would show more.'));
-      return;
-    }
-    under.replaceChildren(table('Strongest pairs', ['pair', `#${data.correlation.name === 'correlation' ? 'r' : 'cosine'}`, '#±'], rows),
-      shown < found.length ? make('p', { class: 'row controls-only' }, button(`${PAIRS_AT_ONCE} more`, () => { shown += PAIRS_AT_ONCE; fill(); }),
-        make('span', { class: 'note' }, `${COMMON.format(shown)} of ${COMMON.format(found.length)}`)) : '');
-  };
-  find.addEventListener('input', () => { shown = PAIRS_AT_ONCE; fill(); });
-  if (strongest.length > 12) holder.append(make('div', { class: 'row controls-only' }, find));
-  holder.append(under);
-  fill();
 }

@@ -7,7 +7,8 @@ function product(a, b, rows, inner, columns) {
     for (let k = 0; k < inner; k++) {
       const factor = a[i * inner + k];
       if (factor === 0) continue;
-      const from = k * columns, to = i * columns;
+      const from = k * columns,
+        to = i * columns;
       for (let j = 0; j < columns; j++) found[to + j] += factor * b[from + j];
     }
   }
@@ -35,7 +36,8 @@ function symmetric(upper, n) {
 
 /** The rows and columns of a symmetric matrix that are named, in this order. */
 function chosen(matrix, n, places) {
-  const m = places.length, found = new Float64Array(m * m);
+  const m = places.length,
+    found = new Float64Array(m * m);
   for (let i = 0; i < m; i++) for (let j = 0; j < m; j++) found[i * m + j] = matrix[places[i] * n + places[j]];
   return found;
 }
@@ -63,7 +65,8 @@ function largestSize(a) {
 
 /** Solve a·x = b for a positive definite a; null where it is not. */
 function choleskySolve(a, b) {
-  const n = b.length, low = new Float64Array(n * n);
+  const n = b.length,
+    low = new Float64Array(n * n);
   for (let i = 0; i < n; i++) {
     for (let j = 0; j <= i; j++) {
       let sum = a[i * n + j];
@@ -87,14 +90,17 @@ function choleskySolve(a, b) {
 }
 
 /**
- * Eigenvalues, ascending, and eigenvectors, in columns, of a symmetric matrix: Householder's tridiagonal form, then the QL method
- * with implicit shifts (Bowdler, Martin, Reinsch and Wilkinson 1968). The work is on rows, as memory is read along them.
+ * Eigenvalues, ascending, and eigenvectors, in columns, of a symmetric matrix: Householder's tridiagonal form, then the QL
+ * method with implicit shifts (Bowdler, Martin, Reinsch and Wilkinson 1968). The work is on rows, as memory is read along them.
  */
 function eigh(matrix, n) {
   if (n === 0) return { values: new Float64Array(0), vectors: new Float64Array(0) };
-  const a = Float64Array.from(matrix), diagonal = new Float64Array(n), beside = new Float64Array(n);
+  const a = Float64Array.from(matrix),
+    diagonal = new Float64Array(n),
+    beside = new Float64Array(n);
   const reflections = [];
-  for (let i = n - 1; i > 1; i--) { // reflect row i onto its entry left of the diagonal
+  for (let i = n - 1; i > 1; i--) {
+    // reflect row i onto its entry left of the diagonal
     let size = 0;
     for (let k = 0; k < i; k++) size = Math.max(size, Math.abs(a[i * n + k]));
     let tail = 0;
@@ -102,7 +108,10 @@ function eigh(matrix, n) {
     if (tail === 0) continue;
     const v = new Float64Array(i);
     let square = 0;
-    for (let k = 0; k < i; k++) { v[k] = a[i * n + k] / size; square += v[k] * v[k]; }
+    for (let k = 0; k < i; k++) {
+      v[k] = a[i * n + k] / size;
+      square += v[k] * v[k];
+    }
     const length = v[i - 1] > 0 ? -Math.sqrt(square) : Math.sqrt(square);
     const half = square - v[i - 1] * length;
     v[i - 1] -= length;
@@ -115,7 +124,9 @@ function eigh(matrix, n) {
     const along = dot(v, p) / (2 * half);
     for (let j = 0; j < i; j++) p[j] -= along * v[j];
     for (let j = 0; j < i; j++) {
-      const vj = v[j], pj = p[j], row = j * n;
+      const vj = v[j],
+        pj = p[j],
+        row = j * n;
       for (let k = 0; k < i; k++) a[row + k] -= vj * p[k] + pj * v[k];
     }
     for (let k = 0; k < i - 1; k++) a[i * n + k] = 0;
@@ -128,8 +139,10 @@ function eigh(matrix, n) {
   }
   const rows = new Float64Array(n * n); // row k becomes the k-th eigenvector
   for (let i = 0; i < n; i++) rows[i * n + i] = 1;
-  for (let r = reflections.length - 1; r >= 0; r--) { // of a symmetric product, applied to columns of the identity
-    const { v, half } = reflections[r], m = v.length;
+  for (let r = reflections.length - 1; r >= 0; r--) {
+    // of a symmetric product, applied to columns of the identity
+    const { v, half } = reflections[r],
+      m = v.length;
     for (let j = 0; j < m; j++) {
       let sum = 0;
       for (let k = 0; k < m; k++) sum += rows[j * n + k] * v[k];
@@ -141,16 +154,26 @@ function eigh(matrix, n) {
   for (let l = 0; l < n; l++) {
     for (let turn = 0; turn < 60; turn++) {
       let m = l;
-      while (m < n - 1 && Math.abs(beside[m]) > 2.220446049250313e-16 * (Math.abs(diagonal[m]) + Math.abs(diagonal[m + 1]))) m++;
+      while (m < n - 1 && Math.abs(beside[m]) > 2.220446049250313e-16 * (Math.abs(diagonal[m]) + Math.abs(diagonal[m + 1])))
+        m++;
       if (m === l) break;
-      let g = (diagonal[l + 1] - diagonal[l]) / (2 * beside[l]), r = Math.hypot(g, 1);
+      let g = (diagonal[l + 1] - diagonal[l]) / (2 * beside[l]),
+        r = Math.hypot(g, 1);
       g = diagonal[m] - diagonal[l] + beside[l] / (g + (g >= 0 ? r : -r));
-      let s = 1, c = 1, p = 0, i = m - 1;
+      let s = 1,
+        c = 1,
+        p = 0,
+        i = m - 1;
       for (; i >= l; i--) {
-        const f = s * beside[i], b = c * beside[i];
+        const f = s * beside[i],
+          b = c * beside[i];
         r = Math.hypot(f, g);
         beside[i + 1] = r;
-        if (r === 0) { diagonal[i + 1] -= p; beside[m] = 0; break; }
+        if (r === 0) {
+          diagonal[i + 1] -= p;
+          beside[m] = 0;
+          break;
+        }
         s = f / r;
         c = g / r;
         g = diagonal[i + 1] - p;
@@ -158,7 +181,8 @@ function eigh(matrix, n) {
         p = s * r;
         diagonal[i + 1] = g + p;
         g = c * r - b;
-        const one = i * n, next = one + n;
+        const one = i * n,
+          next = one + n;
         for (let k = 0; k < n; k++) {
           const z = rows[next + k];
           rows[next + k] = s * rows[one + k] + c * z;
@@ -172,7 +196,10 @@ function eigh(matrix, n) {
     }
   }
   const order = Array.from(diagonal.keys()).sort((i, j) => diagonal[i] - diagonal[j]);
-  const values = Float64Array.from(order, i => diagonal[i]), vectors = new Float64Array(n * n);
-  order.forEach((from, k) => { for (let i = 0; i < n; i++) vectors[i * n + k] = rows[from * n + i]; });
+  const values = Float64Array.from(order, i => diagonal[i]),
+    vectors = new Float64Array(n * n);
+  order.forEach((from, k) => {
+    for (let i = 0; i < n; i++) vectors[i * n + k] = rows[from * n + i];
+  });
   return { values, vectors };
 }

@@ -12,7 +12,9 @@ function startTheme() {
   const preferred = window.matchMedia('(prefers-color-scheme: dark)');
   let own = false;
   setTheme(preferred.matches ? 'dark' : 'light');
-  preferred.addEventListener('change', () => { if (!own) setTheme(preferred.matches ? 'dark' : 'light'); });
+  preferred.addEventListener('change', () => {
+    if (!own) setTheme(preferred.matches ? 'dark' : 'light');
+  });
   document.getElementById('theme').addEventListener('click', () => {
     own = true;
     setTheme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark');
@@ -28,26 +30,66 @@ function startTheme() {
 }
 
 function exportPart(data, correlations) {
-  const holder = document.getElementById('export'), { means } = data;
+  const holder = document.getElementById('export'),
+    { means } = data;
   const number = value => (value === null || Number.isFinite(value) ? value : null);
   if (means) {
-    holder.append(button('Means (CSV)', () => download('means.csv', 'text/csv', csv([
-      ['feature', ...['mean', 'deviation'].filter(name => means[name]).flatMap(name => [name, `${name} standard error`, `${name} clear of noise`])],
-      ...data.features.map((name, i) => [name, ...['mean', 'deviation'].filter(one => means[one])
-        .flatMap(one => [means[one].value[i] ?? NaN, means[one].error[i] ?? NaN, String(means[one].clear[i])])])]))), ' ');
+    holder.append(
+      button('Means (CSV)', () =>
+        download(
+          'means.csv',
+          'text/csv',
+          csv([
+            [
+              'feature',
+              ...['mean', 'deviation']
+                .filter(name => means[name])
+                .flatMap(name => [name, `${name} standard error`, `${name} clear of noise`]),
+            ],
+            ...data.features.map((name, i) => [
+              name,
+              ...['mean', 'deviation']
+                .filter(one => means[one])
+                .flatMap(one => [means[one].value[i] ?? NaN, means[one].error[i] ?? NaN, String(means[one].clear[i])]),
+            ]),
+          ]),
+        ),
+      ),
+      ' ',
+    );
   }
-  const pairs = () => strongestPairs(data, correlations).map(([i, j]) => [data.features[i], data.features[j], correlations.value(i, j), correlations.error(i, j)]);
+  const pairs = () =>
+    strongestPairs(data, correlations).map(([i, j]) => [
+      data.features[i],
+      data.features[j],
+      correlations.value(i, j),
+      correlations.error(i, j),
+    ]);
   if (correlations) {
-    holder.append(button('Pairs that are clear of noise (CSV)', () => download('correlations.csv', 'text/csv', csv([
-      ['feature', 'feature', data.correlation.name, 'standard error'], ...pairs()]))), ' ');
+    holder.append(
+      button('Pairs that are clear of noise (CSV)', () =>
+        download(
+          'correlations.csv',
+          'text/csv',
+          csv([['feature', 'feature', data.correlation.name, 'standard error'], ...pairs()]),
+        ),
+      ),
+      ' ',
+    );
   }
-  holder.append(button('Everything (JSON)', () => {
-    const { arrays, block, regression, ...facts } = data;
-    if (correlations) {
-      facts.pairs = pairs().map(([one, other, value, error]) => ({ features: [one, other], [data.correlation.name]: value, standard_error: number(error) }));
-    }
-    download('release-numbers.json', 'application/json', `${JSON.stringify(facts, null, 1)}\n`);
-  }));
+  holder.append(
+    button('Everything (JSON)', () => {
+      const { arrays, block, regression, ...facts } = data;
+      if (correlations) {
+        facts.pairs = pairs().map(([one, other, value, error]) => ({
+          features: [one, other],
+          [data.correlation.name]: value,
+          standard_error: number(error),
+        }));
+      }
+      download('release-numbers.json', 'application/json', `${JSON.stringify(facts, null, 1)}\n`);
+    }),
+  );
 }
 
 async function start() {
@@ -69,11 +111,21 @@ async function start() {
     if (data.regression) toModel = showExplorer(data, arrays, correlations);
     if (correlations) showPlanner(data);
   }
+  if (data.tooMany) {
+    section(
+      'correlations',
+      'Correlations',
+      `A page shows the pairs of ${COMMON.format(data.tooMany)} features at most; release.describe(), release.ridge(…) and ` +
+        'release.pca() have all of them.',
+    );
+  }
   exportPart(data, correlations);
   document.documentElement.dataset.ready = 'true';
 }
 
 start().catch(error => {
-  document.getElementById('rest').append(make('p', { class: 'stamp' }, make('strong', {}, 'This part failed'), String(error.message)));
+  document
+    .getElementById('rest')
+    .append(make('p', { class: 'stamp' }, make('strong', {}, 'This part failed'), String(error.message)));
   throw error;
 });

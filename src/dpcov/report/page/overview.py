@@ -27,7 +27,7 @@ from dpcov.uses.held import is_centered
 WORDS = {
     "ε": "epsilon: how much one person can change the odds of what the file says; the smaller, the more private",
     "δ": "delta: how often the bound on the odds may fail",
-    "ρ": "rho: how far apart, on average, the files with and without one person are; the smaller, the more private",
+    "ρ": "rho: how far apart, on average, the files of tables that differ in one person are; the smaller, the more private",
 }
 """What the symbols of a budget stand for, for those who meet them for the first time."""
 
@@ -117,7 +117,7 @@ def spends(release: Release) -> Iterator[tuple[str, str, str]]:
         yield f"{times} × " * (times > 1) + spend.asked, spend.noise, budget_words(spend.budget) + " each" * (times > 1)
 
 
-def overview(release: Release) -> str:
+def overview_of(release: Release) -> str:
     """Return the overview as HTML without any style or script: headings of the third level, paragraphs, lists and a table."""
     stamped = "".join(f'<p class="stamp"><strong>{escape(word)}</strong> {escape(said)}</p>' for word, said in stamps(release))
     terms = "".join(
@@ -169,4 +169,4 @@ def _of_noise(clear: int | None) -> str:
 def notebook(release: Release, text: str) -> str:
     """Return what a notebook shows: the overview, and the text of the command line to unfold."""
     head = f"<h2>{escape(title(release))}</h2><p>{escape(budget_line(release.privacy))}</p>"
-    return f"<div>{head}{overview(release)}<details><summary>Every number, as text</summary>{text}</details></div>"
+    return f"<div>{head}{overview_of(release)}<details><summary>Every number, as text</summary>{text}</details></div>"

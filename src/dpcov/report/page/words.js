@@ -6,7 +6,8 @@ const LONGEST = 24; // letters of a name in a picture
 const COMMON = new Intl.NumberFormat('en-US');
 
 function fixed(number, decimals) {
-  const unit = 10 ** -Math.min(decimals, 0), text = (Math.round(number / unit) * unit).toFixed(0);
+  const unit = 10 ** -Math.min(decimals, 0),
+    text = (Math.round(number / unit) * unit).toFixed(0);
   const found = decimals > 0 ? number.toFixed(Math.min(decimals, 100)) : text;
   return Number(found) === 0 ? found.replace('-', '') : found;
 }
@@ -35,8 +36,10 @@ function span(lower, upper) {
 
 /** A name as text: controls and marks that turn the direction of what follows are written out. */
 function legible(name) {
-  return name.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
-    sign => `\\u${sign.codePointAt(0).toString(16).padStart(4, '0')}`);
+  return name.replace(
+    /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    sign => `\\u${sign.codePointAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /** Both ends of a long name: levels of a column differ at the end. */
@@ -57,6 +60,7 @@ function counted(number, noun) {
 function correlationWords(value, error, isClear) {
   if (!isClear && Number.isFinite(error)) return `${NOISE} (± ${rounded(error, error)[1]})`;
   if (!isClear) return error > 0 ? `${NOISE} (± ∞)` : `${rounded(value, error)[0]} ± ?`;
-  const [number, own] = rounded(value, error), end = side => Math.min(Math.max(value + side * 1.96 * error, -1), 1);
+  const [number, own] = rounded(value, error),
+    end = side => Math.min(Math.max(value + side * 1.96 * error, -1), 1);
   return error > 0 ? `${number} ± ${own}, about ${span(end(-1), end(1))} (95 %)` : number;
 }
