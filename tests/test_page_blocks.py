@@ -30,8 +30,8 @@ DOCS = ROOT / "docs"
 
 RUN_BY = {
     "python": "tests/test_docs.py",
-    "python run": "tests/test_hospital_page.py",
-    "sh run": "tests/test_hospital_page.py",
+    "python run": "tests/test_run_pages.py",
+    "sh run": "tests/test_run_pages.py",
     "python gallery": "tests/test_gallery.py",
     "python adult": "tests/test_quickstart.py",
     "sh install": "tests/test_docs.py",

@@ -5,10 +5,14 @@ from __future__ import annotations
 import html
 import importlib.util
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from types import ModuleType
 from urllib.parse import unquote
 
@@ -88,6 +92,42 @@ def test_the_site_fetches_nothing_from_elsewhere(site: Path, pages: dict[Path, s
         assert 'class="mermaid"' not in text, f"{path}: a diagram would fetch its library"
     for style in site.rglob("*.css"):
         assert not re.search(r"url\([\"']?(?:https?:)?//|@import", style.read_text(encoding="utf-8")), style
+
+
+def test_pictures_are_told_in_words(pages: dict[Path, str]) -> None:
+    for path, text in pages.items():
+        for picture in re.findall(r"<img\b[^>]*>", text.partition("<article")[2]):
+            assert re.search(r'\balt="[^"]{5,}"', picture), f"{path}: {picture}"
+
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+QUIET = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync", "--enable-logging=stderr", "--v=0", "--virtual-time-budget=3000"),
+)
+
+
+class Logged(SimpleHTTPRequestHandler):
+    """A server that says nothing of what it serves."""
+
+    def log_message(self, *_: object) -> None:
+        """Keep quiet."""
+
+
+@pytest.mark.skipif(BROWSER is None, reason="needs a browser: chromium is not installed")
+def test_a_browser_has_nothing_to_complain_about(site: Path, tmp_path: Path) -> None:
+    """A request that the policy refuses, a script that fails or a file that is missing would be on its console."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Logged, directory=str(site))) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            page = f"http://127.0.0.1:{server.server_port}/gallery/index.html"
+            command = [str(BROWSER), *QUIET, f"--user-data-dir={tmp_path}", "--dump-dom", page]
+            run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+        finally:
+            server.shutdown()
+    assert "What is left of the budget?" in run.stdout
+    assert 'data-md-color-scheme="' in run.stdout
+    assert not [line for line in run.stderr.splitlines() if "CONSOLE" in line]
 
 
 SHAPE = ("li", "ul", "ol", "tr", "th", "td", "h1", "h2", "h3", "h4", "pre", "em", "strong")

@@ -32,5 +32,5 @@ axis.errorbar(epsilons, middle, yerr=2 * error, marker="o", capsize=3, label="pr
 axis.axhline(np.mean(sampling), color="#555555", linestyle="--", label="not private: the table's own sampling error")
 axis.axhline(np.abs(true[pairs]).mean(), color="#d1662f", linestyle=":", label="answer 0")
 axis.set(xscale="log", yscale="log", xlabel="ε", ylabel="mean absolute error of a correlation")
-axis.legend()
+axis.legend(loc="lower left", bbox_to_anchor=(0, 0.12))
 figure.savefig("how_accurate.png")

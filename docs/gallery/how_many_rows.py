@@ -2,7 +2,7 @@
 
 Nothing is spent and no row is read: the errors follow from the schema, the budget and the number of rows.
 Below its line a correlation cannot be told from noise; where a line is at 1, none can.
-Errors are planned for made-up rows with public assumptions, and your rows will differ by some tens of percent.
+Plans are for made-up rows under public assumptions; [how well they held](../planning.md#how-good-it-is).
 """
 
 import matplotlib.pyplot as plt
@@ -17,5 +17,7 @@ for epsilon in (0.5, 2):
     clear = [min(3 * plan.outlook.correlation, 1) for plan in plans]  # three standard errors
     axis.plot(sizes, clear, marker="o", label=f"ε = {epsilon}")
 axis.set(xscale="log", xlabel="people in the table", ylabel="smallest correlation clear of noise", ylim=(0, 1.05))
+axis.set_xticks(sizes, [f"{n:,}" for n in sizes])
+axis.minorticks_off()
 axis.legend(title="planned, five columns")
 figure.savefig("how_many_rows.png")

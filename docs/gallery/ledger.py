@@ -15,7 +15,7 @@ rows = np.random.default_rng(0).normal(size=(500, 3))
 spent = []
 for rho, why in (
     (0.3, "annual report"),
-    (0.1, "bed planning"),
+    (0.1, "beds"),
     (0.25, "cost study"),
     (0.2, "teaching"),
     (0.3, "one more study"),
@@ -28,10 +28,10 @@ for rho, why in (
         print(f"{why}: refused.", str(error).partition(" Hint")[0])
 figure, axis = plt.subplots(figsize=(7, 1.9))
 start = 0.0
-for (why, rho), colour in zip(spent, ("#1f3b5c", "#47688f", "#d1662f", "#8aa4c2"), strict=True):
+for (why, rho), colour in zip(spent, ("#1f3b5c", "#47688f", "#d1662f", "#5b7596"), strict=True):
     axis.barh(0, rho, left=start, color=colour, edgecolor="white")
     axis.text(start + rho / 2, 0, f"{why}\nρ = {rho}", ha="center", va="center", color="white", fontsize=8)
     start += rho
-axis.text((1 + start) / 2, 0, f"left\nρ = {ledger.status().of('stays').left.rho}", ha="center", va="center", fontsize=8)
+axis.text((1 + start) / 2, 0, f"left\nρ = {float(ledger.status().of('stays').left.rho)}", ha="center", va="center", fontsize=8)
 axis.set(xlim=(0, 1), xlabel="ρ spent, of 1", yticks=[])
 figure.savefig("ledger.png")

@@ -22,12 +22,12 @@ here = dpcov.covariance(people, dpcov.ZCDP(0.05), **ask)
 there = dpcov.covariance(dpcov.sql(connection, "SELECT * FROM people"), dpcov.ZCDP(0.05), **ask)
 again = dpcov.covariance(people, dpcov.ZCDP(0.05), **ask | {"seed": 1})
 entries = np.triu_indices(6)
-noise = here.expected_error * 3**2 / 6  # of one entry: the error of all 36 together, in the data's units
+noise = 2**0.5 * here.expected_error * 3**2 / 6  # of a difference of two, for one entry of 36, in the data's units
 figure, axis = plt.subplots()
 axis.axhspan(-2, 2, color="#e4e4e4", linewidth=0, label="± two standard errors")
 for other, name, mark in ((again, "here, another seed", "x"), (there, "DuckDB, same seed", "o")):
     axis.plot((other.finished("none").second_moment - here.finished("none").second_moment)[entries] / noise, mark, label=name)
-axis.set(xlabel="entry of the second moment", ylabel="difference, in standard errors of the noise")
+axis.set(xlabel="entry of the second moment", ylabel="difference, in its standard errors", ylim=(-3, 4.5), xticks=[])
 axis.legend()
 figure.savefig("same_release.png")
 same = all(np.array_equal(one.integers, other.integers) for one, other in zip(here.answers, there.answers, strict=True))

@@ -6,6 +6,7 @@ import re
 import runpy
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -36,6 +37,21 @@ def test_every_step_of_the_hospital_is_there_in_the_shell() -> None:
     shell = "".join(block for kind, block in TOOL["BLOCK"].findall(text) if kind == "sh run")
     for command in ("schema check", "plan", "release", "show", "correlation", "ridge", "predict", "sample"):
         assert f"dpcov {command} " in shell
+
+
+def test_the_survey_follows_its_law() -> None:
+    """That of its docstring, which the tutorial compares with; rounding and limits take at most six hundredths of it."""
+    survey = runpy.run_path(str(ROOT / "examples" / "survey" / "table.py"))["survey"](200_000, 1).to_pandas()
+    survey["male"], survey["city"] = survey["sex"] == "male", survey["region"] == "city"
+    laws: dict[str, dict[str, float]] = {
+        "income": {"education": 2.4, "age": 0.25, "hours": 0.5, "male": 4},
+        "rent": {"income": 0.18, "city": 4},
+        "satisfaction": {"commute": -0.02, "sport": 0.15},
+    }
+    for target, law in laws.items():
+        design = np.column_stack([np.ones(len(survey)), survey[list(law)].astype(float)])
+        _, *found = np.linalg.lstsq(design, survey[target], rcond=None)[0]
+        np.testing.assert_allclose(found, list(law.values()), rtol=0.06)
 
 
 def test_a_page_that_lies_is_found_out(tmp_path: Path) -> None:
