@@ -395,6 +395,7 @@ def overview() -> str:
         "Each of the others has a page with its statement, its proof, the lines of code that implement the equations, and when "
         "not to use it.\n"
         "[Centring](centring.md) is shared by several; so is [shrinkage](../shrinkage.md), the usual post-processing.\n"
+        "All of them ask about people with several rows, and weights, in the same way: [people](people.md).\n"
         "`dpcov mechanisms` prints these lists.",
     ]
     for target, known in dpcov.MECHANISMS.items():

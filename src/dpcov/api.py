@@ -8,7 +8,7 @@ from typing import Any
 from dpcov.custody.ledger import DataSet
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.questions.moments import REPLACE
-from dpcov.mechanisms import MECHANISMS
+from dpcov.mechanisms import ridge_mechanism
 from dpcov.mechanisms.base import Named
 from dpcov.mechanisms.shared.means import Origin
 from dpcov.release.record import Release
@@ -87,20 +87,15 @@ def covariance(
         Whose budget pays: ``dpcov.Ledger("budget.db").dataset("adult", why="annual report")``. All of ``budget`` is spent there
         after the first complete reading and before the first draw: docs/ledger.md.
     max_rows : int, optional
-        A public bound on n, above 2³⁰ (2²⁶ people): the grid is then just so much coarser that sums stay exact:
-        docs/engines.md.
+        A public bound on n, above 2³⁰ (2²⁶ people): the grid is then as much coarser as exact sums need: docs/engines.md.
     unit : str or int, optional
         The column that says whose a row is, or of an array its position; no feature. The promise is then about a person with
         all rows, each person counts once, by the average over own rows, and n is the number of people: docs/people.md.
-    weighting : {"person", "rows"}
-        "rows": each row counts alike, unless a person has more than ``most_rows``, a public number: then less.
-    most_rows : int, optional
-        With weighting="rows". More of them let people with many rows count more, at the price of as much more noise.
-    weight : str or int, optional
-        The column of weights, as of a survey. What is missing, NaN or negative counts as 0. Estimates are those of a weighted
-        sample, and ``release.n`` is a noisy total: how much all count, in weights of ``max_weight``.
-    max_weight : float, optional
-        With ``weight``: the largest that counts, a public bound. Larger weights count as that.
+    weighting, most_rows : {"person", "rows"}, int
+        "rows": each row counts alike, but those of a person with more than ``most_rows``, a public number: less.
+    weight, max_weight : str or int, float
+        The column of weights, as of a survey, and a public bound: what is above counts as it, what is missing or negative as 0.
+        Estimates are those of a weighted sample; ``release.n`` is a noisy total, in weights of ``max_weight``.
     **options
         Of the mechanism: docs/mechanisms/README.md lists them. A radius ``clip`` is in the units of row_norm; with a schema in
         those of the encoded rows, at most 1.
@@ -120,11 +115,6 @@ def covariance(
     Privacy
     -------
     ``budget``, for the chosen neighbours and for any data whatsoever. What was asked is in ``release.spent``.
-
-    Notes
-    -----
-    Parameters are refused before a row is read. After that nothing depends visibly on values: NaN, infinities, unknown levels
-    and values outside the bounds are data like any other.
 
     Examples
     --------
@@ -408,8 +398,3 @@ def ridge(
         options={"target": target, "alpha": alpha},
     )
     return asked.run(asked.source(data, columns, progress), budget)
-
-
-def ridge_mechanism(mechanism: str | Named | None) -> str | Named:
-    """Return the mechanism for a regression, by default the only one."""
-    return next(iter(MECHANISMS["ridge"])) if mechanism is None else mechanism

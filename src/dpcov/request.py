@@ -13,7 +13,7 @@ import numpy as np
 from dpcov.custody.claim import refuse_claimed
 from dpcov.custody.ledger import DataSet
 from dpcov.custody.purse import Purse
-from dpcov.errors import ParameterError, check_choice, check_real, printable, shown
+from dpcov.errors import ParameterError, printable, shown
 from dpcov.kernel.account import Account
 from dpcov.kernel.bits import Bits, SeededBits, SystemBits
 from dpcov.kernel.budget import ApproxDP, Budget
@@ -21,7 +21,7 @@ from dpcov.kernel.curator import Curator
 from dpcov.kernel.noise.sampler import RandomSampler
 from dpcov.kernel.public import Public
 from dpcov.kernel.questions.moments import REPLACE, check_neighbors
-from dpcov.kernel.rows.aside import LARGEST_WEIGHT, MOST_PEOPLE, MOST_ROWS_EACH, ROW, USUAL_PEOPLE, Aside, aside_of
+from dpcov.kernel.rows.aside import ROW, Aside
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.grid import DEFAULT_BITS, MOST_ROWS, bits_for, checked_row_norm
 from dpcov.kernel.sums import ExactSums
@@ -32,11 +32,12 @@ from dpcov.mechanisms.shared.means import checked_covariance
 from dpcov.promise import check_budget, check_delta, check_delta_of, check_epsilon, check_expected_n, check_ledger, check_seed
 from dpcov.rehearsal import Rehearsal, rehearsal_of
 from dpcov.release.record import Release
-from dpcov.schema import Categorical, Schema, is_broken
+from dpcov.schema import Categorical, Schema
 from dpcov.schema.file import digest as schema_digest
 from dpcov.sources.base import Source, checked_progress
 from dpcov.sources.opening import is_in_database, is_printed, open_source
 from dpcov.sources.paired import PairedSource
+from dpcov.sources.people import checked_aside
 from dpcov.sources.pool import Pool, checked_workers
 from dpcov.sources.split import SplitSource
 from dpcov.sources.user_map import Map, UserMap
@@ -46,9 +47,6 @@ BOUNDS = {
     "row_norm": "a public bound on the rows' Euclidean norm",
     "radius": "a public bound on how far the mean lies from the origin",
 }
-
-
-WEIGHTINGS = ("person", "rows")
 
 
 def check_max_rows(max_rows: int | None, named: Named) -> int:
@@ -64,66 +62,6 @@ def check_max_rows(max_rows: int | None, named: Named) -> int:
             f"max_rows must be left out for mechanism {named.name!r}, got {max_rows}. Hint: mechanism='auto' takes it."
         )
     return bits_for(int(max_rows))
-
-
-def checked_aside(
-    bits: int,
-    max_rows: int | None,
-    unit: object,
-    weighting: object,
-    most_rows: object,
-    weight: object,
-    max_weight: object,
-) -> Aside | None:
-    """Return who a person is and how much a row counts, or None where each row is a person and counts alike."""
-    check_choice("weighting", weighting, WEIGHTINGS, "'person' counts each person once, 'rows' each row up to most_rows")
-    if unit is None and weighting != "person":
-        raise ParameterError("weighting must be 'person' without unit=, got 'rows'. Hint: each row is a person already.")
-    if (most_rows is None) != (weighting == "person"):
-        raise ParameterError(
-            f"most_rows must be given with weighting='rows' and only then, got {shown(most_rows)}. "
-            f"Hint: a public number, such as 10: rows of a person with more of them count less."
-        )
-    most = 0
-    if most_rows is not None:
-        if (
-            not isinstance(most_rows, numbers.Integral)
-            or isinstance(most_rows, bool)
-            or not 1 <= int(most_rows) <= MOST_ROWS_EACH
-        ):
-            raise ParameterError(
-                f"most_rows must be a whole number from 1 to 2**31, got {shown(most_rows)}. Hint: 10 is a good start."
-            )
-        most = int(most_rows)
-    if (weight is None) != (max_weight is None):
-        missing, hint = (
-            ("max_weight", "the largest weight that there can be, known without looking") if weight else ("weight", "")
-        )
-        raise ParameterError(f"{missing} must be given with the other one, got none. Hint: {hint or 'the column of weights'}.")
-    largest = 0.0
-    if max_weight is not None:
-        rule = "a finite number above 0 and at most 1e150"
-        largest = check_real(
-            "max_weight", max_weight, rule, 1 / LARGEST_WEIGHT, LARGEST_WEIGHT, "a public bound on the weights"
-        )
-    if unit is None and weight is None:
-        return None
-    people = USUAL_PEOPLE if max_rows is None else int(max_rows)
-    if people > MOST_PEOPLE:
-        raise ParameterError(f"max_rows must be at most 2**34 people with unit=, got {shown(max_rows)}. Hint: fewer do.")
-    names = [_column(said, column) for said, column in (("unit", unit), ("weight", weight))]
-    return aside_of(names[0], bits, people, most, names[1], largest)
-
-
-def _column(said: str, column: object) -> str:
-    """Return the name of a column that stands beside the features; of an array its position may be given."""
-    position = isinstance(column, numbers.Integral) and not isinstance(column, bool) and int(column) >= 0
-    name = f"x{column}" if position else "" if column is None else column
-    if not isinstance(name, str) or (column is not None and not name) or is_broken(name):
-        raise ParameterError(
-            f"{said} must be the name of a column, or of an array its position, got {shown(column)}. Hint: unit='patient_id'."
-        )
-    return name
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,13 +261,11 @@ def request(
     check_ledger(ledger, seed)
     bits = check_max_rows(max_rows, named)
     aside = checked_aside(bits, max_rows, unit, weighting, most_rows, weight, max_weight)
-    if aside is not None and made.pairs:
+    if aside is not None and (made.pairs or workers != 1):
         raise ParameterError(
-            "unit and weight must be left out for pairs of rows, got one. "
-            "Hint: a person with other rows would change all later pairs; centring='mean' has none."
+            "unit and weight must be left out for pairs of rows, and workers must be 1 with them, got other settings. "
+            "Hint: centring='mean' has no pairs; one process counts people."
         )
-    if aside is not None and workers != 1:
-        raise ParameterError(f"workers must be 1 with unit= or weight=, got {shown(workers)}. Hint: one process counts people.")
     if not isinstance(allow_weak, bool):
         raise ParameterError(f"allow_weak must be True or False, got {shown(allow_weak)}. Hint: False is the default.")
     strong = not allow_weak and seed is None  # what is seeded is stamped as not private

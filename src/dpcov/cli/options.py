@@ -61,7 +61,7 @@ def budget_parts(command: Command) -> Command:
 
 def making_options(command: Command) -> Command:
     """Add what every command that makes a release has, after its own options."""
-    command = publishing_options(_ledger_options(command))
+    command = publishing_options(_ledger_options(_people_options(command)))
     for option in (
         click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Where to write the release (JSON)."),
         json_option,
@@ -90,6 +90,16 @@ def making_options(command: Command) -> Command:
             metavar="NUMBER",
             help="Processes that read the rows; the release is the same for any number.",
         ),
+        click.option("--columns", metavar="A,B,C", help="Use these columns only, in this order."),
+        click.option("--option", multiple=True, metavar="NAME=VALUE", help="An option of the mechanism; can be repeated."),
+    ):
+        command = option(command)
+    return command
+
+
+def _people_options(command: Command) -> Command:
+    """Add who a person is, and how much a row counts."""
+    for option in (
         click.option(
             "--unit",
             metavar="COLUMN",
@@ -112,8 +122,6 @@ def making_options(command: Command) -> Command:
             "--max-weight", type=float, metavar="NUMBER", help="With --weight: a public bound; what is above counts as it."
         ),
         click.option("--weight", metavar="COLUMN", help="The column of weights, as of a survey."),
-        click.option("--columns", metavar="A,B,C", help="Use these columns only, in this order."),
-        click.option("--option", multiple=True, metavar="NAME=VALUE", help="An option of the mechanism; can be repeated."),
     ):
         command = option(command)
     return command

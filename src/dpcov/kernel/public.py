@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 from dpcov.kernel.questions.moments import REPLACE, SecondMoment
 from dpcov.kernel.questions.norms import Norms, Trace
 from dpcov.kernel.rows.annulus import Annulus
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.grid import Grid
+
+
+def hides_n(of: Any) -> bool:
+    """Whether n, by which estimates divide, is private, and a noisy number tells it: of facts, or of a transcript."""
+    return bool(of.neighbors != REPLACE or of.encoding.partial)
 
 
 class Facts:
@@ -39,7 +44,7 @@ class Facts:
     @property
     def hides_n(self) -> bool:
         """Whether n, by which estimates divide, is private: under add-remove, and where people may count less than once."""
-        return self.neighbors != REPLACE or self.encoding.partial
+        return hides_n(self)
 
     @property
     def knows_n(self) -> bool:

@@ -20,7 +20,7 @@ from dpcov.kernel.calibrate import SPAN, exponential_rate, sparse_vector_epsilon
 from dpcov.kernel.noise.choice import Exponential, SparseVector
 from dpcov.kernel.noise.drawn import Bingham, MatrixBingham, Uniform
 from dpcov.kernel.noise.laws import NoiseLaw
-from dpcov.kernel.public import Public
+from dpcov.kernel.public import Public, hides_n
 from dpcov.kernel.questions.calibrated import KIND_OF_NOISE, check_tail, is_enough
 from dpcov.kernel.questions.choices import Choice, Search
 from dpcov.kernel.questions.directions import Directions, Subspace
@@ -50,7 +50,7 @@ def check_header(transcript: Transcript) -> None:
     _ = encoding.grid  # refuses a norm or bits that no grid has
     if transcript.ledger is not None and transcript.seeded:
         refuse("consistent", "a seeded release that was charged to a ledger")
-    if not 1 <= transcript.n < 2**63 or (not transcript.hides_n and transcript.n > encoding.most_rows):
+    if not 1 <= transcript.n < 2**63 or (not hides_n(transcript) and transcript.n > encoding.most_rows):
         refuse("consistent", "a number of rows that is not possible")
 
 
@@ -65,7 +65,7 @@ def _check_unit(encoding: Encoding, aside: Aside) -> None:
 
 def check_answers(transcript: Transcript) -> None:
     """Refuse answers that no curator can have given for this promise."""
-    known = None if transcript.hides_n else transcript.n
+    known = None if hides_n(transcript) else transcript.n
     public = Public(transcript.encoding, transcript.neighbors, known)
     for answer in transcript.answers:
         if answer.question.aside is not None and not answer.question.serves_people:
@@ -79,7 +79,7 @@ def check_answers(transcript: Transcript) -> None:
         _check_noise(answer, transcript.neighbors)
     if isinstance(transcript.privacy, ApproxDP):
         check_tail([law for answer in transcript.answers for law in answer.laws], transcript.privacy)
-    if transcript.hides_n and transcript.n != n_of(transcript.answers):
+    if hides_n(transcript) and transcript.n != n_of(transcript.answers):
         refuse("consistent", "a number of rows other than the noisy count")
 
 

@@ -22,7 +22,6 @@ from dpcov.errors import ParameterError, ReleaseError, printable
 from dpcov.kernel.answer import Answer, Spend
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.questions.measure import Question
-from dpcov.kernel.questions.moments import REPLACE
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.linalg import project_simplex
 from dpcov.release.estimate import Estimate, PrivateUnits
@@ -108,11 +107,6 @@ class Transcript:
     def __post_init__(self) -> None:
         for name in ("requested_options", "options", "notes"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
-
-    @property
-    def hides_n(self) -> bool:
-        """Whether n is private, and a noisy number tells it."""
-        return self.neighbors != REPLACE or self.encoding.partial
 
     @property
     def spent(self) -> tuple[Spend, ...]:
@@ -361,10 +355,7 @@ class Release(Transcript, Uses):
         local = any(answer.question.is_local for answer in self.answers)
         own = "radius, origin" if self.kind == "mean" else "bounds of the covariance" if local else "row_norm"
         public = own if self.schema is None else "bounds, levels, weights"
-        counted = self.encoding.counted
-        rows = f"row of the {self.n} pairs" if self.encoding.pairs else f"of the {self.n} {counted}"
-        rows = f"of the {counted}" if self.encoding.partial else rows
-        return statement(promised, self.neighbors, rows, self.seeded, public, self.unit)
+        return statement(promised, self.neighbors, self.encoding, self.n, self.seeded, public)
 
     def risk(self) -> str:
         """Say in one sentence what this release can change for one person."""

@@ -19,6 +19,7 @@ from dpcov.errors import ReleaseError
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.noise.laws import DiscreteLaplace, NoiseLaw
 from dpcov.kernel.noise.matrix import WishartDifference
+from dpcov.kernel.public import hides_n
 from dpcov.kernel.questions.moments import Count
 from dpcov.kernel.rows.centring import CONSTANT, SCALE_SQUARED
 from dpcov.release.estimate import Along, Estimate, NoisyDirections
@@ -151,7 +152,7 @@ def raw_moment(release: Release) -> RawMoment:
         variances = spread.diagonal_variance * scale**2, spread.off_diagonal_variance * scale**2
         return RawMoment(noisy * scale, np.zeros(width), *variances, 0.0, gain, count, peaked, step * scale, moment.law, width)
     about = CONSTANT * math.sqrt(SCALE_SQUARED)
-    count = math.sqrt(spread.diagonal_variance / CONSTANT**4 + 1 / 12 / n**2) if release.hides_n else 0.0
+    count = math.sqrt(spread.diagonal_variance / CONSTANT**4 + 1 / 12 / n**2) if hides_n(release) else 0.0
     return RawMoment(
         noisy[1:, 1:] / SCALE_SQUARED,
         noisy[0, 1:] / about,

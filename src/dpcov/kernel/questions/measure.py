@@ -53,7 +53,7 @@ class Question(ABC):
     shapes: ClassVar[tuple[type, ...]] = ()
 
     serves_people: ClassVar[bool] = False
-    """Whether its sensitivity is proved for people with several rows, too: docs/people.md."""
+    """Whether its sensitivity is proved for people with several rows, too: docs/mechanisms/people.md."""
 
     @property
     def names(self) -> tuple[str, ...]:
