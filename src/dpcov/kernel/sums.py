@@ -113,8 +113,8 @@ class ExactSums:
         pair = _pair_of(questions)
         if pair is not None:
             self._kept.update(zip(pair.members, pair.split(self._total(pair)), strict=True))
-        for by_column in (True, False):  # rows are given in one way or in the other
-            alike = (question for question in questions if question.by_column == by_column)
+        for given in dict.fromkeys((question.by_column, question.by_group) for question in questions):  # ways to give rows
+            alike = (question for question in questions if (question.by_column, question.by_group) == given)
             new = tuple(question for question in alike if question not in self._kept)
             if len(new) == 1:
                 self._kept[new[0]] = self._sum(new[0])

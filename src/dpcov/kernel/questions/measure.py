@@ -47,6 +47,9 @@ class Question(ABC):
 
     shapes: ClassVar[tuple[type, ...]] = ()
 
+    by_group: ClassVar[bool] = False
+    """Whether it is given the position of each row's group, after the row's other entries."""
+
     @property
     def names(self) -> tuple[str, ...]:
         """What is paid for, one by one."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dpcov.errors import ParameterError
 from dpcov.kernel.rows.columns import Columns
 from dpcov.kernel.rows.grid import DEFAULT_BITS, Grid, most_rows
+from dpcov.kernel.rows.groups import Groups
 from dpcov.schema import Schema
 
 Floats = NDArray[np.float64]
@@ -36,6 +37,8 @@ class Encoding:
         Whether a row is the difference of two rows of the table.
     schema : Schema, optional
         Public bounds and levels of the columns.
+    groups : Groups, optional
+        The public groups into which rows fall, by a column that is no feature.
     """
 
     feature_names: tuple[str, ...]
@@ -45,6 +48,7 @@ class Encoding:
     midpoints: bool = False
     pairs: bool = False
     schema: Schema | None = None
+    groups: Groups | None = None
 
     @cached_property
     def grid(self) -> Grid:
