@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dpcov.custody.ledger import DataSet
@@ -13,7 +13,7 @@ from dpcov.mechanisms.base import Named
 from dpcov.mechanisms.shared.means import Origin
 from dpcov.release.record import Release
 from dpcov.request import request
-from dpcov.schema import Schema
+from dpcov.schema import Level, Schema
 from dpcov.sources.user_map import Map
 
 
@@ -35,6 +35,7 @@ def covariance(
     workers: int | Map = 1,
     ledger: DataSet | None = None,
     max_rows: int | None = None,
+    by: str | Mapping[str, Sequence[Level]] | None = None,
     **options: Any,
 ) -> Release:
     """Release the second moment (1/n) Σ x xᵀ of the rows, or mean and covariance, once, under differential privacy.
@@ -82,6 +83,9 @@ def covariance(
         after the first complete reading and before the first draw: docs/ledger.md.
     max_rows : int, optional
         A public bound on n, above 2³⁰: the grid is then just so much coarser that sums stay exact: docs/engines.md.
+    by : str, or mapping of one name to levels, optional
+        A column of the table with public levels, which is no feature: the release has a matrix for each of them, at the price
+        of one: docs/groups.md. Levels are those of the schema; without one, ``by={"region": ["north", "south"]}``.
     **options
         Of the mechanism: docs/mechanisms/README.md lists them. A radius ``clip`` is in the units of row_norm; with a schema in
         those of the encoded rows, at most 1.
@@ -130,6 +134,7 @@ def covariance(
         workers=workers,
         ledger=ledger,
         max_rows=max_rows,
+        by=by,
         options=options,
     )
     return asked.run(asked.source(data, columns, progress), budget)

@@ -66,6 +66,8 @@ class ExactSums:
             raise ParameterError(
                 "encoding must have the columns of the source, got other columns. Hint: take source.feature_names."
             )
+        if encoding.groups != getattr(source, "groups", None):  # what stands last in a row would be taken for its group
+            raise ParameterError("encoding must have the groups of the source, got others. Hint: take source.groups.")
         self._open: Source | None = source
         self._neighbors = neighbors
         self._public = Public(encoding, neighbors, None, source.rereadable)

@@ -75,13 +75,13 @@ def _released(
     requested = _with_defaults(named, options)
     if postprocess is not None:
         named.check_postprocess(postprocess)
-    named.check_served(budget, public.neighbors, public.grid.center)
+    named.check_served(budget, public.neighbors, public.grid.center, groups=public.groups > 0)
     mechanism: Mechanism
     finish, asked = postprocess, requested
     if isinstance(named, Alias):
         mechanism, finish, asked = named.resolve(public.apart(), copied(budget), postprocess, **requested)
         asked = _with_defaults(mechanism, asked)
-        mechanism.check_served(budget, public.neighbors, public.grid.center)
+        mechanism.check_served(budget, public.neighbors, public.grid.center, groups=public.groups > 0)
     else:
         mechanism = named
     own = is_own(mechanism)

@@ -25,6 +25,7 @@ from dpcov.kernel.questions.calibrated import LAWS
 from dpcov.kernel.questions.filing import Reading, Writing, read_frame
 from dpcov.kernel.questions.moments import NEIGHBORS
 from dpcov.kernel.rows.encoding import Encoding
+from dpcov.kernel.rows.groups import Groups
 from dpcov.paths import checked_path, write_whole
 from dpcov.release.check import check_answers, check_header
 from dpcov.release.integers import integers_record, read_integers
@@ -88,6 +89,7 @@ def header(release: Release) -> dict[str, Any]:
             "midpoints": encoding.midpoints,
             "pairs": encoding.pairs,
             "schema": {} if encoding.schema is None else to_record(encoding.schema),
+            "groups": {} if encoding.groups is None else {"by": encoding.groups.by, "levels": list(encoding.groups.levels)},
         },
         "requested": {"name": release.requested, "options": dict(release.requested_options)},
         "mechanism": {"name": release.mechanism, "options": dict(release.options)},
@@ -217,7 +219,7 @@ def _from_record(record: dict[str, Any], strangers: Mapping[tuple[str, str], Mec
 
 def _encoding(record: dict[str, Any]) -> Encoding:
     fields = Fields(record, "encoding")
-    described = fields.take("schema", dict)
+    described, grouped = fields.take("schema", dict), fields.take("groups", dict)
     encoding = Encoding(
         feature_names=tuple(each(fields.take("feature_names", list), str, "feature_names")),
         row_norm=fields.take("row_norm", float),
@@ -226,9 +228,17 @@ def _encoding(record: dict[str, Any]) -> Encoding:
         midpoints=fields.take("midpoints", bool),
         pairs=fields.take("pairs", bool),
         schema=from_record(described) if described else None,
+        groups=_groups(grouped) if grouped else None,
     )
     fields.end()
     return encoding
+
+
+def _groups(record: dict[str, Any]) -> Groups:
+    fields = Fields(record, "groups")
+    groups = Groups(_text(fields, "by"), tuple(each(fields.take("levels", list), str, "levels")))
+    fields.end()
+    return groups
 
 
 def _mark(record: dict[str, Any]) -> Mark | None:

@@ -32,7 +32,8 @@ class Uses(Drawable):
 
     @property
     def _release(self) -> Release:
-        return cast("Release", self)
+        """What uses are about: of a release with groups, all of them together."""
+        return cast("Release", self).pooled
 
     def pca(self, k: int | float | None = None) -> PrincipalComponents:
         """Return principal components, at no cost in privacy.
@@ -198,4 +199,5 @@ class Uses(Drawable):
         """
         from dpcov.verify.retrace import retrace
 
-        return retrace(self._release)
+        release = cast("Release", self)
+        return retrace(release if release.part is None else release.part.whole)

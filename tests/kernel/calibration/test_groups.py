@@ -71,7 +71,10 @@ class TestLaws:
         assert not is_enough(one, moment(d, k), epsilon, neighbors)
         assert not is_enough(law, SecondMoment(GRID, d), epsilon, neighbors)
         assert not is_enough(law, moment(d, k + 1), epsilon, neighbors)
-        less = [(law.scale * Fraction(95, 100), law.excess), (law.scale, law.excess * Fraction(45, 100))]  # floats are given twice the error that they have
+        less = [
+            (law.scale * Fraction(95, 100), law.excess),
+            (law.scale, law.excess * Fraction(45, 100)),
+        ]  # floats are given twice the error that they have
         for scale, excess in less:
             forged = WishartDifference(d, scale, law.lattice, excess, law.tail, k)
             assert not is_enough(forged, moment(d, k), epsilon, neighbors)
@@ -99,7 +102,9 @@ def test_the_gap_is_that_of_all_coordinates(neighbors: str) -> None:
     assert is_enough(law, moment(d, k), budget, neighbors)
     coarse = Grid(1.0, 6)  # 4096 steps: the gap of 64 matrices, and not of one, is a hundredth of delta
     small = ApproxDP(1, Fraction(1, 10**5))
-    assert is_analytic(SecondMoment(coarse, d), small, neighbors) or not is_analytic(GroupedMoment(coarse, d, k), small, neighbors)
+    assert is_analytic(SecondMoment(coarse, d), small, neighbors) or not is_analytic(
+        GroupedMoment(coarse, d, k), small, neighbors
+    )
     ratios = [gap_of(coarse, d, count, small, neighbors) for count in (2, 64)]
     assert ratios[1] == pytest.approx(32 * ratios[0])
 

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from dpcov.kernel.bits import SeededBits
-from dpcov.kernel.budget import ZCDP, PureDP
+from dpcov.kernel.budget import ZCDP, Budget, PureDP
 from dpcov.kernel.noise.laws import NoiseLaw
 from dpcov.kernel.questions.calibrated import calibrated
 from dpcov.kernel.questions.groups import GroupedMoment
@@ -22,13 +22,13 @@ from tests.helpers.stats import SIZE, Floats
 
 D, K, COUNT = 3, 4, 8000
 QUESTION = GroupedMoment(Grid(1.0), D, K)
-NOISES = {"gaussian": ZCDP(1), "laplace": PureDP(1), "wishart": PureDP(1)}
+NOISES: dict[str, Budget] = {"gaussian": ZCDP(1), "laplace": PureDP(1), "wishart": PureDP(1)}
 KURTOSIS = {"gaussian": 3.0, "laplace": 6.0, "wishart": 3 + 6 / (D + 1)}
 """At most: of an entry on the diagonal."""
 
 
 def draws(noise: str) -> tuple[NoiseLaw, Floats]:
-    """Return noise by draw, block and entry: the diagonal of a block, then what is above it, in units of one standard deviation."""
+    """Return noise by draw, block and entry, the diagonal of a block first, in units of one standard deviation."""
     law = calibrated(QUESTION, NOISES[noise], "replace", noise)
     bits = SeededBits(2300)
     sizes = [part.size for part in QUESTION.parts]

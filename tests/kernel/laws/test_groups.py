@@ -6,6 +6,7 @@ The position of a row's group is the last entry of its row. Any float may stand 
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -187,7 +188,7 @@ class TestNobodysRows:
 
     def test_members(self) -> None:
         order, begins = members(np.array([2.0, np.nan, 0.0, 3.0, -1.0, 2.0, 1e300, 0.0]), 3)
-        assert [order[a:b].tolist() for a, b in zip(begins, begins[1:], strict=False)] == [[2, 7], [], [0, 5]]
+        assert [order[a:b].tolist() for a, b in pairwise(begins)] == [[2, 7], [], [0, 5]]
 
 
 class TestRefusals:

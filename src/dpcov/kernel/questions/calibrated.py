@@ -80,8 +80,8 @@ def calibrated(statistic: Measure, budget: Budget, neighbors: str, noise: str, a
             statistic.d, statistic.sensitivity_nuclear(neighbors), budget.epsilon, floor * step, blocks, moved
         )
     if noise == FROBENIUS and isinstance(budget, PureDP) and isinstance(statistic, SecondMoment):
-        moved = _rounded_sensitivity(FrobeniusNoise, statistic, neighbors)
-        return calibrate_frobenius(statistic.d, moved, budget.epsilon, floor * step)
+        distance = _rounded_sensitivity(FrobeniusNoise, statistic, neighbors)
+        return calibrate_frobenius(statistic.d, distance, budget.epsilon, floor * step)
     raise ParameterError(
         f"noise must serve the statistic and the budget, got {noise!r} for a {statistic.name} and {budget!r}. "
         f"Hint: gaussian serves ZCDP and ApproxDP; laplace serves PureDP and ZCDP; wishart and frobenius serve PureDP."
@@ -93,8 +93,9 @@ def is_enough(law: NoiseLaw, statistic: Measure, budget: Budget, neighbors: str)
     least = calibrated(statistic, budget, neighbors, KIND_OF_NOISE[law.law])
     if isinstance(law, WishartDifference) and isinstance(statistic, GroupedMoment):
         assert isinstance(budget, PureDP)
-        moved, nuclear = statistic.moved(neighbors), Fraction(statistic.sensitivity_nuclear(neighbors))
-        return (law.d, law.blocks) == (statistic.d, statistic.count) and covers(law, nuclear, budget.epsilon, moved)
+        nuclear = Fraction(statistic.sensitivity_nuclear(neighbors))
+        alike = (law.d, law.blocks) == (statistic.d, statistic.count)
+        return alike and covers(law, nuclear, budget.epsilon, statistic.moved(neighbors))
     if isinstance(law, WishartDifference | FrobeniusNoise):
         assert isinstance(statistic, SecondMoment)
         assert isinstance(budget, PureDP)

@@ -51,7 +51,7 @@ class GroupedMoment(SumOverRows):
 
     def __post_init__(self) -> None:
         check_count(self.count)
-        if type(self.d) is not int or not 1 <= self.d or self.size > MOST_ENTRIES:
+        if type(self.d) is not int or not self.d >= 1 or self.size > MOST_ENTRIES:
             raise ParameterError(
                 "groups must have at most 2**29 numbers in their triangles together, got more. Hint: fewer columns or groups."
             )
@@ -133,7 +133,7 @@ class GroupedMoment(SumOverRows):
     def from_json(cls, fields: Fields, reading: Reading) -> Self:
         """Read which rows it is about; how many groups there are is public."""
         rows = reading.rows(fields.take("rows", dict))
-        return cls(rows, reading.coordinates(rows), reading.groups().count)
+        return cls(rows, reading.coordinates(rows), reading.groups().count)  # type: ignore[arg-type]  # others do not fit
 
 
 @dataclass(frozen=True)
