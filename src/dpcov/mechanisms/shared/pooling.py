@@ -48,11 +48,6 @@ class Noisy:
     rows: Floats
     of_rows: float
 
-    @property
-    def together(self) -> Floats:
-        """The moment of a row of all groups together."""
-        return np.asarray(np.einsum("g,gij->ij", self.rows, self.moments) / self.rows.sum())
-
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
@@ -78,25 +73,32 @@ class Drawn:
 
 def drawn_together(noisy: Noisy, group: int) -> Drawn:
     """Draw the moment of one group towards that of all."""
-    pooled, d = noisy.together, noisy.moments.shape[1]
-    diagonal = pooled.diagonal()
-    differ = np.maximum(np.outer(diagonal, diagonal), 0.0) + pooled**2  # of a product of two normal numbers
+    d = noisy.moments.shape[1]
     entries = np.full((d, d), noisy.noise.off_diagonal_variance)
     np.fill_diagonal(entries, noisy.noise.diagonal_variance)
-    n, total = noisy.rows[:, None, None], noisy.rows.sum()
-    factor = (noisy.of_rows * pooled) ** 2  # a noisy number of rows divides all entries
-    own = (entries + factor) / n**2
-    shared = entries / (n * total)
-    of_pooled = len(noisy.rows) * entries / total**2
-    noise = np.maximum(own - 2 * shared + of_pooled, LEAST)
-    between = _between(noisy.moments - pooled, noise, differ, 1 / noisy.rows)
+    n = noisy.rows[:, None, None]
+    own = entries / n**2
+    centre = (n**2 * noisy.moments).sum(axis=0) / (n**2).sum()  # the best where groups do not differ
+    of_rows = (noisy.of_rows * centre) ** 2  # a noisy number of rows divides all entries
+    own = own + of_rows / n**2
+    between = np.zeros((d, d))
+    for _ in range(ROUNDS):
+        diagonal = centre.diagonal()
+        differ = np.maximum(np.outer(diagonal, diagonal), 0.0) + centre**2  # of a product of two normal numbers
+        weight = 1 / np.maximum(own + (between + 1 / n) * differ, LEAST)
+        weight = weight / weight.sum(axis=0)
+        centre = (weight * noisy.moments).sum(axis=0)
+        of_centre = (weight**2 * own).sum(axis=0)
+        noise = np.maximum((1 - 2 * weight) * own + of_centre, LEAST)
+        between = _between(noisy.moments - centre, noise, differ, 1 / noisy.rows)
     spread = (between + 1 / noisy.rows[group]) * differ
     part = spread / (spread + noise[group])
-    left = part**2 * own[group] + 2 * part * (1 - part) * shared[group] + (1 - part) ** 2 * of_pooled
+    shared = weight[group] * own[group]
+    left = part**2 * own[group] + 2 * part * (1 - part) * shared + (1 - part) ** 2 * of_centre
     above = ~np.eye(d, dtype=np.bool_)
     off = float(left[above].mean()) if d > 1 else float(left.mean()) / 2
-    moment = pooled + part * (noisy.moments[group] - pooled)
-    error = np.sqrt(part * noise[group] + (1 - part) ** 2 * of_pooled)
+    moment = centre + part * (noisy.moments[group] - centre)
+    error = np.sqrt(part * noise[group] + (1 - part) ** 2 * of_centre)
     return Drawn(moment, Spread(float(left.diagonal().mean()), off, noisy.noise.wishart), part, error)
 
 
