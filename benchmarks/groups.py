@@ -150,12 +150,12 @@ def alone(part: Release) -> Release:
     return dataclasses.replace(part, part=dataclasses.replace(part.part, level=None))  # type: ignore[type-var]
 
 
-def pooling(data: Callable[[], Iterator[Data]], runs: int) -> None:
+def pooling(data: Callable[[], Iterator[Data]], runs: int, only: str) -> None:
     """Print errors with pooling over those without."""
     print("error with pooling over that without; in brackets that of the answer 0 over it\n")
     print("| data | budget | n·ε < 500 | larger |\n|---|---|---|---|")
     for one in data():
-        for name, budget in BUDGETS.items():
+        for name, budget in BUDGETS.items() if only in one[0] else ():
             found = errors(one, budget, runs)
             cells = [
                 f"{np.sqrt(found[size][0] / found[size][1]):.3f} ({np.sqrt(found[size][2] / found[size][1]):.2f})"
@@ -172,12 +172,13 @@ def main() -> None:
     parser.add_argument("what", choices=["noise", "pooling"])
     parser.add_argument("--measure", action="store_true")
     parser.add_argument("--data", type=Path)
+    parser.add_argument("--only", default="")
     parser.add_argument("--runs", type=int, default=10)
     asked = parser.parse_args()
     if asked.what == "noise":
         noise()
     else:
-        pooling((lambda: measured_on(asked.data)) if asked.measure or asked.data else chosen_on, asked.runs)
+        pooling((lambda: measured_on(asked.data)) if asked.measure or asked.data else chosen_on, asked.runs, asked.only)
 
 
 if __name__ == "__main__":

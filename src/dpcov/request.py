@@ -101,7 +101,7 @@ class Request:
         """Open the data, in parts where several processes read them; where pairs are wanted, the differences of its rows."""
         refuse_claimed(data, self.ledger)
         alone = self.workers == 1
-        opened: Any = open_source(data, columns, self.schema, self.midpoints, progress if alone else None, self.by)
+        opened: Any = open_source(data, columns, self.schema, self.midpoints, progress if alone else None, by=self.by)
         if getattr(opened, "guesses_types", False) and self.named.bound == "row_norm":
             raise ParameterError(
                 "columns must be given for text without a schema, got none. "
@@ -131,6 +131,7 @@ class Request:
             pairs=self.pairs,
             schema=source.schema,
             groups=None if self.by is None else self.by.groups,
+            aside=getattr(source, "aside", None),
         )
 
     def settings(self, source: Source) -> dict[str, Any]:

@@ -159,7 +159,7 @@ class Curator:
         """
         question, budget = self._checked(question, CHOSEN), _pure_or_zcdp("budget", budget)
         bound = MAX_RATE if at_most is None else exact_fraction("at_most", at_most)
-        law = Exponential(min(exponential_rate(budget), MAX_RATE, bound))
+        law = Exponential(min(exponential_rate(budget), MAX_RATE, bound) / question.moved)
         self._afford(law, budget)
         counts = self._read(question)
         self._account.charge(budget)
@@ -278,7 +278,11 @@ class Curator:
             raise ParameterError(
                 "a question must be asked by the run, got one from its rehearsal. Hint: ask the curator that `ask` is handed."
             )
-        made = self._sized(remade(question)) if type(question) in known else None
+        made = self._sized(remade(question, self.public.encoding.aside)) if type(question) in known else None
+        if made is not None and made.aside is not None and not made.serves_people:
+            raise ParameterError(
+                f"unit must be left out for a question about {made.name}, got one. Hint: it is proved for one row each only."
+            )
         if made is None or not made.fits(self.public):
             raise ParameterError(
                 "question must be about this curator's rows, got something else. Hint: ask for curator.second_moment()."

@@ -50,7 +50,7 @@ class Facts:
 
     def second_moment(self, radius: float = 1.0) -> SecondMoment:
         """Return the question Σ z zᵀ of the encoded rows, clipped at a part of row_norm."""
-        return SecondMoment(self.grid if radius == 1.0 else self.grid.clipped(radius), self.d)
+        return SecondMoment(self.grid if radius == 1.0 else self.grid.clipped(radius), self.d, aside=self.encoding.aside)
 
     @property
     def groups(self) -> int:
@@ -67,15 +67,16 @@ class Facts:
 
     def beyond(self, inner: float, outer: float) -> SecondMoment:
         """Return the question Σ z zᵀ of what clipping at ``inner`` takes from rows clipped at ``outer``."""
-        return SecondMoment(Annulus(self.grid.clipped(inner), self.grid.clipped(outer)), self.d)
+        between = Annulus(self.grid.clipped(inner), self.grid.clipped(outer))
+        return SecondMoment(between, self.d, aside=self.encoding.aside)
 
     def norms(self, per_octave: int, octaves: int) -> Norms:
         """Return the question of how many rows there are in each bin of the norm."""
-        return Norms(self.grid, self.d, per_octave, octaves)
+        return Norms(self.grid, self.d, per_octave, octaves, aside=self.encoding.aside)
 
     def trace(self, radius: float = 1.0) -> Trace:
         """Return the question Σ ‖z‖² of the encoded rows, clipped at a part of row_norm."""
-        return Trace(self.grid.clipped(radius), self.d)
+        return Trace(self.grid.clipped(radius), self.d, aside=self.encoding.aside)
 
 
 @dataclass(frozen=True)
@@ -101,4 +102,5 @@ class Public(Facts):
 
     def apart(self) -> Self:
         """Return equal facts for a mechanism, which could set what is frozen: a curator checks questions by its own."""
-        return replace(self, encoding=replace(self.encoding, schema=deepcopy(self.encoding.schema)))
+        own = replace(self.encoding, schema=deepcopy(self.encoding.schema), aside=deepcopy(self.encoding.aside))
+        return replace(self, encoding=own)

@@ -68,6 +68,8 @@ class ExactSums:
             )
         if encoding.groups != getattr(source, "groups", None):  # what stands last in a row would be taken for its group
             raise ParameterError("encoding must have the groups of the source, got others. Hint: take source.groups.")
+        if encoding.aside != getattr(source, "aside", None):  # else questions would take a feature for what a row counts
+            raise ParameterError("encoding must have the unit of the source, got another. Hint: take source.aside.")
         self._open: Source | None = source
         self._neighbors = neighbors
         self._public = Public(encoding, neighbors, None, source.rereadable)
@@ -180,7 +182,9 @@ def _pair_of(questions: tuple[Question, ...]) -> ClippedPair | None:
     assert isinstance(beyond, SecondMoment)
     grid = beyond.grid
     return (
-        ClippedPair(grid, beyond.d) if isinstance(grid, Annulus) and grid.inner == inner.grid and inner.d == beyond.d else None
+        ClippedPair(grid, beyond.d, beyond.aside)
+        if isinstance(grid, Annulus) and grid.inner == inner.grid and inner.d == beyond.d
+        else None
     )
 
 

@@ -114,7 +114,7 @@ def _check_law(question: Question, law: NoiseLaw, charge: Budget, neighbors: str
     elif not isinstance(charge, PureDP | ZCDP):
         refuse("consistent", f"a {question.name} that was not paid for")
     elif isinstance(question, Choice) and isinstance(law, Exponential):
-        enough = law.rate <= exponential_rate(charge)
+        enough = law.rate <= exponential_rate(charge) / question.moved
     elif isinstance(question, Search) and isinstance(law, SparseVector):
         enough = min(law.threshold, law.query) >= 2 * question.step / sparse_vector_epsilon(charge)
     elif isinstance(question, Directions) and isinstance(law, Bingham):

@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError, first_repeated, shown
 from dpcov.kernel.questions.measure import Summable
+from dpcov.kernel.questions.moments import Count
+from dpcov.kernel.rows.aside import Aside
 from dpcov.kernel.rows.grid import MAX_FEATURES
 from dpcov.sources.base import Progress, add_up, default_block_rows, in_percent
+from dpcov.sources.people import NUMBER, People
 from dpcov.sources.split import PartSums
 
 NUMERIC = "biuf"  # numpy's kinds: boolean, integer, unsigned, floating
@@ -52,27 +55,44 @@ class ArraySource:
         block_rows: int | None = None,
         columns: Sequence[str | int] | None = None,
         progress: Progress | None = None,
+        aside: Aside | None = None,
     ) -> None:
-        self._array = checked_rows(data)
+        self._array, self.aside = checked_rows(data), aside
         names = [f"x{j}" for j in range(self._array.shape[1])]
+        self._people: People | None = None
+        if aside is not None:
+            self._people, self._whose = People(NUMBER), _owner(aside.unit, names, self._array.dtype)
+            columns = [name for name in names if name != aside.unit] if columns is None else columns
         self._places = None if columns is None else [_place(column, names) for column in columns]
         self.feature_names = tuple(names if self._places is None else (names[j] for j in self._places))
         if len(set(self.feature_names)) < self.d:
             raise ParameterError(
                 f"columns must differ, got {first_repeated(self.feature_names)} twice. Hint: remove one of them."
             )
+        if not self.feature_names or (aside is not None and aside.unit in self.feature_names):
+            raise ParameterError(
+                f"unit must be a column that is no feature, got {aside and aside.unit!r}, which is one. "
+                f"Hint: leave it out of columns=, and keep another."
+            )
         self._block_rows = block_rows or default_block_rows(self.d)
         self._progress = in_percent(progress)
+        self._n: int | None = len(self._array) if aside is None else None
 
     @property
     def n(self) -> int:
-        """The number of rows."""
-        return len(self._array)
+        """The number of rows, or people, by a pass over the one column that says whose they are."""
+        if self._n is None:
+            assert self._people is not None
+            for rows in self._runs(default_block_rows(1)):
+                self._people.count(np.asarray(rows[:, self._whose]))
+            self._people.counted()
+            self._n = self._people.n
+        return self._n
 
     @property
-    def known_n(self) -> int:
-        """The number of rows."""
-        return self.n
+    def known_n(self) -> int | None:
+        """The number of rows; of people once they are counted."""
+        return self._n
 
     @property
     def d(self) -> int:
@@ -81,16 +101,29 @@ class ArraySource:
 
     def total(self, statistic: Summable) -> NDArray[np.int64]:
         """Add the statistic over blocks of rows."""
+        if self._people is not None:
+            if isinstance(statistic, Count):
+                return np.array([self.n], dtype=np.int64)
+            _ = self.n  # people are counted first
+            self._people.start()
         return add_up(statistic, self._blocks(min(self._block_rows, statistic.max_block)))
 
     def _blocks(self, rows: int) -> Iterator[NDArray[np.float64]]:
-        for start in range(0, max(self.n, 1), rows):
+        done, total = 0, len(self._array)
+        for read in self._runs(rows):
             with np.errstate(all="ignore"):  # a long double beyond float64 becomes infinite, silently
-                part = self._array[start : start + rows]
-                part = part if self._places is None else part[:, self._places]
+                part = read if self._places is None else read[:, self._places]
                 block = part.astype(np.float64, order="C", copy=False)
+            if self._people is not None:
+                block = np.column_stack([block, self._people.shares(np.asarray(read[:, self._whose]))])
             yield block
-            self._progress(min((start + rows) / max(self.n, 1), 1.0), min(start + rows, self.n))
+            done += len(read)
+            self._progress(done / max(total, 1) if total else 1.0, done)
+
+    def _runs(self, rows: int) -> Iterator[NDArray[np.generic]]:
+        """Yield the rows of the array, so many at a time; at least one run, of an array without rows as well."""
+        for start in range(0, max(len(self._array), 1), rows):
+            yield self._array[start : start + rows]
 
     def parts(self) -> Iterator[ArrayPart]:
         """Yield runs of rows: their numbers where the array is in memory, where they stand in a file otherwise."""
@@ -116,6 +149,17 @@ class ArrayPart:
     def sums(self, statistic: Summable) -> PartSums:
         """Read these rows as an array of their own."""
         return PartSums(ArraySource(self.rows, columns=self.places).total(statistic), len(self.rows), self.share)
+
+
+def _owner(unit: str, names: list[str], dtype: np.dtype[Any]) -> int:
+    """Return the position of the column that says whose a row is."""
+    if unit not in names:
+        raise ParameterError(f"unit must be a column of the array, x0..{names[-1]}, got {shown(unit)}. Hint: count from 0.")
+    if dtype.kind == "b" or dtype.itemsize > 8:
+        raise ParameterError(
+            f"unit must be a column of whole numbers or of numbers of 64 bits, got {dtype.name}. Hint: astype(float)."
+        )
+    return names.index(unit)
 
 
 def _place(column: object, names: list[str]) -> int:

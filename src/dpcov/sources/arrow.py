@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import EngineError, SchemaError
+from dpcov.errors import EngineError, ParameterError, SchemaError
 from dpcov.kernel.questions.measure import Summable
 from dpcov.kernel.questions.moments import Count
+from dpcov.kernel.rows.aside import Aside
 from dpcov.kernel.rows.grid import MAX_FEATURES
 from dpcov.kernel.rows.groups import Groups
 from dpcov.schema import Described, Numeric, Schema
@@ -21,6 +22,7 @@ from dpcov.sources.base import Progress, add_up, default_block_rows, in_percent
 from dpcov.sources.by import By
 from dpcov.sources.described import check_types, numbers, positions
 from dpcov.sources.many import members_of
+from dpcov.sources.people import People, kind_of
 from dpcov.sources.pieces import pieces_of
 from dpcov.sources.split import CHANGED, PartSums
 from dpcov.sources.tables import Batch, Table
@@ -46,6 +48,8 @@ class ArrowSource:
         Called now and then while rows are read.
     by : By, optional
         The column of groups: questions about groups are given its position after a row's other entries.
+    aside : Aside, optional
+        What stands after the features in each block: whose a row is. People are then counted in a pass of its own.
     """
 
     guesses_types: bool
@@ -58,9 +62,10 @@ class ArrowSource:
         schema: Schema | None = None,
         center: bool = False,
         progress: Progress | None = None,
+        aside: Aside | None = None,
         by: By | None = None,
     ) -> None:
-        self._by = by
+        self._by, self.aside = by, aside
         self._table, self._center, self._progress = table, center, in_percent(progress)
         self.schema = schema.select(columns) if schema is not None and columns is not None else schema
         self._names_from_table = self.schema is None and columns is None
@@ -68,7 +73,9 @@ class ArrowSource:
             table.check_names()  # type: ignore[attr-defined]  # those whose names are text have it
         self._written: frozenset[str] = getattr(table, "written", frozenset())
         self.guesses_types = self._names_from_table and (table.parsed or bool(self._written))
-        named = [name for name in table.names if by is None or name != by.of] if columns is None else columns
+        beside = [] if aside is None else list(aside.names)
+        apart = beside if by is None else [*beside, by.of]
+        named = [name for name in table.names if name not in apart] if columns is None else columns
         self._columns = self.schema.table_columns(self.schema.used) if self.schema else list(named)
         self._read = list(dict.fromkeys([*self._columns, *([] if by is None else [by.of])]))
         for member, where in members_of(table):
@@ -77,12 +84,14 @@ class ArrowSource:
         self.feature_names = self.schema.feature_names if self.schema else tuple(self._columns)
         if not 1 <= self.d <= MAX_FEATURES - center:
             raise SchemaError(f"data must have 1 to 2**15 features, got {self.d}. Hint: select columns, or merge levels.")
-        self._n = table.rows
+        self._rows = table.rows  # all rows of the table, of which `n` counts people
+        self._people: People | None = None if aside is None else self._people_of(aside)
+        self._n = self._rows if self._people is None else None
         self._kept: list[NDArray[np.float64]] | None = None
 
     @property
     def n(self) -> int:
-        """The number of rows, by a pass over them where it is not known yet."""
+        """The number of rows, or people, by a pass over them where it is not known yet."""
         if self._n is None:
             self.total(Count())
         assert self._n is not None
@@ -115,8 +124,12 @@ class ArrowSource:
 
     def total(self, statistic: Summable) -> NDArray[np.int64]:
         """Add the statistic over all batches."""
+        if self._people is not None and self._n is None:
+            self._count_people(self._people)
         if isinstance(statistic, Count) and self._n is not None:
             return np.array([self._n], dtype=np.int64)
+        if self._people is not None:
+            self._people.start()
         counted = 0
 
         def blocks() -> Iterator[NDArray[np.float64]]:
@@ -128,10 +141,52 @@ class ArrowSource:
                 yield block
 
         total = add_up(statistic, blocks(), scratch=not getattr(statistic, "by_column", False))
-        if self._n not in (None, counted):
-            raise EngineError(CHANGED)
-        self._n = counted
+        self._check_rows(counted)
+        if self._people is None:
+            self._n = counted
         return total
+
+    def _check_rows(self, counted: int) -> None:
+        """Refuse a table that has other rows each time it is read."""
+        if self._rows not in (None, counted):
+            raise EngineError(CHANGED)
+        self._rows = counted
+
+    def _people_of(self, aside: Aside) -> People:
+        """Refuse a column that cannot say whose a row is, and rows that cannot be read once to count, and again."""
+        if not self._table.rereadable:
+            raise ParameterError(
+                "data must be rows that can be read more than once where a person has several, got a stream. "
+                "Hint: write it to a file first."
+            )
+        read = self._columns if self.schema is None else [*self._columns, *self.schema.used]
+        if aside.unit in read:
+            raise ParameterError(
+                f"unit must be a column that is no feature, got {aside.unit!r}, which is one. "
+                f"Hint: leave it out of columns= and out of the schema."
+            )
+        members = members_of(self._table)
+        for member, where in members:
+            found = list(member.names).count(aside.unit)
+            if found != 1:
+                got = f"{found or 'no'} columns of that name" if found else "no column of that name"
+                raise SchemaError(
+                    f"unit must be a column of the data, got {aside.unit!r} and {got}{where and f' in {where}'}. "
+                    f"Hint: upper and lower case matter."
+                )
+        return People(kind_of(aside.unit, [member.types[list(member.names).index(aside.unit)] for member, _ in members]))
+
+    def _count_people(self, people: People) -> None:
+        """Read the one column that says whose a row is."""
+        assert self.aside is not None
+        done = 0
+        for batch, fraction in self._table.batches([self.aside.unit], default_block_rows(1)):
+            people.count(batch.column(self.aside.unit))
+            done += len(batch)
+            self._progress(fraction, done)
+        people.counted()
+        self._check_rows(done)
+        self._n = people.n
 
     def _blocks(self, rows: int, by_column: bool = False, by_group: bool = False) -> Iterator[NDArray[np.float64]]:
         shown = slice(self._width(by_column) + by_group)  # of blocks that are kept, which have the groups as well
@@ -142,14 +197,17 @@ class ArrowSource:
         with_group = by_group or (by_column and self._by is not None)
         space, width, done = np.empty(0), self._width(by_column) + with_group, 0
         kept: list[NDArray[np.float64]] | None = [] if by_column else None
-        for batch, fraction in self._table.batches(self._read, rows):
+        beside = [] if self.aside is None else list(self.aside.names)
+        for batch, fraction in self._table.batches([*self._read, *beside], rows):
             for start in range(0, len(batch), rows):
                 part = batch.slice(start, rows)
                 if space.size < width * len(part) or kept is not None:
                     space = np.empty(width * len(part))  # used again and again: fresh memory costs more than the copy
                 block = space[: width * len(part)].reshape(width, -1)
-                own = block[: self._width(by_column)]
-                _ = self._cells(part, own) if by_column else self._encoded(part, own)
+                features = block[: self._width(by_column) - len(beside)]
+                (self._cells if by_column else self._encoded)(part, features)
+                if self._people is not None and self.aside is not None:
+                    block[len(features)] = self._people.shares(part.column(self.aside.unit))
                 if with_group and self._by is not None:
                     block[-1] = self._by.positions(part, self._table)
                 yield block.T[:, shown]
@@ -168,7 +226,8 @@ class ArrowSource:
 
     def _width(self, by_column: bool) -> int:
         """Return how many entries a row has."""
-        return len(self.schema.used) if by_column and self.schema is not None else self.d
+        features = len(self.schema.used) if by_column and self.schema is not None else self.d
+        return features if self.aside is None else features + self.aside.width
 
     def _described(self) -> Iterator[tuple[str, Described, float, float]]:
         """Yield each used column, with its description, offset and scale."""
@@ -176,22 +235,21 @@ class ArrowSource:
         for name, (description, offset, scale) in zip(self.schema.used, self.schema.encodings(self._center), strict=True):
             yield name, description, offset, scale
 
-    def _cells(self, batch: Batch, block: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the rows of a batch by column: encoded numbers, positions of levels, NaN where a cell is missing."""
+    def _cells(self, batch: Batch, block: NDArray[np.float64]) -> None:
+        """Write the rows of a batch by column: encoded numbers, positions of levels, NaN where a cell is missing."""
         for row, (name, description, offset, scale) in zip(block, self._described(), strict=True):
             if isinstance(description, Numeric):
                 _encode_numbers(row, numbers(batch, name, description, self._table), description, offset, scale, np.nan)
             else:
                 row[:] = positions(batch, name, description, self._table)
                 np.copyto(row, np.nan, where=row < 0)
-        return block.T
 
-    def _encoded(self, batch: Batch, block: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the rows of a batch, stored column by column: for a schema with norm at most 1, else in the user's units."""
+    def _encoded(self, batch: Batch, block: NDArray[np.float64]) -> None:
+        """Write the rows of a batch, column by column: for a schema with norm at most 1, else in the user's units."""
         if self.schema is None:
             for row, name in zip(block, self._columns, strict=True):
                 row[:] = cells.values(batch.column(name), self._table.decimal)
-            return block.T
+            return
         start = 0
         for name, description, offset, scale in self._described():
             if isinstance(description, Numeric):
@@ -205,7 +263,6 @@ class ArrowSource:
                 known = np.flatnonzero(places >= 0)
                 part[places[known], known] = 1 / scale
                 start += len(part)
-        return block.T
 
     def _check_columns(self, table: Table, where: str) -> None:
         """Refuse missing and ambiguous columns. Messages name what was asked for: a file's own names may be a person's row."""
@@ -221,7 +278,8 @@ class ArrowSource:
             raise SchemaError(f"data must have one column {asked}, got {found}{where}. Hint: {hint}.")
         if len(set(self._columns)) < len(self._columns):
             raise SchemaError("columns must differ, got the same column twice. Hint: remove one of them.")
-        others = sorted(counts.keys() - set(self._read)) if self._names_from_table else []
+        beside = () if self.aside is None else self.aside.names
+        others = sorted(counts.keys() - {*self._read, *beside}) if self._names_from_table else []
         if others:
             named = "others" if table.parsed else repr(others[0])
             raise SchemaError(

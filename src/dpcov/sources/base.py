@@ -58,7 +58,7 @@ class Source(Protocol):
 
     @property
     def n(self) -> int:
-        """The number of rows; a stream is read for it, unless it was read before. Private under add-remove."""
+        """The number of rows, or people; a stream is read for it, unless it was read before. Private under add-remove."""
         ...
 
     @property

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcov.errors import ParameterError, SchemaError, shown
+from dpcov.kernel.rows.aside import Aside
 from dpcov.kernel.rows.grid import MAX_FEATURES
 from dpcov.schema import Schema
 from dpcov.sources.array import ArraySource, check_shape, checked_rows
@@ -30,22 +31,34 @@ def open_source(
     schema: Schema | None = None,
     center: bool = False,
     progress: Progress | None = None,
+    aside: Aside | None = None,
     by: By | None = None,
 ) -> Source:
     """Return a source for an array, a frame, anything with ``__arrow_c_stream__``, or a path; no row is read.
 
     ``by`` is the column of groups: its source tells questions that are about groups in which one each row is.
     """
+    if aside is not None and (is_elsewhere(data) or is_printed(data) or is_on_device(data)):
+        raise ParameterError(
+            f"unit must be left out for rows on a cluster, in a database or on a device, got {aside.unit!r}. "
+            f"Hint: write them to a Parquet file, which is read in bounded memory."
+        )
+    if by is not None and (is_elsewhere(data) or is_printed(data) or is_on_device(data)):
+        raise ParameterError(
+            f"by must be left out for rows on a cluster, in a database or on a device, got {by.name!r}. "
+            f"Hint: write them to a Parquet file, which is read in bounded memory."
+        )
+    if by is not None and aside is not None:
+        raise ParameterError(
+            f"by must be left out where a person has several rows, got {by.name!r}. Hint: leave out one of them."
+        )
     if columns is not None and (isinstance(columns, str | bytes) or not isinstance(columns, Sequence) or not columns):
         raise ParameterError(f"columns must be a list of names or positions, got {shown(columns)}. Hint: columns=['age'].")
-    if by is not None and (is_on_device(data) or is_in_database(data) or is_on_cluster(data) or is_printed(data)):
-        place = "on a device" if is_on_device(data) else "in a database or on a cluster"
-        raise ParameterError(f"by must be left out for data {place}, got a column. Hint: pass a file, a frame or an array.")
     rows = open_rows(data)
     if by is not None:
         return grouped_source(data, rows, columns, schema, center, progress, by)
     if rows is not None and schema is None:
-        source = _array_source(data, rows, columns, progress)
+        source = _array_source(data, rows, columns, progress, aside)
         if source.d > MAX_FEATURES - center:
             raise ParameterError(f"data must have fewer than 2**15 columns when centred, got {source.d}. Hint: select columns.")
         return source
@@ -68,7 +81,7 @@ def open_source(
 
         return SplitSource(ArrowSource(table, _names(columns, table.names), schema, center), Database(), progress)
     if not is_on_cluster(data):
-        return ArrowSource(table, _names(columns, table.names), schema, center, progress)
+        return ArrowSource(table, _names(columns, table.names), schema, center, progress, aside)
     from dpcov.sources.cluster import Cluster
     from dpcov.sources.split import SplitSource
 
@@ -90,12 +103,12 @@ def grouped_source(
     chosen = _names(columns, table.names)
     if chosen is not None and by.name in chosen:
         raise ParameterError(f"columns must not hold the column of groups, got {shown(by.name)}. Hint: leave it out there.")
-    return ArrowSource(table, chosen, schema, center, progress, by)
+    return ArrowSource(table, chosen, schema, center, progress, by=by)
 
 
-def _array_source(data: Any, rows: Any, columns: Columns, progress: Progress | None) -> ArraySource:
+def _array_source(data: Any, rows: Any, columns: Columns, progress: Progress | None, aside: Aside | None) -> ArraySource:
     if not is_on_device(data):
-        return ArraySource(rows, columns=columns, progress=progress)
+        return ArraySource(rows, columns=columns, progress=progress, aside=aside)
     from dpcov.sources.torch import DeviceArray
 
     return DeviceArray(rows, columns, progress)

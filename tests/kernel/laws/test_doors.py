@@ -274,7 +274,7 @@ class TestStrangers:
         object.__setattr__(turn, "__class__", type("Longer", (GivenBasis,), {"columns": property(lambda _: 100 * TURN)}))
         replaced = set()
         for question, encoding in EXAMPLES.values():
-            fields: Any = dataclasses.fields(question) if encoding is PLAIN else ()  # type: ignore[arg-type]
+            fields: Any = dataclasses.fields(question) if encoding is PLAIN else ()
             for name in {field.name for field in fields} & {"norms", "bins", "moment", "basis"}:
                 own_part = getattr(question, name)
                 inner = moment if name == "moment" else turn if name == "basis" else strange(own_part, **fits)

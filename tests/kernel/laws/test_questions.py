@@ -256,7 +256,7 @@ class TestFiles:
             question.size,
             question.is_local,
         )
-        for field in dataclasses.fields(question):  # type: ignore[arg-type]
+        for field in dataclasses.fields(question):
             assert type(getattr(again, field.name)) is type(getattr(question, field.name)), field.name
         for attribute in ("parts", "unit_bits", "lost", "candidates", "weights", "step", "threshold", "drawn", "orthogonal"):
             first: Any = getattr(again, attribute, None)
@@ -562,7 +562,7 @@ class TestFitsExactly:
 
         for moment in (block, Doubled(GRID, 3), None, MOMENT.grid):
             for name, (question, encoding) in EXAMPLES.items():
-                if encoding is PLAIN and "moment" in {field.name for field in dataclasses.fields(question)}:  # type: ignore[arg-type]
+                if encoding is PLAIN and "moment" in {field.name for field in dataclasses.fields(question)}:
                     other = with_field(question, "moment", moment)
                     if isinstance(other, Directions) and other.values is not None:
                         other = with_field(other, "values", with_field(other.values, "moment", moment))

@@ -42,8 +42,7 @@ class Bins(Measure):
     d: int
     count: int
     name = "bins"
-    unit_bits = 0
-    max_block = EXACT
+    serves_people: ClassVar[bool] = True
     shapes: ClassVar[tuple[type, ...]] = (Box,)
 
     def __post_init__(self) -> None:
@@ -52,6 +51,16 @@ class Bins(Measure):
                 "bins must be at least 1 for each column and at most 2**24 in all, got more or fewer. "
                 "Hint: take a smaller radius, larger bins or another mechanism."
             )
+
+    @property
+    def unit_bits(self) -> int:
+        """Whole rows, or the least part of a person that is counted."""
+        return self.person_bits
+
+    @property
+    def max_block(self) -> int:
+        """Partial sums of counts stay exact."""
+        return EXACT // self.person
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -65,8 +74,12 @@ class Bins(Measure):
 
     def of(self, rows: Rows, *, scratch: bool = False) -> Integers:  # noqa: ARG002
         """Count the block's rows by bin, in each column."""
+        counted = None
+        if self.aside is not None:
+            rows, shares = self.aside.apart(rows)
+            counted = np.repeat(self.aside.counted(shares), self.d)
         offsets = np.arange(self.d) * self.count
-        return np.bincount((self.places(rows) + offsets).ravel(), minlength=self.d * self.count).astype(np.int64)
+        return np.bincount((self.places(rows) + offsets).ravel(), counted, self.d * self.count).astype(np.int64)
 
     def entries(self, total: Integers) -> Integers:
         """Return the counts."""
@@ -92,11 +105,11 @@ class Bins(Measure):
 
     def sensitivity_squared(self, neighbors: str) -> int:
         """In each column one bin loses a row and another gains one; or one bin changes."""
-        return {REPLACE: 2, ADD_REMOVE: 1}[neighbors] * self.d
+        return {REPLACE: 2, ADD_REMOVE: 1}[neighbors] * self.d * self.person**2
 
     def sensitivity_l1(self, neighbors: str) -> Fraction:
         """In each column one bin loses a row and another gains one; or one bin changes."""
-        return Fraction({REPLACE: 2, ADD_REMOVE: 1}[neighbors] * self.d)
+        return Fraction({REPLACE: 2, ADD_REMOVE: 1}[neighbors] * self.d * self.person)
 
 
 @dataclass(frozen=True)
@@ -107,6 +120,7 @@ class Rank(Choice):
     column: int
     rows: int
     name = "quantile"
+    serves_people: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_rows(self.rows)
@@ -132,7 +146,7 @@ class Rank(Choice):
     def scores(self, counts: Integers) -> Integers:
         """Return −max(Nₖ − M, M − Nₖ₊₁, 0), Nₖ rows below bin k: how many rows must change before it is the bin."""
         below = outside(counts.reshape(self.bins.d, self.bins.count)[self.column])
-        return rank_scores(below, self.rows)
+        return rank_scores(below, self.whole(self.rows))
 
     @property
     def weights(self) -> Integers:

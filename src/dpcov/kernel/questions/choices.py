@@ -1,11 +1,16 @@
 r"""Questions whose answer is one of the public radii of `Norms`: each is made of counts that one row moves by at most 1.
 
+Of people with several rows counts are in units of 2⁻ᵇ: then one person moves them by at most 2ᵇ, and rates are divided by it,
+noise is multiplied.
+
 - `Quantile`, for the exponential mechanism: which radius leaves about M rows outside?
 - `Radius`, for the sparse vector technique: the first radius, from below, with few rows outside.
 - `Bias`, for the sparse vector technique: the first radius, from above, where clipping costs more than noise.
 
 The queries of `Radius` and of `Bias` are monotone: between two neighbours they all move the same way, because each is a sum
-over rows of a function that grows with the row's norm. That is what halves the noise (docs/mechanisms/adaptive.md).
+over rows of a function that grows with the row's norm. That is what halves the noise (docs/mechanisms/adaptive.md). Those of
+a person with several rows need not be monotone, but between two neighbours all moves, and 0, lie within one step, which is
+enough: docs/people.md.
 """
 
 from __future__ import annotations
@@ -27,7 +32,7 @@ if TYPE_CHECKING:
     from dpcov.strict_json import Fields
 
 WEIGHT_BITS = 20  # of the weights in `Quantile`
-LARGEST = 2**61
+LARGEST = 2**61  # a public number that is compared with counts, in their units
 BIAS_BITS = 16  # one row moves a bias by at most 2¹⁶ steps
 
 
@@ -50,7 +55,7 @@ def rank_scores(running: Integers, rows: int) -> Integers:
 
 
 class Indexed(Question):
-    """A question whose answer is one of ``candidates``, found by counts that one row moves by at most 1."""
+    """A question whose answer is one of ``candidates``, found by counts that one row moves by at most ``moved``."""
 
     @property
     @abstractmethod
@@ -61,6 +66,15 @@ class Indexed(Question):
     @abstractmethod
     def candidates(self) -> int:
         """How many there are to choose from."""
+
+    @property
+    def moved(self) -> int:
+        """How far one row, or one person with all rows, moves a count: 1 in units of the counts."""
+        return self.counted.person
+
+    def whole(self, rows: int) -> int:
+        """Return a public number of rows, or of people, in the units of the counts; beyond what there can be it is cut."""
+        return min(rows * self.moved, LARGEST)
 
     @property
     def size(self) -> int:
@@ -91,7 +105,7 @@ class Choice(Indexed):
 
     @abstractmethod
     def scores(self, counts: Integers) -> Integers:
-        """Return a score for each candidate; one row moves each by at most 1."""
+        """Return a score for each candidate; one row moves each by at most `moved`."""
 
     @property
     @abstractmethod
@@ -105,8 +119,10 @@ class Choice(Indexed):
 class Search(Indexed):
     """One that the sparse vector technique answers: by the first of some queries that reaches a threshold."""
 
-    step: int
-    """What one row moves a query by, at most, all of them the same way."""
+    @property
+    @abstractmethod
+    def step(self) -> int:
+        """What one row moves a query by, at most; between neighbours the moves of all queries and 0 differ by no more."""
 
     threshold: int
 
@@ -150,6 +166,7 @@ class Quantile(AmongRadii, Choice):
     every: int = 1
     prior: tuple[int, ...] = ()
     name = "radius"
+    serves_people: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_rows(self.rows)
@@ -174,7 +191,7 @@ class Quantile(AmongRadii, Choice):
     def scores(self, counts: Integers) -> Integers:
         """Return −max(Nₖ − M, M − Nₖ₊₁, 0): how many rows must change before τₖ is the M-th largest norm's."""
         longer = np.append(outside(counts)[: -1 : self.every], counts.sum())
-        return rank_scores(longer, self.rows)
+        return rank_scores(longer, self.whole(self.rows))
 
     @property
     def weights(self) -> Integers:
@@ -209,10 +226,15 @@ class Radius(AmongRadii, Search):
     rows: int
     name = "radius"
     tag = "first radius"  # `Quantile` has the same name
-    step = 1
+    serves_people: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_rows(self.rows)
+
+    @property
+    def step(self) -> int:
+        """That of a count."""
+        return self.moved
 
     @property
     def candidates(self) -> int:
@@ -226,7 +248,7 @@ class Radius(AmongRadii, Search):
     @property
     def threshold(self) -> int:  # type: ignore[override]
         """What a query must reach."""
-        return -self.rows
+        return -self.whole(self.rows)
 
     def place(self, index: int) -> int:
         """Count from below, as the radii are looked at; beyond the last query it is the largest."""
@@ -253,7 +275,7 @@ class Bias(AmongRadii, Search):
     first: int
     noises: tuple[int, ...]
     name = "threshold"
-    step = 2**BIAS_BITS
+    serves_people: ClassVar[bool] = True
     threshold = 0
 
     def __post_init__(self) -> None:
@@ -269,6 +291,11 @@ class Bias(AmongRadii, Search):
             )
 
     @property
+    def step(self) -> int:
+        """2¹⁶ steps of a count."""
+        return self.moved << BIAS_BITS
+
+    @property
     def candidates(self) -> int:
         """The radii from the first on, and none of them."""
         return len(self.noises) + 1
@@ -278,9 +305,10 @@ class Bias(AmongRadii, Search):
         kept = counts[self.first :].copy()
         kept[0] += counts[: self.first].sum()
         depth = np.minimum(np.arange(len(kept)), BIAS_BITS)  # beyond it 4^{−depth} rounds to nothing
-        size = self.step >> np.minimum(2 * depth, BIAS_BITS + 1)
+        size = 2**BIAS_BITS >> np.minimum(2 * depth, BIAS_BITS + 1)
         lost = np.maximum(size[None, :] - size[:, None], 0)  # [k, b]: what a row of bin b loses at τₖ
-        return np.asarray(lost @ kept - np.array(self.noises, dtype=np.int64))
+        noises = [max(-LARGEST, self.whole(noise)) for noise in self.noises]
+        return np.asarray(lost @ kept - np.array(noises, dtype=np.int64))
 
     def place(self, index: int) -> int:
         """Return that before the one whose bias is too large."""

@@ -9,6 +9,7 @@ import numpy as np
 from dpcov.kernel.questions.measure import Integers, Rows
 from dpcov.kernel.questions.moments import SecondMoment, gram
 from dpcov.kernel.rows.annulus import Annulus
+from dpcov.kernel.rows.aside import Aside
 
 
 @dataclass(frozen=True)
@@ -17,12 +18,14 @@ class ClippedPair:
 
     annulus: Annulus
     d: int
+    aside: Aside | None = None
     name = "clipped pair"
 
     @property
     def members(self) -> tuple[SecondMoment, SecondMoment]:
         """The two questions."""
-        return SecondMoment(self.annulus.inner, self.d), SecondMoment(self.annulus, self.d)
+        inner, beyond = (SecondMoment(rows, self.d, aside=self.aside) for rows in (self.annulus.inner, self.annulus))
+        return inner, beyond
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -36,7 +39,12 @@ class ClippedPair:
 
     def of(self, rows: Rows, *, scratch: bool = False) -> Integers:
         """Return both moments of a block, from one rounding of its rows."""
-        return np.stack([gram(z) for z in self.annulus.encode_both(rows, scratch=scratch)])
+        if self.aside is None:
+            return np.stack([gram(z) for z in self.annulus.encode_both(rows, scratch=scratch)])
+        features, shares = self.aside.apart(rows)
+        clipped, beyond, places = self.annulus.encode_parts(features, scratch=scratch)
+        inner = self.aside.scaled(clipped, shares, self.annulus.inner.reach)
+        return np.stack([gram(inner), gram(self.aside.scaled(beyond, shares[places], self.annulus.reach))])
 
     def entries(self, total: Integers) -> Integers:
         """Return the sums as they are."""

@@ -41,6 +41,7 @@ class Squares(OfMoment):
     """Σ zⱼ² for each column: the diagonal of a second moment, in its own units."""
 
     name = "squares"
+    serves_people: ClassVar[bool] = True
 
     @property
     def unit_bits(self) -> int:  # type: ignore[override]
@@ -63,11 +64,11 @@ class Squares(OfMoment):
 
     def sensitivity_squared(self, neighbors: str) -> int:
         """‖p − q‖² ≤ ‖p‖² + ‖q‖² ≤ 2R⁴ for nonnegative p, q that sum to at most R²; one number moves by R² at most."""
-        return {REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.grid.reach**2
+        return {REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.moment.scaled_reach**2
 
     def sensitivity_l1(self, neighbors: str) -> Fraction:
         """‖p − q‖₁ ≤ 2R²."""
-        return Fraction({REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.grid.reach)
+        return Fraction({REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.moment.scaled_reach)
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class Block(SecondMoment):
     @property
     def moment(self) -> SecondMoment:
         """The whole second moment."""
-        return SecondMoment(self.grid, self.whole)
+        return SecondMoment(self.grid, self.whole, aside=self.aside)
 
     def of_moment(self, total: Integers) -> Integers:
         """Take the block out of the exact matrix."""
@@ -121,4 +122,4 @@ class Block(SecondMoment):
 
 def block_of(moment: SecondMoment, columns: tuple[int, ...]) -> Block:
     """Return the block of these columns of a second moment."""
-    return Block(moment.grid, len(columns), moment.d, columns)
+    return Block(moment.grid, len(columns), moment.d, columns, aside=moment.aside)

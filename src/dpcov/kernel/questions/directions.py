@@ -39,6 +39,7 @@ class Drawn(Question):
     moment: SecondMoment
     count: int
     shapes: ClassVar[tuple[type, ...]] = (Grid,)
+    serves_people: ClassVar[bool] = True
 
     @property
     def d(self) -> int:

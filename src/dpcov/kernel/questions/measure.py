@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import repeat
 from operator import is_
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.kernel.rows.annulus import Annulus
+from dpcov.kernel.rows.aside import Aside
 from dpcov.kernel.rows.frames import FRAMED
 from dpcov.kernel.rows.grid import Grid
 from dpcov.kernel.rows.standard import Standard
@@ -35,20 +36,27 @@ class Part:
     size: int
 
 
+@dataclass(frozen=True)
 class Question(ABC):
     """What may be asked of rows. It stores every public number that it is asked with, so a file can say what was asked.
 
-    ``shapes`` are the ways to clip rows for which its sensitivity is proved.
+    ``shapes`` are the ways to clip rows for which its sensitivity is proved. ``aside`` is what stands beside the features of
+    its rows; a curator sets its own.
     """
 
-    name: str
+    aside: Aside | None = field(default=None, kw_only=True)
+
+    name: ClassVar[str]
     tag: ClassVar[str] = ""
     """What a file calls it, where not by its name."""
 
     shapes: ClassVar[tuple[type, ...]] = ()
 
+    serves_people: ClassVar[bool] = False
+    """Whether its sensitivity is proved for people with several rows, too: docs/people.md."""
+
     by_group: ClassVar[bool] = False
-    """Whether it is given the position of each row's group, after the row's other entries."""
+    """Whether it is given the position of each row's group, after all other entries."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -64,6 +72,16 @@ class Question(ABC):
     def exact_size(self) -> int:
         """How many exact integers are read for it: of choices and draws, of what they are made from."""
         return self.size
+
+    @property
+    def person_bits(self) -> int:
+        """Counts of people are in units of 2 to minus this; 0 where each row is a person."""
+        return 0 if self.aside is None else self.aside.share_bits
+
+    @property
+    def person(self) -> int:
+        """What counts as one row, or one person with all rows."""
+        return 1 << self.person_bits
 
     @property
     def by_column(self) -> bool:

@@ -57,6 +57,7 @@ class Count(Measure):
     """How many rows there are."""
 
     name = "count"
+    serves_people: ClassVar[bool] = True
     unit_bits = 0
     max_block = EXACT
     shape = (1,)
@@ -67,7 +68,7 @@ class Count(Measure):
         return (Part("count", 1, 1),)
 
     def of(self, rows: Rows, *, scratch: bool = False) -> Integers:  # noqa: ARG002
-        """Count the block's rows."""
+        """Count the block's rows; people are counted by their source."""
         return np.array([len(rows)], dtype=np.int64)
 
     def entries(self, total: Integers) -> Integers:
@@ -107,6 +108,31 @@ class SumOverRows(Measure):
     grid: Any
     d: int
 
+    @property
+    def finer(self) -> int:
+        """Bits that scaled rows of people have beyond those of the grid."""
+        return 0 if self.aside is None else self.aside.finer
+
+    @property
+    def scaled_one(self) -> int:
+        """The integer that stands for 1 in rows that are multiplied with each other."""
+        return int(self.grid.one) << self.finer
+
+    @property
+    def scaled_reach(self) -> int:
+        """What ‖z‖² may be in such rows; of all rows of a person together as well."""
+        return int(self.grid.reach) << 2 * self.finer
+
+    def scaled(self, rows: Rows, *, scratch: bool) -> Rows:
+        """Return integer rows to be multiplied with each other: those of a person each with the root of its share."""
+        if self.aside is None:
+            return np.asarray(self.grid.encode(rows, scratch=scratch))
+        features, shares = self.aside.apart(rows)
+        if isinstance(self.grid, Annulus):  # of which rows that lie inside are left out
+            _, beyond, places = self.grid.encode_parts(features, scratch=scratch)
+            return self.aside.scaled(beyond, shares[places], self.grid.reach)
+        return self.aside.scaled(self.grid.encode(features, scratch=scratch), shares, self.grid.reach)
+
     def to_json(self, writing: Writing) -> dict[str, Any]:
         """Store which rows it is about."""
         return {"rows": writing.rows(self.grid)}
@@ -125,16 +151,17 @@ class Sum(SumOverRows):
     grid: Grid | Ball | Box | Ellipsoid
     name = "sum"
     shapes: ClassVar[tuple[type, ...]] = (Grid, Ball, Box, Ellipsoid)
+    serves_people: ClassVar[bool] = True
 
     @property
     def unit_bits(self) -> int:
-        """Coordinates are multiples of 2⁻ᵏ."""
-        return self.grid.bits
+        """Coordinates are multiples of 2⁻ᵏ; of people of 2⁻ᵏ⁻ᵇ."""
+        return self.grid.bits + self.person_bits
 
     @property
     def max_block(self) -> int:
         """Partial sums of coordinates stay exact: |zⱼ| ≤ 2ᵏ."""
-        return EXACT // self.grid.one
+        return EXACT // (self.grid.one << self.person_bits)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -147,8 +174,12 @@ class Sum(SumOverRows):
         return (Part("coordinates", 1, self.d),)
 
     def of(self, rows: Rows, *, scratch: bool = False) -> Integers:
-        """Add up the block's integer rows."""
-        return np.asarray(self.grid.encode(rows, scratch=scratch).sum(axis=0), dtype=np.int64)
+        """Add up the block's integer rows, of people each times what it counts."""
+        if self.aside is None:
+            return np.asarray(self.grid.encode(rows, scratch=scratch).sum(axis=0), dtype=np.int64)
+        features, shares = self.aside.apart(rows)
+        counted = self.aside.counted(shares)[:, None]
+        return np.asarray((self.grid.encode(features, scratch=scratch) * counted).sum(axis=0), dtype=np.int64)
 
     def entries(self, total: Integers) -> Integers:
         """Return the coordinates."""
@@ -156,11 +187,11 @@ class Sum(SumOverRows):
 
     def sensitivity_squared(self, neighbors: str) -> int:
         """‖z − z′‖² ≤ (2R)² by the triangle inequality; ‖z‖² ≤ R²."""
-        return {REPLACE: 4, ADD_REMOVE: 1}[neighbors] * self.grid.reach
+        return {REPLACE: 4, ADD_REMOVE: 1}[neighbors] * self.grid.reach * self.person**2
 
     def sensitivity_l1(self, neighbors: str) -> Fraction:
         """‖z‖₁ ≤ √d·‖z‖."""
-        return {REPLACE: 2, ADD_REMOVE: 1}[neighbors] * sqrt_up(Fraction(self.d * self.grid.reach))
+        return {REPLACE: 2, ADD_REMOVE: 1}[neighbors] * sqrt_up(Fraction(self.d * self.grid.reach)) * self.person
 
 
 @dataclass(frozen=True)
@@ -173,16 +204,17 @@ class SecondMoment(SumOverRows):
     grid: Grid | Annulus | Ball | Ellipsoid | Standard
     name = "second moment"
     shapes: ClassVar[tuple[type, ...]] = (Grid, Annulus, Ball, Ellipsoid, Standard)
+    serves_people: ClassVar[bool] = True
 
     @property
     def unit_bits(self) -> int:
-        """Products of two coordinates are multiples of 4⁻ᵏ."""
-        return 2 * self.grid.bits
+        """Products of two coordinates are multiples of 4⁻ᵏ; of people of 4⁻ᵏ⁻ᵉ."""
+        return 2 * (self.grid.bits + self.finer)
 
     @property
     def max_block(self) -> int:
         """Partial sums of products stay exact: Σ|zᵢzⱼ| ≤ Σ‖z‖² ≤ rows·4ᵏ ≤ 2⁵³."""
-        return EXACT // self.grid.one**2
+        return EXACT // self.scaled_one**2
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -196,7 +228,7 @@ class SecondMoment(SumOverRows):
 
     def of(self, rows: Rows, *, scratch: bool = False) -> Integers:
         """Multiply the block's integer rows in float64, where every partial sum is an exact integer."""
-        return gram(self.grid.encode(rows, scratch=scratch))
+        return gram(self.scaled(rows, scratch=scratch))
 
     def entries(self, total: Integers) -> Integers:
         """Pack the symmetric matrix."""
@@ -206,12 +238,12 @@ class SecondMoment(SumOverRows):
         """Return the n that is nearest to the noisy corner n·a² of centred rows, at least 1."""
         if not isinstance(self.grid, Grid) or not self.grid.center:
             return None
-        square = self.grid.constant**2
+        square = (self.grid.constant << self.finer) ** 2
         return max(1, (int(integers[0]) + square // 2) // square)
 
     def sensitivity_squared(self, neighbors: str) -> int:
         """‖xxᵀ − yyᵀ‖²_F = ‖x‖⁴ + ‖y‖⁴ − 2(x·y)² ≤ 2R⁴; for one column (x² − y²)² ≤ R⁴; ‖xxᵀ‖²_F ≤ R⁴."""
-        return {REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.grid.reach**2
+        return {REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.scaled_reach**2
 
     def sensitivity_l1(self, neighbors: str) -> Fraction:
         """Bound Σ_{i≤j} |xᵢxⱼ − yᵢyⱼ|: docs/mechanisms/laplace.md, in units of R²."""
@@ -219,11 +251,11 @@ class SecondMoment(SumOverRows):
         add_remove = Fraction(d + 1, 2)
         by_columns = {1: Fraction(1), 2: sqrt_up(Fraction(5))}
         replace = by_columns.get(d) or 2 + sqrt_up(Fraction((d - 1) * (d - 2), 2))
-        return {REPLACE: replace, ADD_REMOVE: add_remove}[neighbors] * self.grid.reach
+        return {REPLACE: replace, ADD_REMOVE: add_remove}[neighbors] * self.scaled_reach
 
     def sensitivity_nuclear(self, neighbors: str) -> int:
         """‖xxᵀ − yyᵀ‖_* ≤ ‖x‖² + ‖y‖² ≤ 2R²; for one column |x² − y²| ≤ R²; ‖xxᵀ‖_* = ‖x‖² ≤ R²."""
-        return {REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.grid.reach
+        return {REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.scaled_reach
 
 
 def gram(z: Rows) -> Integers:

@@ -45,8 +45,7 @@ class Norms(Measure):
     per_octave: int
     octaves: int
     name = "norms"
-    unit_bits = 0
-    max_block = EXACT
+    serves_people: ClassVar[bool] = True
     shapes: ClassVar[tuple[type, ...]] = (Grid, Ball, Standard)
 
     def __post_init__(self) -> None:
@@ -59,6 +58,16 @@ class Norms(Measure):
             raise ParameterError(
                 "norms must have radii of at least 9e-154, got smaller ones. Hint: use units in which rows are larger."
             )
+
+    @property
+    def unit_bits(self) -> int:
+        """Whole rows, or the least part of a person that is counted."""
+        return self.person_bits
+
+    @property
+    def max_block(self) -> int:
+        """Partial sums of counts stay exact."""
+        return EXACT // self.person
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -87,7 +96,10 @@ class Norms(Measure):
 
     def of(self, rows: Rows, *, scratch: bool = False) -> Integers:  # noqa: ARG002
         """Count the block's rows by bin."""
-        return np.bincount(self.bins(rows), minlength=self.last + 1).astype(np.int64)
+        if self.aside is None:
+            return np.bincount(self.bins(rows), minlength=self.last + 1).astype(np.int64)
+        features, shares = self.aside.apart(rows)
+        return np.bincount(self.bins(features), self.aside.counted(shares), self.last + 1).astype(np.int64)
 
     def entries(self, total: Integers) -> Integers:
         """Return the counts."""
@@ -116,11 +128,11 @@ class Norms(Measure):
 
     def sensitivity_squared(self, neighbors: str) -> int:
         """One bin loses a row and another gains one; or one bin changes."""
-        return {REPLACE: 2, ADD_REMOVE: 1}[neighbors]
+        return {REPLACE: 2, ADD_REMOVE: 1}[neighbors] * self.person**2
 
     def sensitivity_l1(self, neighbors: str) -> Fraction:
         """One bin loses a row and another gains one; or one bin changes."""
-        return Fraction({REPLACE: 2, ADD_REMOVE: 1}[neighbors])
+        return Fraction({REPLACE: 2, ADD_REMOVE: 1}[neighbors] * self.person)
 
 
 @dataclass(frozen=True)
@@ -129,18 +141,19 @@ class Trace(SumOverRows):
 
     grid: Grid | Ball | Ellipsoid
     name = "trace"
+    serves_people: ClassVar[bool] = True
     shape = (1,)
     shapes: ClassVar[tuple[type, ...]] = (Grid, Ball, Ellipsoid)
 
     @property
     def unit_bits(self) -> int:
-        """Squares of coordinates are multiples of 4⁻ᵏ."""
-        return 2 * self.grid.bits
+        """Squares of coordinates are multiples of 4⁻ᵏ; of people of 4⁻ᵏ⁻ᵉ."""
+        return 2 * (self.grid.bits + self.finer)
 
     @property
     def max_block(self) -> int:
         """Partial sums stay exact: ‖z‖² ≤ 4ᵏ."""
-        return EXACT // self.grid.one**2
+        return EXACT // self.scaled_one**2
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -149,7 +162,7 @@ class Trace(SumOverRows):
 
     def of(self, rows: Rows, *, scratch: bool = False) -> Integers:
         """Add up the squared norms of the block's integer rows."""
-        return np.array([squared_norms(self.grid.encode(rows, scratch=scratch)).sum()]).astype(np.int64)
+        return np.array([squared_norms(self.scaled(rows, scratch=scratch)).sum()]).astype(np.int64)
 
     def entries(self, total: Integers) -> Integers:
         """Return the one number."""
@@ -157,8 +170,8 @@ class Trace(SumOverRows):
 
     def sensitivity_squared(self, neighbors: str) -> int:  # noqa: ARG002 - the same in both relations
         """0 ≤ ‖z‖² ≤ R²."""
-        return self.grid.reach**2
+        return self.scaled_reach**2
 
     def sensitivity_l1(self, neighbors: str) -> Fraction:  # noqa: ARG002
         """0 ≤ ‖z‖² ≤ R²."""
-        return Fraction(self.grid.reach)
+        return Fraction(self.scaled_reach)

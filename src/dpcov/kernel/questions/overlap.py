@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,7 @@ class Overlap(OfMoment):
     basis: Basis
     weights: tuple[float, ...]
     name = "overlap"
+    serves_people: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         known = type(self.weights) is tuple and all(type(weight) is float for weight in self.weights)

@@ -22,6 +22,7 @@ from dpcov.kernel.questions.measure import are_all
 from dpcov.kernel.questions.spectral import Quotients, Values
 from dpcov.kernel.questions.table import Range
 from dpcov.kernel.rows.annulus import Annulus
+from dpcov.kernel.rows.aside import Aside
 from dpcov.kernel.rows.columns import Columns
 from dpcov.kernel.rows.frames import FRAMED
 from dpcov.kernel.rows.grid import Grid
@@ -33,12 +34,17 @@ PRIVATE_UNITS = (Columns, NumericUnits, LevelUnits, Units, Standard)
 MADE = frozenset((*ASKED, Values, Quotients, Grid, Annulus, *FRAMED, *PRIVATE_UNITS, EigenvectorsOf, DirectionsOf))
 """What is made of its fields, all of which are public numbers, or made of these."""
 
+ASIDE = "aside"  # the field of every question
+
 PLAIN = frozenset((int, float, bool, type(None), Answer))
 """What cannot change; and answers, which a curator knows by their identity."""
 
 
-def remade(asked: T) -> T:
-    """Return the same question, rows, basis or number, made anew; refuse what is none of those that are known."""
+def remade(asked: T, aside: Aside | None = None) -> T:
+    """Return the same question, rows, basis or number, made anew; refuse what is none of those that are known.
+
+    Questions, and those that they are made of, are about rows with this ``aside``, whatever they said.
+    """
     made: Any
     kind: Any = type(asked)
     if type(kind) is not type and type(kind) is not ABCMeta:  # types of other types can say that they equal those below
@@ -51,15 +57,15 @@ def remade(asked: T) -> T:
         made = Fraction(asked.numerator, asked.denominator)  # type: ignore[attr-defined]
     elif kind is tuple:
         plain = are_all(asked, int) or are_all(asked, float)  # type: ignore[arg-type]
-        made = asked if plain else tuple(map(remade, asked))  # type: ignore[call-overload]  # neither can change
+        made = asked if plain else tuple(remade(one, aside) for one in asked)  # type: ignore[attr-defined]  # neither can change
     elif kind is Range:
-        made = Range(*map(remade, asked))  # type: ignore[call-overload]
+        made = Range(*(remade(one, aside) for one in asked))  # type: ignore[attr-defined]
     elif kind is np.ndarray:
         made = asked.copy()  # type: ignore[attr-defined]
     elif kind is GivenBasis:
         made = GivenBasis(asked.columns)  # type: ignore[attr-defined]  # a copy: what it was given may be other numbers by now
     elif kind in MADE:
-        made = kind(**{name: remade(getattr(asked, name)) for name in _given(kind)})
+        made = kind(**{name: aside if name == ASIDE else remade(getattr(asked, name), aside) for name in _given(kind)})
     else:
         raise ParameterError(
             "question must be about this curator's rows, got something else. Hint: its parts are int, float or Fraction."

@@ -19,7 +19,7 @@ import copy
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -62,6 +62,7 @@ class Values(OfMoment):
     count: int
     rows: int = field(default=MAX_ROWS, kw_only=True)
     name = "diagonal"
+    serves_people: ClassVar[bool] = True
 
     def fits(self, public: Public) -> bool:
         """Whether there are no more numbers than coordinates, and no more rows than it says."""

@@ -36,7 +36,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -62,9 +62,18 @@ class OfTable(Measure):
     """What is counted in the columns of a table."""
 
     columns: Columns
-    unit_bits = 0
-    max_block = EXACT
     by_column = True
+    serves_people: ClassVar[bool] = True
+
+    @property
+    def unit_bits(self) -> int:
+        """Whole rows, or the least part of a person that is counted."""
+        return self.person_bits
+
+    @property
+    def max_block(self) -> int:
+        """Partial sums of counts stay exact."""
+        return EXACT // self.person
 
     def fits(self, public: Public) -> bool:
         """Whether a schema encodes rows so, about the midpoints of its bounds."""
@@ -117,13 +126,17 @@ class Histograms(OfTable):
 
     def add_to(self, total: Integers, rows: Rows) -> None:
         """Count the block's cells in place: a histogram is far larger than a block."""
+        counted = np.ones(1)
+        if self.aside is not None:
+            rows, shares = self.aside.apart(rows)
+            counted = self.aside.counted(shares)[:, None]
         cells = self.columns.on_bounds(rows)
         with np.errstate(all="ignore"):
             steps = np.floor((cells + 1.0) * (self.bins / 2))
             there = np.isfinite(cells)
             places = np.where(there, np.clip(steps, 0, self.bins - 1), 0.0).astype(np.int64)
         places += np.arange(cells.shape[1], dtype=np.int64) << self.bits
-        np.add.at(total, places.ravel(), there.ravel().astype(np.int64))
+        np.add.at(total, places.ravel(), (there * counted).ravel().astype(np.int64))
 
     def of_column(self, total: Integers, column: int) -> Integers:
         """Return the counts of one column."""
@@ -140,11 +153,11 @@ class Histograms(OfTable):
 
     def sensitivity_squared(self, neighbors: str) -> int:
         """In each column one bin loses a cell and another gains one; or one bin changes."""
-        return {REPLACE: 2, ADD_REMOVE: 1}[neighbors] * len(self.columns.numeric)
+        return {REPLACE: 2, ADD_REMOVE: 1}[neighbors] * len(self.columns.numeric) * self.person**2
 
     def sensitivity_l1(self, neighbors: str) -> Fraction:
         """As many counts change by 1."""
-        return Fraction(self.sensitivity_squared(neighbors))
+        return Fraction({REPLACE: 2, ADD_REMOVE: 1}[neighbors] * len(self.columns.numeric) * self.person)
 
 
 @dataclass(frozen=True)
@@ -170,8 +183,13 @@ class LevelCounts(OfTable):
 
     def of(self, rows: Rows, *, scratch: bool = False) -> Integers:  # noqa: ARG002
         """Count the block's cells by level."""
+        counted = None
+        if self.aside is not None:
+            rows, shares = self.aside.apart(rows)
+            counted = self.aside.counted(shares)
         positions = [self.columns.positions(rows, column) for column in range(len(self.columns.levels))]
-        counts = [np.bincount(found, minlength=n + 1)[:n] for found, (_, n) in zip(positions, self.columns.levels, strict=True)]
+        levels = zip(positions, self.columns.levels, strict=True)
+        counts = [np.bincount(found, counted, minlength=n + 1)[:n] for found, (_, n) in levels]
         return np.concatenate(counts).astype(np.int64)
 
     def to_json(self, writing: Writing) -> dict[str, Any]:  # noqa: ARG002 - the columns follow from the encoding
@@ -185,11 +203,11 @@ class LevelCounts(OfTable):
 
     def sensitivity_squared(self, neighbors: str) -> int:
         """In each column one level loses a cell and another gains one; or one count changes."""
-        return {REPLACE: 2, ADD_REMOVE: 1}[neighbors] * len(self.columns.levels)
+        return {REPLACE: 2, ADD_REMOVE: 1}[neighbors] * len(self.columns.levels) * self.person**2
 
     def sensitivity_l1(self, neighbors: str) -> Fraction:
         """As many counts change by 1."""
-        return Fraction(self.sensitivity_squared(neighbors))
+        return Fraction({REPLACE: 2, ADD_REMOVE: 1}[neighbors] * len(self.columns.levels) * self.person)
 
 
 class Range(NamedTuple):
@@ -208,7 +226,11 @@ class ColumnMoments(OfTable):
     histograms: Histograms
     ranges: tuple[Range, ...]
     name = "column moments"
-    unit_bits = MOMENT_BITS
+
+    @property
+    def unit_bits(self) -> int:
+        """One step is 2⁻¹⁶ of a row, or of the least part of a person that is counted."""
+        return MOMENT_BITS + self.person_bits
 
     def __post_init__(self) -> None:
         ints = type(self.ranges) is tuple and all(
@@ -269,11 +291,11 @@ class ColumnMoments(OfTable):
 
     def sensitivity_squared(self, neighbors: str) -> int:
         """Columns add up."""
-        return sum(_cell_squared(one.weight, neighbors) for one in self.ranges)
+        return sum(_cell_squared(one.weight, neighbors) for one in self.ranges) * self.person**2
 
     def sensitivity_l1(self, neighbors: str) -> Fraction:
         """Columns add up."""
-        return sum((_cell_l1(one.weight, neighbors) for one in self.ranges), start=Fraction(0))
+        return sum((_cell_l1(one.weight, neighbors) for one in self.ranges), start=Fraction(0)) * self.person
 
 
 def _cell_l1(weight: int, neighbors: str) -> Fraction:
@@ -301,6 +323,7 @@ class Interval(Choice):
     rows: int
     name = "interval"
     all_alike = True
+    serves_people: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_rows(self.rows)
@@ -338,10 +361,10 @@ class Interval(Choice):
             wide = self.histograms.bins >> k
             starts = np.arange(0, self.histograms.bins - wide + 1, wide // 2)
             outside = running[-1] - (running[starts + wide] - running[starts])
-            scores = np.minimum(0, self.rows - outside)
+            scores = np.minimum(0, self.whole(self.rows) - outside)
             if finer is not None:  # the half of I that starts with it, the one in its middle, and the one that ends with it
                 least = np.minimum(np.minimum(finer[0:-2:2], finer[1:-1:2]), finer[2::2])
-                scores = np.minimum(scores, least - self.rows)
+                scores = np.minimum(scores, least - self.whole(self.rows))
             found.append(scores)
             finer = outside
         return np.concatenate(found[::-1])

@@ -74,9 +74,15 @@ class Annulus:
         self, rows: NDArray[np.float64], *, scratch: bool = False
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the rows clipped at the inner radius, and what that took from them."""
-        taken: list[NDArray[np.float64]] = []
-        clipped = self.inner.encode_both(rows, scratch, lambda longer: taken.append(self._beyond(longer)))
-        return clipped, taken[0]
+        return self.encode_parts(rows, scratch=scratch)[:2]
+
+    def encode_parts(
+        self, rows: NDArray[np.float64], *, scratch: bool = False
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
+        """Return the same, and which rows it was taken from."""
+        taken: list[tuple[NDArray[np.float64], NDArray[np.intp]]] = []
+        clipped = self.inner.encode_both(rows, scratch, lambda longer: taken.append((self._beyond(longer), longer.places)))
+        return clipped, *taken[0]
 
     def _beyond(self, longer: Longer) -> NDArray[np.float64]:
         """Shorten rows of the inner grid to √(min(‖x‖, u)² − τ²), in units of the outer one."""

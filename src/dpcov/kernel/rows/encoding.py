@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError
+from dpcov.kernel.rows.aside import Aside
 from dpcov.kernel.rows.columns import Columns
 from dpcov.kernel.rows.grid import DEFAULT_BITS, Grid, most_rows
 from dpcov.kernel.rows.groups import Groups
@@ -39,6 +40,8 @@ class Encoding:
         Public bounds and levels of the columns.
     groups : Groups, optional
         The public groups into which rows fall, by a column that is no feature.
+    aside : Aside, optional
+        The columns beside the features, which say whose a row is; None: each row is a person.
     """
 
     feature_names: tuple[str, ...]
@@ -49,6 +52,7 @@ class Encoding:
     pairs: bool = False
     schema: Schema | None = None
     groups: Groups | None = None
+    aside: Aside | None = None
 
     @cached_property
     def grid(self) -> Grid:
@@ -68,8 +72,13 @@ class Encoding:
 
     @property
     def most_rows(self) -> int:
-        """How many rows have exact sums: 2³⁰ at 16 bits."""
-        return most_rows(self.bits)
+        """How many rows, or people, have exact sums: 2³⁰ at 16 bits."""
+        return most_rows(self.bits + (0 if self.aside is None else self.aside.finer))
+
+    @property
+    def counted(self) -> str:
+        """What n counts, in the plural."""
+        return "rows" if self.aside is None else "people"
 
     @property
     def room(self) -> str:
@@ -80,7 +89,7 @@ class Encoding:
         """Refuse a public number of rows that has no second moment, or would not leave room for the noise."""
         if not 1 <= n <= self.most_rows:
             hint = "max_rows=NUMBER makes room for more" if n > 0 else "an empty table has no second moment"
-            raise ParameterError(f"data must have 1 to {self.room} rows, got {n}. Hint: {hint}.")
+            raise ParameterError(f"data must have 1 to {self.room} {self.counted}, got {n}. Hint: {hint}.")
 
     @property
     def width(self) -> int:

@@ -66,6 +66,9 @@ class Longer(NamedTuple):
     far: NDArray[np.bool_]
     """Rows so far outside that only their direction is kept."""
 
+    places: NDArray[np.intp]
+    """Which rows of the block they are."""
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -145,7 +148,7 @@ class Grid:
                 if space is not None:
                     x[part] = out
             longer = batched((norms > self.radius_squared) | far)
-            found = Longer(x[longer], norms[longer], far[longer])
+            found = Longer(x[longer], norms[longer], far[longer], longer)
             see(found)
             x[longer] = shrunk(found.rows, found.norms, self.radius_squared)
         return z

@@ -104,7 +104,9 @@ def rows_longer(transcript: Transcript) -> float:
     chosen = found[-1]
     assert isinstance(chosen.question, Quantile)
     assert isinstance(chosen.law, Exponential)
-    return chosen.question.rows + math.log(MANY_RADII) / max(float(chosen.law.rate), 1e-300)  # a file may have any rate
+    return chosen.question.rows + math.log(MANY_RADII) / max(
+        float(chosen.law.rate * chosen.question.moved), 1e-300
+    )  # a file may have any rate
 
 
 def expected_error(transcript: Transcript, moment: Answer) -> float:

@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 
 ROUNDS = 4  # of reweighting: differences settle in two or three
 LEAST = 1e-300
+SURELY = 3.0  # standard errors of noise: what is further apart is no noise, whatever others do
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,46 +78,53 @@ def drawn_together(noisy: Noisy, group: int) -> Drawn:
     entries = np.full((d, d), noisy.noise.off_diagonal_variance)
     np.fill_diagonal(entries, noisy.noise.diagonal_variance)
     n = noisy.rows[:, None, None]
-    own = entries / n**2
     centre = (n**2 * noisy.moments).sum(axis=0) / (n**2).sum()  # the best where groups do not differ
-    of_rows = (noisy.of_rows * centre) ** 2  # a noisy number of rows divides all entries
-    own = own + of_rows / n**2
+    noise = (entries + (noisy.of_rows * centre) ** 2) / n**2  # a noisy number of rows divides all entries
     between = np.zeros((d, d))
     for _ in range(ROUNDS):
         diagonal = centre.diagonal()
-        differ = np.maximum(np.outer(diagonal, diagonal), 0.0) + centre**2  # of a product of two normal numbers
-        weight = 1 / np.maximum(own + (between + 1 / n) * differ, LEAST)
-        weight = weight / weight.sum(axis=0)
+        differ = np.maximum(np.outer(diagonal, diagonal), LEAST) + centre**2  # of a product of two normal numbers
+        precision = 1 / (noise + (between + 1 / n) * differ)
+        weight = precision / precision.sum(axis=0)
         centre = (weight * noisy.moments).sum(axis=0)
-        of_centre = (weight**2 * own).sum(axis=0)
-        noise = np.maximum((1 - 2 * weight) * own + of_centre, LEAST)
-        between = _between(noisy.moments - centre, noise, differ, 1 / noisy.rows)
-    spread = (between + 1 / noisy.rows[group]) * differ
-    part = spread / (spread + noise[group])
-    shared = weight[group] * own[group]
-    left = part**2 * own[group] + 2 * part * (1 - part) * shared + (1 - part) ** 2 * of_centre
+        between = _between(noisy.moments - centre, noise, differ, 1 / n, weight)
+    apart = noisy.moments[group] - centre
+    own = (between + 1 / noisy.rows[group]) * differ
+    own = np.maximum(own, apart**2 - SURELY**2 * noise[group])
+    part = own / (own + noise[group])
+    of_centre = 1 / precision.sum(axis=0)
+    error = np.sqrt(part * noise[group] + (1 - part) ** 2 * of_centre)
+    of_noise = (weight**2 * noise).sum(axis=0)
+    shared = weight[group] * noise[group]
+    left = part**2 * noise[group] + 2 * part * (1 - part) * shared + (1 - part) ** 2 * of_noise
     above = ~np.eye(d, dtype=np.bool_)
     off = float(left[above].mean()) if d > 1 else float(left.mean()) / 2
-    moment = centre + part * (noisy.moments[group] - centre)
-    error = np.sqrt(part * noise[group] + (1 - part) ** 2 * of_centre)
-    return Drawn(moment, Spread(float(left.diagonal().mean()), off, noisy.noise.wishart), part, error)
+    spread = Spread(float(left.diagonal().mean()), off, noisy.noise.wishart)
+    return Drawn(centre + part * apart, spread, part, error)
 
 
-def _between(differences: Floats, noise: Floats, differ: Floats, drawn: Floats) -> Floats:
-    """Return ω² for each entry: that of its kind, by weighted least squares of squared differences, less their noise, on h."""
+def _between(apart: Floats, noise: Floats, differ: Floats, drawn: Floats, weight: Floats) -> Floats:
+    """Return ω² for each entry: that of its kind, by weighted least squares of squared differences, less their noise, on h.
+
+    Groups are part of the centre: of differences, and of noise, that takes away the more the larger a group's weight is.
+    """
     d = differ.shape[0]
     first = np.zeros((d, d), dtype=np.bool_)
     first[0] = first[:, 0] = True
     on = np.eye(d, dtype=np.bool_)
     found = np.zeros((d, d))
+    known = _apart(noise + drawn * differ, weight)
+    scale = _apart(np.broadcast_to(differ, noise.shape), weight)
     for kind in (first & ~on, on, ~first & ~on):
-        h = differ[kind]
-        if not h.size or not h.any():
-            continue
-        u, squares, own = noise[:, kind], differences[:, kind] ** 2, drawn[:, None] * h
+        h, u, squares = scale[:, kind], known[:, kind], apart[:, kind] ** 2
         omega = 0.0
         for _ in range(ROUNDS):
-            weight = h / (u + own + omega * h) ** 2
-            omega = max(float((weight * (squares - u - own)).sum() / max(float((weight * h).sum()), LEAST)), 0.0)
+            trust = h / np.maximum(u + omega * h, LEAST) ** 2
+            omega = max(float((trust * (squares - u)).sum() / max(float((trust * h).sum()), LEAST)), 0.0)
         found[kind] = omega
     return found
+
+
+def _apart(variance: Floats, weight: Floats) -> Floats:
+    """Return the variances of differences from a weighted average, of which each is a part."""
+    return np.asarray((1 - 2 * weight) * variance + (weight**2 * variance).sum(axis=0))

@@ -1,0 +1,130 @@
+r"""What a block of rows has beside its features: how much each row counts, where a person has several.
+
+A source that is opened with an `Aside` delivers it in the last columns of each block, after the features, and questions take it
+off again: pools, engines and loops over blocks need not know of it. A row's *share* is a whole number of 2⁻⁵²: with m rows of
+its person it is
+
+.. math:: s = \lfloor 2^{52}/m \rfloor
+
+and 0 where nobody knows whose row it is, so the shares of a person's rows add up to at most 1. What a person contributes is
+then a sum Σ sⱼ·f(xⱼ), a point of the convex hull of 0 and of what single rows contribute: sums over people have the
+sensitivities of sums over rows. Proof: docs/people.md.
+
+- *Counts* take ⌊s·2ᵇ⌋ for 1: they are in units of 2⁻ᵇ, b = ``share_bits``.
+- *Rows* are encoded and clipped as any others, then multiplied by ⌊√s⌋ and rounded on a grid that is 2ᵉ times finer,
+  e = ``finer``. That each has ‖z‖² ≤ s·R² is checked on the integers; a row that rounding made longer is truncated instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcov.errors import ParameterError
+from dpcov.kernel.rows.grid import SUM_BITS, squared_norms
+
+Floats = NDArray[np.float64]
+
+SHARE_BITS = 52
+"""A share is a whole number of 2⁻⁵²: a float64 holds it exactly, and its root in 26 bits."""
+
+ROOT_BITS = SHARE_BITS // 2
+FINEST = 2  # more bits than the plain grid has: enough that rounding a hundredth of a row loses nothing that noise would show
+MOST_COUNT_BITS, ROOM_BITS = 20, 44
+"""Counts times 17 bits (a bias, a sum of cells) times the most people stay below 2⁶¹: b + 17 + log₂ n ≤ 61."""
+
+USUAL_PEOPLE = 2**26
+"""For whom there is room unless more are expected, in public."""
+
+MOST_PEOPLE = 2**34
+"""More are never expected: counts keep at least 10 bits."""
+
+
+class Apart(NamedTuple):
+    """A block of rows, and what stood beside the features."""
+
+    features: Floats
+    shares: Floats
+
+
+@dataclass(frozen=True)
+class Aside:
+    """Which columns are beside the features, and how finely they are counted: public.
+
+    Attributes
+    ----------
+    unit : str
+        The column that says whose a row is.
+    finer : int
+        Bits that the integers of a row have beyond those of the plain grid.
+    share_bits : int
+        Counts of people are in units of 2 to minus this.
+    """
+
+    unit: str
+    finer: int
+    share_bits: int
+
+    def __post_init__(self) -> None:
+        ints = type(self.finer) is int and type(self.share_bits) is int
+        if (
+            type(self.unit) is not str
+            or not ints
+            or not 0 <= self.finer <= FINEST
+            or not 1 <= self.share_bits <= MOST_COUNT_BITS
+        ):
+            raise ParameterError(
+                "unit must be a column, counted on a public grid, got something else. Hint: unit='patient_id'."
+            )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the table that it is read from."""
+        return (self.unit,)
+
+    @property
+    def width(self) -> int:
+        """How many columns stand after the features of a block."""
+        return 1
+
+    @property
+    def one(self) -> int:
+        """What counts as one person."""
+        return 1 << self.share_bits
+
+    def apart(self, rows: Floats) -> Apart:
+        """Take a block apart."""
+        return Apart(rows[:, : -self.width], rows[:, -self.width])
+
+    def counted(self, shares: Floats) -> Floats:
+        """Return what each row counts, a whole number of 2⁻ᵇ, rounded down."""
+        return np.floor(np.ldexp(shares, self.share_bits - SHARE_BITS))
+
+    def scaled(self, z: Floats, shares: Floats, reach: int) -> Floats:
+        """Return integer rows z, ‖z‖² ≤ ``reach``, times 2ᵉ·√s, rounded: with ‖·‖² ≤ ⌊s·4ᵉ·reach⌋ for each, exactly."""
+        whole = shares.astype(np.int64)
+        roots = np.floor(np.sqrt(shares)).astype(np.int64)
+        roots -= roots * roots > whole
+        exact = z * np.ldexp(roots.astype(np.float64), self.finer - ROOT_BITS)[:, None]  # 17 times 26 bits: exact
+        found = np.rint(exact)
+        most = _parts(reach << 2 * self.finer, whole)
+        columnar = z.flags.f_contiguous and not z.flags.c_contiguous
+        long = np.flatnonzero(squared_norms(found, columnar) > most)
+        found[long] = np.trunc(exact[long])  # which is no longer than √s times the row
+        found[~(squared_norms(found, columnar) <= most)] = 0.0  # never so; the sensitivity rests on this line all the same
+        return found
+
+
+def _parts(reach: int, shares: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return ⌊reach·s⌋ for each share, reach ≤ 2³⁶: the product has more bits than an int64, its halves have not."""
+    high, low = shares >> ROOT_BITS, shares & (2**ROOT_BITS - 1)
+    return np.asarray((reach * high + (reach * low >> ROOT_BITS)) >> ROOT_BITS)
+
+
+def aside_of(unit: str, bits: int, people: int) -> Aside:
+    """Return how finely so many people can be counted, whose rows are on a grid of so many bits."""
+    needed = (people - 1).bit_length()
+    return Aside(unit, max(0, min(FINEST, (SUM_BITS - needed) // 2 - bits)), min(MOST_COUNT_BITS, ROOM_BITS - needed))
