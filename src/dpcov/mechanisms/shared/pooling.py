@@ -14,6 +14,7 @@ It is post-processing, and uses noisy numbers only: docs/groups.md has what it g
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +26,7 @@ Floats = NDArray[np.float64]
 
 ROUNDS = 4  # of reweighting: differences settle in two or three
 LEAST = 1e-300
-SURELY = 3.0  # standard errors of noise: what is further apart is no noise, whatever others do
+SURELY = 3.0  # standard errors of noise by which one group must differ to be taken for another kind than the others
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +90,8 @@ def drawn_together(noisy: Noisy, group: int) -> Drawn:
         centre = (weight * noisy.moments).sum(axis=0)
         between = _between(noisy.moments - centre, noise, differ, 1 / n, weight)
     apart = noisy.moments[group] - centre
-    own = (between + 1 / noisy.rows[group]) * differ
-    own = np.maximum(own, apart**2 - SURELY**2 * noise[group])
+    alone = _between(apart[None], noise[group][None], differ, 1 / n[group][None], np.zeros((1, d, d)), sure=SURELY)
+    own = (np.maximum(between, alone) + 1 / noisy.rows[group]) * differ
     part = own / (own + noise[group])
     of_centre = 1 / precision.sum(axis=0)
     error = np.sqrt(part * noise[group] + (1 - part) ** 2 * of_centre)
@@ -103,10 +104,11 @@ def drawn_together(noisy: Noisy, group: int) -> Drawn:
     return Drawn(centre + part * apart, spread, part, error)
 
 
-def _between(apart: Floats, noise: Floats, differ: Floats, drawn: Floats, weight: Floats) -> Floats:
+def _between(apart: Floats, noise: Floats, differ: Floats, drawn: Floats, weight: Floats, sure: float = 0.0) -> Floats:
     """Return ω² for each entry: that of its kind, by weighted least squares of squared differences, less their noise, on h.
 
     Groups are part of the centre: of differences, and of noise, that takes away the more the larger a group's weight is.
+    ``sure`` is how many standard errors, of noise alone, are taken off.
     """
     d = differ.shape[0]
     first = np.zeros((d, d), dtype=np.bool_)
@@ -120,7 +122,9 @@ def _between(apart: Floats, noise: Floats, differ: Floats, drawn: Floats, weight
         omega = 0.0
         for _ in range(ROUNDS):
             trust = h / np.maximum(u + omega * h, LEAST) ** 2
-            omega = max(float((trust * (squares - u)).sum() / max(float((trust * h).sum()), LEAST)), 0.0)
+            total = max(float((trust * h).sum()), LEAST)
+            error = math.sqrt(2 * float(((trust * u) ** 2).sum())) / total if sure else 0.0
+            omega = max(float((trust * (squares - u)).sum()) / total - sure * error, 0.0)
         found[kind] = omega
     return found
 
