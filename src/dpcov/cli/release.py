@@ -26,6 +26,7 @@ Example:
   dpcov release adult.csv --rho 0.1 --schema adult.toml --dry-run
   dpcov release adult.csv --rho 0.1 --schema adult.toml -o adult.json
   dpcov release points.parquet --epsilon 1 --delta 1e-6 --row-norm 2.5 -o points.json
+  dpcov release adult.csv --rho 0.1 --schema adult.toml --by sex -o adult.json
   dpcov release points.parquet --pca 3 --epsilon 1 --row-norm 2.5 -o pca.json"""
 
 
@@ -39,6 +40,7 @@ Example:
 )
 @click.option("--pca", type=int, metavar="K", help="Spend all of the budget on K principal components.")
 @center_option
+@click.option("--by", metavar="COLUMN", help="A matrix for each level of this column of the schema, at the price of one.")
 @click.option("--max-rows", type=int, metavar="NUMBER", help="A public bound on the rows, above 2**30: for a coarser grid.")
 @click.option(
     "--mechanism",
@@ -56,6 +58,7 @@ def release(
     row_norm: float | None,
     schema: str | None,
     pca: int | None,
+    by: str | None,
     print_sql: bool,
     columns: str | None,
     option: tuple[str, ...],
@@ -91,6 +94,8 @@ def release(
     if not bounded:
         check_bounds(row_norm, schema, "--row-norm", "; or, for this mechanism, --option upper=NUMBER" * takes_bounds)
     target = checked_output(output, force, input_files(data, schema), dry_run=dry_run or print_sql)
+    if by is not None:
+        settings["by"] = _checked_by(by, pca, schema)
     settings |= _target_settings(pca, settings["mechanism"], settings.pop("postprocess"), settings["center"], options)
     settings |= {"row_norm": row_norm, "schema": read_schema(schema), "columns": read_columns(columns)}
     if dry_run:
@@ -98,6 +103,15 @@ def release(
         return
     made = released(data, quiet or publication is not None, seed=seed, **settings, **options)
     keep(made, output, target, publication, force=force, quiet=quiet, as_json=as_json)
+
+
+def _checked_by(by: str, pca: int | None, schema: str | None) -> str:
+    """Refuse groups of what has none: components, and rows without a schema to say what groups there are."""
+    if pca is not None:
+        raise click.UsageError("--by cannot be used with --pca: release a covariance by group, and use `dpcov pca`")
+    if schema is None:
+        raise click.UsageError("--by needs --schema FILE, where the levels of that column are the groups")
+    return by
 
 
 def _target_settings(

@@ -32,7 +32,7 @@ def from_noisy_moment(transcript: Transcript, postprocess: str, **_options: Opti
     moment = taken_moment(transcript)
     noisy, spread = noisy_matrix(transcript, moment)
     if postprocess != RAW and transcript.part is not None and transcript.part.level is not None:
-        drawn = drawn_together(*_groups(transcript.part))
+        drawn = drawn_together(*_groups(transcript.part), centred=transcript.encoding.constant)
         noisy, spread = drawn.moment, drawn.noise
     lifted = POSTPROCESS[postprocess](noisy, 1.0, spread)
     mean, covariance = moments_of(transcript, lifted, radius_of(moment), postprocess)

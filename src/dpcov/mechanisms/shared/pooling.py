@@ -15,6 +15,7 @@ It is post-processing, and uses noisy numbers only: docs/groups.md has what it g
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +27,7 @@ Floats = NDArray[np.float64]
 
 ROUNDS = 4  # of reweighting: differences settle in two or three
 LEAST = 1e-300
+FAR = 2.0  # standard errors of noise: an entry that is farther apart differs, by no more than numbers of a row do
 SURELY = 3.0  # standard errors of noise by which one group must differ to be taken for another kind than the others
 
 
@@ -73,62 +75,101 @@ class Drawn:
     standard_error: Floats
 
 
-def drawn_together(noisy: Noisy, group: int) -> Drawn:
-    """Draw the moment of one group towards that of all."""
+def drawn_together(noisy: Noisy, group: int, *, centred: bool) -> Drawn:
+    """Draw the moment of one group towards that of all: means first, then what is about them."""
     d = noisy.moments.shape[1]
+    n = noisy.rows[:, None, None]
+    whole = (n**2 * noisy.moments).sum(axis=0) / (n**2).sum()  # the best where groups do not differ
     entries = np.full((d, d), noisy.noise.off_diagonal_variance)
     np.fill_diagonal(entries, noisy.noise.diagonal_variance)
-    n = noisy.rows[:, None, None]
-    centre = (n**2 * noisy.moments).sum(axis=0) / (n**2).sum()  # the best where groups do not differ
-    noise = (entries + (noisy.of_rows * centre) ** 2) / n**2  # a noisy number of rows divides all entries
-    between = np.zeros((d, d))
-    for _ in range(ROUNDS):
-        diagonal = centre.diagonal()
-        differ = np.maximum(np.outer(diagonal, diagonal), LEAST) + centre**2  # of a product of two normal numbers
-        precision = 1 / (noise + (between + 1 / n) * differ)
-        weight = precision / precision.sum(axis=0)
-        centre = (weight * noisy.moments).sum(axis=0)
-        between = _between(noisy.moments - centre, noise, differ, 1 / n, weight)
-    apart = noisy.moments[group] - centre
-    alone = _between(apart[None], noise[group][None], differ, 1 / n[group][None], np.zeros((1, d, d)), sure=SURELY)
-    own = (np.maximum(between, alone) + 1 / noisy.rows[group]) * differ
-    part = own / (own + noise[group])
-    of_centre = 1 / precision.sum(axis=0)
-    error = np.sqrt(part * noise[group] + (1 - part) ** 2 * of_centre)
-    of_noise = (weight**2 * noise).sum(axis=0)
-    shared = weight[group] * noise[group]
-    left = part**2 * noise[group] + 2 * part * (1 - part) * shared + (1 - part) ** 2 * of_noise
+    noise = (entries + (noisy.of_rows * whole) ** 2) / n**2  # a noisy number of rows divides all entries
+    about, part, left, error = noisy.moments, np.ones((d, d)), noise[group].copy(), np.sqrt(noise[group])
+    back = np.eye(d)
+    if centred:
+        differ = np.maximum(whole[0, 0] * whole.diagonal()[1:], LEAST)
+        means = _drawn(noisy.moments[:, 0, 1:], noise[:, 0, 1:], noisy.rows, lambda _: differ)
+        slopes = means.values / whole[0, 0]
+        about = np.array([_about(one, slope) for one, slope in zip(noisy.moments, slopes, strict=True)])
+        back[1:, 0] = slopes[group]
+        for found, known in ((part, means.part), (left, means.left), (error, means.error)):
+            found[0, 1:] = found[1:, 0] = known[group]
+    first = int(centred)
+    inner = np.s_[:, first:, first:]
+    on = np.eye(d - first, dtype=np.bool_)
+    moment = about[group].copy()
+    for kind in (on, ~on):
+        if not kind.any():
+            continue
+
+        def differ_by(centre: Floats, kind: NDArray[np.bool_] = kind) -> Floats:
+            diagonal = np.maximum(centre_of.diagonal(), 0.0)
+            return np.asarray(np.maximum(np.outer(diagonal, diagonal)[kind] + centre**2, LEAST))
+
+        centre_of = (n**2 * about)[inner].sum(axis=0) / (n**2).sum()
+        found = _drawn(about[inner][:, kind], noise[inner][:, kind], noisy.rows, differ_by)
+        for matrix, known in ((moment, found.values), (part, found.part), (left, found.left), (error, found.error)):
+            matrix[first:, first:][kind] = known[group]
+    if centred:
+        moment[0, 1:] = moment[1:, 0] = 0.0  # means are drawn already
     above = ~np.eye(d, dtype=np.bool_)
     off = float(left[above].mean()) if d > 1 else float(left.mean()) / 2
     spread = Spread(float(left.diagonal().mean()), off, noisy.noise.wishart)
-    return Drawn(centre + part * apart, spread, part, error)
+    return Drawn(back @ moment @ back.T, spread, part, error)
 
 
-def _between(apart: Floats, noise: Floats, differ: Floats, drawn: Floats, weight: Floats, sure: float = 0.0) -> Floats:
-    """Return ω² for each entry: that of its kind, by weighted least squares of squared differences, less their noise, on h.
+def _about(moment: Floats, slopes: Floats) -> Floats:
+    """Return a second moment with the constant in front about other means: slopes times the constant."""
+    to = np.eye(len(moment))
+    to[1:, 0] = -slopes
+    return np.asarray(to @ moment @ to.T)
 
-    Groups are part of the centre: of differences, and of noise, that takes away the more the larger a group's weight is.
+
+@dataclass(frozen=True, eq=False)
+class _Entries:
+    """Entries of one kind for each group: drawn, which part is a group's own, what is left of the noise, the errors."""
+
+    values: Floats
+    part: Floats
+    left: Floats
+    error: Floats
+
+
+def _drawn(values: Floats, noise: Floats, rows: Floats, differ_by: Callable[[Floats], Floats]) -> _Entries:
+    """Draw entries, in rows by group, towards their weighted average; ``differ_by`` is h, by that average."""
+    n = rows[:, None]
+    centre, between = (n**2 * values).sum(axis=0) / (n**2).sum(), 0.0
+    for _ in range(ROUNDS):
+        differ = differ_by(centre)
+        precision = 1 / (noise + (between + 1 / n) * differ)
+        weight = precision / precision.sum(axis=0)
+        centre = (weight * values).sum(axis=0)
+        known, scale = _apart(noise + differ / n, weight), _apart(np.broadcast_to(differ, noise.shape), weight)
+        between = _between((values - centre) ** 2, known, scale)
+    apart = values - centre
+    alone = np.array([[_between(a**2, u, differ, SURELY)] for a, u in zip(apart, noise + differ / n, strict=True)])
+    own = (np.maximum(between, alone) + 1 / n) * differ
+    own = np.maximum(own, np.minimum(apart**2 - FAR**2 * noise, differ))
+    part = own / (own + noise)
+    of_noise = (weight**2 * noise).sum(axis=0)
+    left = part**2 * noise + 2 * part * (1 - part) * weight * noise + (1 - part) ** 2 * of_noise
+    error = np.sqrt(part * noise + (1 - part) ** 2 / precision.sum(axis=0))
+    return _Entries(centre + part * apart, part, left, error)
+
+
+def _between(squares: Floats, noise: Floats, differ: Floats, sure: float = 0.0) -> float:
+    """Return ω²: weighted least squares of squared differences, less their noise, on h.
+
     ``sure`` is how many standard errors, of noise alone, are taken off.
     """
-    d = differ.shape[0]
-    first = np.zeros((d, d), dtype=np.bool_)
-    first[0] = first[:, 0] = True
-    on = np.eye(d, dtype=np.bool_)
-    found = np.zeros((d, d))
-    known = _apart(noise + drawn * differ, weight)
-    scale = _apart(np.broadcast_to(differ, noise.shape), weight)
-    for kind in (first & ~on, on, ~first & ~on):
-        h, u, squares = scale[:, kind], known[:, kind], apart[:, kind] ** 2
-        omega = 0.0
-        for _ in range(ROUNDS):
-            trust = h / np.maximum(u + omega * h, LEAST) ** 2
-            total = max(float((trust * h).sum()), LEAST)
-            error = math.sqrt(2 * float(((trust * u) ** 2).sum())) / total if sure else 0.0
-            omega = max(float((trust * (squares - u)).sum()) / total - sure * error, 0.0)
-        found[kind] = omega
-    return found
+    omega = 0.0
+    for _ in range(ROUNDS):
+        trust = differ / np.maximum(noise + omega * differ, LEAST) ** 2
+        total = max(float((trust * differ).sum()), LEAST)
+        error = math.sqrt(2 * float(((trust * noise) ** 2).sum())) / total if sure else 0.0
+        omega = max(float((trust * (squares - noise)).sum()) / total - sure * error, 0.0)
+    return omega
 
 
 def _apart(variance: Floats, weight: Floats) -> Floats:
-    """Return the variances of differences from a weighted average, of which each is a part."""
+    """Return the variances of differences from a weighted average, of which each is a part: it takes variance away."""
     return np.asarray((1 - 2 * weight) * variance + (weight**2 * variance).sum(axis=0))
