@@ -15,7 +15,6 @@ It is post-processing, and uses noisy numbers only: docs/groups.md has what it g
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +26,7 @@ Floats = NDArray[np.float64]
 
 ROUNDS = 4  # of reweighting: differences settle in two or three
 LEAST = 1e-300
+SPARE = 1.0  # standard errors by which groups may differ more than was seen: with few of them little is known of that
 FAR = 2.0  # standard errors of noise: an entry that is farther apart differs, by no more than numbers of a row do
 SURELY = 3.0  # standard errors of noise by which one group must differ to be taken for another kind than the others
 
@@ -86,29 +86,24 @@ def drawn_together(noisy: Noisy, group: int, *, centred: bool) -> Drawn:
     about, part, left, error = noisy.moments, np.ones((d, d)), noise[group].copy(), np.sqrt(noise[group])
     back = np.eye(d)
     if centred:
-        differ = np.maximum(whole[0, 0] * whole.diagonal()[1:], LEAST)
-        means = _drawn(noisy.moments[:, 0, 1:], noise[:, 0, 1:], noisy.rows, lambda _: differ)
+        of_means = np.maximum(whole[0, 0] * whole.diagonal()[1:], LEAST)
+        means = _drawn(noisy.moments[:, 0, 1:], noise[:, 0, 1:], noisy.rows, of_means)
         slopes = means.values / whole[0, 0]
         about = np.array([_about(one, slope) for one, slope in zip(noisy.moments, slopes, strict=True)])
         back[1:, 0] = slopes[group]
         for found, known in ((part, means.part), (left, means.left), (error, means.error)):
             found[0, 1:] = found[1:, 0] = known[group]
     first = int(centred)
-    inner = np.s_[:, first:, first:]
-    on = np.eye(d - first, dtype=np.bool_)
-    moment = about[group].copy()
+    about, inner = about[:, first:, first:], noise[:, first:, first:]
+    centre = (n**2 * about).sum(axis=0) / (n**2).sum()
+    diagonal = np.maximum(centre.diagonal(), 0.0)
+    differ = np.maximum(np.outer(diagonal, diagonal) + centre**2, LEAST)  # of a product of two normal numbers
+    moment, on = whole.copy(), np.eye(d - first, dtype=np.bool_)
     for kind in (on, ~on):
-        if not kind.any():
-            continue
-
-        def differ_by(centre: Floats, kind: NDArray[np.bool_] = kind) -> Floats:
-            diagonal = np.maximum(centre_of.diagonal(), 0.0)
-            return np.asarray(np.maximum(np.outer(diagonal, diagonal)[kind] + centre**2, LEAST))
-
-        centre_of = (n**2 * about)[inner].sum(axis=0) / (n**2).sum()
-        found = _drawn(about[inner][:, kind], noise[inner][:, kind], noisy.rows, differ_by)
-        for matrix, known in ((moment, found.values), (part, found.part), (left, found.left), (error, found.error)):
-            matrix[first:, first:][kind] = known[group]
+        if kind.any():
+            found = _drawn(about[:, kind], inner[:, kind], noisy.rows, differ[kind])
+            for matrix, known in ((moment, found.values), (part, found.part), (left, found.left), (error, found.error)):
+                matrix[first:, first:][kind] = known[group]
     if centred:
         moment[0, 1:] = moment[1:, 0] = 0.0  # means are drawn already
     above = ~np.eye(d, dtype=np.bool_)
@@ -134,19 +129,18 @@ class _Entries:
     error: Floats
 
 
-def _drawn(values: Floats, noise: Floats, rows: Floats, differ_by: Callable[[Floats], Floats]) -> _Entries:
-    """Draw entries, in rows by group, towards their weighted average; ``differ_by`` is h, by that average."""
+def _drawn(values: Floats, noise: Floats, rows: Floats, differ: Floats) -> _Entries:
+    """Draw entries, in rows by group, towards their weighted average; ``differ`` is h."""
     n = rows[:, None]
     centre, between = (n**2 * values).sum(axis=0) / (n**2).sum(), 0.0
     for _ in range(ROUNDS):
-        differ = differ_by(centre)
         precision = 1 / (noise + (between + 1 / n) * differ)
         weight = precision / precision.sum(axis=0)
         centre = (weight * values).sum(axis=0)
         known, scale = _apart(noise + differ / n, weight), _apart(np.broadcast_to(differ, noise.shape), weight)
-        between = _between((values - centre) ** 2, known, scale)
+        between = _between((values - centre) ** 2, known, scale, SPARE)
     apart = values - centre
-    alone = np.array([[_between(a**2, u, differ, SURELY)] for a, u in zip(apart, noise + differ / n, strict=True)])
+    alone = np.array([[_between(a**2, u, differ, -SURELY)] for a, u in zip(apart, noise + differ / n, strict=True)])
     own = (np.maximum(between, alone) + 1 / n) * differ
     own = np.maximum(own, np.minimum(apart**2 - FAR**2 * noise, differ))
     part = own / (own + noise)
@@ -156,18 +150,16 @@ def _drawn(values: Floats, noise: Floats, rows: Floats, differ_by: Callable[[Flo
     return _Entries(centre + part * apart, part, left, error)
 
 
-def _between(squares: Floats, noise: Floats, differ: Floats, sure: float = 0.0) -> float:
-    """Return ω²: weighted least squares of squared differences, less their noise, on h.
-
-    ``sure`` is how many standard errors, of noise alone, are taken off.
-    """
-    omega = 0.0
+def _between(squares: Floats, noise: Floats, differ: Floats, errors: float) -> float:
+    """Return ω²: weighted least squares of squared differences, less their noise, on h, and so many standard errors more."""
+    omega = error = 0.0
     for _ in range(ROUNDS):
         trust = differ / np.maximum(noise + omega * differ, LEAST) ** 2
         total = max(float((trust * differ).sum()), LEAST)
-        error = math.sqrt(2 * float(((trust * noise) ** 2).sum())) / total if sure else 0.0
-        omega = max(float((trust * (squares - noise)).sum()) / total - sure * error, 0.0)
-    return omega
+        omega = max(float((trust * (squares - noise)).sum()) / total, 0.0)
+        known = noise + (omega if errors > 0 else 0.0) * differ  # against a group for itself: of noise alone
+        error = math.sqrt(2 * float(((trust * known) ** 2).sum())) / total
+    return max(omega + errors * error, 0.0)
 
 
 def _apart(variance: Floats, weight: Floats) -> Floats:
