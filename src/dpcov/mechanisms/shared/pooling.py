@@ -138,9 +138,9 @@ def _drawn(values: Floats, noise: Floats, rows: Floats, differ: Floats) -> _Entr
         weight = precision / precision.sum(axis=0)
         centre = (weight * values).sum(axis=0)
         known, scale = _apart(noise + differ / n, weight), _apart(np.broadcast_to(differ, noise.shape), weight)
-        between = _between((values - centre) ** 2, known, scale, SPARE)
+        between = _between((values - centre) ** 2, known, scale)
     apart = values - centre
-    alone = np.array([[_between(a**2, u, differ, -SURELY)] for a, u in zip(apart, noise + differ / n, strict=True)])
+    alone = np.array([[_surely(a**2, u, differ)] for a, u in zip(apart, noise + differ / n, strict=True)])
     own = (np.maximum(between, alone) + 1 / n) * differ
     own = np.maximum(own, np.minimum(apart**2 - FAR**2 * noise, differ))
     part = own / (own + noise)
@@ -150,16 +150,23 @@ def _drawn(values: Floats, noise: Floats, rows: Floats, differ: Floats) -> _Entr
     return _Entries(centre + part * apart, part, left, error)
 
 
-def _between(squares: Floats, noise: Floats, differ: Floats, errors: float) -> float:
-    """Return ω²: weighted least squares of squared differences, less their noise, on h, and so many standard errors more."""
+def _between(squares: Floats, noise: Floats, differ: Floats) -> float:
+    """Return ω²: weighted least squares of squared differences, less their noise, on h; and some standard errors more."""
     omega = error = 0.0
     for _ in range(ROUNDS):
         trust = differ / np.maximum(noise + omega * differ, LEAST) ** 2
         total = max(float((trust * differ).sum()), LEAST)
         omega = max(float((trust * (squares - noise)).sum()) / total, 0.0)
-        known = noise + (omega if errors > 0 else 0.0) * differ  # against a group for itself: of noise alone
-        error = math.sqrt(2 * float(((trust * known) ** 2).sum())) / total
-    return max(omega + errors * error, 0.0)
+        error = math.sqrt(2 * float(((trust * (noise + omega * differ)) ** 2).sum())) / total
+    return omega + SPARE * error
+
+
+def _surely(squares: Floats, noise: Floats, differ: Floats) -> float:
+    """Return by how much one group differs from the others at least, unless its noise was far larger than it should be."""
+    trust = differ / noise**2
+    total = max(float((trust * differ).sum()), LEAST)
+    least = float((trust * (squares - noise)).sum()) - SURELY * math.sqrt(2 * float(((trust * noise) ** 2).sum()))
+    return max(least / total, 0.0)
 
 
 def _apart(variance: Floats, weight: Floats) -> Floats:
