@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 ROUNDS = 4  # of reweighting: differences settle in two or three
 LEAST = 1e-300
-SPARE = 1.0  # standard errors by which groups may differ more than was seen: with few of them little is known of that
+SPARE = 2.0  # standard errors by which groups may differ more than was seen: with few of them little is known of that
 FAR = 2.0  # standard errors of noise: an entry that is farther apart differs, by no more than numbers of a row do
 SURELY = 3.0  # standard errors of noise by which one group must differ to be taken for another kind than the others
 
@@ -166,7 +166,7 @@ def _surely(squares: Floats, noise: Floats, differ: Floats) -> float:
     trust = differ / noise**2
     total = max(float((trust * differ).sum()), LEAST)
     least = float((trust * (squares - noise)).sum()) - SURELY * math.sqrt(2 * float(((trust * noise) ** 2).sum()))
-    return max(least / total, 0.0)
+    return min(max(least / total, 0.0), 1.0)  # where noise is far larger than h, no difference is as large
 
 
 def _apart(variance: Floats, weight: Floats) -> Floats:
