@@ -35,7 +35,11 @@ def covariance(
     workers: int | Map = 1,
     ledger: DataSet | None = None,
     max_rows: int | None = None,
+<<<<<<< HEAD
     by: str | Mapping[str, Sequence[Level]] | None = None,
+=======
+    unit: str | int | None = None,
+>>>>>>> people
     **options: Any,
 ) -> Release:
     """Release the second moment (1/n) Σ x xᵀ of the rows, or mean and covariance, once, under differential privacy.
@@ -43,8 +47,9 @@ def covariance(
     Parameters
     ----------
     data : array, frame, path or anything with ``__arrow_c_stream__``
-        A row per person: a numeric array of shape (n, d), a pandas, polars or pyarrow table, a duckdb relation, a path to a
-        Parquet or CSV file or a folder of them, a frame of Dask or Spark: docs/engines.md lists all. Never modified.
+        A row per person, unless ``unit`` says whose a row is: a numeric array of shape (n, d), a pandas, polars or pyarrow
+        table, a duckdb relation, a path to a Parquet or CSV file or a folder of them, a frame of Dask or Spark: docs/engines.md
+        lists all. Never modified.
     budget : PureDP, ZCDP or ApproxDP
         What may be spent, for example ``dpcov.PureDP(1)``.
     row_norm : float
@@ -82,10 +87,18 @@ def covariance(
         Whose budget pays: ``dpcov.Ledger("budget.db").dataset("adult", why="annual report")``. All of ``budget`` is spent there
         after the first complete reading and before the first draw: docs/ledger.md.
     max_rows : int, optional
+<<<<<<< HEAD
         A public bound on n, above 2³⁰: the grid is then just so much coarser that sums stay exact: docs/engines.md.
     by : str, or mapping of one name to levels, optional
         A column of the table with public levels, which is no feature: the release has a matrix for each of them, at the price
         of one: docs/groups.md. Levels are those of the schema; without one, ``by={"region": ["north", "south"]}``.
+=======
+        A public bound on n, above 2³⁰ (2²⁶ people): the grid is then just so much coarser that sums stay exact:
+        docs/engines.md.
+    unit : str or int, optional
+        The column that says whose a row is, or of an array its position; no feature. The promise is then about a person with
+        all rows, each person counts once, by the average over own rows, and n is the number of people: docs/people.md.
+>>>>>>> people
     **options
         Of the mechanism: docs/mechanisms/README.md lists them. A radius ``clip`` is in the units of row_norm; with a schema in
         those of the encoded rows, at most 1.
@@ -134,7 +147,11 @@ def covariance(
         workers=workers,
         ledger=ledger,
         max_rows=max_rows,
+<<<<<<< HEAD
         by=by,
+=======
+        unit=unit,
+>>>>>>> people
         options=options,
     )
     return asked.run(asked.source(data, columns, progress), budget)
@@ -157,6 +174,7 @@ def mean(
     expected_n: int | None = None,
     workers: int | Map = 1,
     ledger: DataSet | None = None,
+    unit: str | int | None = None,
     **options: Any,
 ) -> Release:
     """Release the mean of the rows, once, under differential privacy.
@@ -176,7 +194,7 @@ def mean(
         A name in ``dpcov.MECHANISMS["mean"]``, or a mechanism of your own.
     postprocess : {"project", "none"}, optional
         By default an estimate outside the public ball is moved to its surface.
-    neighbors, columns, seed, progress, allow_weak, expected_n, workers, ledger
+    neighbors, columns, seed, progress, allow_weak, expected_n, workers, ledger, unit
         As in `covariance`.
     **options
         Of the mechanism: docs/mechanisms/README.md lists them. ``covariance=`` is a public variance, a list of them or a
@@ -217,6 +235,7 @@ def mean(
         expected_n=expected_n,
         workers=workers,
         ledger=ledger,
+        unit=unit,
         options={**options, "origin": origin},
     )
     return asked.run(asked.source(data, columns, progress), budget)
@@ -240,6 +259,7 @@ def pca(
     workers: int | Map = 1,
     ledger: DataSet | None = None,
     max_rows: int | None = None,
+    unit: str | int | None = None,
     **options: Any,
 ) -> Release:
     """Release k principal components of the rows, once, under differential privacy.
@@ -259,7 +279,7 @@ def pca(
         A name in ``dpcov.MECHANISMS["pca"]``, or a mechanism of your own; "auto" has a proof for every k.
     center : bool
         True: components of the centred rows; served by "auto", "wishart" and "gaussian". Else of the rows as they are, about 0.
-    neighbors, columns, seed, allow_weak, expected_n, workers, max_rows, ledger
+    neighbors, columns, seed, allow_weak, expected_n, workers, max_rows, ledger, unit
         As in `covariance`.
     progress : callable, optional
         Called now and then while rows are read, or a long draw is made, with the fraction done or None.
@@ -297,6 +317,7 @@ def pca(
         workers=workers,
         ledger=ledger,
         max_rows=max_rows,
+        unit=unit,
         options={**options, "k": k},
     )
     return asked.run(asked.source(data, columns, progress), budget, progress=progress)
@@ -317,6 +338,7 @@ def ridge(
     allow_weak: bool = False,
     workers: int | Map = 1,
     ledger: DataSet | None = None,
+    unit: str | int | None = None,
 ) -> Release:
     """Release one ridge regression, of a target on all other columns, under differential privacy.
 
@@ -331,7 +353,7 @@ def ridge(
         The name, or the position among the columns used, of what is predicted: a column of numbers.
     alpha : float
         The penalty: (1/n)·Σ(y − w·x)² + alpha·‖w‖² is least, in the units of the rows (with a schema: encoded).
-    row_norm, schema, columns, seed, progress, allow_weak, workers, ledger
+    row_norm, schema, columns, seed, progress, allow_weak, workers, ledger, unit
         As in `covariance`; row_norm bounds whole rows, the target among them. Neighbours differ in one replaced row.
     mechanism : str or Mechanism, optional
         A name in ``dpcov.MECHANISMS["ridge"]``; there is one.
@@ -343,7 +365,7 @@ def ridge(
 
     Privacy
     -------
-    ``budget``, for data sets that differ in one row, and for any data whatsoever.
+    ``budget``, for data sets that differ in one row (with ``unit``: in the rows of one person), and for any data whatsoever.
 
     Examples
     --------
@@ -363,6 +385,7 @@ def ridge(
         allow_weak=allow_weak,
         workers=workers,
         ledger=ledger,
+        unit=unit,
         options={"target": target, "alpha": alpha},
     )
     return asked.run(asked.source(data, columns, progress), budget)

@@ -100,7 +100,7 @@ class Rehearsal(Result):
     def risk(self) -> str:
         """What the release could change for one person, in one sentence."""
         laws = [law for answer in self.planned.answers for law in answer.laws]
-        return risk(self.privacy, self.planned.neighbors, laws)
+        return risk(self.privacy, self.planned.neighbors, laws, unit=self.planned.unit)
 
     @property
     def d(self) -> int:
@@ -184,6 +184,7 @@ class Rehearsal(Result):
             "privacy": self.privacy.to_json(),
             "risk": self.risk,
             "neighbors": self.planned.neighbors,
+            "unit": self.planned.unit or None,
             "mechanism": self.mechanism,
             "requested": self.requested,
             "postprocess": self.planned.postprocess,

@@ -21,7 +21,8 @@ from dpcov.kernel.curator import Curator
 from dpcov.kernel.noise.sampler import RandomSampler
 from dpcov.kernel.public import Public
 from dpcov.kernel.questions.moments import REPLACE, check_neighbors
-from dpcov.kernel.rows.encoding import Encoding
+from dpcov.kernel.rows.aside import MOST_PEOPLE, USUAL_PEOPLE, Aside, aside_of
+from dpcov.kernel.rows.encoding import ROW, Encoding
 from dpcov.kernel.rows.grid import DEFAULT_BITS, MOST_ROWS, bits_for, checked_row_norm
 from dpcov.kernel.sums import ExactSums
 from dpcov.mechanisms import checked_mechanism
@@ -31,7 +32,7 @@ from dpcov.mechanisms.shared.means import checked_covariance
 from dpcov.promise import check_budget, check_delta, check_delta_of, check_epsilon, check_expected_n, check_ledger, check_seed
 from dpcov.rehearsal import Rehearsal, rehearsal_of
 from dpcov.release.record import Release
-from dpcov.schema import Categorical, Level, Schema
+from dpcov.schema import Categorical, Level, Schema, is_broken
 from dpcov.schema.file import digest as schema_digest
 from dpcov.sources.base import Source
 from dpcov.sources.by import By, checked_by
@@ -63,12 +64,35 @@ def check_max_rows(max_rows: int | None, named: Named) -> int:
     return bits_for(int(max_rows))
 
 
+def checked_unit(unit: str | int, bits: int, max_rows: int | None, made: Request, workers: object) -> Aside:
+    """Return how people are told apart and counted; refuse what is no column, and where a person must have one row."""
+    position = isinstance(unit, numbers.Integral) and not isinstance(unit, bool) and int(unit) >= 0
+    name = f"x{unit}" if position else unit
+    if not isinstance(name, str) or not name or is_broken(name):
+        raise ParameterError(
+            f"unit must be the name of a column, or of an array its position, got {shown(unit)}. Hint: unit='patient_id'."
+        )
+    if made.pairs:
+        raise ParameterError(
+            f"unit must be left out for pairs of rows, got {shown(unit)}. "
+            f"Hint: a person with other rows would change all later pairs; centring='mean' has none."
+        )
+    if workers != 1:
+        raise ParameterError(
+            f"workers must be 1 where a person has several rows, got {shown(workers)}. Hint: one process counts them."
+        )
+    people = USUAL_PEOPLE if max_rows is None else int(max_rows)
+    if people > MOST_PEOPLE:
+        raise ParameterError(f"max_rows must be at most 2**34 people with unit=, got {shown(max_rows)}. Hint: fewer do.")
+    return aside_of(name, bits, people)
+
+
 @dataclass(frozen=True, eq=False)
 class Request:
     """What a user asked for, checked: a mechanism, how rows are to be encoded, and options that are still in the data's units.
 
-    ``constant``, ``midpoints``, ``pairs`` and ``bits`` are as in `Encoding`. Unless ``allow_weak``, delta is compared with a
-    public n. ``by`` is the column of groups.
+    ``constant``, ``midpoints``, ``pairs``, ``bits`` and ``aside`` are as in `Encoding`. Unless ``allow_weak``, delta is
+    compared with a public n. ``by`` is the column of groups.
     """
 
     named: Named
@@ -85,6 +109,7 @@ class Request:
     workers: int | Map = 1
     bits: int = DEFAULT_BITS
     ledger: DataSet | None = None
+    aside: Aside | None = None
     by: By | None = None
 
     def __repr__(self) -> str:
@@ -101,7 +126,8 @@ class Request:
         """Open the data, in parts where several processes read them; where pairs are wanted, the differences of its rows."""
         refuse_claimed(data, self.ledger)
         alone = self.workers == 1
-        opened: Any = open_source(data, columns, self.schema, self.midpoints, progress if alone else None, by=self.by)
+        shown_to = progress if alone else None
+        opened: Any = open_source(data, columns, self.schema, self.midpoints, shown_to, self.aside, self.by)
         if getattr(opened, "guesses_types", False) and self.named.bound == "row_norm":
             raise ParameterError(
                 "columns must be given for text without a schema, got none. "
@@ -168,13 +194,18 @@ class Request:
     ) -> Release:
         """Release at the expense of a ledger, which knows of it from before the first row until its digest is there."""
         found = self.rehearse(source, budget)  # what would be refused costs no entry
-        purse = ledger.attempt(budget, self.neighbors, self.what(found.planned.mechanism))
+        purse = ledger.attempt(budget, self.neighbors, self.what(found.planned.mechanism), self.protected)
         try:
             made = self._released(source, budget, SystemBits(), progress, purse)
         except BaseException as error:
             purse.failed(error)
             raise
         return purse.recorded(made)
+
+    @property
+    def protected(self) -> str:
+        """Who is protected, as ledgers say it."""
+        return ROW if self.aside is None else self.aside.person
 
     def what(self, resolved: str | None = None) -> dict[str, Any]:
         """Return what an entry of a ledger says of the release, ``resolved`` once it is known: all of it is public."""
@@ -206,11 +237,12 @@ class Request:
         known_n = self._known_n(source)
         self.check_n(known_n, budget)
         public = Public(self.encoding(source), self.neighbors, known_n)
-        purse = None if self.ledger is None else self.ledger.rehearse(budget, self.neighbors, self.what())
+        whom = self.protected
+        purse = None if self.ledger is None else self.ledger.rehearse(budget, self.neighbors, self.what(), whom)
         settings = self.settings(source)
         found = planned(self.named, public, budget, purse, postprocess=self.postprocess, **settings)
         if self.ledger is not None:
-            self.ledger.rehearse(budget, self.neighbors, self.what(found.mechanism))
+            self.ledger.rehearse(budget, self.neighbors, self.what(found.mechanism), whom)
         return rehearsal_of(found, known_n)
 
 
@@ -229,6 +261,7 @@ def request(
     expected_n: int | None = None,
     workers: int | Map = 1,
     max_rows: int | None = None,
+    unit: str | int | None = None,
     ledger: DataSet | None = None,
     by: str | Mapping[str, Sequence[Level]] | None = None,
     options: Mapping[str, Any],
@@ -255,6 +288,11 @@ def request(
     check_seed(seed)
     check_ledger(ledger, seed)
     bits = check_max_rows(max_rows, named)
+    if by is not None and unit is not None:
+        raise ParameterError(
+            f"by must be left out where a person has several rows, got {shown(by)} and a unit. Hint: leave out one of them."
+        )
+    aside = None if unit is None else checked_unit(unit, bits, max_rows, made, workers)
     if not isinstance(allow_weak, bool):
         raise ParameterError(f"allow_weak must be True or False, got {shown(allow_weak)}. Hint: False is the default.")
     strong = not allow_weak and seed is None  # what is seeded is stamped as not private
@@ -266,9 +304,9 @@ def request(
     if strong:
         check_epsilon(budget)  # type: ignore[arg-type]  # a budget, as checked above
         check_delta(budget, neighbors, expected_n)  # type: ignore[arg-type]
-    made = replace(made, postprocess=postprocess, seed=seed, allow_weak=not strong, ledger=ledger)
+    made = replace(made, postprocess=postprocess, seed=seed, allow_weak=not strong, ledger=ledger, aside=aside)
     if ledger is not None:
-        ledger.rehearse(budget, neighbors, made.what())  # type: ignore[arg-type]
+        ledger.rehearse(budget, neighbors, made.what(), made.protected)  # type: ignore[arg-type]
     return replace(made, workers=workers, bits=bits, by=grouped)
 
 

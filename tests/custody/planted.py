@@ -175,7 +175,7 @@ PLANTED = {
         by=BROKEN + "[counted twice]",
     ),
     "a policy that an alias gets around": mutant(
-        (REQUEST, "self.what(found.mechanism))", "self.what())"), by=BROKEN + "[alias]"
+        (REQUEST, "self.what(found.mechanism), whom)", "self.what(), whom)"), by=BROKEN + "[alias]"
     ),
     "an approval of one's own": mutant(
         (APPROVING, "not is_same_person(entry.user, user) and fits_release", "fits_release"),

@@ -184,7 +184,7 @@ PLANTED = {
         by=TEST_CURATOR + "TestOrder::test_choices_and_searches_keep_the_order_too",
     ),
     "choices at twice the rate": mutant(
-        (CURATOR, "Exponential(min(exponential_rate(budget), MAX_RATE, bound))", "Exponential(2 * exponential_rate(budget))"),
+        (CURATOR, "min(exponential_rate(budget), MAX_RATE, bound) / question.moved", "2 * exponential_rate(budget)"),
         by=(
             "tests/kernel/distribution/test_rank.py::test_choices_have_their_law[rank, zCDP]",
             "tests/audit/test_frames.py::TestMeans::test_pairs_cost_what_was_charged_and_no_more[symq-zCDP-add-remove]",
@@ -193,7 +193,7 @@ PLANTED = {
     "a rate that a mechanism may raise": mutant(
         (
             CURATOR,
-            "Exponential(min(exponential_rate(budget), MAX_RATE, bound))",
+            "Exponential(min(exponential_rate(budget), MAX_RATE, bound) / question.moved)",
             "Exponential(min(exponential_rate(budget), MAX_RATE) if at_most is None else bound)",
         ),
         by="tests/kernel/test_choosing.py::TestAtMost::test_it_lowers_the_rate_and_never_raises_it",
@@ -261,7 +261,11 @@ PLANTED = {
         by="tests/kernel/calibration/test_calibrated.py::TestStatedDelta::test_a_curator_takes_the_sum_too",
     ),
     "a stranger's measure that says how many rows there are": mutant(
-        (CURATOR, "self._sized(remade(question)) if type(question) in known else None", "self._sized(question)"),
+        (
+            CURATOR,
+            "self._sized(remade(question, self.public.encoding.aside)) if type(question) in known else None",
+            "self._sized(question)",
+        ),
         by=TEST_FLOAT_STEPS + "TestCurator::test_a_measure_of_another_type_says_nothing_of_rows",
     ),
     "a basis that is checked when the sum is there": mutant(
@@ -304,7 +308,7 @@ PLANTED = {
         (CURATOR, "    return copied(budget)\n", "    return budget\n"), by=KEPT + "test_nor_directions"
     ),
     "a sensitivity that is in others' hands": mutant(
-        (CURATOR, "self._sized(remade(question)) if", "self._sized(question) if"),
+        (CURATOR, "self._sized(remade(question, self.public.encoding.aside)) if", "self._sized(question) if"),
         by=(KEPT + "test_a_question_with_a_sensitivity_of_its_own", KEPT + "test_numbers_that_are_others_by_now"),
     ),
     "questions after the release": mutant(

@@ -21,7 +21,7 @@ PLANTED = {
         by="tests/sources/test_noise_off.py::TestPandas::test_mean_and_covariance",
     ),
     "a second reading of nothing": mutant(
-        (ARROW, "if self._n not in (None, counted):", "if False:"),
+        (ARROW, "if self._rows not in (None, counted):", "if False:"),
         by="tests/sources/test_tables.py::test_a_stream_answers_one_question",
     ),
     "flags of what is missing": mutant(

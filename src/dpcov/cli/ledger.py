@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -42,9 +42,12 @@ def ledger() -> None:
     metavar="FILE",
     help="Its rows: a small file beside them then names the ledger, and releases charged elsewhere, or nowhere, are refused.",
 )
+@click.option(
+    "--unit", metavar="COLUMN", help="It protects people: the column that says whose a row is. By default it protects rows."
+)
 @policy_option
 @why_option
-def init(file: str, dataset: str, budget: Budget, neighbors: str, data: str | None, policy_file: str | None, why: str) -> None:
+def init(file: str, dataset: str, budget: Budget, policy_file: str | None, **facts: Any) -> None:
     """Set what a data set may lose in all its releases; the file LEDGER is made where there is none.
 
     A total is set once and for good. It is spent in its own notion: --rho takes releases under --rho and --epsilon, --epsilon
@@ -53,7 +56,7 @@ def init(file: str, dataset: str, budget: Budget, neighbors: str, data: str | No
     from dpcov import Ledger
 
     opened = Ledger.create(file)
-    opened.add(dataset, budget, neighbors=neighbors, data=data, policy=policy_file, why=why)
+    opened.add(dataset, budget, policy=policy_file, **facts)
     tell(opened.status(), file, as_json=False)
     click.echo(f"Releases are charged to it with: --ledger {shlex.quote(file)} --dataset {shlex.quote(dataset)}")
 

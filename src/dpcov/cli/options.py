@@ -90,6 +90,11 @@ def making_options(command: Command) -> Command:
             metavar="NUMBER",
             help="Processes that read the rows; the release is the same for any number.",
         ),
+        click.option(
+            "--unit",
+            metavar="COLUMN",
+            help="Protect people, not rows: the column that says whose a row is. By default each row is a person.",
+        ),
         click.option("--columns", metavar="A,B,C", help="Use these columns only, in this order."),
         click.option("--option", multiple=True, metavar="NAME=VALUE", help="An option of the mechanism; can be repeated."),
     ):

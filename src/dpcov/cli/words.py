@@ -32,6 +32,7 @@ PHRASES = {
     "center=True": "--center",
     "center=False": "--no-center",
     "columns=['age']": "--columns age",
+    "unit='patient_id'": "--unit patient_id",
     "predictions need no target": "leave --score out",
 }
 """What messages say of Python, the longest first where one begins like another."""

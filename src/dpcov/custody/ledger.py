@@ -25,14 +25,14 @@ from dpcov.custody.store import Entry, Store
 from dpcov.errors import ParameterError, shown
 from dpcov.kernel.budget import Budget, copied
 from dpcov.kernel.questions.moments import REPLACE, check_neighbors
+from dpcov.kernel.rows.aside import person_by
+from dpcov.kernel.rows.encoding import ROW
 from dpcov.paths import checked_path
 from dpcov.release.record import Release
 
 if TYPE_CHECKING:
     from dpcov.custody.telling import LedgerHistory, LedgerStatus
     from dpcov.custody.verifying import Verification
-
-ROW = "row"
 
 
 @dataclass(frozen=True)
@@ -54,25 +54,28 @@ class DataSet:
     why: str
     who: str
 
-    def attempt(self, budget: Budget, neighbors: str, what: Mapping[str, Any]) -> Purse:
+    def attempt(self, budget: Budget, neighbors: str, what: Mapping[str, Any], unit: str = ROW) -> Purse:
         """Note that a release begins; refuse one for which there is no room, or that may not be. Nothing is spent."""
         budget = copied(budget)
-        facts = {"budget": budget.to_json(), "neighbors": neighbors, "unit": ROW, "what": dict(what)}
+        facts = {"budget": budget.to_json(), "neighbors": neighbors, "unit": unit, "what": dict(what)}
         with self.ledger.store.writing() as writing:
             state = State.of(writing, self.name)
+            state.refuse_unit(unit)
             cost, _ = state.with_release(budget, neighbors, what)
             state.approval(writing, facts)
             state.refuse_too_many_attempts(writing)
             entry = writing.add("attempted", self.name, self.who, self.why, facts)
         return Purse(self, entry, facts, cost)
 
-    def rehearse(self, budget: Budget, neighbors: str, what: Mapping[str, Any]) -> Unspent:
+    def rehearse(self, budget: Budget, neighbors: str, what: Mapping[str, Any], unit: str = ROW) -> Unspent:
         """Return what a rehearsal takes its budget from; refuse one for which there is no room, or that breaks the policy.
 
         It needs no approval: whoever asks for one has seen what it is for.
         """
         with self.ledger.store.reading() as reading:
-            return Unspent(State.of(reading, self.name).with_release(copied(budget), neighbors, what)[0])
+            state = State.of(reading, self.name)
+            state.refuse_unit(unit)
+            return Unspent(state.with_release(copied(budget), neighbors, what)[0])
 
     def spend(self, attempt: Entry, facts: Mapping[str, Any], cost: Cost) -> Entry:
         """Take the whole budget of an attempt, durably; refuse it where others were faster."""
@@ -148,6 +151,7 @@ class Ledger:
         total: Budget,
         *,
         neighbors: str = REPLACE,
+        unit: str | None = None,
         data: str | os.PathLike[str] | None = None,
         policy: Policy | str | os.PathLike[str] | None = None,
         why: str = "",
@@ -163,6 +167,9 @@ class Ledger:
             All that its releases may add up to: docs/ledger.md says how they do in each notion.
         neighbors : {"replace", "add-remove"}
             Whom it protects. Releases under "add-remove" count double under "replace"; the converse is refused.
+        unit : str, optional
+            The column that says whose a row is, for releases that protect people with all their rows. By default it protects
+            single rows. The two are never added up: a release with another unit is refused.
         data : path, optional
             The file or folder that holds the rows. A small file beside it then says which ledger keeps its budget, and releases
             of it that are charged elsewhere, or nowhere, are refused.
@@ -173,6 +180,7 @@ class Ledger:
         """
         checked_text("name", name, least=1)
         check_neighbors(neighbors)
+        whom = ROW if unit is None else person_by(checked_text("unit", unit, least=1))
         by, reason, rules = person(who), checked_text("why", why), checked_policy(policy)
         place = None if data is None else claimed_place(data, self.identifier, name)
         with self.store.writing() as writing:
@@ -180,7 +188,7 @@ class Ledger:
                 raise ParameterError(
                     f"name must be new, got {shown(name)}, whose total is set for good. Hint: `dpcov ledger status` lists them."
                 )
-            facts = {"total": copied(total).to_json(), "neighbors": neighbors, "unit": ROW, "data": str(place or "")}
+            facts = {"total": copied(total).to_json(), "neighbors": neighbors, "unit": whom, "data": str(place or "")}
             facts |= {"policy": {} if rules is None else rules.to_json()}
             writing.add("opened", name, by, reason, facts)
             if place is not None:  # before the commit: where a crash parts the two, adding can be tried again

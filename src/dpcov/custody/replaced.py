@@ -17,7 +17,10 @@ def said_of_both(before: Path, made: Release) -> list[str]:
         return []
     try:
         first = load(before)
-        both, neighbors = together(first.privacy, first.neighbors, made.privacy, made.neighbors)
+        if first.encoding.unit != made.encoding.unit:  # rows and people are not added up
+            both, neighbors = None, ""
+        else:
+            both, neighbors = together(first.privacy, first.neighbors, made.privacy, made.neighbors)
     except DpcovError:  # another file, or a δ of 1: nothing to add to
         return []
     if first.seeded:

@@ -11,7 +11,7 @@ from dpcov.custody.approving import approval_of_release
 from dpcov.custody.people import current_user
 from dpcov.custody.policy import Policy
 from dpcov.custody.store import Writing
-from dpcov.errors import BudgetError, ParameterError, did_you_mean, shown
+from dpcov.errors import BudgetError, ParameterError, did_you_mean, printable, shown
 from dpcov.kernel.budget import NOTIONS, Budget, decimal_text
 
 MOST_ATTEMPTS = 100
@@ -29,6 +29,7 @@ class State:
     last: int
     policy: Policy
     since: int
+    unit: str
 
     @classmethod
     def of(cls, reading: Writing, name: object) -> State:
@@ -44,7 +45,8 @@ class State:
         try:
             total, policy = read_budget(opened.facts["total"]), Policy(**changed.facts["policy"])
             spent = Sum.empty(total) if last is None else Sum.from_json(last.facts["after"])
-            return cls(name, total, opened.facts["neighbors"], spent, until, policy, changed.sequence)
+            facts = opened.facts
+            return cls(name, total, facts["neighbors"], spent, until, policy, changed.sequence, facts["unit"])
         except (KeyError, TypeError, ValueError):  # with a chain that somebody made anew
             raise BudgetError(
                 f"ledger must be as it was written, got entries of {shown(name)} that nobody writes. "
@@ -56,6 +58,14 @@ class State:
         cost = cost_of(budget, neighbors, self.neighbors)
         self.refuse_by_policy(cost, neighbors, what)
         return cost, self.with_cost(cost)
+
+    def refuse_unit(self, unit: str) -> None:
+        """Refuse a release that protects somebody else than the total: rows and people are not added up."""
+        if unit != self.unit:
+            raise ParameterError(
+                f"unit must be that of the ledger's total, which is for each {printable(self.unit)}, "
+                f"got a release for each {printable(unit)}. Hint: unit= is the column that says whose a row is."
+            )
 
     def refuse_by_policy(self, cost: Cost, neighbors: str, what: Mapping[str, Any]) -> None:
         """Refuse what does not keep to the policy."""

@@ -39,6 +39,8 @@ class Standing:
         How many releases were paid for, and how many of them have no digest here: they crashed, or are still running.
     neighbors : {"replace", "add-remove"}
         Whom ``total`` protects.
+    unit : str
+        "row", or "person: " and the column that says whose a row is.
     policy : Policy
         What every release must keep to.
     """
@@ -52,6 +54,7 @@ class Standing:
     tails: Fraction
     releases: int
     unfinished: int
+    unit: str
     policy: Policy
 
     @property
@@ -74,6 +77,7 @@ class Standing:
             "dataset": self.name,
             "total": self.total.to_json(),
             "neighbors": self.neighbors,
+            "unit": self.unit,
             "adds": self.adds,
             "spent": [str(amount) for amount in self.amounts],
             "limits": [str(limit) for limit in self.limits],
@@ -151,6 +155,7 @@ def _standing(reading: Writing, name: str) -> Standing:
         tails=spent.tails,
         releases=paid,
         unfinished=paid - counts.get("released", 0),
+        unit=state.unit,
         policy=state.policy,
     )
 

@@ -126,7 +126,8 @@ class _Walk:
             if entry.dataset in self._sets:
                 self._blame(entry, "sets a total anew")
             total = read_budget(facts["total"])
-            self._sets[entry.dataset] = _Opened(total, facts["neighbors"], Sum.empty(total), Policy(**facts["policy"]))
+            policy = Policy(**facts["policy"])
+            self._sets[entry.dataset] = _Opened(total, facts["neighbors"], facts["unit"], Sum.empty(total), policy)
             return
         found = self._sets[entry.dataset]
         if entry.event == "attempted":
@@ -157,6 +158,8 @@ class _Walk:
         attempt = found.attempts.pop(facts["attempt"], None)
         if attempt is None or any(facts[name] != attempt[name] for name in attempt):
             self._blame(entry, "spends what was not attempted")
+        if facts["unit"] != found.unit:
+            self._blame(entry, "protects somebody else than the total")
         cost = cost_of(read_budget(facts["budget"]), facts["neighbors"], found.neighbors)
         cost = Cost(cost.budget, max(cost.tail, Fraction(facts["tail"])))
         grown, told = found.spent.begun(found.total, cost.budget).plus(cost), Sum.from_json(facts["after"])
@@ -188,6 +191,7 @@ class _Opened:
 
     total: Budget
     neighbors: str
+    unit: str
     spent: Sum
     policy: Policy
     attempts: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -225,7 +229,8 @@ def _hold_against(walk: _Walk, reading: Writing, ledger: Ledger, number: int, re
 def _is_paid(release: Release, spent: Entry) -> bool:
     """Whether a release promises what was paid."""
     facts = spent.facts
-    return facts.get("budget") == release.privacy.to_json() and facts.get("neighbors") == release.neighbors
+    promised = (release.privacy.to_json(), release.neighbors, release.encoding.unit)
+    return (facts.get("budget"), facts.get("neighbors"), facts.get("unit")) == promised
 
 
 def recorded(ledger: Ledger, release: Release) -> None:

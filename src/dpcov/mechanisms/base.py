@@ -42,6 +42,7 @@ RESERVED = (
     "progress",
     "workers",
     "max_rows",
+    "unit",
     "allow_weak",
     "expected_n",
     "ledger",

@@ -26,6 +26,8 @@ from dpcov.kernel.questions.choices import Choice, Search
 from dpcov.kernel.questions.directions import Directions, Subspace
 from dpcov.kernel.questions.measure import Measure, Question
 from dpcov.kernel.questions.moments import REPLACE
+from dpcov.kernel.rows.aside import ROOM_BITS, Aside
+from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.grid import MAX_FEATURES
 from dpcov.release.record import Transcript
 from dpcov.schema import is_broken
@@ -43,10 +45,12 @@ def check_header(transcript: Transcript) -> None:
         refuse("consistent", "columns that differ from those of its schema")
     if encoding.groups is not None and any(is_broken(name) for name in (encoding.groups.by, *encoding.groups.levels)):
         refuse("consistent", "a group whose name is not valid text")
-    if encoding.pairs and encoding.groups is not None:
-        refuse("consistent", "pairs of rows in groups")
+    if encoding.groups is not None and (encoding.pairs or encoding.aside is not None):
+        refuse("consistent", "pairs of rows, or people with several, in groups")
     if encoding.pairs and (encoding.constant or transcript.neighbors != REPLACE):
         refuse("consistent", "pairs of rows under add-remove, or with a constant")
+    if encoding.aside is not None:
+        _check_unit(encoding, encoding.aside)
     _ = encoding.grid  # refuses a norm or bits that no grid has
     if transcript.ledger is not None and transcript.seeded:
         refuse("consistent", "a seeded release that was charged to a ledger")
@@ -54,11 +58,23 @@ def check_header(transcript: Transcript) -> None:
         refuse("consistent", "a number of rows that is not possible")
 
 
+def _check_unit(encoding: Encoding, aside: Aside) -> None:
+    """Refuse people whose column is a feature, who are in pairs, or for whose sums there is no room."""
+    if encoding.pairs or aside.unit in encoding.feature_names or is_broken(aside.unit):
+        refuse("consistent", "a column that says whose a row is, and cannot")
+    if encoding.schema is not None and aside.unit in encoding.schema.used:
+        refuse("consistent", "a column that says whose a row is, and is a feature")
+    if aside.share_bits + encoding.most_rows.bit_length() - 1 > ROOM_BITS:
+        refuse("consistent", "a number of people whose counts have no room")
+
+
 def check_answers(transcript: Transcript) -> None:
     """Refuse answers that no curator can have given for this promise."""
     known = transcript.n if transcript.neighbors == REPLACE else None
     public = Public(transcript.encoding, transcript.neighbors, known)
     for answer in transcript.answers:
+        if answer.question.aside is not None and not answer.question.serves_people:
+            refuse("consistent", f"an answer to {answer.question.name!r}, which is not proved for people with several rows")
         if not answer.question.fits(public):
             refuse("consistent", f"an answer to {answer.question.name!r} about rows that it does not describe")
         if not answer.question.admits(answer.integers):

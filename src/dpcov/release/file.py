@@ -24,6 +24,8 @@ from dpcov.kernel.questions.asked import BY_TAG
 from dpcov.kernel.questions.calibrated import LAWS
 from dpcov.kernel.questions.filing import Reading, Writing, read_frame
 from dpcov.kernel.questions.moments import NEIGHBORS
+from dpcov.kernel.questions.remade import remade
+from dpcov.kernel.rows.aside import Aside
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.groups import Groups
 from dpcov.paths import checked_path, write_whole
@@ -79,6 +81,7 @@ def header(release: Release) -> dict[str, Any]:
         "kind": release.kind,
         "privacy": release.privacy.to_json(),
         "neighbors": release.neighbors,
+        "unit": _unit_record(encoding.aside),
         "seeded": release.seeded,
         "n": release.n,
         "encoding": {
@@ -194,7 +197,7 @@ def _from_record(record: dict[str, Any], strangers: Mapping[tuple[str, str], Mec
         neighbors=fields.choice("neighbors", NEIGHBORS),
         seeded=fields.take("seeded", bool),
         n=fields.take("n", int),
-        encoding=_encoding(fields.take("encoding", dict)),
+        encoding=_encoding(fields.take("encoding", dict), _unit(fields.take("unit", dict))),
         requested=requested,
         requested_options=requested_options,
         mechanism=name,
@@ -217,7 +220,21 @@ def _from_record(record: dict[str, Any], strangers: Mapping[tuple[str, str], Mec
     return complete
 
 
-def _encoding(record: dict[str, Any]) -> Encoding:
+def _unit_record(aside: Aside | None) -> dict[str, Any]:
+    """Return who is protected; nothing where each row is a person."""
+    return {} if aside is None else {"column": aside.unit, "finer": aside.finer, "share_bits": aside.share_bits}
+
+
+def _unit(record: dict[str, Any]) -> Aside | None:
+    if not record:
+        return None
+    fields = Fields(record, "unit")
+    aside = Aside(_text(fields, "column"), fields.take("finer", int), fields.take("share_bits", int))
+    fields.end()
+    return aside
+
+
+def _encoding(record: dict[str, Any], aside: Aside | None) -> Encoding:
     fields = Fields(record, "encoding")
     described, grouped = fields.take("schema", dict), fields.take("groups", dict)
     encoding = Encoding(
@@ -229,6 +246,7 @@ def _encoding(record: dict[str, Any]) -> Encoding:
         pairs=fields.take("pairs", bool),
         schema=from_record(described) if described else None,
         groups=_groups(grouped) if grouped else None,
+        aside=aside,
     )
     fields.end()
     return encoding
@@ -295,7 +313,7 @@ def _answer(record: dict[str, Any], reading: Reading) -> Answer:
     fields = Fields(record, "answer")
     asked = Fields(fields.take("question", dict), "question")
     kind = BY_TAG[asked.choice("asked", BY_TAG)]
-    question = kind.from_json(asked, reading)
+    question = remade(kind.from_json(asked, reading), reading.encoding.aside)
     asked.end()
     noise = [_noise(entry) for entry in each(fields.take("noise", list), dict, "noise")]
     if len(noise) != len(question.names) or question.size < 1:

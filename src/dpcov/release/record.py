@@ -72,7 +72,7 @@ class Transcript:
     encoding : Encoding
         How rows became integers.
     n : int
-        Number of rows: public under "replace", a noisy count (at least 1) under "add-remove".
+        Number of rows, or of people: public under "replace", a noisy count (at least 1) under "add-remove".
     mechanism, options
         What ran, with every option, defaults included, in encoded units.
     requested, requested_options
@@ -192,6 +192,11 @@ class Release(Transcript, Uses):
     def schema(self) -> Schema | None:
         """Public bounds and levels of the columns; None where rows have a public norm instead."""
         return self.encoding.schema
+
+    @property
+    def unit(self) -> str:
+        """The column that says whose a row is: all rows with one value of it are protected together; empty: each row alone."""
+        return "" if self.encoding.aside is None else self.encoding.aside.unit
 
     @property
     def row_norm(self) -> float:
@@ -382,9 +387,8 @@ class Release(Transcript, Uses):
     def expected_error(self) -> float:
         """The r.m.s. Frobenius norm of the noise in the raw second moment of encoded rows (norm 1): public knowledge.
 
-        Post-processing makes the error of `second_moment` smaller; clipping, a noisy n, a noisy mean, and a noisy scale add to
-        it. For answers in public coordinates: of the last one, in the units of rows (encoded, with a schema); of a mean, the
-        r.m.s. Euclidean norm.
+        Post-processing makes the error of `second_moment` smaller; clipping and a noisy n, mean or scale add to it. For answers
+        in public coordinates: of the last one, in the units of rows (encoded, with a schema); of a mean, the r.m.s. norm.
         """
         found = self.estimate.expected_error
         if found is None:
@@ -406,13 +410,13 @@ class Release(Transcript, Uses):
         own = "radius, origin" if self.kind == "mean" else "bounds of the covariance" if local else "row_norm"
         public = own if self.schema is None else "bounds, levels, weights"
         n = self.n if self.part is None else self.part.whole.n
-        rows = f"row of the {n} pairs" if self.encoding.pairs else f"of the {n} rows"
-        return statement(promised, self.neighbors, rows, self.seeded, public)
+        rows = f"row of the {n} pairs" if self.encoding.pairs else f"of the {n} {self.encoding.counted}"
+        return statement(promised, self.neighbors, rows, self.seeded, public, self.unit)
 
     def risk(self) -> str:
         """Say in one sentence what this release can change for one person."""
         laws = [law for answer in self.asked for law in answer.laws]
-        return risk(self.privacy, self.neighbors, laws, seeded=self.seeded)
+        return risk(self.privacy, self.neighbors, laws, seeded=self.seeded, unit=self.unit)
 
     def how(self) -> str:
         """Say by which mechanism it was made, and how its estimate was finished."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 
+from dpcov.errors import printable
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, decimal_text
 from dpcov.kernel.noise.drawn import Bingham, MatrixBingham
 from dpcov.kernel.noise.laws import NoiseLaw, RoundedLaw
@@ -50,25 +51,35 @@ def _rounded(privacy: PureDP, tail: Fraction) -> str:
     return f"within a probability of 2**-{math.floor(_bits(tail) - 1e-9)} ({ROUNDING}) of a release that is {text}-DP"
 
 
-def statement(promised: str, neighbors: str, rows: str, seeded: bool, public: str) -> str:
-    """Say for which change the promise holds, against whom it does not, and what is public."""
+def statement(promised: str, neighbors: str, rows: str, seeded: bool, public: str, unit: str = "") -> str:
+    """Say for which change the promise holds, against whom it does not, and what is public.
+
+    ``unit`` is the column that says whose a row is; without one each row is a person.
+    """
     change = {
         "replace": f"replacing any one {rows}",
         "add-remove": "adding or removing any one row",
     }[neighbors]
+    if unit:
+        change = {
+            "replace": f"replacing all rows of any one {rows}",
+            "add-remove": "adding or removing all rows of any one person",
+        }[neighbors] + f" (rows with one value of {printable(unit)!r} are a person's)"
     if seeded:
         return f"seeded: not private. With the operating system's randomness it would be {promised} for {change}."
     return f"{promised} for {change}, not against those who time it; column names, {public} and the options are public."
 
 
-def risk(privacy: Budget, neighbors: str, laws: Sequence[NoiseLaw] = (), *, seeded: bool = False) -> str:
+def risk(privacy: Budget, neighbors: str, laws: Sequence[NoiseLaw] = (), *, seeded: bool = False, unit: str = "") -> str:
     """Say what a release can change for one person, in one sentence; docs/custodians.md has the proofs.
 
-    An attacker who knows all other rows weighs two guesses at one person's row (add-remove: whether it is there at all).
+    An attacker who knows all other rows weighs two guesses at one person's row (add-remove: whether it is there at all), or at
+    all rows of a person where ``unit`` says whose they are.
     """
     if seeded:
         return "For one person: nothing is promised, as whoever knows the seed can take the noise off."
-    guess = "at this person's row" if neighbors == "replace" else "whether this person, with a given row, is in the table"
+    own, given = ("rows", "given rows") if unit else ("row", "a given row")
+    guess = f"at this person's {own}" if neighbors == "replace" else f"whether this person, with {given}, is in the table"
     limit = "in the limit of many sweeps, " if any(law.numerics == "markov chain" for law in laws) else ""
     chance = f"picks the right one with probability at most {_chance(privacy)}; chance has 50 %."
     if not isinstance(privacy, PureDP):
@@ -78,7 +89,11 @@ def risk(privacy: Budget, neighbors: str, laws: Sequence[NoiseLaw] = (), *, seed
         return f"{known}{chance} ({decimal_text(privacy.rho)}-zCDP is ({_round_up(privacy.epsilon(1e-6))}, 1e-06)-DP.)"
     tails = _tails(laws)
     but = f", but for a chance of 2**-{math.floor(_bits(tails) - 1e-9)}" if tails else ""
-    values = "" if neighbors == "replace" else f" (between two guesses at the row itself: {_power(2 * privacy.epsilon)})"
+    values = (
+        ""
+        if neighbors == "replace"
+        else f" (between two guesses at the {own} {'themselves' if unit else 'itself'}: {_power(2 * privacy.epsilon)})"
+    )
     return (
         f"For one person: {limit}even to someone who knows every other row, the release changes the odds between two guesses "
         f"{guess} by a factor of at most {_power(privacy.epsilon)}{values}{but}. "

@@ -51,7 +51,8 @@ def _what(event: dict[str, Any]) -> str:
     made = facts.get("what", {})
     said = {
         "created": "a new ledger",
-        "opened": f"may lose {amounts} ({facts.get('neighbors')})" + "".join("; " + rule for rule in _rules(facts)),
+        "opened": f"may lose {amounts} ({facts.get('neighbors')}, each {printable(str(facts.get('unit')))})"
+        + "".join("; " + rule for rule in _rules(facts)),
         "attempted": f"attempt: {made.get('target')} by {made.get('mechanism')}, {amounts}",
         "spent": f"spent {amounts} for attempt {facts.get('attempt')}",
         "released": f"release of {facts.get('spent')}: {str(facts.get('digest'))[7:23]}…",

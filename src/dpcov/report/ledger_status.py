@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 WIDTH = 20  # of a bar, in characters
 NO_RULES = Policy()
-PROTECTS = {"replace": "a row's values", "add-remove": "a row's presence"}
+PROTECTS = {"replace": "values", "add-remove": "presence"}
 
 
 def write(out: Console, found: LedgerStatus) -> None:
@@ -30,7 +30,7 @@ def write(out: Console, found: LedgerStatus) -> None:
     for standing in found.standings:
         left = "nothing" if standing.left is None else budget_words(standing.left)
         paid = f"{standing.releases}" + f" ({standing.unfinished} without a digest)" * (standing.unfinished > 0)
-        total, whom = budget_words(standing.total), PROTECTS[standing.neighbors]
+        total, whom = budget_words(standing.total), f"a {printable(standing.unit)}'s {PROTECTS[standing.neighbors]}"
         table.add_row(printable(standing.name), whom, total, left, paid, _bar(standing))
     out.print(table)
     for standing in found.standings:
@@ -61,7 +61,7 @@ def record(found: LedgerStatus) -> dict[str, Any]:
 def columns(found: LedgerStatus) -> dict[str, Any]:
     """Return a line for each data set."""
     told = [standing.to_dict() for standing in found.standings]
-    names = ("dataset", "neighbors", "adds", "share", "releases", "unfinished")
+    names = ("dataset", "neighbors", "unit", "adds", "share", "releases", "unfinished")
     amounts = {
         "total": [budget_words(standing.total) for standing in found.standings],
         "left": ["" if standing.left is None else budget_words(standing.left) for standing in found.standings],

@@ -70,7 +70,7 @@ def new_figure(width: float, height: float, title: str, release: Release | None 
 
 def promise_line(release: Release) -> str:
     """Say in a few words what a picture of a release rests on."""
-    pairs = "pairs" if release.encoding.pairs else "rows"
+    pairs = "pairs" if release.encoding.pairs else release.encoding.counted
     chain = "approximate " * any(law.numerics == "markov chain" for answer in release.answers for law in answer.laws)
     parts = [f"{release.n:,} {pairs}", f"{chain}{budget_line(release.privacy)}", f"neighbours: {release.neighbors}"]
     return ", ".join([*parts, *["seeded: not private"] * release.seeded])

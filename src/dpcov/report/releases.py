@@ -150,6 +150,7 @@ def facts(release: Release, about: str = POPULATION) -> dict[str, Any]:
     return {
         **promise(release),
         "neighbors": release.neighbors,
+        "unit": header["unit"],
         "requested": header["requested"]["name"],
         "postprocess": release.postprocess,
         "options": header["mechanism"]["options"],

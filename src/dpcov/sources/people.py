@@ -142,10 +142,11 @@ class _Texts:
     def count(self, column: Any) -> None:
         entries, indices = _entries(column)
         rows = np.bincount(indices[indices >= 0], minlength=len(entries))
-        places = np.array([self._places.setdefault(one, len(self._places)) for one in entries], dtype=np.intp)
+        found = np.flatnonzero(rows)  # a dictionary may have entries that no cell has: they are nobody
+        places = np.array([self._places.setdefault(entries[one], len(self._places)) for one in found], dtype=np.intp)
         if len(self._places) > len(self._rows):
             self._rows = np.concatenate([self._rows, np.zeros(len(self._places), dtype=np.int64)])
-        self._rows[places] += rows
+        self._rows[places] += rows[found]
 
     def counts(self) -> Integers:
         rows, self._rows = self._rows[: len(self._places)].copy(), self._rows[:0]

@@ -43,7 +43,8 @@ def pick_cost(
 ) -> Fraction:
     """Price a choice by the range of the change of its scores, a search by the largest move of its queries.
 
-    Queries that all move one way shift the threshold and the query that stops by at most that move; else the latter by twice.
+    Queries that all move one way shift the threshold and the query that stops by at most that move; others, as those of people
+    with several rows, as far as they differ: docs/people.md.
     """
     if isinstance(law, Exponential):
         assert isinstance(question, Choice)
@@ -53,9 +54,19 @@ def pick_cost(
     assert isinstance(question, Search)
     moved = question.values(one) - question.values(other)
     largest = int(np.abs(moved).max())
-    one_way = bool(np.all(moved >= 0) or np.all(moved <= 0))
-    epsilon = largest / law.threshold + (1 if one_way else 2) * largest / law.query
+    if np.all(moved >= 0) or np.all(moved <= 0):
+        epsilon = largest / law.threshold + largest / law.query
+    else:
+        epsilon = max(_stop_cost(law, moved), _stop_cost(law, -moved))
     return epsilon**2 / 2 if isinstance(charged, ZCDP) else epsilon
+
+
+def _stop_cost(law: SparseVector, moved: Integers) -> Fraction:
+    """Return what the costliest place to stop costs: the threshold follows the queries before it, its own query the rest."""
+    before = np.maximum.accumulate(np.concatenate([[0], moved]))
+    behind = [*np.maximum(before[:-1] - moved, 0).tolist(), 0]
+    moves = zip(before.tolist(), behind, strict=True)
+    return max(Fraction(up) / law.threshold + Fraction(rest) / law.query for up, rest in moves)
 
 
 def answer_cost(question: Measure, law: NoiseLaw, one: Integers, other: Integers, charged: Budget) -> Fraction | float:

@@ -96,7 +96,7 @@ class ScriptedSums:
         answer = np.asarray(next(self._script), dtype=np.float64)
         entries = pack(answer) if answer.ndim == 2 else answer.reshape(-1)
         measured = question.moment if isinstance(question, Drawn) else question
-        unit_bits = measured.unit_bits if isinstance(measured, Measure) else 0  # choices are made from counts
+        unit_bits = measured.unit_bits if isinstance(measured, Measure) else measured.person_bits  # choices are of counts
         return np.rint(np.ldexp(entries, unit_bits)).astype(np.int64)
 
     def prefetch(self, *questions: Question, derive: bool = True) -> None:
@@ -190,4 +190,5 @@ def encoding_of(rows: Grid | Encoding, source: Source) -> Encoding:
     if isinstance(rows, Encoding):
         return rows
     names, schema = source.feature_names, source.schema
-    return Encoding(names, rows.row_norm, rows.bits, constant=rows.center, midpoints=rows.center, schema=schema)
+    aside = getattr(source, "aside", None)
+    return Encoding(names, rows.row_norm, rows.bits, constant=rows.center, midpoints=rows.center, schema=schema, aside=aside)

@@ -74,7 +74,7 @@ PLANTED = {
         ),
     ),
     "bins of one column only, in absolute values": mutant(
-        (BINS, "Fraction({REPLACE: 2, ADD_REMOVE: 1}[neighbors] * self.d)", "Fraction(2)"),
+        (BINS, "Fraction({REPLACE: 2, ADD_REMOVE: 1}[neighbors] * self.d * self.person)", "Fraction(2)"),
         by=(
             TEST_BINS + "TestBins::test_the_bounds_are_attained[2]",
             TEST_AUDIT_FRAMES + "TestMeans::test_pairs_cost_what_was_charged_and_no_more[karwa-vadhan-pure-replace]",
@@ -227,7 +227,7 @@ PLANTED = {
         by=TEST_TYPES_THAT_PRETEND + "test_a_number_of_a_type_that_says_it_is_another",
     ),
     "sensitivity wrong": mutant(
-        (MOMENTS, "{REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.grid.reach**2", "self.grid.reach**2"),
+        (MOMENTS, "{REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.scaled_reach**2", "self.scaled_reach**2"),
         by=(
             "tests/audit/test_audit.py::test_replay_never_costs_more_than_was_charged",
             "tests/kernel/laws/test_moments.py::TestSensitivity::test_replacing_a_row_moves_no_further[second moment-2]",
@@ -286,7 +286,7 @@ PLANTED = {
         by=TEST_HOSTILE_MECHANISMS + "TestBases::test_what_is_used_is_what_was_checked",
     ),
     "numbers in a question that are in others' hands": mutant(
-        (REMADE, "name: remade(getattr(asked, name)) for", "name: getattr(asked, name) for"),
+        (REMADE, "else remade(getattr(asked, name), aside) for", "else getattr(asked, name) for"),
         by=TEST_HOSTILE_MECHANISMS + "TestWhatIsKept::test_numbers_that_are_others_by_now",
     ),
     "a type that says it is another": mutant(

@@ -21,7 +21,7 @@ FURTHER = TEST_LAWS_TABLE + "TestColumnMoments::test_no_pair_of_cells_moves_them
 INTERVAL = TEST_LAWS_TABLE + "TestInterval::"
 MOVED = TEST_LAWS_TABLE + "test_neighbours_move_no_further_than_the_sensitivity"
 
-L1 = "return Fraction({REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.grid.reach)"
+L1 = "return Fraction({REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.moment.scaled_reach)"
 OF_BINS = "{REPLACE: 2, ADD_REMOVE: 1}[neighbors] * len(self.columns.numeric)"
 OF_LEVELS = "{REPLACE: 2, ADD_REMOVE: 1}[neighbors] * len(self.columns.levels)"
 MIDDLES = "np.sign(odd) * ((np.abs(odd) << MOMENT_BITS) // wide)"
@@ -34,8 +34,8 @@ PLANTED = {
     "squares of two columns that move by one in L2": mutant(
         (
             QUESTIONS_COLUMNS,
-            "{REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.grid.reach**2",
-            "self.grid.reach**2",
+            "{REPLACE: 2 if self.d > 1 else 1, ADD_REMOVE: 1}[neighbors] * self.moment.scaled_reach**2",
+            "self.moment.scaled_reach**2",
         ),
         by=REACHED + "[replace]",
     ),
@@ -130,7 +130,7 @@ PLANTED = {
         by=(FURTHER + "[0-replace]", MOVED + "[moments, weight 0-replace]"),
     ),
     "missing cells in the first bin": mutant(
-        (TABLE, "there.ravel().astype(np.int64))", "np.ones(there.size, dtype=np.int64))"),
+        (TABLE, "(there * counted).ravel().astype(np.int64))", "np.ones(there.size, dtype=np.int64))"),
         by=(
             TEST_LAWS_TABLE + "TestHistograms::test_bins_hold_their_lower_ends",
             TEST_LAWS_TABLE + "TestHistograms::test_each_cell_is_in_the_bin_that_plain_python_says[4]",
@@ -141,7 +141,7 @@ PLANTED = {
         by=TEST_LAWS_TABLE + "TestHistograms::test_each_cell_is_in_the_bin_that_plain_python_says[4]",
     ),
     "intervals without the rule of halves": mutant(
-        (TABLE, "                scores = np.minimum(scores, least - self.rows)\n", ""),
+        (TABLE, "                scores = np.minimum(scores, least - self.whole(self.rows))\n", ""),
         by=(
             INTERVAL + "test_scores_are_those_of_a_slow_count[3]",
             INTERVAL + "test_the_best_holds_all_but_some_rows_and_none_of_its_halves_does",
@@ -160,7 +160,7 @@ PLANTED = {
         by=(INTERVAL + "test_scores_are_those_of_a_slow_count[3]", INTERVAL + "test_one_cell_of_many_rows_as_well[add-remove]"),
     ),
     "scores by twice the rows outside": mutant(
-        (TABLE, "scores = np.minimum(0, self.rows - outside)", "scores = np.minimum(0, self.rows - 2 * outside)"),
+        (TABLE, "scores = np.minimum(0, self.whole(self.rows) - outside)", "scores = np.minimum(0, self.rows - 2 * outside)"),
         by=(
             INTERVAL + "test_one_row_moves_each_score_by_at_most_one[add-remove]",
             INTERVAL + "test_one_cell_of_many_rows_as_well[replace]",
@@ -203,11 +203,11 @@ PLANTED = {
         by=(CHARGE + "[ZCDP(rho=8)-another level-replace]", CHARGE + "[PureDP(epsilon=20)-end to end-add-remove]"),
     ),
     "scores of intervals that count twice": mutant(
-        (TABLE, "scores = np.minimum(0, self.rows - outside)", "scores = np.minimum(0, 2 * (self.rows - outside))"),
+        (TABLE, "scores = np.minimum(0, self.whole(self.rows) - outside)", "scores = np.minimum(0, 2 * (self.rows - outside))"),
         by=CHARGE + "[ZCDP(rho=8)-drowned or not-replace]",
     ),
     "intervals that may be far too wide": mutant(
-        (TABLE, "                scores = np.minimum(scores, least - self.rows)\n", ""),
+        (TABLE, "                scores = np.minimum(scores, least - self.whole(self.rows))\n", ""),
         by="tests/mechanisms/test_standardized.py::TestUnits::test_only_columns_that_drown_get_a_range",
     ),
     "cells that are not clipped to their bounds": mutant(

@@ -54,6 +54,7 @@ class Solution(OfMoment):
     target: int
     alpha: Fraction
     name = "solution"
+    serves_people: ClassVar[bool] = True
     shapes: ClassVar[tuple[type, ...]] = (Grid,)  # rows of norm 1, as its bound needs
 
     def __post_init__(self) -> None:

@@ -157,7 +157,7 @@ class Histograms(OfTable):
 
     def sensitivity_l1(self, neighbors: str) -> Fraction:
         """As many counts change by 1."""
-        return Fraction({REPLACE: 2, ADD_REMOVE: 1}[neighbors] * len(self.columns.numeric) * self.person)
+        return Fraction(self.sensitivity_squared(neighbors), self.person)
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ class LevelCounts(OfTable):
 
     def sensitivity_l1(self, neighbors: str) -> Fraction:
         """As many counts change by 1."""
-        return Fraction({REPLACE: 2, ADD_REMOVE: 1}[neighbors] * len(self.columns.levels) * self.person)
+        return Fraction(self.sensitivity_squared(neighbors), self.person)
 
 
 class Range(NamedTuple):

@@ -91,9 +91,9 @@ class Aside:
         return 1
 
     @property
-    def one(self) -> int:
-        """What counts as one person."""
-        return 1 << self.share_bits
+    def person(self) -> str:
+        """Who is protected, as ledgers say it."""
+        return person_by(self.unit)
 
     def apart(self, rows: Floats) -> Apart:
         """Take a block apart."""
@@ -124,7 +124,12 @@ def _parts(reach: int, shares: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray((reach * high + (reach * low >> ROOT_BITS)) >> ROOT_BITS)
 
 
+def person_by(unit: str) -> str:
+    """Return who is protected by a column, as ledgers say it: never the same as where rows are, whatever it is called."""
+    return f"person: {unit}"
+
+
 def aside_of(unit: str, bits: int, people: int) -> Aside:
     """Return how finely so many people can be counted, whose rows are on a grid of so many bits."""
-    needed = (people - 1).bit_length()
-    return Aside(unit, max(0, min(FINEST, (SUM_BITS - needed) // 2 - bits)), min(MOST_COUNT_BITS, ROOM_BITS - needed))
+    finer = max(0, min(FINEST, (SUM_BITS - (people - 1).bit_length()) // 2 - bits))
+    return Aside(unit, finer, min(MOST_COUNT_BITS, ROOM_BITS - (SUM_BITS - 2 * (bits + finer))))

@@ -17,6 +17,8 @@ from dpcov.schema import Schema
 
 Floats = NDArray[np.float64]
 
+ROW = "row"
+
 
 @dataclass(frozen=True)
 class Encoding:
@@ -74,6 +76,11 @@ class Encoding:
     def most_rows(self) -> int:
         """How many rows, or people, have exact sums: 2³⁰ at 16 bits."""
         return most_rows(self.bits + (0 if self.aside is None else self.aside.finer))
+
+    @property
+    def unit(self) -> str:
+        """Who is protected: whoever has one row, or all rows with one value of a column."""
+        return ROW if self.aside is None else self.aside.person
 
     @property
     def counted(self) -> str:

@@ -158,6 +158,8 @@ def _rounds(transcript: Transcript, question: type[Question], *shapes: type[Shap
     """
     if transcript.neighbors != REPLACE or isinstance(transcript.privacy, PureDP) or transcript.encoding.schema is not None:
         return []
+    if transcript.encoding.aside is not None:  # averages over the rows of a person are no Gaussian rows
+        return []
     found: list[tuple[Answer, Shape]] = []
     for answer in transcript.answers:
         rows = answer.question.grid if isinstance(answer.question, Sum | SecondMoment) else None

@@ -81,7 +81,8 @@ def _checked(encoding: Encoding, target: object, alpha: object) -> tuple[int, fl
 
 def _regression(encoding: Encoding, n: int, target: int, alpha: float) -> Solution:
     """Return the question: what `ask` asks, and what `estimate` expects to have been asked."""
-    return Solution(SecondMoment(encoding.grid, encoding.width), n, target, unit_alpha(alpha, encoding.row_norm))
+    moment = SecondMoment(encoding.grid, encoding.width, aside=encoding.aside)
+    return Solution(moment, n, target, unit_alpha(alpha, encoding.row_norm), aside=encoding.aside)
 
 
 OUTPUT_PERTURBATION = Mechanism(

@@ -168,7 +168,12 @@ def as_tuple(point: Floats) -> tuple[float, ...]:
 
 
 def check_provable(public: Facts, budget: PureDP | ZCDP, constants: str) -> None:
-    """Refuse proved constants where nothing is proved: with a noisy n, other than Gaussian noise, or rows cut at bounds."""
+    """Refuse proved constants where nothing is proved: a noisy n, other noise than Gaussian, rows cut at bounds, averages."""
+    if constants == "proved" and public.encoding.aside is not None:
+        raise ParameterError(
+            "constants must be 'practical' where a person has several rows, got 'proved'. "
+            "Hint: the proof is about Gaussian rows, not about averages of them."
+        )
     if constants == "proved" and (public.neighbors != REPLACE or isinstance(budget, PureDP) or public.described):
         raise ParameterError(
             "constants must be 'practical' under add-remove, under pure DP and with a schema, got 'proved'. "

@@ -1,0 +1,273 @@
+"""Whose rows are they: the same people in every container, identifiers that nearly agree, and ones that are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+import dpcov
+from dpcov.errors import DpcovError, EngineError
+from dpcov.kernel.questions.moments import Count, SecondMoment
+from dpcov.kernel.questions.table import Histograms, LevelCounts
+from dpcov.kernel.rows.aside import SHARE_BITS, USUAL_PEOPLE, aside_of
+from dpcov.kernel.rows.columns import Columns
+from dpcov.kernel.rows.grid import DEFAULT_BITS, Grid
+from dpcov.linalg import unpack
+from dpcov.sources import people
+from dpcov.sources.arrow import ArrowSource
+from dpcov.sources.base import Source
+from dpcov.sources.opening import open_source
+from dpcov.sources.people import NUMBER, TEXT, WHOLE, People, kind_of
+
+SCHEMA = dpcov.Schema({"a": dpcov.Numeric(-1, 1), "b": dpcov.Numeric(-1, 1), "ward": dpcov.Categorical(["x", "y"])})
+
+
+def opened(data: Any, unit: str = "who", **given: Any) -> Any:
+    return open_source(data, aside=aside_of(unit, DEFAULT_BITS, USUAL_PEOPLE), **given)
+
+
+def frame(rows: int = 3000, people: int = 300, seed: int = 7300) -> Any:
+    """Visits in any order; some people have one, some have many, and some rows are nobody's."""
+    draw = np.random.default_rng(seed)
+    who = np.minimum(draw.geometric(0.01, rows), people)
+    found = pd.DataFrame({"a": draw.normal(size=rows) * 0.4, "who": who, "b": draw.normal(size=rows) * 0.3})
+    found["ward"] = np.where(draw.random(rows) < 0.3, "x", "y")
+    return found
+
+
+def by_pandas(table: Any) -> Any:
+    """Average over people of the average over each one's rows, of products of clipped rows."""
+    clipped = table[["a", "b"]] / np.maximum(np.linalg.norm(table[["a", "b"]], axis=1), 1.0)[:, None]
+    products = pd.DataFrame({f"{i}{j}": clipped[i] * clipped[j] for i in "ab" for j in "ab"})
+    return products.groupby(table["who"]).mean().mean().to_numpy().reshape(2, 2)
+
+
+def moment(source: Source) -> Any:
+    question = SecondMoment(Grid(1.0), 2, aside=source.aside)  # type: ignore[attr-defined]
+    return unpack(source.total(question), 2) / 2.0**question.unit_bits / source.n
+
+
+def csv(table: Any, folder: Path) -> Any:
+    table.to_csv(folder / "t.csv", index=False)
+    return folder / "t.csv"
+
+
+def parquet(table: Any, folder: Path) -> Any:
+    pq.write_table(pa.Table.from_pandas(table), folder / "t.parquet", row_group_size=700)
+    return folder / "t.parquet"
+
+
+def folder_of(table: Any, folder: Path) -> Any:
+    (folder / "parts").mkdir()
+    for place in range(3):
+        pq.write_table(pa.Table.from_pandas(table.iloc[place::3]), folder / "parts" / f"{place}.parquet")
+    return folder / "parts"
+
+
+CONTAINERS: dict[str, Callable[[Any, Path], Any]] = {
+    "pandas": lambda table, _: table,
+    "pandas text": lambda table, _: table.assign(who=[f"p{who}" for who in table["who"]]),
+    "pandas categories": lambda table, _: table.assign(who=pd.Categorical([f"p{who}" for who in table["who"]])),
+    "pandas floats": lambda table, _: table.assign(who=table["who"] + 0.5),
+    "arrow": lambda table, _: pa.Table.from_pandas(table),
+    "arrow dictionary": lambda table, _: pa.table(
+        {"a": table["a"], "b": table["b"], "who": pa.array(table["who"]).dictionary_encode()}
+    ),
+    "arrow unsigned": lambda table, _: pa.table(
+        {"a": table["a"], "b": table["b"], "who": pa.array(2**63 + table["who"].to_numpy(np.uint64), pa.uint64())}
+    ),
+    "polars": lambda table, _: pl.from_pandas(table),
+    "polars lazy": lambda table, _: pl.from_pandas(table).lazy(),
+    "duckdb": lambda table, _: duckdb.from_arrow(pa.Table.from_pandas(table)),
+    "csv": csv,
+    "parquet": parquet,
+    "folder": folder_of,
+    "dataset": lambda table, folder: ds.dataset(folder_of(table, folder)),
+}
+
+
+class TestEveryContainer:
+    @pytest.mark.parametrize("name", CONTAINERS)
+    def test_has_what_pandas_computes(self, name: str, tmp_path: Path) -> None:
+        table = frame()
+        source = opened(CONTAINERS[name](table, tmp_path), columns=["a", "b"])
+        assert source.n == table["who"].nunique()
+        assert source.feature_names == ("a", "b")
+        assert np.abs(moment(source) - by_pandas(table)).max() < 2e-5
+        assert source.total(Count()).tolist() == [source.n]
+
+    def test_all_columns_but_the_identifier_are_features(self, tmp_path: Path) -> None:
+        table = frame().drop(columns="ward")
+        for data in (table, pa.Table.from_pandas(table), parquet(table, tmp_path)):
+            assert opened(data).feature_names == ("a", "b")
+
+    def test_arrays_of_numbers(self, tmp_path: Path) -> None:
+        table = frame()
+        array = table[["a", "who", "b"]].to_numpy()
+        np.save(tmp_path / "t.npy", array)
+        for data in (array, np.asfortranarray(array), tmp_path / "t.npy"):
+            source = opened(data, "x1")
+            assert source.feature_names == ("x0", "x2")
+            assert np.abs(moment(source) - by_pandas(table)).max() < 2e-5
+
+    def test_a_schema_and_rows_by_column(self) -> None:
+        table = frame()
+        source = opened(table, schema=SCHEMA, center=True)
+        assert source.feature_names == open_source(table, schema=SCHEMA, center=True).feature_names
+        assert source.n == table["who"].nunique()
+        columns = Columns.of(SCHEMA)
+        levels, cells = (LevelCounts(columns, aside=source.aside), Histograms(columns, 4, aside=source.aside))
+        for _ in range(2):  # cells are kept after the first time
+            counts = source.total(levels) / 2.0**levels.unit_bits
+            shares = pd.get_dummies(table["ward"]).groupby(table["who"]).mean().sum()
+            assert counts == pytest.approx(shares.to_numpy(), rel=1e-3)
+            assert source.total(cells).sum() / 2.0**cells.unit_bits == pytest.approx(2 * source.n, rel=1e-3)
+
+
+def counted(kind: str, *columns: Any) -> People:
+    known = People(kind)
+    for column in columns:
+        known.count(column)
+    known.counted()
+    known.start()
+    return known
+
+
+def shares(known: People, column: Any) -> list[float]:
+    return [float(share) / 2**SHARE_BITS for share in known.shares(column)]
+
+
+class TestWhoIsWho:
+    def test_numbers_are_compared_exactly(self) -> None:
+        column = pa.array([2**53, 2**53 + 1, 2**53 + 1, -(2**63), 2**63 - 1], pa.int64())
+        assert shares(counted(WHOLE, column), column) == [1, 0.5, 0.5, 1, 1]
+
+    def test_minus_zero_is_zero_and_near_numbers_are_not_alike(self) -> None:
+        column = pa.array([0.0, -0.0, 5e-324, 1.0, 1.0 + 2**-52])
+        assert shares(counted(NUMBER, column), column) == [0.5, 0.5, 1, 1, 1]
+
+    def test_text_is_compared_by_its_bytes(self) -> None:
+        column = pa.array(["7", "07", "7 ", "é", "e\u0301", "A", "a", "a"])
+        assert shares(counted(TEXT, column), column) == [1, 1, 1, 1, 1, 1, 0.5, 0.5]
+        broken = pa.array([b"\xff", b"\xff\x00", b"\xff"], pa.binary())
+        assert shares(counted(TEXT, broken), broken) == [0.5, 1, 0.5]
+
+    @pytest.mark.parametrize(
+        ("kind", "column"),
+        [
+            (NUMBER, pa.array([None, np.nan, np.inf, -np.inf, 3.0])),
+            (WHOLE, pa.array([None, None, None, None, 3], pa.int64())),
+            (TEXT, pa.array([None, "", "  ", "NaN", "x"])),
+            (TEXT, pa.array([None, "null", "N/A", "<NA>", "x"]).dictionary_encode()),
+            (NUMBER, np.array([np.nan, np.nan, np.inf, -np.inf, 3.0])),
+        ],
+    )
+    def test_nobody_s_rows_are_neither_one_person_s_nor_many_people_s(self, kind: str, column: Any) -> None:
+        known = counted(kind, column, column)
+        assert known.n == 1
+        assert shares(known, column) == [0, 0, 0, 0, 0.5]
+        assert counted(kind, column[:4]).n == 0
+
+    def test_many_batches_are_counted_as_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        draw = np.random.default_rng(7301)
+        who = draw.integers(-50, 50, 5000)
+        whole = counted(WHOLE, pa.array(who))
+        monkeypatch.setattr(people, "RUN", 7)
+        for kind, column in ((WHOLE, pa.array(who)), (TEXT, pa.array([str(one) for one in who]))):
+            parts = counted(kind, *(column[start : start + 13] for start in range(0, 5000, 13)))
+            assert parts.n == whole.n == 100
+            assert shares(parts, column) == [2**SHARE_BITS // rows / 2**SHARE_BITS for rows in np.bincount(who + 50)[who + 50]]
+
+    def test_rows_beyond_those_counted_give_nothing(self) -> None:
+        """Whatever the data do between two readings, what a person gives sums to at most 1."""
+        first, then = pa.array([1, 1, 2]), pa.array([1, 2, 2, 2, 3, 1, 1, 1])
+        known = counted(WHOLE, first)
+        found = np.array(shares(known, then[:3]) + shares(known, then[3:]))
+        for who in (1, 2, 3):
+            assert found[np.array(then) == who].sum() <= 1
+        assert found[np.array(then) == 3].sum() == 0
+        known.start()
+        assert shares(known, first) == [0.5, 0.5, 1]
+
+
+class Restless:
+    """A table whose rows differ each time it is read."""
+
+    parsed, decimal, rows = False, ".", None
+    rereadable = ordered = True
+    names = ("who", "a", "b")
+    types = (pa.int64(), pa.float64(), pa.float64())
+
+    def __init__(self) -> None:
+        self.readings = 0
+
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:  # noqa: ARG002
+        self.readings += 1
+        who = [1, 2, 3, 4] if self.readings == 1 else [1, 1, 1, 1]
+        whole = pa.record_batch([pa.array(who), pa.array([1.0] * 4), pa.array([0.0] * 4)], names=list(self.names))
+        yield whole.select(list(columns)), None
+
+
+def test_a_table_that_changes_gives_no_person_more_than_one_share() -> None:
+    table: Any = Restless()
+    source = ArrowSource(table, ["a", "b"], aside=aside_of("who", DEFAULT_BITS, USUAL_PEOPLE))
+    question = SecondMoment(Grid(1.0), 2, aside=source.aside)
+    assert source.n == 4
+    assert source.total(question)[0] <= 2**question.unit_bits
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("data", "given", "words"),
+        [
+            (frame(20), {"unit": "patient"}, "no column of that name"),
+            (frame(20), {"unit": "a", "columns": ["a", "b"]}, "which is one"),
+            (frame(20), {"unit": "ward", "schema": SCHEMA, "columns": None}, "which is one"),
+            (frame(20).assign(who=True), {}, "another declared type"),
+            (frame(20).assign(who=pd.Timestamp("2026-01-01")), {}, "another declared type"),
+            (pa.Table.from_pandas(frame(20)).to_reader(), {}, "more than once"),
+            (frame(20)[["a", "b"]].to_numpy(), {"unit": "x5"}, "column of the array"),
+            (frame(20)[["a", "b"]].to_numpy(), {"unit": "x0", "columns": ["x0", "x1"]}, "which is one"),
+            (np.ones((4, 1)), {"unit": "x0"}, "which is one"),
+            (np.ones((4, 2), dtype=np.longdouble), {"unit": "x0"}, "64 bits"),
+        ],
+        ids=["unknown", "feature", "in the schema", "truth", "date", "stream", "array", "array feature", "alone", "long"],
+    )
+    def test_a_column_that_cannot_tell_people_apart(self, data: Any, given: dict[str, Any], words: str) -> None:
+        given = {"unit": "who", "columns": None if isinstance(data, np.ndarray) else ["a", "b"]} | given
+        with pytest.raises(DpcovError, match=words):
+            opened(data, given.pop("unit"), **given)
+
+    def test_kinds_that_differ_from_file_to_file(self, tmp_path: Path) -> None:
+        for place, who in enumerate(([1, 2], ["1", "2"])):
+            pq.write_table(pa.table({"who": who, "a": [1.0, 2.0]}), tmp_path / f"{place}.parquet")
+        with pytest.raises(DpcovError, match="one kind in each file"):
+            opened(tmp_path)
+        assert kind_of("who", [pa.int32(), pa.int64(), pa.dictionary(pa.int8(), pa.int16())]) == WHOLE
+
+    def test_mixed_objects_of_pandas_are_text_or_nobody_s(self) -> None:
+        data = pd.DataFrame({"who": ["1", 1, None, 2.5, "1", True], "a": np.ones(6)})
+        source = opened(data)
+        assert source.n == 2  # "1" and "True"
+
+    def test_a_table_of_other_rows_at_the_second_reading(self) -> None:
+        class Growing(Restless):
+            def batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:
+                yield from super().batches(columns, rows)
+                if self.readings > 1:
+                    yield from super().batches(columns, rows)
+
+        table: Any = Growing()
+        source = ArrowSource(table, ["a", "b"], aside=aside_of("who", DEFAULT_BITS, USUAL_PEOPLE))
+        with pytest.raises(EngineError, match="the same each time"):
+            source.total(SecondMoment(Grid(1.0), 2, aside=source.aside))
