@@ -35,11 +35,8 @@ def covariance(
     workers: int | Map = 1,
     ledger: DataSet | None = None,
     max_rows: int | None = None,
-<<<<<<< HEAD
-    by: str | Mapping[str, Sequence[Level]] | None = None,
-=======
     unit: str | int | None = None,
->>>>>>> people
+    by: str | Mapping[str, Sequence[Level]] | None = None,
     **options: Any,
 ) -> Release:
     """Release the second moment (1/n) Σ x xᵀ of the rows, or mean and covariance, once, under differential privacy.
@@ -87,18 +84,15 @@ def covariance(
         Whose budget pays: ``dpcov.Ledger("budget.db").dataset("adult", why="annual report")``. All of ``budget`` is spent there
         after the first complete reading and before the first draw: docs/ledger.md.
     max_rows : int, optional
-<<<<<<< HEAD
-        A public bound on n, above 2³⁰: the grid is then just so much coarser that sums stay exact: docs/engines.md.
-    by : str, or mapping of one name to levels, optional
-        A column of the table with public levels, which is no feature: the release has a matrix for each of them, at the price
-        of one: docs/groups.md. Levels are those of the schema; without one, ``by={"region": ["north", "south"]}``.
-=======
         A public bound on n, above 2³⁰ (2²⁶ people): the grid is then just so much coarser that sums stay exact:
         docs/engines.md.
     unit : str or int, optional
         The column that says whose a row is, or of an array its position; no feature. The promise is then about a person with
         all rows, each person counts once, by the average over own rows, and n is the number of people: docs/people.md.
->>>>>>> people
+        A public bound on n, above 2³⁰: the grid is then just so much coarser that sums stay exact: docs/engines.md.
+    by : str, or mapping of one name to levels, optional
+        A column of the table with public levels, which is no feature: the release has a matrix for each of them, at the price
+        of one: docs/groups.md. Levels are those of the schema; without one, ``by={"region": ["north", "south"]}``.
     **options
         Of the mechanism: docs/mechanisms/README.md lists them. A radius ``clip`` is in the units of row_norm; with a schema in
         those of the encoded rows, at most 1.
@@ -147,11 +141,8 @@ def covariance(
         workers=workers,
         ledger=ledger,
         max_rows=max_rows,
-<<<<<<< HEAD
         by=by,
-=======
         unit=unit,
->>>>>>> people
         options=options,
     )
     return asked.run(asked.source(data, columns, progress), budget)

@@ -28,8 +28,8 @@ from dpcov.mechanisms.running import released
 from dpcov.release.file import parse, text_of
 from dpcov.verify.replay import replay
 from dpcov.verify.testing import Noiseless, opened
-from tests.helpers.small import NULLABLE, assert_same, sealed
 from tests.helpers.people import asked, encoding_of, joined, source_of
+from tests.helpers.small import NULLABLE, assert_same, sealed
 
 RHO, PURE, BOTH = dpcov.ZCDP(1), dpcov.PureDP(4), dpcov.ApproxDP(2, "1/1000000")
 DRAW = np.random.default_rng(7400)
