@@ -3,9 +3,8 @@
 ::
 
     python -m benchmarks.groups noise
-    python -m benchmarks.groups pooling                  # the data on which constants were chosen
-    python -m benchmarks.groups pooling --measure        # other data, on which they were not
-    python -m benchmarks.groups pooling --data shared/data
+    python -m benchmarks.groups pooling --data shared/data            # the data on which constants were chosen
+    python -m benchmarks.groups pooling --data shared/data --measure  # other data, on which they were not
 
 ``noise``: r.m.s. of the raw noise of a block's covariance for k groups at a fixed budget, over that of one group.
 ``pooling``: the error of each group's covariance, in the Frobenius norm of encoded rows, with and without pooling, both
@@ -88,16 +87,12 @@ def drawn_noise(budget: dpcov.PureDP | dpcov.ZCDP, d: int, k: int, runs: int) ->
 Data = tuple[str, Floats, NDArray[np.intp], int]
 
 
-def chosen_on() -> Iterator[Data]:
+def chosen_on(folder: Path | None) -> Iterator[Data]:
     """Yield the data on which the way of pooling was chosen."""
     for k in (4, 16, 64):
         for apart, spread in ((0.0, 0.0), (0.2, 0.2), (0.7, 0.7)):
             rows, groups = normal_groups(70 + k, k, [100, 400, 2000], 6, apart, spread)
             yield f"normal, k={k}, apart {apart}", rows, groups, k
-
-
-def measured_on(folder: Path | None) -> Iterator[Data]:
-    """Yield other data: other widths, sizes and tails, one group unlike the others, and real tables."""
     for k, d in ((4, 3), (16, 12), (64, 8)):
         for apart, spread in ((0.0, 0.0), (0.1, 0.3), (0.5, 0.1), (1.0, 1.0)):
             rows, groups = normal_groups(900 + k + d, k, [60, 250, 1000, 5000], d, apart, spread)
@@ -108,11 +103,33 @@ def measured_on(folder: Path | None) -> Iterator[Data]:
     odd = np.where((groups == 3)[:, None], -rows[:, ::-1] * 2, rows)
     yield "one group unlike the others, k=16", odd, groups, 16
     if folder is not None:
-        yield from real(folder)
+        yield from adult(folder, {6: "occupation", 13: "native country"})
 
 
-def real(folder: Path) -> Iterator[Data]:
-    """Yield Adult by occupation and by native country: numbers of people, in deviations."""
+def measured_on(folder: Path | None) -> Iterator[Data]:
+    """Yield other data, which nobody looked at before: other numbers of groups and columns, sizes, laws, and real tables."""
+    for k, d in ((3, 4), (8, 5), (32, 10)):
+        for apart, spread in ((0.0, 0.0), (0.15, 0.15), (0.6, 0.3)):
+            rows, groups = normal_groups(3000 + k + d, k, [90, 300, 700, 3000], d, apart, spread)
+            yield f"normal, k={k}, d={d}, apart {apart}, {spread}", rows, groups, k
+    generator = np.random.default_rng(3100)
+    for k in (6, 24):
+        groups = generator.choice(k, 12_000, p=generator.dirichlet(np.full(k, 0.7)))
+        factor = generator.normal(size=(7, 7)) / np.sqrt(7) + np.eye(7)
+        yield f"uniform, k={k}", generator.uniform(-1.5, 1.5, (12_000, 7)) @ factor.T, groups, k
+        skew = generator.exponential(size=(12_000, 4)) - 1 + 0.3 * generator.normal(size=(k, 4))[groups]
+        yield f"exponential, k={k}", skew, groups, k
+    if folder is not None:
+        yield from adult(folder, {1: "kind of work", 5: "marriage"})
+        with gzip.open(folder / "airfoil_self_noise.csv.gz", "rt") as lines:
+            table = np.array([[float(cell) for cell in line.split(",")] for line in list(lines)[1:]])
+        levels, groups = np.unique(table[:, 3], return_inverse=True)
+        rows = np.delete(table, 3, axis=1)
+        yield "airfoil by velocity, k=4", (rows - rows.mean(axis=0)) / rows.std(axis=0), groups, len(levels)
+
+
+def adult(folder: Path, columns: dict[int, str]) -> Iterator[Data]:
+    """Yield Adult by some of its columns: numbers of people, in deviations."""
     records = []
     for name in ("adult.data.gz", "adult.test.gz"):
         with gzip.open(folder / name, "rt") as lines:
@@ -121,7 +138,7 @@ def real(folder: Path) -> Iterator[Data]:
     table = np.array(records)
     rows = table[:, [0, 2, 4, 12]].astype(np.float64)  # age, weight, years of education, hours
     rows = (rows - rows.mean(axis=0)) / rows.std(axis=0)
-    for column, by in ((6, "occupation"), (13, "native country")):
+    for column, by in columns.items():
         levels, groups = np.unique(table[:, column], return_inverse=True)
         yield f"Adult by {by}, k={len(levels)}", rows, groups, len(levels)
 
@@ -178,7 +195,7 @@ def main() -> None:
     if asked.what == "noise":
         noise()
     else:
-        pooling((lambda: measured_on(asked.data)) if asked.measure or asked.data else chosen_on, asked.runs, asked.only)
+        pooling(lambda: (measured_on if asked.measure else chosen_on)(asked.data), asked.runs, asked.only)
 
 
 if __name__ == "__main__":

@@ -89,7 +89,6 @@ def covariance(
     unit : str or int, optional
         The column that says whose a row is, or of an array its position; no feature. The promise is then about a person with
         all rows, each person counts once, by the average over own rows, and n is the number of people: docs/people.md.
-        A public bound on n, above 2³⁰: the grid is then just so much coarser that sums stay exact: docs/engines.md.
     by : str, or mapping of one name to levels, optional
         A column of the table with public levels, which is no feature: the release has a matrix for each of them, at the price
         of one: docs/groups.md. Levels are those of the schema; without one, ``by={"region": ["north", "south"]}``.
