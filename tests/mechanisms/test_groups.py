@@ -33,6 +33,7 @@ from dpcov.mechanisms.shared.pooling import Noisy, drawn_together
 from dpcov.release.groups import Together
 from dpcov.release.record import Release
 from dpcov.request import request
+from dpcov.sources.opening import open_source
 from dpcov.uses.tails import peaks
 from dpcov.verify.testing import Noiseless
 from tests.helpers.stats import SIZE
@@ -286,6 +287,14 @@ class TestSources:
         )
         assert self.integers(rows, schema=numbers) == self.integers(TABLE)
         assert self.integers(rows, schema=numbers, workers=2) == self.integers(TABLE)
+
+    def test_a_source_without_groups_is_refused(self) -> None:
+        """Its last feature would be taken for the group."""
+        asked = request("covariance", dpcov.ZCDP(1), mechanism="gaussian", bound=None, schema=SCHEMA, by="region", options={})
+        source = open_source(TABLE, ["a", "b", "c"], SCHEMA, True)
+        assert asked.by is not None
+        with pytest.raises(ParameterError, match="encoding must have the groups of the source, got others"):
+            ExactSums(source, dataclasses.replace(asked.encoding(source), groups=asked.by.groups), "replace")
 
     def test_others_refuse(self) -> None:
         frames = pytest.importorskip("dask.dataframe", reason="Dask is not installed")
