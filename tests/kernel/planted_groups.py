@@ -54,10 +54,6 @@ PLANTED = {
         (MEMBERS, "group = np.where(known, positions, count)", "group = np.where(known, positions, count - 1)"),
         by=(LAWS + "TestNobodysRows::test_members", RELEASES + "test_rows_of_no_group_change_nothing"),
     ),
-    "a negative position is the first group": mutant(
-        (MEMBERS, "known = (positions >= 0) & (positions < count)", "known = (np.abs(positions) >= 0) & (positions < count)"),
-        by=LAWS + "TestNobodysRows::test_members",
-    ),
     "one noise for all blocks": mutant(
         (
             MATRIX,
@@ -102,7 +98,11 @@ PLANTED = {
         ),
     ),
     "a group's n as if it were public": mutant(
-        ("release/record.py", "return self.neighbors == REPLACE and self.part is None", "return self.neighbors == REPLACE"),
+        (
+            "release/groups.py",
+            "return self._self.neighbors == REPLACE and self._self.part is None",
+            "return self._self.neighbors == REPLACE",
+        ),
         by=RELEASES + "TestTogether::test_a_group_has_a_noisy_number_of_rows",
     ),
     "the noise of one group for all together": mutant(

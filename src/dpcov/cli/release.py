@@ -11,8 +11,10 @@ from dpcov.cli.made import checked_output, keep, released, tell_dry_run
 from dpcov.cli.options import (
     POSTPROCESS,
     budget_options,
+    by_option,
     center_option,
     check_bounds,
+    checked_by,
     complete_mechanism,
     csv_options,
     making_options,
@@ -40,7 +42,7 @@ Example:
 )
 @click.option("--pca", type=int, metavar="K", help="Spend all of the budget on K principal components.")
 @center_option
-@click.option("--by", metavar="COLUMN", help="A matrix for each level of this column of the schema, at the price of one.")
+@by_option
 @click.option("--max-rows", type=int, metavar="NUMBER", help="A public bound on the rows, above 2**30: for a coarser grid.")
 @click.option(
     "--mechanism",
@@ -94,9 +96,9 @@ def release(
     if not bounded:
         check_bounds(row_norm, schema, "--row-norm", "; or, for this mechanism, --option upper=NUMBER" * takes_bounds)
     target = checked_output(output, force, input_files(data, schema), dry_run=dry_run or print_sql)
-    if by is not None:
-        settings["by"] = _checked_by(by, pca, schema)
-    settings |= _target_settings(pca, settings["mechanism"], settings.pop("postprocess"), settings["center"], options)
+    settings |= _target_settings(
+        pca, checked_by(by, pca, schema), settings["mechanism"], settings.pop("postprocess"), settings["center"], options
+    )
     settings |= {"row_norm": row_norm, "schema": read_schema(schema), "columns": read_columns(columns)}
     if dry_run:
         tell_dry_run("covariance" if pca is None else "pca", data, seed=seed, as_json=as_json, **settings, **options)
@@ -105,17 +107,8 @@ def release(
     keep(made, output, target, publication, force=force, quiet=quiet, as_json=as_json)
 
 
-def _checked_by(by: str, pca: int | None, schema: str | None) -> str:
-    """Refuse groups of what has none: components, and rows without a schema to say what groups there are."""
-    if pca is not None:
-        raise click.UsageError("--by cannot be used with --pca: release a covariance by group, and use `dpcov pca`")
-    if schema is None:
-        raise click.UsageError("--by needs --schema FILE, where the levels of that column are the groups")
-    return by
-
-
 def _target_settings(
-    pca: int | None, mechanism: str, postprocess: str | None, center: bool | None, options: dict[str, Any]
+    pca: int | None, by: str | None, mechanism: str, postprocess: str | None, center: bool | None, options: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the settings that only a covariance has, or only components, and refuse what does not go with them."""
     from dpcov.mechanisms import MECHANISMS, checked_mechanism
@@ -124,7 +117,7 @@ def _target_settings(
         if mechanism in MECHANISMS["pca"] and mechanism not in MECHANISMS["covariance"]:
             raise click.UsageError(f"mechanism {mechanism!r} is for principal components: give --pca K with it")
         checked_mechanism("covariance", mechanism, options)
-        return {"postprocess": postprocess}
+        return {"postprocess": postprocess, "by": by}
     if postprocess is not None:
         raise click.UsageError("--postprocess cannot be used with --pca: it finishes a covariance, and components have none")
     if "k" in options:

@@ -20,7 +20,8 @@ from dpcov.kernel.public import Public
 from dpcov.mechanisms.base import Alias, Described, Mechanism, Named
 from dpcov.mechanisms.rehearsing import Still, Zeros, rehearsed, with_rows
 from dpcov.release.check import check_made
-from dpcov.release.record import Option, Release, is_option
+from dpcov.release.options import is_option
+from dpcov.release.record import Option, Release
 
 
 def released(named: Named, curator: Curator, budget: Budget, /, *, postprocess: str | None = None, **options: Any) -> Release:

@@ -14,7 +14,7 @@ import os
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from dpcov.errors import EngineError, ParameterError, SchemaError, shown
+from dpcov.errors import EngineError, ParameterError, ReleaseError, SchemaError, shown
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.budget import NOTIONS, Budget
 from dpcov.kernel.noise.choice import Exponential, SparseVector
@@ -32,7 +32,8 @@ from dpcov.paths import checked_path, write_whole
 from dpcov.release.check import check_answers, check_header
 from dpcov.release.integers import integers_record, read_integers
 from dpcov.release.mark import Mark
-from dpcov.release.record import TARGETS, Option, Release, is_option
+from dpcov.release.options import is_option
+from dpcov.release.record import TARGETS, Option, Release
 from dpcov.schema import is_broken
 from dpcov.schema.file import from_record, to_record
 from dpcov.strict_json import Fields, each, fraction_of, read_object, refuse
@@ -53,7 +54,9 @@ def write(release: Release, path: str | os.PathLike[str]) -> None:
 
 
 def text_of(release: Release) -> str:
-    """Return the text of a release's file."""
+    """Return the text of a release's file; one group of it has none."""
+    if release.part is not None:
+        raise ReleaseError("a group must be saved with its release, got it alone. Hint: save the release; it has all groups.")
     record = _record(release)
     record["checksum"] = _checksum(record)
     lines = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in record.items())

@@ -7,7 +7,6 @@ asked, so a better post-processing can be applied to an old file.
 from __future__ import annotations
 
 import dataclasses
-import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,22 +17,21 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import ParameterError, ReleaseError, printable, shown
+from dpcov.errors import ParameterError, ReleaseError, printable
 from dpcov.kernel.answer import Answer, Spend
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.questions.measure import Question
-from dpcov.kernel.questions.moments import REPLACE
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.linalg import project_simplex
 from dpcov.release.estimate import Estimate, PrivateUnits
+from dpcov.release.groups import Grouped, Part
 from dpcov.release.mark import Mark
 from dpcov.release.statement import promise, risk, statement
 from dpcov.release.uses import Uses
-from dpcov.schema import Categorical, Numeric, Schema, is_broken
+from dpcov.schema import Categorical, Numeric, Schema
 
 if TYPE_CHECKING:
     from dpcov.mechanisms.base import Mechanism
-    from dpcov.release.groups import Part
 
 Floats = NDArray[np.float64]
 Option = str | int | float | bool | None | list[Any]
@@ -41,24 +39,11 @@ Target = Literal["covariance", "mean", "pca", "ridge"]
 TARGETS: tuple[str, ...] = get_args(Target)
 """What can be released."""
 
-LONGEST_INTEGER = 2**63
-MOST_NAMED = 20  # groups, in a message
 NARROWER = 0.999  # of the bounds: a range that is as wide is none
 
 
-def is_option(value: object, depth: int = 2) -> bool:
-    """Whether a file can hold a value as an option: text, a finite number, true, false or nothing, or lists of these."""
-    if isinstance(value, list):
-        return depth > 0 and all(is_option(one, depth - 1) for one in value)
-    if type(value) is float:
-        return math.isfinite(value)
-    if type(value) is str:
-        return not is_broken(value)
-    return value is None or type(value) is bool or (type(value) is int and abs(value) < LONGEST_INTEGER)
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Transcript:
+class Transcript(Grouped):
     """The answers, under a public header.
 
     Attributes
@@ -115,19 +100,9 @@ class Transcript:
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     @property
-    def asked(self) -> tuple[Answer, ...]:
-        """The answers as they left the curator: those of the whole release, where this is about one group of it."""
-        return self.answers if self.part is None else self.part.whole.answers
-
-    @property
     def spent(self) -> tuple[Spend, ...]:
         """Everything that was asked of the data, and what it cost: each has ``asked``, ``noise`` and ``budget``."""
         return tuple(spend for answer in self.asked for spend in answer.spent)
-
-    @property
-    def n_is_public(self) -> bool:
-        """Whether n is the exact number of rows: not under add-remove, nor that of a group."""
-        return self.neighbors == REPLACE and self.part is None
 
     def every(self, *questions: type[Question]) -> list[Answer]:
         """Return the answers to questions of these types, in order."""
@@ -244,40 +219,6 @@ class Release(Transcript, Uses):
                     f"estimate must have a {name} of shape {shape}, got {array.shape}. Hint: with centring='homogeneous' a "
                     f"second moment has a constant in front; dpcov.kernel.rows.centring.mean_and_covariance takes it off."
                 )
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """The groups that the release has a matrix for, in the order of their levels; none where it is about all rows alike."""
-        return () if self.encoding.groups is None else self.encoding.groups.levels
-
-    def __getitem__(self, level: object) -> Release:
-        """Return what the release says of one group: a release to all uses, at no cost in privacy.
-
-        Its estimates are drawn towards those of all groups together, entry by entry, by how much larger its noise is than what
-        groups differ by; its intervals are about its own noisy numbers alone. Its n is private, and as noisy as they are.
-        """
-        name = str(level).lower() if isinstance(level, bool) else str(level)
-        if name not in self.groups:
-            found = f"one of {', '.join(map(printable, self.groups[:MOST_NAMED]))}" if self.groups else "asked for with by="
-            raise ReleaseError(f"group must be {found}, got {shown(level)}. Hint: release.groups lists them.")
-        return self._parts(name)
-
-    @property
-    def pooled(self) -> Release:
-        """What the release says of all its groups together: its noise is that of all of them. Itself where it has no groups."""
-        return self if not self.groups or (self.part is not None and self.part.level is None) else self._parts(None)
-
-    def _parts(self, level: str | None) -> Release:
-        from dpcov.release.groups import part_of
-
-        whole = self if self.part is None else self.part.whole
-        if level not in whole._made:
-            whole._made[level] = part_of(whole, level)
-        return whole._made[level]
-
-    @cached_property
-    def _made(self) -> dict[str | None, Release]:
-        return {}
 
     @property
     def _mechanism(self) -> Mechanism:
@@ -400,7 +341,7 @@ class Release(Transcript, Uses):
         """Return the same transcript with its estimate finished otherwise: "none" leaves it raw."""
         self._mechanism.check_postprocess(postprocess)
         if self.part is not None:
-            return self.part.whole.finished(postprocess)._parts(self.part.level)
+            return self.whole.finished(postprocess).about(self.part.level)
         return dataclasses.replace(self, postprocess=postprocess)
 
     def statement(self) -> str:
@@ -409,7 +350,7 @@ class Release(Transcript, Uses):
         local = any(answer.question.is_local for answer in self.asked)
         own = "radius, origin" if self.kind == "mean" else "bounds of the covariance" if local else "row_norm"
         public = own if self.schema is None else "bounds, levels, weights"
-        n = self.n if self.part is None else self.part.whole.n
+        n = self.whole.n
         rows = f"row of the {n} pairs" if self.encoding.pairs else f"of the {n} {self.encoding.counted}"
         return statement(promised, self.neighbors, rows, self.seeded, public, self.unit)
 
@@ -436,28 +377,20 @@ class Release(Transcript, Uses):
         """
         from dpcov.release.file import write
 
-        if self.part is not None:
-            raise ReleaseError(
-                "a group must be saved with its release, got it alone. Hint: save the release; it has all groups."
-            )
         write(self, path)
 
     def __reduce__(self) -> tuple[Callable[..., Release], tuple[Any, ...]]:
         from dpcov.release.file import parse, text_of
 
         if self.part is not None:
-            return Release._parts, (self.part.whole, self.part.level)
+            return Release.about, (self.whole, self.part.level)
         own = () if self.record is None else (self.record,)
         return parse, (text_of(self), own)  # a pickle holds what the file would hold, and is checked like it
 
     def __repr__(self) -> str:
         approximate = "approximate " * any(law.numerics == "markov chain" for answer in self.answers for law in answer.laws)
         parts = [f"{approximate}{self.privacy!r}", self.neighbors, printable(self.mechanism), f"n={self.n}", f"d={self.d}"]
-        if self.part is not None:
-            parts.insert(0, "all groups" if self.part.level is None else f"group {printable(self.part.level)}")
-        elif self.groups:
-            parts.append(f"{len(self.groups)} groups")
-        return f"<Release of a {self.kind}: {', '.join(parts + ['seeded: not private'] * self.seeded)}>"
+        return f"<Release of a {self.kind}: {', '.join(self._named(parts) + ['seeded: not private'] * self.seeded)}>"
 
 
 def _frozen(estimate: Floats) -> Floats:
