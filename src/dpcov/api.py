@@ -8,7 +8,7 @@ from typing import Any
 from dpcov.custody.ledger import DataSet
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.questions.moments import REPLACE
-from dpcov.mechanisms import MECHANISMS
+from dpcov.mechanisms import ridge_mechanism
 from dpcov.mechanisms.base import Named
 from dpcov.mechanisms.shared.means import Origin
 from dpcov.release.record import Release
@@ -36,6 +36,10 @@ def covariance(
     ledger: DataSet | None = None,
     max_rows: int | None = None,
     unit: str | int | None = None,
+    weighting: str = "person",
+    most_rows: int | None = None,
+    weight: str | int | None = None,
+    max_weight: float | None = None,
     by: str | Mapping[str, Sequence[Level]] | None = None,
     **options: Any,
 ) -> Release:
@@ -84,11 +88,15 @@ def covariance(
         Whose budget pays: ``dpcov.Ledger("budget.db").dataset("adult", why="annual report")``. All of ``budget`` is spent there
         after the first complete reading and before the first draw: docs/ledger.md.
     max_rows : int, optional
-        A public bound on n, above 2³⁰ (2²⁶ people): the grid is then just so much coarser that sums stay exact:
-        docs/engines.md.
+        A public bound on n, above 2³⁰ (2²⁶ people): the grid is then as much coarser as exact sums need: docs/engines.md.
     unit : str or int, optional
         The column that says whose a row is, or of an array its position; no feature. The promise is then about a person with
         all rows, each person counts once, by the average over own rows, and n is the number of people: docs/people.md.
+    weighting, most_rows : {"person", "rows"}, int
+        "rows": each row counts alike, but those of a person with more than ``most_rows``, a public number: less.
+    weight, max_weight : str or int, float
+        The column of weights, as of a survey, and a public bound: what is above counts as it, what is missing or negative as 0.
+        Estimates are those of a weighted sample; ``release.n`` is a noisy total, in weights of ``max_weight``.
     by : str, or mapping of one name to levels, optional
         A column of the table with public levels, which is no feature: the release has a matrix for each of them, at the price
         of one: docs/groups.md. Levels are those of the schema; without one, ``by={"region": ["north", "south"]}``.
@@ -111,11 +119,6 @@ def covariance(
     Privacy
     -------
     ``budget``, for the chosen neighbours and for any data whatsoever. What was asked is in ``release.spent``.
-
-    Notes
-    -----
-    Parameters are refused before a row is read. After that nothing depends visibly on values: NaN, infinities, unknown levels
-    and values outside the bounds are data like any other.
 
     Examples
     --------
@@ -142,6 +145,10 @@ def covariance(
         max_rows=max_rows,
         by=by,
         unit=unit,
+        weighting=weighting,
+        most_rows=most_rows,
+        weight=weight,
+        max_weight=max_weight,
         options=options,
     )
     return asked.run(asked.source(data, columns, progress), budget)
@@ -165,6 +172,10 @@ def mean(
     workers: int | Map = 1,
     ledger: DataSet | None = None,
     unit: str | int | None = None,
+    weighting: str = "person",
+    most_rows: int | None = None,
+    weight: str | int | None = None,
+    max_weight: float | None = None,
     **options: Any,
 ) -> Release:
     """Release the mean of the rows, once, under differential privacy.
@@ -184,7 +195,7 @@ def mean(
         A name in ``dpcov.MECHANISMS["mean"]``, or a mechanism of your own.
     postprocess : {"project", "none"}, optional
         By default an estimate outside the public ball is moved to its surface.
-    neighbors, columns, seed, progress, allow_weak, expected_n, workers, ledger, unit
+    neighbors, columns, seed, progress, allow_weak, expected_n, workers, ledger, unit, weighting, most_rows, weight, max_weight
         As in `covariance`.
     **options
         Of the mechanism: docs/mechanisms/README.md lists them. ``covariance=`` is a public variance, a list of them or a
@@ -226,6 +237,10 @@ def mean(
         workers=workers,
         ledger=ledger,
         unit=unit,
+        weighting=weighting,
+        most_rows=most_rows,
+        weight=weight,
+        max_weight=max_weight,
         options={**options, "origin": origin},
     )
     return asked.run(asked.source(data, columns, progress), budget)
@@ -250,6 +265,10 @@ def pca(
     ledger: DataSet | None = None,
     max_rows: int | None = None,
     unit: str | int | None = None,
+    weighting: str = "person",
+    most_rows: int | None = None,
+    weight: str | int | None = None,
+    max_weight: float | None = None,
     **options: Any,
 ) -> Release:
     """Release k principal components of the rows, once, under differential privacy.
@@ -269,7 +288,8 @@ def pca(
         A name in ``dpcov.MECHANISMS["pca"]``, or a mechanism of your own; "auto" has a proof for every k.
     center : bool
         True: components of the centred rows; served by "auto", "wishart" and "gaussian". Else of the rows as they are, about 0.
-    neighbors, columns, seed, allow_weak, expected_n, workers, max_rows, ledger, unit
+    neighbors, columns, seed, allow_weak, expected_n, workers, max_rows, ledger, unit, weighting, most_rows,
+    weight, max_weight
         As in `covariance`.
     progress : callable, optional
         Called now and then while rows are read, or a long draw is made, with the fraction done or None.
@@ -308,6 +328,10 @@ def pca(
         ledger=ledger,
         max_rows=max_rows,
         unit=unit,
+        weighting=weighting,
+        most_rows=most_rows,
+        weight=weight,
+        max_weight=max_weight,
         options={**options, "k": k},
     )
     return asked.run(asked.source(data, columns, progress), budget, progress=progress)
@@ -379,8 +403,3 @@ def ridge(
         options={"target": target, "alpha": alpha},
     )
     return asked.run(asked.source(data, columns, progress), budget)
-
-
-def ridge_mechanism(mechanism: str | Named | None) -> str | Named:
-    """Return the mechanism for a regression, by default the only one."""
-    return next(iter(MECHANISMS["ridge"])) if mechanism is None else mechanism

@@ -6,10 +6,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from dpcov.api import covariance, mean, pca, ridge, ridge_mechanism
+from dpcov.api import covariance, mean, pca, ridge
 from dpcov.errors import ParameterError, check_choice
 from dpcov.kernel.budget import Budget
-from dpcov.mechanisms import MECHANISMS
+from dpcov.mechanisms import MECHANISMS, ridge_mechanism
 from dpcov.rehearsal import Rehearsal
 from dpcov.release.record import Release
 from dpcov.request import request

@@ -21,8 +21,8 @@ from dpcov.kernel.curator import Curator
 from dpcov.kernel.noise.sampler import RandomSampler
 from dpcov.kernel.public import Public
 from dpcov.kernel.questions.moments import REPLACE, check_neighbors
-from dpcov.kernel.rows.aside import MOST_PEOPLE, USUAL_PEOPLE, Aside, aside_of
-from dpcov.kernel.rows.encoding import ROW, Encoding
+from dpcov.kernel.rows.aside import ROW, Aside
+from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.grid import DEFAULT_BITS, MOST_ROWS, bits_for, checked_row_norm
 from dpcov.kernel.sums import ExactSums
 from dpcov.mechanisms import checked_mechanism
@@ -32,12 +32,13 @@ from dpcov.mechanisms.shared.means import checked_covariance
 from dpcov.promise import check_budget, check_delta, check_delta_of, check_epsilon, check_expected_n, check_ledger, check_seed
 from dpcov.rehearsal import Rehearsal, rehearsal_of
 from dpcov.release.record import Release
-from dpcov.schema import Categorical, Level, Schema, is_broken
+from dpcov.schema import Categorical, Level, Schema
 from dpcov.schema.file import digest as schema_digest
 from dpcov.sources.base import Source
 from dpcov.sources.by import By, checked_by
 from dpcov.sources.opening import is_in_database, is_printed, open_source
 from dpcov.sources.paired import PairedSource
+from dpcov.sources.people import checked_aside
 from dpcov.sources.pool import Pool, checked_workers
 from dpcov.sources.split import SplitSource
 from dpcov.sources.user_map import Map, UserMap
@@ -62,29 +63,6 @@ def check_max_rows(max_rows: int | None, named: Named) -> int:
             f"max_rows must be left out for mechanism {named.name!r}, got {max_rows}. Hint: mechanism='auto' takes it."
         )
     return bits_for(int(max_rows))
-
-
-def checked_unit(unit: str | int, bits: int, max_rows: int | None, made: Request, workers: object) -> Aside:
-    """Return how people are told apart and counted; refuse what is no column, and where a person must have one row."""
-    position = isinstance(unit, numbers.Integral) and not isinstance(unit, bool) and int(unit) >= 0
-    name = f"x{unit}" if position else unit
-    if not isinstance(name, str) or not name or is_broken(name):
-        raise ParameterError(
-            f"unit must be the name of a column, or of an array its position, got {shown(unit)}. Hint: unit='patient_id'."
-        )
-    if made.pairs:
-        raise ParameterError(
-            f"unit must be left out for pairs of rows, got {shown(unit)}. "
-            f"Hint: a person with other rows would change all later pairs; centring='mean' has none."
-        )
-    if workers != 1:
-        raise ParameterError(
-            f"workers must be 1 where a person has several rows, got {shown(workers)}. Hint: one process counts them."
-        )
-    people = USUAL_PEOPLE if max_rows is None else int(max_rows)
-    if people > MOST_PEOPLE:
-        raise ParameterError(f"max_rows must be at most 2**34 people with unit=, got {shown(max_rows)}. Hint: fewer do.")
-    return aside_of(name, bits, people)
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,6 +240,10 @@ def request(
     workers: int | Map = 1,
     max_rows: int | None = None,
     unit: str | int | None = None,
+    weighting: str = "person",
+    most_rows: int | None = None,
+    weight: str | int | None = None,
+    max_weight: float | None = None,
     ledger: DataSet | None = None,
     by: str | Mapping[str, Sequence[Level]] | None = None,
     options: Mapping[str, Any],
@@ -288,11 +270,14 @@ def request(
     check_seed(seed)
     check_ledger(ledger, seed)
     bits = check_max_rows(max_rows, named)
-    if by is not None and unit is not None:
+    aside = checked_aside(bits, max_rows, unit, weighting, most_rows, weight, max_weight)
+    if aside is not None and (made.pairs or workers != 1):
         raise ParameterError(
-            f"by must be left out where a person has several rows, got {shown(by)} and a unit. Hint: leave out one of them."
+            "unit and weight must be left out for pairs of rows, and workers must be 1 with them, got other settings. "
+            "Hint: centring='mean' has no pairs; one process counts people."
         )
-    aside = None if unit is None else checked_unit(unit, bits, max_rows, made, workers)
+    if aside is not None and by is not None:
+        raise ParameterError(f"by must be left out with unit and weight, got {shown(by)}. Hint: leave out one of them.")
     if not isinstance(allow_weak, bool):
         raise ParameterError(f"allow_weak must be True or False, got {shown(allow_weak)}. Hint: False is the default.")
     strong = not allow_weak and seed is None  # what is seeded is stamped as not private

@@ -22,15 +22,18 @@ from dpcov.kernel.questions.calibrated import calibrated
 from dpcov.kernel.questions.choices import Quantile, Radius
 from dpcov.kernel.questions.moments import Count, SecondMoment, Sum
 from dpcov.kernel.questions.norms import Norms
+from dpcov.kernel.rows.aside import aside_of
 from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms import MECHANISMS
 from dpcov.mechanisms.running import released
 from dpcov.release.file import parse, text_of
+from dpcov.sources.array import ArraySource
 from dpcov.verify.replay import replay
 from dpcov.verify.testing import Noiseless, opened
 from tests.helpers.people import asked, encoding_of, joined, source_of
 from tests.helpers.small import NULLABLE, assert_same, sealed
 
+ALONE = {"most_rows": 0, "weight": "", "max_weight": 0.0}
 RHO, PURE, BOTH = dpcov.ZCDP(1), dpcov.PureDP(4), dpcov.ApproxDP(2, "1/1000000")
 DRAW = np.random.default_rng(7400)
 PEOPLE = [DRAW.normal(size=(m, 4)) * [0.4, 0.3, 0.2, 0.1] for m in [1, 2, 7, 30] * 15]
@@ -267,20 +270,24 @@ class TestFiles:
         record = json.loads(self.TEXT)
         keys = list(record)
         assert keys[keys.index("neighbors") + 1] == "unit"
-        assert record["unit"] == {"column": "x4", "finer": 2, "share_bits": 18}
+        assert record["unit"] == {"column": "x4", "finer": 2, "share_bits": 18} | ALONE
         assert json.loads(text_of(dpcov.covariance(ROWS, RHO, row_norm=1)))["unit"] == {}
 
     @pytest.mark.parametrize(
         "unit",
         [
-            {"column": "x4", "finer": 2},
-            {"column": "x4", "finer": 2, "share_bits": 18, "more": 1},
-            {"column": "x1", "finer": 2, "share_bits": 18},
-            {"column": "x4", "finer": 2, "share_bits": 19},
-            {"column": "x4", "finer": 1, "share_bits": 18},
-            {"column": "x4", "finer": 3, "share_bits": 16},
-            {"column": "x4", "finer": 2, "share_bits": 0},
-            {"column": 4, "finer": 2, "share_bits": 18},
+            {"column": "x4", "finer": 2, "share_bits": 18},
+            {"column": "x4", "finer": 2, "share_bits": 18, "more": 1} | ALONE,
+            {"column": "x1", "finer": 2, "share_bits": 18} | ALONE,
+            {"column": "x4", "finer": 2, "share_bits": 19} | ALONE,
+            {"column": "x4", "finer": 1, "share_bits": 18} | ALONE,
+            {"column": "x4", "finer": 3, "share_bits": 16} | ALONE,
+            {"column": "x4", "finer": 2, "share_bits": 0} | ALONE,
+            {"column": 4, "finer": 2, "share_bits": 18} | ALONE,
+            {"column": "x4", "finer": 2, "share_bits": 18} | ALONE | {"most_rows": 3},
+            {"column": "x4", "finer": 2, "share_bits": 18} | ALONE | {"weight": "w"},
+            {"column": "x4", "finer": 2, "share_bits": 18} | ALONE | {"max_weight": 2.0},
+            {"column": "", "finer": 2, "share_bits": 18} | ALONE,
         ],
     )
     def test_other_units_are_refused(self, unit: dict[str, Any]) -> None:
@@ -330,3 +337,114 @@ class TestLedger:
             dpcov.covariance(
                 TABLE.rename(columns={"who": "row"}), RHO, row_norm=9, columns=["a"], unit="row", ledger=ledger.dataset("rows")
             )
+
+
+WEIGHTS = np.random.default_rng(7410).lognormal(size=len(TABLE)) * 100
+WEIGHTED = TABLE.assign(w=WEIGHTS, x=np.sin(np.arange(3000.0)))
+WEIGHTED.loc[:5, "w"] = [np.nan, np.inf, -np.inf, -1.0, 0.0, 1e300]
+WAYS: dict[str, dict[str, Any]] = {
+    "weights of rows": {"weight": "w", "max_weight": 300},
+    "weights of visits": {"unit": "who", "weight": "w", "max_weight": 300},
+    "rows": {"unit": "who", "weighting": "rows", "most_rows": 5},
+    "weighted rows": {"unit": "who", "weighting": "rows", "most_rows": 5, "weight": "w", "max_weight": 300},
+}
+
+
+def counts(given: dict[str, Any]) -> Any:
+    """Return what each row counts, by pandas."""
+    found = np.clip(WEIGHTED["w"].where(WEIGHTED["w"] > 0, 0.0) / 300, 0, 1) if "weight" in given else np.ones(3000)
+    visits = WEIGHTED.groupby("who")["who"].transform("size") if "unit" in given else np.ones(3000)
+    return np.asarray(found / np.maximum(visits, given.get("most_rows", 0)))
+
+
+ALIKE: list[dict[str, Any]] = [{}, {"weighting": "rows", "most_rows": 1}]
+
+
+class TestPartial:
+    """Survey weights, and rows that count alike: Hájek's means and covariances, divided by a noisy total."""
+
+    HUGE = dpcov.ZCDP(10**9)
+
+    @pytest.mark.parametrize("relation", ["replace", "add-remove"])
+    @pytest.mark.parametrize("way", WAYS)
+    def test_means_are_hajek_s(self, way: str, relation: str) -> None:
+        made = dpcov.mean(
+            WEIGHTED,
+            self.HUGE,
+            radius=9,
+            columns=["a", "c", "x"],
+            neighbors=relation,
+            mechanism="clipped",
+            seed=7411,
+            **WAYS[way],
+        )
+        exact = np.average(WEIGHTED[["a", "c", "x"]], axis=0, weights=counts(WAYS[way]))
+        rounded = 0.5 / counts(WAYS[way]).sum()  # the total is told in whole numbers
+        assert np.abs(made.mean - exact).max() <= (0.0005 + rounded) * np.abs(exact).max()
+        assert made.n == pytest.approx(counts(WAYS[way]).sum(), abs=1)
+
+    @pytest.mark.parametrize("relation", ["replace", "add-remove"])
+    @pytest.mark.parametrize("mechanism", ["gaussian", "rescaled", "eigenvectors", "separate", "standardized"])
+    @pytest.mark.parametrize("way", WAYS)
+    def test_covariances_and_regressions(self, way: str, mechanism: str, relation: str) -> None:
+        schema = dpcov.Schema({"a": dpcov.Numeric(-2, 3), "c": dpcov.Numeric(0, 6), "x": dpcov.Numeric(-1, 1)})
+        center = mechanism != "rescaled"
+        made = dpcov.covariance(
+            WEIGHTED, self.HUGE, schema=schema, neighbors=relation, mechanism=mechanism, seed=7412, center=center, **WAYS[way]
+        )
+        assert parse(text_of(made)).retrace().difference == ""
+        if center:
+            exact = np.cov(WEIGHTED[["a", "c", "x"]], rowvar=False, aweights=counts(WAYS[way]), ddof=0)
+            assert np.abs(made.covariance - exact).max() < 0.02 * np.abs(exact).max()
+        assert made.n == pytest.approx(counts(WAYS[way]).sum(), abs=1)
+
+    def test_most_rows_of_one_is_each_person_once(self) -> None:
+        once, alike = (
+            dpcov.covariance(WEIGHTED, RHO, row_norm=9, columns=["a", "c"], unit="who", seed=7413, **more) for more in ALIKE
+        )
+        assert (once.second_moment == alike.second_moment).all()
+
+    @pytest.mark.parametrize("relation", ["replace", "add-remove"])
+    @pytest.mark.parametrize("name", [n for n in MECHANISMS["covariance"] if n not in ("standardized", "projection", "auto")])
+    def test_a_person_s_weights_cost_no_more_than_was_charged(self, name: str, relation: str) -> None:
+        """Of weight 1 against 0, of other rows, and of ten thousand rows against one that hardly counts."""
+        mechanism = MECHANISMS["covariance"][name]
+        beside = aside_of("x3", 16, 2**26, most_rows=20, weight="x2", max_weight=2.0)
+        draw = np.random.default_rng(7414)
+        shared = [np.column_stack([draw.normal(size=(m, 2)) * 0.4, draw.uniform(0, 3, m)]) for m in (1, 3, 30) * 9]
+        heavy, many = np.array([[0.0, 1.0, 9.0]] * 20), np.tile([[1.0, 0.0, 2.0]], (10_000, 1))
+        light = np.array([[0.7, 0.7, 0.0]])
+        options: dict[str, Any] = {"upper": 4.0} if name == "coinpress" else {}
+        for one, other in ((heavy, many), (many, light)) if relation == "replace" else ((many, None),):
+            sides = ([*shared, one], shared if other is None else [*shared, other])
+            first, second = (ArraySource(joined(people), columns=["x0", "x1"], aside=beside) for people in sides)
+            budget = BUDGETS[mechanism.serves[0]]
+            grid = encoding_of(first, Grid(2.0))
+            for step in replay(mechanism, first, second, grid=grid, budget=budget, neighbors=relation, **options):
+                assert step.cost <= step.allowed, step
+
+    @pytest.mark.parametrize(
+        ("given", "words"),
+        [
+            ({"weighting": "rows", "most_rows": 3}, "without unit"),
+            ({"unit": "who", "weighting": "rows"}, "most_rows must be given"),
+            ({"unit": "who", "most_rows": 3}, "most_rows must be given"),
+            ({"unit": "who", "weighting": "visits"}, "weighting must be"),
+            ({"unit": "who", "weighting": "rows", "most_rows": 0}, "1 to 2"),
+            ({"weight": "w"}, "max_weight must be given"),
+            ({"max_weight": 3}, "weight must be given"),
+            ({"weight": "w", "max_weight": 0}, "max_weight must be"),
+            ({"weight": "w", "max_weight": np.nan}, "max_weight must be"),
+            ({"weight": "b", "max_weight": 1}, "must be numeric"),
+            ({"weight": "a", "max_weight": 1}, "no feature"),
+            ({"weight": "none", "max_weight": 1}, "column of the data"),
+            ({"weight": "w", "max_weight": 1, "unit": "w"}, "two columns"),
+        ],
+    )
+    def test_what_is_refused(self, given: dict[str, Any], words: str) -> None:
+        with pytest.raises(DpcovError, match=words):
+            dpcov.covariance(WEIGHTED, RHO, row_norm=9, columns=["a", "c"], **given)
+
+    def test_a_regression_by_itself_takes_no_weights(self) -> None:
+        with pytest.raises(TypeError, match="weight"):
+            dpcov.ridge(WEIGHTED, RHO, "a", alpha=1, row_norm=9, weight="w", max_weight=3)  # type: ignore[call-arg]

@@ -100,8 +100,8 @@ PLANTED = {
     "a group's n as if it were public": mutant(
         (
             "release/groups.py",
-            "return self._self.neighbors == REPLACE and self._self.part is None",
-            "return self._self.neighbors == REPLACE",
+            "return self._self.part is None and not hides_n(self._self)",
+            "return not hides_n(self._self)",
         ),
         by=RELEASES + "TestTogether::test_a_group_has_a_noisy_number_of_rows",
     ),

@@ -73,7 +73,7 @@ def budget_parts(command: Command) -> Command:
 
 def making_options(command: Command) -> Command:
     """Add what every command that makes a release has, after its own options."""
-    command = publishing_options(_ledger_options(command))
+    command = publishing_options(_ledger_options(_people_options(command)))
     for option in (
         click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Where to write the release (JSON)."),
         json_option,
@@ -102,13 +102,38 @@ def making_options(command: Command) -> Command:
             metavar="NUMBER",
             help="Processes that read the rows; the release is the same for any number.",
         ),
+        click.option("--columns", metavar="A,B,C", help="Use these columns only, in this order."),
+        click.option("--option", multiple=True, metavar="NAME=VALUE", help="An option of the mechanism; can be repeated."),
+    ):
+        command = option(command)
+    return command
+
+
+def _people_options(command: Command) -> Command:
+    """Add who a person is, and how much a row counts."""
+    for option in (
         click.option(
             "--unit",
             metavar="COLUMN",
             help="Protect people, not rows: the column that says whose a row is. By default each row is a person.",
         ),
-        click.option("--columns", metavar="A,B,C", help="Use these columns only, in this order."),
-        click.option("--option", multiple=True, metavar="NAME=VALUE", help="An option of the mechanism; can be repeated."),
+        click.option(
+            "--most-rows",
+            type=int,
+            metavar="NUMBER",
+            help="With --weighting rows: rows of a person with more of them count less. A public number.",
+        ),
+        click.option(
+            "--weighting",
+            type=click.Choice(["person", "rows"]),
+            default="person",
+            show_default=True,
+            help="With --unit: whether each person counts once, or each row.",
+        ),
+        click.option(
+            "--max-weight", type=float, metavar="NUMBER", help="With --weight: a public bound; what is above counts as it."
+        ),
+        click.option("--weight", metavar="COLUMN", help="The column of weights, as of a survey."),
     ):
         command = option(command)
     return command

@@ -25,8 +25,7 @@ from dpcov.custody.store import Entry, Store
 from dpcov.errors import ParameterError, shown
 from dpcov.kernel.budget import Budget, copied
 from dpcov.kernel.questions.moments import REPLACE, check_neighbors
-from dpcov.kernel.rows.aside import person_by
-from dpcov.kernel.rows.encoding import ROW
+from dpcov.kernel.rows.aside import ROW, person_by
 from dpcov.paths import checked_path
 from dpcov.release.record import Release
 

@@ -38,7 +38,7 @@ from dpcov.kernel.questions.calibrated import calibrated, check_tail, noise_for
 from dpcov.kernel.questions.choices import Choice, Search
 from dpcov.kernel.questions.directions import DIRECTION_BITS, Directions, Subspace
 from dpcov.kernel.questions.measure import Measure, Question
-from dpcov.kernel.questions.moments import REPLACE, Count
+from dpcov.kernel.questions.moments import Count
 from dpcov.kernel.questions.overlap import Overlap
 from dpcov.kernel.questions.remade import remade
 from dpcov.kernel.questions.spectral import Values, to_floats
@@ -88,15 +88,15 @@ class Curator:
 
     @property
     def n(self) -> int:
-        """The number of rows: public under replace; under add-remove as an answer tells it, by a count or a centred corner."""
-        if self.public.neighbors == REPLACE:
+        """The number of rows: public under replace; where it is private as an answer tells it, a count or a centred corner."""
+        if not self.public.hides_n:
             rows = self._sums.n
             self._look_again()
             return rows
         told = n_of(self.answers)
         if told is None:
             raise ParameterError(
-                "n must be asked for under add-remove, got no ask_n(budget) yet. Hint: call ask_n with a part of the budget."
+                "n must be asked for where it is private, got no ask_n(budget) yet. Hint: call ask_n with a part of the budget."
             )
         return told
 
@@ -108,7 +108,7 @@ class Curator:
         self._looks.append(look)
 
     def ask_n(self, budget: Budget) -> None:
-        """Ask once for the private number of rows (add-remove); `n` is then the answer, at least 1."""
+        """Ask once for the private number of rows, or what they count in all; `n` is then the answer, at least 1."""
         if any(isinstance(answer.question, Count) for answer in self.answers):
             raise ParameterError("n must be asked for only once, got a second ask_n. Hint: read curator.n.")
         self.noisy(Count(), budget, noise=noise_for(budget))

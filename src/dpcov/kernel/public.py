@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 from dpcov.kernel.questions.groups import GroupCounts, GroupedMoment
 from dpcov.kernel.questions.moments import REPLACE, SecondMoment
@@ -12,6 +12,11 @@ from dpcov.kernel.questions.norms import Norms, Trace
 from dpcov.kernel.rows.annulus import Annulus
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.grid import Grid
+
+
+def hides_n(of: Any) -> bool:
+    """Whether n, by which estimates divide, is private, and a noisy number tells it: of facts, or of a transcript."""
+    return bool(of.neighbors != REPLACE or of.encoding.partial)
 
 
 class Facts:
@@ -38,6 +43,11 @@ class Facts:
         return self.encoding.schema is not None
 
     @property
+    def hides_n(self) -> bool:
+        """Whether n, by which estimates divide, is private: under add-remove, and where people may count less than once."""
+        return hides_n(self)
+
+    @property
     def knows_n(self) -> bool:
         """Whether nothing need be read for a public n: not so of CSV files and streams before their first reading."""
         return self.neighbors != REPLACE or self.known_n is not None
@@ -45,7 +55,7 @@ class Facts:
     @property
     def most_rows(self) -> int:
         """The most rows that there can be, as is public: n under replace where it is known, else what sums have room for."""
-        n = self.known_n if self.neighbors == REPLACE else None
+        n = None if self.hides_n else self.known_n
         return self.encoding.most_rows if n is None else n
 
     def second_moment(self, radius: float = 1.0) -> SecondMoment:

@@ -84,3 +84,8 @@ def mechanism_of(release: Release) -> Mechanism:
         f"release must come from a mechanism that is known here, got {shown(release.mechanism)}. "
         f"Hint: dpcov.load(path, mechanisms=[...]) takes it; the promise and the answers can be read without it."
     )
+
+
+def ridge_mechanism(mechanism: str | Named | None) -> str | Named:
+    """Return the mechanism for a regression, by default the only one."""
+    return next(iter(MECHANISMS["ridge"])) if mechanism is None else mechanism

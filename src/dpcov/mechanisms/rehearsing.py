@@ -50,7 +50,9 @@ class Zeros:
     def read(self, question: Question) -> Integers:
         """Return zeros: untouched they take no memory, however many there are."""
         self.prefetch()
-        return np.array([self.n]) if isinstance(question, Count) else np.zeros(question.exact_size, dtype=np.int64)
+        if isinstance(question, Count):
+            return np.array([self.n << question.unit_bits])
+        return np.zeros(question.exact_size, dtype=np.int64)
 
     def prefetch(self, *questions: Question, derive: bool = True) -> None:  # noqa: ARG002
         """Refuse a public number of rows that is none; read nothing."""

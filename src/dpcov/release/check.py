@@ -20,7 +20,7 @@ from dpcov.kernel.calibrate import SPAN, exponential_rate, sparse_vector_epsilon
 from dpcov.kernel.noise.choice import Exponential, SparseVector
 from dpcov.kernel.noise.drawn import Bingham, MatrixBingham, Uniform
 from dpcov.kernel.noise.laws import NoiseLaw
-from dpcov.kernel.public import Public
+from dpcov.kernel.public import Public, hides_n
 from dpcov.kernel.questions.calibrated import KIND_OF_NOISE, check_tail, is_enough
 from dpcov.kernel.questions.choices import Choice, Search
 from dpcov.kernel.questions.directions import Directions, Subspace
@@ -54,23 +54,22 @@ def check_header(transcript: Transcript) -> None:
     _ = encoding.grid  # refuses a norm or bits that no grid has
     if transcript.ledger is not None and transcript.seeded:
         refuse("consistent", "a seeded release that was charged to a ledger")
-    if not 1 <= transcript.n < 2**63 or (transcript.neighbors == REPLACE and transcript.n > encoding.most_rows):
+    if not 1 <= transcript.n < 2**63 or (not hides_n(transcript) and transcript.n > encoding.most_rows):
         refuse("consistent", "a number of rows that is not possible")
 
 
 def _check_unit(encoding: Encoding, aside: Aside) -> None:
     """Refuse people whose column is a feature, who are in pairs, or for whose sums there is no room."""
-    if encoding.pairs or aside.unit in encoding.feature_names or is_broken(aside.unit):
-        refuse("consistent", "a column that says whose a row is, and cannot")
-    if encoding.schema is not None and aside.unit in encoding.schema.used:
-        refuse("consistent", "a column that says whose a row is, and is a feature")
+    features = encoding.feature_names if encoding.schema is None else encoding.schema.used
+    if encoding.pairs or any(name in features or is_broken(name) for name in aside.names):
+        refuse("consistent", "a column that says whose a row is, or how much it counts, and cannot")
     if aside.share_bits + encoding.most_rows.bit_length() - 1 > ROOM_BITS:
         refuse("consistent", "a number of people whose counts have no room")
 
 
 def check_answers(transcript: Transcript) -> None:
     """Refuse answers that no curator can have given for this promise."""
-    known = transcript.n if transcript.neighbors == REPLACE else None
+    known = None if hides_n(transcript) else transcript.n
     public = Public(transcript.encoding, transcript.neighbors, known)
     for answer in transcript.answers:
         if answer.question.aside is not None and not answer.question.serves_people:
@@ -84,7 +83,7 @@ def check_answers(transcript: Transcript) -> None:
         _check_noise(answer, transcript.neighbors)
     if isinstance(transcript.privacy, ApproxDP):
         check_tail([law for answer in transcript.answers for law in answer.laws], transcript.privacy)
-    if transcript.neighbors != REPLACE and transcript.n != n_of(transcript.answers):
+    if hides_n(transcript) and transcript.n != n_of(transcript.answers):
         refuse("consistent", "a number of rows other than the noisy count")
 
 

@@ -225,14 +225,24 @@ def _from_record(record: dict[str, Any], strangers: Mapping[tuple[str, str], Mec
 
 def _unit_record(aside: Aside | None) -> dict[str, Any]:
     """Return who is protected; nothing where each row is a person."""
-    return {} if aside is None else {"column": aside.unit, "finer": aside.finer, "share_bits": aside.share_bits}
+    if aside is None:
+        return {}
+    weighed = {"most_rows": aside.most_rows, "weight": aside.weight, "max_weight": aside.max_weight}
+    return {"column": aside.unit, "finer": aside.finer, "share_bits": aside.share_bits, **weighed}
 
 
 def _unit(record: dict[str, Any]) -> Aside | None:
     if not record:
         return None
     fields = Fields(record, "unit")
-    aside = Aside(_text(fields, "column"), fields.take("finer", int), fields.take("share_bits", int))
+    aside = Aside(
+        _text(fields, "column"),
+        fields.take("finer", int),
+        fields.take("share_bits", int),
+        fields.take("most_rows", int),
+        _text(fields, "weight"),
+        fields.take("max_weight", float),
+    )
     fields.end()
     return aside
 

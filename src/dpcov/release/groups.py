@@ -21,9 +21,10 @@ from dpcov.kernel.answer import Answer, n_of
 from dpcov.kernel.noise.discrete import MAX_VARIANCE
 from dpcov.kernel.noise.laws import DiscreteGaussian, NoiseLaw
 from dpcov.kernel.noise.matrix import WishartDifference
+from dpcov.kernel.public import hides_n
 from dpcov.kernel.questions.groups import GroupCounts, GroupedMoment
 from dpcov.kernel.questions.measure import Question
-from dpcov.kernel.questions.moments import REPLACE, Count, SecondMoment
+from dpcov.kernel.questions.moments import Count, SecondMoment
 
 if TYPE_CHECKING:
     from dpcov.release.record import Release
@@ -81,7 +82,7 @@ class Grouped:
     @property
     def n_is_public(self) -> bool:
         """Whether n is the exact number of rows: not under add-remove, nor that of a group."""
-        return self._self.neighbors == REPLACE and self._self.part is None
+        return self._self.part is None and not hides_n(self._self)
 
     @property
     def groups(self) -> tuple[str, ...]:

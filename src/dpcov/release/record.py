@@ -350,9 +350,7 @@ class Release(Transcript, Uses):
         local = any(answer.question.is_local for answer in self.asked)
         own = "radius, origin" if self.kind == "mean" else "bounds of the covariance" if local else "row_norm"
         public = own if self.schema is None else "bounds, levels, weights"
-        n = self.whole.n
-        rows = f"row of the {n} pairs" if self.encoding.pairs else f"of the {n} {self.encoding.counted}"
-        return statement(promised, self.neighbors, rows, self.seeded, public, self.unit)
+        return statement(promised, self.neighbors, self.encoding, self.whole.n, self.seeded, public)
 
     def risk(self) -> str:
         """Say in one sentence what this release can change for one person."""

@@ -11,6 +11,7 @@ from dpcov.errors import printable
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, decimal_text
 from dpcov.kernel.noise.drawn import Bingham, MatrixBingham
 from dpcov.kernel.noise.laws import NoiseLaw, RoundedLaw
+from dpcov.kernel.rows.encoding import Encoding
 
 ROUNDING = "rare errors in rounding the noise"
 """What the δ of noise that is drawn in floats stands for, in the words of someone who meets it for the first time."""
@@ -51,20 +52,14 @@ def _rounded(privacy: PureDP, tail: Fraction) -> str:
     return f"within a probability of 2**-{math.floor(_bits(tail) - 1e-9)} ({ROUNDING}) of a release that is {text}-DP"
 
 
-def statement(promised: str, neighbors: str, rows: str, seeded: bool, public: str, unit: str = "") -> str:
-    """Say for which change the promise holds, against whom it does not, and what is public.
-
-    ``unit`` is the column that says whose a row is; without one each row is a person.
-    """
-    change = {
-        "replace": f"replacing any one {rows}",
-        "add-remove": "adding or removing any one row",
-    }[neighbors]
-    if unit:
-        change = {
-            "replace": f"replacing all rows of any one {rows}",
-            "add-remove": "adding or removing all rows of any one person",
-        }[neighbors] + f" (rows with one value of {printable(unit)!r} are a person's)"
+def statement(promised: str, neighbors: str, encoding: Encoding, n: int, seeded: bool, public: str) -> str:
+    """Say for which change the promise holds, against whom it does not, and what is public."""
+    several = "" if encoding.aside is None else encoding.aside.unit
+    of = f"all rows of any one of the {n} people" if several else f"any one of the {n} rows"
+    of = f"any one row of the {n} pairs" if encoding.pairs else of.replace(f"{n} ", "") if encoding.partial else of
+    added = "all rows of any one person" if several else "any one row"
+    change = {"replace": f"replacing {of}", "add-remove": f"adding or removing {added}"}[neighbors]
+    change += f" (rows with one value of {printable(several)!r} are a person's)" * bool(several)
     if seeded:
         return f"seeded: not private. With the operating system's randomness it would be {promised} for {change}."
     return f"{promised} for {change}, not against those who time it; column names, {public} and the options are public."

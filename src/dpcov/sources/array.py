@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpcov.errors import ParameterError, first_repeated, shown
 from dpcov.kernel.questions.measure import Summable
 from dpcov.kernel.questions.moments import Count
-from dpcov.kernel.rows.aside import Aside
+from dpcov.kernel.rows.aside import SHARE_BITS, Aside, thetas
 from dpcov.kernel.rows.grid import MAX_FEATURES
 from dpcov.sources.base import Progress, add_up, default_block_rows, in_percent
 from dpcov.sources.people import NUMBER, People
@@ -61,22 +61,26 @@ class ArraySource:
         names = [f"x{j}" for j in range(self._array.shape[1])]
         self._people: People | None = None
         if aside is not None:
-            self._people, self._whose = People(NUMBER), _owner(aside.unit, names, self._array.dtype)
-            columns = [name for name in names if name != aside.unit] if columns is None else columns
+            if aside.unit:
+                self._whose = _beside("unit", aside.unit, names, self._array.dtype)
+                self._people = People(NUMBER, aside.most_rows)
+            self._heavy = _beside("weight", aside.weight, names, self._array.dtype) if aside.weight else None
+            columns = [name for name in names if name not in aside.names] if columns is None else columns
         self._places = None if columns is None else [_place(column, names) for column in columns]
         self.feature_names = tuple(names if self._places is None else (names[j] for j in self._places))
         if len(set(self.feature_names)) < self.d:
             raise ParameterError(
                 f"columns must differ, got {first_repeated(self.feature_names)} twice. Hint: remove one of them."
             )
-        if not self.feature_names or (aside is not None and aside.unit in self.feature_names):
+        of_both = [name for name in (() if aside is None else aside.names) if name in self.feature_names]
+        if of_both or not self.feature_names:
             raise ParameterError(
-                f"unit must be a column that is no feature, got {aside and aside.unit!r}, which is one. "
-                f"Hint: leave it out of columns=, and keep another."
+                f"unit and weight must be columns that are no features, got {shown(of_both[0] if of_both else 'all')}. "
+                f"Hint: leave them out of columns=, and keep another."
             )
         self._block_rows = block_rows or default_block_rows(self.d)
         self._progress = in_percent(progress)
-        self._n: int | None = len(self._array) if aside is None else None
+        self._n: int | None = len(self._array) if self._people is None else None
 
     @property
     def n(self) -> int:
@@ -102,7 +106,7 @@ class ArraySource:
     def total(self, statistic: Summable) -> NDArray[np.int64]:
         """Add the statistic over blocks of rows."""
         if self._people is not None:
-            if isinstance(statistic, Count):
+            if isinstance(statistic, Count) and not statistic.weighs:
                 return np.array([self.n], dtype=np.int64)
             _ = self.n  # people are counted first
             self._people.start()
@@ -114,11 +118,20 @@ class ArraySource:
             with np.errstate(all="ignore"):  # a long double beyond float64 becomes infinite, silently
                 part = read if self._places is None else read[:, self._places]
                 block = part.astype(np.float64, order="C", copy=False)
-            if self._people is not None:
-                block = np.column_stack([block, self._people.shares(np.asarray(read[:, self._whose]))])
+            if self.aside is not None:
+                block = np.column_stack([block, self._shares(np.asarray(read))])
             yield block
             done += len(read)
             self._progress(done / max(total, 1) if total else 1.0, done)
+
+    def _shares(self, rows: NDArray[np.generic]) -> NDArray[np.float64]:
+        """Return what each row counts, in 2⁻⁵²."""
+        whole: NDArray[np.int64] | int = 2**SHARE_BITS
+        if self._heavy is not None and self.aside is not None:
+            whole = thetas(rows[:, self._heavy].astype(np.float64), self.aside.max_weight)
+        if self._people is None:
+            return np.asarray(whole, dtype=np.float64)
+        return self._people.shares(rows[:, self._whose], whole)
 
     def _runs(self, rows: int) -> Iterator[NDArray[np.generic]]:
         """Yield the rows of the array, so many at a time; at least one run, of an array without rows as well."""
@@ -151,15 +164,15 @@ class ArrayPart:
         return PartSums(ArraySource(self.rows, columns=self.places).total(statistic), len(self.rows), self.share)
 
 
-def _owner(unit: str, names: list[str], dtype: np.dtype[Any]) -> int:
-    """Return the position of the column that says whose a row is."""
-    if unit not in names:
-        raise ParameterError(f"unit must be a column of the array, x0..{names[-1]}, got {shown(unit)}. Hint: count from 0.")
+def _beside(said: str, name: str, names: list[str], dtype: np.dtype[Any]) -> int:
+    """Return the position of the column that says whose a row is, or how much it counts."""
+    if name not in names:
+        raise ParameterError(f"{said} must be a column of the array, x0..{names[-1]}, got {shown(name)}. Hint: count from 0.")
     if dtype.kind == "b" or dtype.itemsize > 8:
         raise ParameterError(
-            f"unit must be a column of whole numbers or of numbers of 64 bits, got {dtype.name}. Hint: astype(float)."
+            f"{said} must be a column of whole numbers or of numbers of 64 bits, got {dtype.name}. Hint: astype(float)."
         )
-    return names.index(unit)
+    return names.index(name)
 
 
 def _place(column: object, names: list[str]) -> int:

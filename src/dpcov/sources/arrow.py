@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpcov.errors import EngineError, ParameterError, SchemaError
 from dpcov.kernel.questions.measure import Summable
 from dpcov.kernel.questions.moments import Count
-from dpcov.kernel.rows.aside import Aside
+from dpcov.kernel.rows.aside import Aside, thetas
 from dpcov.kernel.rows.grid import MAX_FEATURES
 from dpcov.kernel.rows.groups import Groups
 from dpcov.schema import Described, Numeric, Schema
@@ -126,7 +126,7 @@ class ArrowSource:
         """Add the statistic over all batches."""
         if self._people is not None and self._n is None:
             self._count_people(self._people)
-        if isinstance(statistic, Count) and self._n is not None:
+        if isinstance(statistic, Count) and not statistic.weighs and self._n is not None:
             return np.array([self._n], dtype=np.int64)
         if self._people is not None:
             self._people.start()
@@ -152,29 +152,41 @@ class ArrowSource:
             raise EngineError(CHANGED)
         self._rows = counted
 
-    def _people_of(self, aside: Aside) -> People:
-        """Refuse a column that cannot say whose a row is, and rows that cannot be read once to count, and again."""
-        if not self._table.rereadable:
+    def _people_of(self, aside: Aside) -> People | None:
+        """Refuse columns that cannot say whose a row is, or what it counts, and rows that cannot be read once to count."""
+        if aside.unit and not self._table.rereadable:
             raise ParameterError(
                 "data must be rows that can be read more than once where a person has several, got a stream. "
                 "Hint: write it to a file first."
             )
         read = self._columns if self.schema is None else [*self._columns, *self.schema.used]
-        if aside.unit in read:
-            raise ParameterError(
-                f"unit must be a column that is no feature, got {aside.unit!r}, which is one. "
-                f"Hint: leave it out of columns= and out of the schema."
-            )
-        members = members_of(self._table)
-        for member, where in members:
-            found = list(member.names).count(aside.unit)
-            if found != 1:
-                got = f"{found or 'no'} columns of that name" if found else "no column of that name"
-                raise SchemaError(
-                    f"unit must be a column of the data, got {aside.unit!r} and {got}{where and f' in {where}'}. "
-                    f"Hint: upper and lower case matter."
+        members, types = members_of(self._table), dict[str, list[Any]]()
+        for said, name in (("unit", aside.unit), ("weight", aside.weight)):
+            if name in read:
+                raise ParameterError(
+                    f"{said} must be a column that is no feature, got {name!r}, which is one. "
+                    f"Hint: leave it out of columns= and out of the schema."
                 )
-        return People(kind_of(aside.unit, [member.types[list(member.names).index(aside.unit)] for member, _ in members]))
+            for member, where in members if name else ():
+                found = list(member.names).count(name)
+                if found != 1:
+                    got = f"{found} columns of that name" if found else "no column of that name"
+                    raise SchemaError(
+                        f"{said} must be a column of the data, got {name!r} and {got}{where and f' in {where}'}. "
+                        f"Hint: upper and lower case matter."
+                    )
+                types.setdefault(said, []).append(member.types[list(member.names).index(name)])
+        for kind in types.get("weight", []):
+            cells.check_numeric(aside.weight, kind, parsed=self._table.parsed or aside.weight in self._written)
+        return People(kind_of(aside.unit, types["unit"]), aside.most_rows) if aside.unit else None
+
+    def _shares(self, part: Batch, aside: Aside) -> NDArray[np.float64]:
+        """Return what each row counts, in 2⁻⁵²."""
+        if not aside.weight:
+            assert self._people is not None
+            return self._people.shares(part.column(aside.unit))
+        alone = thetas(cells.values(part.column(aside.weight), self._table.decimal), aside.max_weight)
+        return alone.astype(np.float64) if self._people is None else self._people.shares(part.column(aside.unit), alone)
 
     def _count_people(self, people: People) -> None:
         """Read the one column that says whose a row is."""
@@ -204,10 +216,10 @@ class ArrowSource:
                 if space.size < width * len(part) or kept is not None:
                     space = np.empty(width * len(part))  # used again and again: fresh memory costs more than the copy
                 block = space[: width * len(part)].reshape(width, -1)
-                features = block[: self._width(by_column) - len(beside)]
+                features = block[: self._width(by_column) - (0 if self.aside is None else self.aside.width)]
                 (self._cells if by_column else self._encoded)(part, features)
-                if self._people is not None and self.aside is not None:
-                    block[len(features)] = self._people.shares(part.column(self.aside.unit))
+                if self.aside is not None:
+                    block[len(features)] = self._shares(part, self.aside)
                 if with_group and self._by is not None:
                     block[-1] = self._by.positions(part, self._table)
                 yield block.T[:, shown]

@@ -24,12 +24,11 @@ from dpcov.kernel.noise.drawn import MatrixBingham, Uniform
 from dpcov.kernel.noise.laws import NoiseLaw
 from dpcov.kernel.noise.sampler import Decomposition
 from dpcov.kernel.peel import reflector_of
-from dpcov.kernel.public import Public
+from dpcov.kernel.public import Public, hides_n
 from dpcov.kernel.questions.choices import Choice, Search
 from dpcov.kernel.questions.directions import Directions, Drawn, directions_of
 from dpcov.kernel.questions.filing import Writing
 from dpcov.kernel.questions.measure import Measure, Question
-from dpcov.kernel.questions.moments import REPLACE
 from dpcov.mechanisms import mechanism_of
 from dpcov.mechanisms.base import Mechanism
 from dpcov.mechanisms.rehearsing import rehearsed
@@ -103,7 +102,7 @@ def retrace(release: Release) -> Retraced:
                 f"got {answer.question.d}. Hint: its answers were checked when it was read."
             )
     found = _difference(release, mechanism, n_known=True)
-    if found and release.neighbors == REPLACE and not _difference(release, mechanism, n_known=False):
+    if found and not hides_n(release) and not _difference(release, mechanism, n_known=False):
         found = ""  # made of a file or stream, whose number of rows was not known before it was read
     return Retraced(not found, found)
 
@@ -198,7 +197,7 @@ class _RecordedSums:
     @property
     def public(self) -> Public:
         """What was known of the rows; n under replace from the start, or from the first reading on."""
-        known = self._known and self._release.neighbors == REPLACE
+        known = self._known and not hides_n(self._release)
         return Public(self._release.encoding, self._release.neighbors, self._release.n if known else None)
 
     @property

@@ -18,14 +18,17 @@ from dpcov.kernel.questions.bins import Bins, Rank
 from dpcov.kernel.questions.choices import Bias, Choice, Indexed, Quantile, Radius, Search
 from dpcov.kernel.questions.columns import Squares, block_of
 from dpcov.kernel.questions.measure import Measure, Question
-from dpcov.kernel.questions.moments import SecondMoment, Sum
+from dpcov.kernel.questions.moments import Count, SecondMoment, Sum
 from dpcov.kernel.questions.norms import Norms, Trace
 from dpcov.kernel.questions.overlap import Overlap
+from dpcov.kernel.questions.remade import remade
 from dpcov.kernel.questions.spectral import Spectrum
 from dpcov.kernel.rows.annulus import Annulus
-from dpcov.kernel.rows.aside import MOST_PEOPLE, SHARE_BITS, USUAL_PEOPLE, Aside, aside_of
+from dpcov.kernel.rows.aside import MOST_PEOPLE, SHARE_BITS, USUAL_PEOPLE, Aside, aside_of, thetas
+from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.frames import Ball, Box, Ellipsoid
 from dpcov.kernel.rows.grid import Grid, bits_for, squared_norms
+from dpcov.kernel.sums import ExactSums
 from dpcov.linalg import unpack
 from dpcov.sources.array import ArraySource
 from tests.helpers.people import aside, asked, exact, joined, public_of
@@ -197,3 +200,72 @@ def test_each_question_says_whether_it_is_proved_for_people() -> None:
     """What says nothing is not: a new question is refused until somebody has proved it."""
     assert not Question.serves_people
     assert [question.name for question in ASKED if not question.serves_people] == []
+
+
+ROW = st.tuples(wild, wild, st.one_of(wild, st.floats(0, 10)))
+weighed = st.lists(ROW, min_size=1, max_size=6).map(lambda rows: np.array(rows, dtype=np.float64))
+PARTIAL: dict[str, Any] = {
+    "weights": {"weight": "x2", "max_weight": 3.0},
+    "many rows": {"most_rows": 4},
+    "both": {"weight": "x2", "max_weight": 3.0, "most_rows": 4},
+}
+
+
+class TestPartial:
+    """People who count less than once: a contribution is a point of the hull with 0, so 0 itself is a neighbour's as well."""
+
+    def read(self, people: Any, question: Any, beside: Aside, grid: Grid = GRID) -> Any:
+        source = ArraySource(joined(people), columns=["x0", "x1"], aside=beside)
+        made = remade(question, beside)
+        encoding = Encoding(source.feature_names, grid.row_norm, grid.bits, grid.center, midpoints=grid.center, aside=beside)
+        return made, ExactSums(source, encoding, "replace").read(made)
+
+    @pytest.mark.parametrize("way", PARTIAL)
+    @pytest.mark.parametrize("name", [*MEASURES, "count"])
+    @settings(max_examples=30, deadline=None)
+    @given(shared=st.lists(weighed, max_size=2), first=weighed, second=weighed)
+    def test_a_person_moves_a_sum_no_further_than_a_row(
+        self, name: str, way: str, shared: Any, first: Any, second: Any
+    ) -> None:
+        question, grid = (Count(), GRID) if name == "count" else MEASURES[name]
+        beside = aside_of("x3", 16, USUAL_PEOPLE, **PARTIAL[way])
+        question, one = self.read([*shared, first], question, beside, grid)
+        squared, total = distances(question, one, self.read([*shared, second], question, beside, grid)[1])
+        assert squared <= question.sensitivity_squared("replace")
+        assert total <= question.sensitivity_l1("replace")
+        if shared:
+            squared, total = distances(question, one, self.read(shared, question, beside, grid)[1])
+            assert squared <= question.sensitivity_squared("add-remove")
+            assert total <= question.sensitivity_l1("add-remove")
+
+    @pytest.mark.parametrize("way", PARTIAL)
+    @pytest.mark.parametrize("name", PICKED)
+    @settings(max_examples=30, deadline=None)
+    @given(shared=st.lists(weighed, max_size=2), first=weighed, second=weighed)
+    def test_a_person_moves_scores_and_queries_by_one_person(
+        self, name: str, way: str, shared: Any, first: Any, second: Any
+    ) -> None:
+        beside = aside_of("x3", 16, USUAL_PEOPLE, **PARTIAL[way])
+        question, one = self.read([*shared, first], PICKED[name], beside)
+        other = self.read([*shared, second], PICKED[name], beside)[1]
+        if isinstance(question, Choice):
+            assert np.abs(question.scores(one) - question.scores(other)).max() <= question.moved
+        else:
+            moves = question.values(one) - question.values(other)
+            assert max(moves.max(), 0) - min(moves.min(), 0) <= question.step
+
+    def test_the_count_costs_something_under_replace_too(self) -> None:
+        beside = aside_of("", 16, USUAL_PEOPLE, weight="x2", max_weight=1.0)
+        count, one = Count(aside=beside), 2**beside.share_bits
+        assert (count.sensitivity_squared("replace"), count.sensitivity_l1("replace")) == (one**2, one)
+        assert (count.sensitivity_squared("replace"), count.sensitivity_l1("replace")) == (one**2, Fraction(one))
+        assert count.gives_n(np.array([5 * one + one // 2 - 1])) == 5
+
+    @given(weight=wild, most=st.one_of(st.floats(1e-150, 1e150), st.just(1.0)))
+    def test_any_weight_counts_from_nothing_to_once(self, weight: float, most: float) -> None:
+        [found] = thetas(np.array([weight]), most).tolist()
+        assert 0 <= found <= 2**SHARE_BITS
+        if not weight > 0:
+            assert found == 0
+        if weight >= most:
+            assert found == 2**SHARE_BITS

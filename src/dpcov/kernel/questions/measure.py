@@ -74,6 +74,11 @@ class Question(ABC):
         return self.size
 
     @property
+    def weighs(self) -> bool:
+        """Whether rows or people may count less than once."""
+        return self.aside is not None and self.aside.partial
+
+    @property
     def person_bits(self) -> int:
         """Counts of people are in units of 2 to minus this; 0 where each row is a person."""
         return 0 if self.aside is None else self.aside.share_bits

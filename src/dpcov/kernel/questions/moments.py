@@ -54,13 +54,21 @@ def check_neighbors(neighbors: object) -> None:
 
 @dataclass(frozen=True)
 class Count(Measure):
-    """How many rows there are."""
+    """How many rows there are, or people; where these may count less than once, how much they count in all."""
 
     name = "count"
     serves_people: ClassVar[bool] = True
-    unit_bits = 0
-    max_block = EXACT
     shape = (1,)
+
+    @property
+    def unit_bits(self) -> int:
+        """Whole rows or people, or the least part of one that is counted."""
+        return self.person_bits if self.weighs else 0
+
+    @property
+    def max_block(self) -> int:
+        """Partial sums stay exact."""
+        return EXACT >> self.unit_bits
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -68,7 +76,9 @@ class Count(Measure):
         return (Part("count", 1, 1),)
 
     def of(self, rows: Rows, *, scratch: bool = False) -> Integers:  # noqa: ARG002
-        """Count the block's rows; people are counted by their source."""
+        """Count the block's rows; people are counted by their source, unless they count less than once."""
+        if self.aside is not None and self.weighs:
+            return np.array([self.aside.counted(self.aside.apart(rows).shares).sum()]).astype(np.int64)
         return np.array([len(rows)], dtype=np.int64)
 
     def entries(self, total: Integers) -> Integers:
@@ -81,7 +91,7 @@ class Count(Measure):
 
     def gives_n(self, integers: Integers) -> int:
         """Return the count, at least 1."""
-        return max(1, int(integers[0]))
+        return max(1, (int(integers[0]) + (1 << self.unit_bits >> 1)) >> self.unit_bits)
 
     def to_json(self, writing: Writing) -> dict[str, Any]:  # noqa: ARG002
         """Store nothing."""
@@ -93,12 +103,12 @@ class Count(Measure):
         return cls()
 
     def sensitivity_squared(self, neighbors: str) -> int:
-        """Return 0 where a row is replaced, 1 where one is added."""
-        return {REPLACE: 0, ADD_REMOVE: 1}[neighbors]
+        """Return 0 where a row is replaced, 1 where one is added; in both where rows may count differently."""
+        return {REPLACE: int(self.weighs), ADD_REMOVE: 1}[neighbors] << 2 * self.unit_bits
 
     def sensitivity_l1(self, neighbors: str) -> Fraction:
-        """Return 0 where a row is replaced, 1 where one is added."""
-        return Fraction({REPLACE: 0, ADD_REMOVE: 1}[neighbors])
+        """Return 0 where a row is replaced, 1 where one is added; in both where rows may count differently."""
+        return Fraction({REPLACE: int(self.weighs), ADD_REMOVE: 1}[neighbors] << self.unit_bits)
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,7 @@ class Solution(OfMoment):
 
     def fits(self, public: Public) -> bool:
         """Whether n is public, and this one."""
-        return super().fits(public) and public.neighbors == REPLACE and self.rows == public.known_n
+        return super().fits(public) and not public.hides_n and self.rows == public.known_n
 
     def to_json(self, writing: Writing) -> dict[str, Any]:
         """Store the rows, how many there are, the target and the penalty."""

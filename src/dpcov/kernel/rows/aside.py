@@ -10,6 +10,10 @@ and 0 where nobody knows whose row it is, so the shares of a person's rows add u
 then a sum Σ sⱼ·f(xⱼ), a point of the convex hull of 0 and of what single rows contribute: sums over people have the
 sensitivities of sums over rows. Proof: docs/people.md.
 
+A row may count less: by its *weight* w, of which a public ``max_weight`` W is the most, and with a public ``most_rows`` M each
+row of a person with fewer than M of them counts as one of M. Then s = ⌊⌊2⁵²·min(1, w/W)⌋/max(m, M)⌋, people are *partial*, and
+the sum of all shares is what estimates are divided by: it is private in both relations.
+
 - *Counts* take ⌊s·2ᵇ⌋ for 1: they are in units of 2⁻ᵇ, b = ``share_bits``.
 - *Rows* are encoded and clipped as any others, then multiplied by ⌊√s⌋ and rounded on a grid that is 2ᵉ times finer,
   e = ``finer``. That each has ‖z‖² ≤ s·R² is checked on the integers; a row that rounding made longer is truncated instead.
@@ -39,6 +43,11 @@ MOST_COUNT_BITS, ROOM_BITS = 20, 44
 USUAL_PEOPLE = 2**26
 """For whom there is room unless more are expected, in public."""
 
+LARGEST_WEIGHT, MOST_ROWS_EACH = 1e150, 2**31
+
+ROW = "row"
+"""Who is protected where each row is a person, as ledgers say it."""
+
 MOST_PEOPLE = 2**34
 """More are never expected: counts keep at least 10 bits."""
 
@@ -57,19 +66,28 @@ class Aside:
     Attributes
     ----------
     unit : str
-        The column that says whose a row is.
+        The column that says whose a row is; empty: each row is a person.
     finer : int
         Bits that the integers of a row have beyond those of the plain grid.
     share_bits : int
         Counts of people are in units of 2 to minus this.
+    most_rows : int
+        0: each person counts once; else each row of a person with at most so many counts alike.
+    weight : str
+        The column of weights; empty: all rows have the same.
+    max_weight : float
+        A weight that counts as 1; larger ones as well.
     """
 
     unit: str
     finer: int
     share_bits: int
+    most_rows: int = 0
+    weight: str = ""
+    max_weight: float = 0.0
 
     def __post_init__(self) -> None:
-        ints = type(self.finer) is int and type(self.share_bits) is int
+        ints = type(self.finer) is int and type(self.share_bits) is int and type(self.most_rows) is int
         if (
             type(self.unit) is not str
             or not ints
@@ -79,11 +97,24 @@ class Aside:
             raise ParameterError(
                 "unit must be a column, counted on a public grid, got something else. Hint: unit='patient_id'."
             )
+        weighted = type(self.weight) is str and type(self.max_weight) is float and bool(self.weight) == (self.max_weight > 0)
+        if not weighted or not 0 <= self.max_weight <= LARGEST_WEIGHT or not 0 <= self.most_rows <= MOST_ROWS_EACH:
+            raise ParameterError(
+                "weight must be a column with a public bound, and most_rows a public number, got something else. "
+                "Hint: weight='fnlwgt', max_weight=1e6."
+            )
+        if not (self.unit or self.weight) or self.unit == self.weight or (self.most_rows and not self.unit):
+            raise ParameterError("unit and weight must be two columns, got one or none. Hint: leave both out for rows alike.")
 
     @property
     def names(self) -> tuple[str, ...]:
         """The columns of the table that it is read from."""
-        return (self.unit,)
+        return tuple(name for name in (self.unit, self.weight) if name)
+
+    @property
+    def partial(self) -> bool:
+        """Whether people may count less than once: then how much they count in all is private, whoever the neighbours are."""
+        return bool(self.weight) or self.most_rows > 1
 
     @property
     def width(self) -> int:
@@ -93,7 +124,7 @@ class Aside:
     @property
     def person(self) -> str:
         """Who is protected, as ledgers say it."""
-        return person_by(self.unit)
+        return person_by(self.unit) if self.unit else ROW
 
     def apart(self, rows: Floats) -> Apart:
         """Take a block apart."""
@@ -124,12 +155,20 @@ def _parts(reach: int, shares: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray((reach * high + (reach * low >> ROOT_BITS)) >> ROOT_BITS)
 
 
+def thetas(weights: Floats, max_weight: float) -> NDArray[np.int64]:
+    """Return ⌊2⁵²·min(1, w/W)⌋ for each weight, 0 for what is none: whatever the floats, from 0 to 2⁵²."""
+    with np.errstate(all="ignore"):
+        parts = np.clip(np.where(weights > 0, weights, 0.0) / max_weight, 0.0, 1.0)
+    return np.floor(np.ldexp(parts, SHARE_BITS)).astype(np.int64)
+
+
 def person_by(unit: str) -> str:
     """Return who is protected by a column, as ledgers say it: never the same as where rows are, whatever it is called."""
     return f"person: {unit}"
 
 
-def aside_of(unit: str, bits: int, people: int) -> Aside:
+def aside_of(unit: str, bits: int, people: int, most_rows: int = 0, weight: str = "", max_weight: float = 0.0) -> Aside:
     """Return how finely so many people can be counted, whose rows are on a grid of so many bits."""
     finer = max(0, min(FINEST, (SUM_BITS - (people - 1).bit_length()) // 2 - bits))
-    return Aside(unit, finer, min(MOST_COUNT_BITS, ROOM_BITS - (SUM_BITS - 2 * (bits + finer))))
+    share_bits = min(MOST_COUNT_BITS, ROOM_BITS - (SUM_BITS - 2 * (bits + finer)))
+    return Aside(unit, finer, share_bits, most_rows, weight, max_weight)

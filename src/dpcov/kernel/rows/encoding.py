@@ -9,15 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError
-from dpcov.kernel.rows.aside import Aside
+from dpcov.kernel.rows.aside import ROW, Aside
 from dpcov.kernel.rows.columns import Columns
 from dpcov.kernel.rows.grid import DEFAULT_BITS, Grid, most_rows
 from dpcov.kernel.rows.groups import Groups
 from dpcov.schema import Schema
 
 Floats = NDArray[np.float64]
-
-ROW = "row"
 
 
 @dataclass(frozen=True)
@@ -85,7 +83,12 @@ class Encoding:
     @property
     def counted(self) -> str:
         """What n counts, in the plural."""
-        return "rows" if self.aside is None else "people"
+        return "people" if self.aside is not None and self.aside.unit else "rows"
+
+    @property
+    def partial(self) -> bool:
+        """Whether rows or people may count less than once: n is then how much they count in all, which is private."""
+        return self.aside is not None and self.aside.partial
 
     @property
     def room(self) -> str:

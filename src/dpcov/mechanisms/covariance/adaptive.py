@@ -37,7 +37,6 @@ from dpcov.kernel.public import Facts
 from dpcov.kernel.questions.along import Diagonal
 from dpcov.kernel.questions.calibrated import noise_for
 from dpcov.kernel.questions.choices import BIAS_BITS, Bias, Radius
-from dpcov.kernel.questions.moments import REPLACE
 from dpcov.kernel.questions.spectral import Spectrum
 from dpcov.kernel.rows.grid import SMALLEST_ROW_NORM
 from dpcov.mechanisms.base import Least, Mechanism
@@ -96,7 +95,7 @@ def ask(curator: Face, budget: Budget, *, beta: float = BETA, constants: str = "
     check_rereadable(curator)
     whole = by_way_of_rho(budget)
     spare = _spare_rows(whole, beta, constants)
-    searched = _is_searched(curator, spare, curator.n if curator.neighbors == REPLACE else curator.most_rows, constants)
+    searched = _is_searched(curator, spare, curator.most_rows if curator.hides_n else curator.n, constants)
     last = _last(whole, searched, constants)
     shares = SHARES[constants]
     for_trace, for_search = whole.share(shares[1]), whole.share(shares[2])
@@ -112,7 +111,7 @@ def ask(curator: Face, budget: Budget, *, beta: float = BETA, constants: str = "
         radius, first = chosen_radius(found), search.place(int(found.integers[0]))
     answer = curator.noisy(curator.trace(radius), for_trace, noise=noise_for(whole))
     trace = _upper_bound(answer, for_trace, beta / 8)
-    if curator.neighbors == REPLACE:
+    if not curator.hides_n:
         trace = min(trace, float(curator.n))
     noises = noises_of(curator, last, beta * NOISE_BETA[constants], constants)
     balance = Bias(norms, first, _in_steps(noises, trace, norms.last - first + 1))
@@ -171,14 +170,14 @@ def _last(whole: PureDP | ZCDP, searched: bool, constants: str) -> PureDP | ZCDP
 def _is_searched(public: Facts, spare: int, n: int, constants: str) -> bool:
     """Whether a radius is searched for: with fewer rows than that can spare, the smallest radius would do."""
     if constants == "tight":
-        return public.neighbors != REPLACE or spare < n / 2
+        return public.hides_n or spare < n / 2
     return constants == "paper"
 
 
 def _octaves(curator: Face) -> int:
     """Return how many times the radius may be halved: the paper's 2dn, but no further than rows have squares."""
     representable = math.floor(math.log2(curator.grid.row_norm) - math.log2(SMALLEST_ROW_NORM))
-    rows = curator.n if curator.neighbors == REPLACE else curator.most_rows
+    rows = curator.most_rows if curator.hides_n else curator.n
     return max(1, min(2 * curator.d * rows, representable))
 
 

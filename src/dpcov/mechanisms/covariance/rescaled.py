@@ -33,7 +33,7 @@ from dpcov.kernel.face import Face
 from dpcov.kernel.questions.basis import EigenvectorsOf
 from dpcov.kernel.questions.calibrated import noise_for
 from dpcov.kernel.questions.choices import Quantile
-from dpcov.kernel.questions.moments import REPLACE, SecondMoment
+from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.questions.overlap import Overlap
 from dpcov.kernel.rows.annulus import Annulus
 from dpcov.linalg import from_spectrum
@@ -76,7 +76,7 @@ def ask(curator: Face, budget: Budget, *, robust: bool = False, numerics: str = 
         raise ParameterError(f"budget must be larger, got {budget!r}, too little for any noise. Hint: spend more.")
     whole, left, least = noise.budget, Fraction(1), MIN_SIGNAL_TO_NOISE * noise.deviation * math.sqrt(curator.d)
     prefetch_norms(curator)
-    if curator.neighbors != REPLACE:
+    if curator.hides_n:
         share = noise.count_share()
         curator.ask_n(whole.share(share))
         left, least = left - share, max(least, 3 * noise.number(share))

@@ -32,7 +32,6 @@ from dpcov.kernel.public import Facts
 from dpcov.kernel.questions.along import Diagonal
 from dpcov.kernel.questions.basis import EigenvectorsOf
 from dpcov.kernel.questions.calibrated import GAUSSIAN, LAPLACE, WISHART, calibrated, noise_for
-from dpcov.kernel.questions.moments import REPLACE
 from dpcov.kernel.questions.spectral import Spectrum, Values
 from dpcov.linalg import assembled, project_simplex
 from dpcov.mechanisms.base import Least, Mechanism
@@ -150,7 +149,7 @@ def least_separate(curator: Facts, budget: PureDP | ZCDP, paper: bool) -> Iterat
 def _split(curator: Facts, budget: PureDP | ZCDP) -> tuple[PureDP | ZCDP, PureDP | ZCDP, PureDP | ZCDP | None]:
     """Return what the matrix, the values, and n where it is private, may cost."""
     left, count = budget, None
-    if curator.neighbors != REPLACE:
+    if curator.hides_n:
         share = count_share(budget, curator.d)
         left, count = budget.share(1 - share), budget.share(share)
     return left.share(MATRIX_SHARE), left.share(1 - MATRIX_SHARE), count

@@ -37,7 +37,6 @@ from dpcov.kernel.public import Facts
 from dpcov.kernel.questions.basis import EigenvectorsOf
 from dpcov.kernel.questions.calibrated import LAPLACE, WISHART, noise_for
 from dpcov.kernel.questions.columns import Block, Squares, block_of
-from dpcov.kernel.questions.moments import REPLACE
 from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms.base import RAW, Least, Mechanism
 from dpcov.mechanisms.pca.screening import deconvolved, kept_columns
@@ -97,7 +96,7 @@ def ask(curator: Face, budget: Budget, *, k: int, screen: bool = True, numerics:
     screens = screen and _is_screened(noise, count)
     whole, left = noise.budget, 1 - EXPLAINED
     prefetch_norms(curator)
-    if curator.neighbors != REPLACE:
+    if curator.hides_n:
         curator.ask_n(whole.share(noise.count_share()))
         left -= noise.count_share()
     # As few rows outside as `rescaled` has where it is robust: no scale is bought back, and long rows may point elsewhere.
@@ -124,7 +123,7 @@ def least(public: Facts, budget: Budget, *, k: int, screen: bool, numerics: str)
     assert noise is not None  # refused before
     moment, whole = public.second_moment(), noise.budget
     check_room(whole)
-    left = 1 - EXPLAINED - RADIUS_SHARES[1] - (0 if public.neighbors == REPLACE else noise.count_share())
+    left = 1 - EXPLAINED - RADIUS_SHARES[1] - (noise.count_share() if public.hides_n else 0)
     yield Least(along_axes(moment, k), whole.share(EXPLAINED), noise_for(whole))
     if screen and _is_screened(noise, k):
         left -= SQUARES_SHARES[1]

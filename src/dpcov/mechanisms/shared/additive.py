@@ -62,9 +62,9 @@ def wanted_moment(curator: Facts, radius: float = 1.0) -> Moment:
 
 
 def plan_additive(noise: str, budget: Budget, moment: Moment, neighbors: str) -> AdditivePlan:
-    """Convert the budget to what the noise serves, and set aside the count's share: under add-remove, and of groups."""
-    is_private = neighbors != REPLACE or isinstance(moment, GroupedMoment)
-    count_wanted = is_private and not moment.grid.center  # the corner of a centred moment is the count
+    """Convert the budget to what the noise serves, and set aside the count's share: where n is private, or there are groups."""
+    private = neighbors != REPLACE or moment.weighs or isinstance(moment, GroupedMoment)
+    count_wanted = private and not moment.grid.center  # the corner of a centred moment is the count
     served = _served(noise, budget, moment, neighbors, one_answer=not count_wanted)
     asked = AdditivePlan(noise, served, None)
     if count_wanted:
@@ -163,7 +163,7 @@ def ask_moment(curator: Face, asked: AdditivePlan, radius: float, at_least: Frac
 
 def wanted_count(curator: Facts) -> Count | GroupCounts:
     """Return the question of how many rows there are, or how many each group has."""
-    return curator.group_counts() if curator.groups else Count()
+    return curator.group_counts() if curator.groups else Count(aside=curator.encoding.aside)
 
 
 def _clipped_plan(curator: Face, noise: str, budget: Budget, moment: Moment) -> tuple[float, AdditivePlan]:

@@ -17,7 +17,7 @@ from dpcov.kernel.budget import ZCDP, PureDP
 from dpcov.kernel.calibrate import exponential_rate
 from dpcov.kernel.face import Face
 from dpcov.kernel.questions.choices import AmongRadii, Quantile
-from dpcov.kernel.questions.moments import MAX_ROWS, REPLACE
+from dpcov.kernel.questions.moments import MAX_ROWS
 from dpcov.kernel.rows.grid import SMALLEST_RADIUS
 
 PER_OCTAVE, OCTAVES = 16, 10  # the radii to choose from: 2^{−k/16} down to 2⁻¹⁰
@@ -95,4 +95,4 @@ def rows_outside(error: float, budget: PureDP | ZCDP, curator: Face) -> float:
         prefetch_norms(curator)
     least = 60 / float(budget.epsilon) if isinstance(budget, PureDP) else 15 / math.sqrt(budget.rho)
     rows = max(error, least)
-    return min(rows, curator.n / 2) if curator.neighbors == REPLACE else rows
+    return rows if curator.hides_n else min(rows, curator.n / 2)

@@ -15,7 +15,6 @@ from dpcov.kernel.noise.drawn import Bingham
 from dpcov.kernel.noise.laws import Spread
 from dpcov.kernel.questions.derived import VALUE_BITS
 from dpcov.kernel.questions.directions import Directions, directions_of
-from dpcov.kernel.questions.moments import REPLACE
 from dpcov.kernel.questions.spectral import Spectrum
 from dpcov.kernel.rows.centring import with_public_corner
 from dpcov.linalg import assembled, monotone, triangle_size
@@ -81,10 +80,10 @@ def checked_rank(rank: object, d: int) -> int:
 def reserve_count(curator: Face, budget: PureDP | ZCDP) -> PureDP | ZCDP:
     """Read the second moment, pay for n where it is private, and return what is left; shares may depend on answers."""
     share = count_share(budget, curator.d)
-    left = budget if curator.neighbors == REPLACE else budget.share(1 - share)
+    left = budget.share(1 - share) if curator.hides_n else budget
     check_room(budget)
     curator.prefetch(curator.second_moment())
-    if curator.neighbors != REPLACE:
+    if curator.hides_n:
         curator.ask_n(budget.share(share))
     return left
 

@@ -25,7 +25,8 @@ BALANCE = 0.85  # of the noise's norm: what denoising leaves of it
 class MatrixNoise:
     """A kind of noise on a second moment of rows of norm 1, at the whole budget.
 
-    ``error``: r.m.s. Frobenius norm c₀; ``deviation``: standard deviation of an entry above the diagonal.
+    ``error``: r.m.s. Frobenius norm c₀; ``deviation``: standard deviation of an entry above the diagonal; ``hides_n``: whether
+    n is private.
     """
 
     kind: str
@@ -34,6 +35,7 @@ class MatrixNoise:
     d: int
     error: float
     deviation: float
+    hides_n: bool
 
     def number(self, share: Fraction = Fraction(1)) -> float:
         """Return the standard deviation of a number that one row moves by 1, at a share of the budget: √2/ε, or 1/√(2ρ)."""
@@ -69,7 +71,7 @@ class MatrixNoise:
 
     def smallest_matrix_share(self) -> Fraction:
         """Return the least share that the matrix may get, whatever is answered before."""
-        left = 1 - SHARES[1] - (self.count_share() if self.neighbors != REPLACE else 0)
+        left = 1 - SHARES[1] - (self.count_share() if self.hides_n else 0)
         return left - self.scale_share(self.reach, left)
 
     def count_share(self) -> Fraction:
@@ -88,14 +90,14 @@ def best_noise(public: Facts, budget: Budget, numerics: str) -> MatrixNoise | No
 @lru_cache(maxsize=64)  # a name that stands for several mechanisms asks before the one that it chooses does
 def _best_noise(moment: SecondMoment, neighbors: str, budget: Budget, numerics: str) -> MatrixNoise | None:
     budgets = (PureDP(budget.epsilon), budget.to_zcdp()) if isinstance(budget, ApproxDP) else (budget,)
-    found = []
+    found, hides_n = [], neighbors != REPLACE or moment.weighs
     for served in budgets:
         for kind in KINDS[type(served)]:
             law = _law(moment, neighbors, kind, served, budget)
             if law is not None and law.numerics in ("exact", numerics):
                 spread = law.spread().scaled(2.0**-moment.unit_bits)
                 error, deviation = spread.rms(moment.d), math.sqrt(spread.off_diagonal_variance)
-                found.append(MatrixNoise(kind, served, neighbors, moment.d, error, deviation))
+                found.append(MatrixNoise(kind, served, neighbors, moment.d, error, deviation, hides_n))
     for noise in sorted(found, key=lambda noise: noise.error):
         if _law(moment, neighbors, noise.kind, noise.budget.share(noise.smallest_matrix_share()), budget) is not None:
             return noise

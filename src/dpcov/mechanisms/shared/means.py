@@ -85,7 +85,7 @@ def checked_rounds(rounds: object, most: int = 100) -> int | None:
 
 def check_two_rows(curator: Face, *, read: bool = False) -> None:
     """Refuse a public n of one row, which is neither a mean nor a spread of anything; ``read`` reads a file for its n."""
-    if curator.neighbors == REPLACE and (read or curator.knows_n) and curator.n < 2:
+    if not curator.hides_n and (read or curator.knows_n) and curator.n < 2:
         raise ParameterError(
             f"data must have at least 2 rows (or pairs), got {curator.n}. Hint: one sample has no others to hide among."
         )
@@ -127,13 +127,13 @@ def unit_noise(public: Facts, measure: Measure, budget: PureDP | ZCDP) -> float:
 
 def ask_count(curator: Face, budget: PureDP | ZCDP) -> None:
     """Ask for n where it is private."""
-    if curator.neighbors != REPLACE:
+    if curator.hides_n:
         curator.ask_n(budget.share(COUNT_SHARE))
 
 
 def left_after_count(public: Facts, budget: PureDP | ZCDP) -> PureDP | ZCDP:
     """Return what is left of the budget after n, where it is private."""
-    if public.neighbors == REPLACE:
+    if not public.hides_n:
         return budget
     return budget.share(1 - COUNT_SHARE)
 

@@ -104,7 +104,7 @@ def ask(curator: Face, budget: Budget) -> None:
         _by_bounds(curator, budget)
         return
     plan.prefetch()
-    if curator.neighbors != REPLACE:
+    if curator.hides_n:
         curator.ask_n(plan.take(FOR_COUNT))
     share = plan.moments_share()
     if share is None:
