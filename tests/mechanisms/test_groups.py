@@ -391,6 +391,13 @@ class TestPooling:
 
     def test_large_groups_are_nearly_alone(self) -> None:
         release = made()
+        north, west = release["north"].estimate.own, release["west"].estimate.own
+        assert north is not None
+        assert west is not None
+        assert north.part.shape == west.standard_error.shape == (3, 3)
+        assert west.part.mean() < north.part.mean() <= 1
+        assert release.finished("none")["west"].estimate.own is None
+        assert release.estimate.own is None
         alone = dataclasses.replace(release["north"], part=dataclasses.replace(release["north"].part, level=None))  # type: ignore[type-var]
         error, apart = release["north"].covariance - alone.covariance, release["west"].covariance - release.covariance
         assert np.linalg.norm(error) < 0.05 * np.linalg.norm(alone.covariance)
