@@ -38,6 +38,7 @@ neighbors_option = click.option(
 )
 
 
+group_option = click.option("--group", metavar="LEVEL", help="Of a release by group: this group, not all of them together.")
 by_option = click.option("--by", metavar="COLUMN", help="A matrix for each level of this column, at the price of one.")
 
 

@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 ROUNDS = 4  # of reweighting: differences settle in two or three
 LEAST = 1e-300
 SPARE = 2.0  # standard errors by which groups may differ more than was seen: with few of them little is known of that
-FAR = 2.0  # standard errors of noise: an entry that is farther apart differs, by no more than numbers of a row do
+FAR = 2.5  # standard errors of noise: an entry that is farther apart differs, by no more than numbers of a row do
 SURELY = 3.0  # standard errors of noise by which one group must differ to be taken for another kind than the others
 
 
