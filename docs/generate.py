@@ -456,6 +456,7 @@ def facts(named: Named) -> dict[str, str]:
         "budgets": ", ".join(f"`{notion.__name__}`" for notion in named.serves),
         "neighbours": ", ".join(named.neighbors),
         **centred,
+        **({"groups": "[yes](../groups.md)"} if named.groups else {}),
         "post-processing": ", ".join(f"`{one}`" for one in dict.fromkeys([*named.postprocess, "none"])),
     }
 

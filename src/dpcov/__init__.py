@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from dpcov.sources.on_device import OnDevice
     from dpcov.sources.sql.database import sql
     from dpcov.sources.sql.printed import SqlToRun, sql_text
+    from dpcov.uses.between import Differences
     from dpcov.uses.coefficient_intervals import CoefficientIntervals
     from dpcov.uses.convergence import convergence
     from dpcov.uses.description import Correlation, Description
@@ -82,6 +83,7 @@ _HOME = {
     "Correlation": "uses.description",
     "Interval": "uses.intervals",
     "Intervals": "uses.intervals",
+    "Differences": "uses.between",
     "CoefficientIntervals": "uses.coefficient_intervals",
     "Summary": "uses.summary",
     "convergence": "uses.convergence",
@@ -185,6 +187,7 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "Correlation",
     "Interval",
     "Intervals",
+    "Differences",
     "CoefficientIntervals",
     "Summary",
     "convergence",

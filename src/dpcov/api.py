@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dpcov.custody.ledger import DataSet
@@ -13,7 +13,7 @@ from dpcov.mechanisms.base import Named
 from dpcov.mechanisms.shared.means import Origin
 from dpcov.release.record import Release
 from dpcov.request import request
-from dpcov.schema import Schema
+from dpcov.schema import Level, Schema
 from dpcov.sources.user_map import Map
 
 
@@ -40,6 +40,7 @@ def covariance(
     most_rows: int | None = None,
     weight: str | int | None = None,
     max_weight: float | None = None,
+    by: str | Mapping[str, Sequence[Level]] | None = None,
     **options: Any,
 ) -> Release:
     """Release the second moment (1/n) Σ x xᵀ of the rows, or mean and covariance, once, under differential privacy.
@@ -96,6 +97,9 @@ def covariance(
     weight, max_weight : str or int, float
         The column of weights, as of a survey, and a public bound: what is above counts as it, what is missing or negative as 0.
         Estimates are those of a weighted sample; ``release.n`` is a noisy total, in weights of ``max_weight``.
+    by : str, or mapping of one name to levels, optional
+        A column of the table with public levels, which is no feature: the release has a matrix for each of them, at the price
+        of one: docs/groups.md. Levels are those of the schema; without one, ``by={"region": ["north", "south"]}``.
     **options
         Of the mechanism: docs/mechanisms/README.md lists them. A radius ``clip`` is in the units of row_norm; with a schema in
         those of the encoded rows, at most 1.
@@ -139,6 +143,7 @@ def covariance(
         workers=workers,
         ledger=ledger,
         max_rows=max_rows,
+        by=by,
         unit=unit,
         weighting=weighting,
         most_rows=most_rows,

@@ -32,9 +32,10 @@ from dpcov.mechanisms.shared.means import checked_covariance
 from dpcov.promise import check_budget, check_delta, check_delta_of, check_epsilon, check_expected_n, check_ledger, check_seed
 from dpcov.rehearsal import Rehearsal, rehearsal_of
 from dpcov.release.record import Release
-from dpcov.schema import Categorical, Schema
+from dpcov.schema import Categorical, Level, Schema
 from dpcov.schema.file import digest as schema_digest
 from dpcov.sources.base import Source, checked_progress
+from dpcov.sources.by import By, checked_by
 from dpcov.sources.opening import is_in_database, is_printed, open_source
 from dpcov.sources.paired import PairedSource
 from dpcov.sources.people import checked_aside
@@ -69,7 +70,7 @@ class Request:
     """What a user asked for, checked: a mechanism, how rows are to be encoded, and options that are still in the data's units.
 
     ``constant``, ``midpoints``, ``pairs``, ``bits`` and ``aside`` are as in `Encoding`. Unless ``allow_weak``, delta is
-    compared with a public n.
+    compared with a public n. ``by`` is the column of groups.
     """
 
     named: Named
@@ -87,6 +88,7 @@ class Request:
     bits: int = DEFAULT_BITS
     ledger: DataSet | None = None
     aside: Aside | None = None
+    by: By | None = None
 
     def __repr__(self) -> str:
         bound = f"row_norm={self.row_norm:g}" if self.schema is None else f"schema of {len(self.schema.columns)} columns"
@@ -103,7 +105,8 @@ class Request:
         refuse_claimed(data, self.ledger)
         checked_progress(progress)
         alone = self.workers == 1
-        opened: Any = open_source(data, columns, self.schema, self.midpoints, progress if alone else None, self.aside)
+        shown_to = progress if alone else None
+        opened: Any = open_source(data, columns, self.schema, self.midpoints, shown_to, self.aside, self.by)
         if getattr(opened, "guesses_types", False) and self.named.bound == "row_norm":
             raise ParameterError(
                 "columns must be given for text without a schema, got none. "
@@ -132,6 +135,7 @@ class Request:
             midpoints=self.midpoints,
             pairs=self.pairs,
             schema=source.schema,
+            groups=None if self.by is None else self.by.groups,
             aside=getattr(source, "aside", None),
         )
 
@@ -242,6 +246,7 @@ def request(
     weight: str | int | None = None,
     max_weight: float | None = None,
     ledger: DataSet | None = None,
+    by: str | Mapping[str, Sequence[Level]] | None = None,
     options: Mapping[str, Any],
 ) -> Request:
     """Return what is asked for, or refuse it before any data are opened: in this order, whoever asks.
@@ -254,7 +259,13 @@ def request(
     check_budget(budget)
     named = checked_mechanism(target, mechanism, options)
     centred = checked_center(center, schema, named) if target == "covariance" else center
+    grouped = None if by is None else checked_by(by, schema)
+    schema = schema if grouped is None else grouped.features
     made = checked_request(named, bound, schema, neighbors, centred, options)  # type: ignore[arg-type]  # which it refuses
+    if grouped is not None and made.pairs:
+        raise ParameterError("by must be left out for pairs of rows, got a column. Hint: centring='mean' has no pairs.")
+    if grouped is not None:
+        named.check_served(budget, neighbors, made.constant, groups=True)  # type: ignore[arg-type]  # a budget, as checked above
     if postprocess is not None:
         named.check_postprocess(postprocess)
     check_seed(seed)
@@ -266,6 +277,8 @@ def request(
             "unit and weight must be left out for pairs of rows, and workers must be 1 with them, got other settings. "
             "Hint: centring='mean' has no pairs; one process counts people."
         )
+    if aside is not None and by is not None:
+        raise ParameterError(f"by must be left out with unit and weight, got {shown(by)}. Hint: leave out one of them.")
     if not isinstance(allow_weak, bool):
         raise ParameterError(f"allow_weak must be True or False, got {shown(allow_weak)}. Hint: False is the default.")
     strong = not allow_weak and seed is None  # what is seeded is stamped as not private
@@ -280,7 +293,7 @@ def request(
     made = replace(made, postprocess=postprocess, seed=seed, allow_weak=not strong, ledger=ledger, aside=aside)
     if ledger is not None:
         ledger.rehearse(budget, neighbors, made.what(), made.protected)  # type: ignore[arg-type]
-    return replace(made, workers=workers, bits=bits)
+    return replace(made, workers=workers, bits=bits, by=grouped)
 
 
 def _target_place(source: Source, target: object) -> int:

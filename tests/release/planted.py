@@ -151,11 +151,11 @@ PLANTED = {
         by="tests/mechanisms/test_coinpress.py::TestCentred::test_a_public_origin_is_part_of_the_second_moment",
     ),
     "centred rows of rescaled": mutant(
-        (RECORD, "            record.check_served(self.privacy, self.neighbors, self.encoding.constant)\n", ""),
+        (RECORD, "self.encoding.constant, groups=bool(self.groups))", "False, groups=bool(self.groups))"),
         by=TEST_FUZZED_FILES + "test_rows_of_rescaled_are_not_centred",
     ),
     "twice as many rows as pairs": mutant(
-        (RECORD, 'f"row of the {self.n} pairs" if', 'f"of the {2 * self.n} rows" if'),
+        (RECORD, 'f"row of the {n} pairs" if', 'f"of the {2 * n} rows" if'),
         by="tests/cli/test_pairs.py::test_pairs_are_told_by_their_number_and_without_a_mean",
     ),
     "options of any depth": mutant(

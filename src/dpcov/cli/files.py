@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpcov.release.record import Release
 
 
 def checked_target(
@@ -89,3 +92,11 @@ def save_table(table: Any, place: Path | None) -> None:
         return
     content = parquet_bytes(table) if place.suffix.lower() == ".parquet" else "".join(csv_text(table))
     write_whole(place, content, name="output", hint="check the folder and the disk")
+
+
+def loaded(file: str, group: str | None) -> Release:
+    """Read a release, or what it says of one group."""
+    from dpcov.release.file import load
+
+    release = load(file)
+    return release if group is None else release[group]

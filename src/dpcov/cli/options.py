@@ -38,6 +38,19 @@ neighbors_option = click.option(
 )
 
 
+group_option = click.option("--group", metavar="LEVEL", help="Of a release by group: this group, not all of them together.")
+by_option = click.option("--by", metavar="COLUMN", help="A matrix for each level of this column, at the price of one.")
+
+
+def checked_by(by: str | None, pca: int | None, schema: str | None) -> str | None:
+    """Refuse groups of what has none: components, and rows without a schema to say what groups there are."""
+    if by is not None and pca is not None:
+        raise click.UsageError("--by cannot be used with --pca: release a covariance by group, and use `dpcov pca`")
+    if by is not None and schema is None:
+        raise click.UsageError("--by needs --schema FILE, where the levels of that column are the groups")
+    return by
+
+
 def budget_options(command: Command) -> Command:
     """Add --epsilon, --delta and --rho; the command gets one `budget`."""
 

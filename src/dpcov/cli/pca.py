@@ -6,7 +6,7 @@ import re
 
 import click
 
-from dpcov.cli.options import json_option
+from dpcov.cli.options import group_option, json_option
 from dpcov.cli.telling import plot_option, print_json, tell_written
 
 CHAINS = 5  # the paper's
@@ -31,6 +31,7 @@ def read_count(context: click.Context, parameter: click.Parameter, text: str | N
 
 @click.command(epilog=EXAMPLE, short_help="Print and draw the principal components of a release, for free.")
 @click.argument("file", metavar="RELEASE", type=click.Path())
+@group_option
 @click.option(
     "-k",
     "--components",
@@ -47,6 +48,7 @@ def read_count(context: click.Context, parameter: click.Parameter, text: str | N
 @json_option
 def pca(
     file: str,
+    group: str | None,
     k: int | float | None,
     plot: str | None,
     convergence: str | None,
@@ -59,9 +61,8 @@ def pca(
     Nothing is spent, and no data are read. --convergence runs Markov chains like the one that drew the components, for the
     spectrum that the release tells; with many sweeps a chain takes a minute.
     """
-    from dpcov.cli.files import checked_picture, differ
+    from dpcov.cli.files import checked_picture, differ, loaded
     from dpcov.cli.progress import progress_bar
-    from dpcov.release.file import load
     from dpcov.report import draw, record, write
     from dpcov.report.text import console
     from dpcov.uses.convergence import Chains
@@ -69,7 +70,7 @@ def pca(
 
     if chains is not None and convergence is None:
         raise click.UsageError("--chains needs --convergence")
-    release = load(file)
+    release = loaded(file, group)
     found, simulated = release.pca(k), None
     picture, traced = checked_picture(plot, file), checked_picture(convergence, file)
     differ("--convergence", traced, "--plot", picture)

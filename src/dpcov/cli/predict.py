@@ -8,7 +8,7 @@ import shlex
 import click
 
 from dpcov.cli.model_options import model_options
-from dpcov.cli.options import csv_options, json_option, read_columns, read_level
+from dpcov.cli.options import csv_options, group_option, json_option, read_columns, read_level
 from dpcov.cli.telling import print_json
 
 EXAMPLE = """\b
@@ -25,6 +25,7 @@ def read_optional_level(context: click.Context, parameter: click.Parameter, text
 
 @click.command(epilog=EXAMPLE, short_help="Predict a column of new rows from a release, for free.")
 @click.argument("file", metavar="RELEASE", type=click.Path())
+@group_option
 @click.argument("data", metavar="NEWDATA", type=click.Path())
 @model_options
 @csv_options
@@ -41,6 +42,7 @@ def read_optional_level(context: click.Context, parameter: click.Parameter, text
 @click.option("-o", "--output", type=click.Path(), metavar="CSV", help="Where to write the predictions; else to stdout.")
 def predict(
     file: str,
+    group: str | None,
     data: str,
     target: str | None,
     alpha: float | str,
@@ -58,9 +60,8 @@ def predict(
     NEWDATA are read, and not protected: predictions and scores tell about them. With --score, errors are printed in place of
     the predictions, which still go to --output.
     """
-    from dpcov.cli.files import checked_table, save_table
+    from dpcov.cli.files import checked_table, loaded, save_table
     from dpcov.cli.progress import progress_bar
-    from dpcov.release.file import load
     from dpcov.report import record, write
     from dpcov.report.models import prediction_warnings
     from dpcov.report.tables import predictions_table
@@ -72,7 +73,7 @@ def predict(
     place = (
         None if output is None else checked_table(output, (".csv",), "predictions.csv", force=force, inputs=(file, str(data)))
     )
-    model = load(file).ridge(target, alpha=alpha, features=read_columns(features, "--features"))
+    model = loaded(file, group).ridge(target, alpha=alpha, features=read_columns(features, "--features"))
     for line in () if quiet else prediction_warnings(model.reading(), level):
         click.echo(f"dpcov: {line}", err=True)
     with progress_bar(quiet, chain="predicting") as progress:

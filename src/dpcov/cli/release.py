@@ -11,8 +11,10 @@ from dpcov.cli.made import checked_output, keep, released, tell_dry_run
 from dpcov.cli.options import (
     POSTPROCESS,
     budget_options,
+    by_option,
     center_option,
     check_bounds,
+    checked_by,
     complete_mechanism,
     csv_options,
     making_options,
@@ -26,6 +28,7 @@ Example:
   dpcov release adult.csv --rho 0.1 --schema adult.toml --dry-run
   dpcov release adult.csv --rho 0.1 --schema adult.toml -o adult.json
   dpcov release points.parquet --epsilon 1 --delta 1e-6 --row-norm 2.5 -o points.json
+  dpcov release adult.csv --rho 0.1 --schema adult.toml --by sex -o adult.json
   dpcov release points.parquet --pca 3 --epsilon 1 --row-norm 2.5 -o pca.json"""
 
 
@@ -39,6 +42,7 @@ Example:
 )
 @click.option("--pca", type=int, metavar="K", help="Spend all of the budget on K principal components.")
 @center_option
+@by_option
 @click.option("--max-rows", type=int, metavar="NUMBER", help="A public bound on the rows, above 2**30: for a coarser grid.")
 @click.option(
     "--mechanism",
@@ -56,6 +60,7 @@ def release(
     row_norm: float | None,
     schema: str | None,
     pca: int | None,
+    by: str | None,
     print_sql: bool,
     columns: str | None,
     option: tuple[str, ...],
@@ -91,7 +96,9 @@ def release(
     if not bounded:
         check_bounds(row_norm, schema, "--row-norm", "; or, for this mechanism, --option upper=NUMBER" * takes_bounds)
     target = checked_output(output, force, input_files(data, schema), dry_run=dry_run or print_sql)
-    settings |= _target_settings(pca, settings["mechanism"], settings.pop("postprocess"), settings["center"], options)
+    settings |= _target_settings(
+        pca, checked_by(by, pca, schema), settings["mechanism"], settings.pop("postprocess"), settings["center"], options
+    )
     settings |= {"row_norm": row_norm, "schema": read_schema(schema), "columns": read_columns(columns)}
     if dry_run:
         tell_dry_run("covariance" if pca is None else "pca", data, seed=seed, as_json=as_json, **settings, **options)
@@ -101,7 +108,7 @@ def release(
 
 
 def _target_settings(
-    pca: int | None, mechanism: str, postprocess: str | None, center: bool | None, options: dict[str, Any]
+    pca: int | None, by: str | None, mechanism: str, postprocess: str | None, center: bool | None, options: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the settings that only a covariance has, or only components, and refuse what does not go with them."""
     from dpcov.mechanisms import MECHANISMS, checked_mechanism
@@ -110,7 +117,7 @@ def _target_settings(
         if mechanism in MECHANISMS["pca"] and mechanism not in MECHANISMS["covariance"]:
             raise click.UsageError(f"mechanism {mechanism!r} is for principal components: give --pca K with it")
         checked_mechanism("covariance", mechanism, options)
-        return {"postprocess": postprocess}
+        return {"postprocess": postprocess, "by": by}
     if postprocess is not None:
         raise click.UsageError("--postprocess cannot be used with --pca: it finishes a covariance, and components have none")
     if "k" in options:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from dpcov.cli.model_options import model_options
-from dpcov.cli.options import about_option, all_option, json_option, level_option, read_columns
+from dpcov.cli.options import about_option, all_option, group_option, json_option, level_option, read_columns
 from dpcov.cli.telling import plot_option, tell
 
 EXAMPLE = """\b
@@ -17,6 +17,7 @@ Example:
 
 @click.command(epilog=EXAMPLE, short_help="Fit a ridge regression to a release, for free.")
 @click.argument("file", metavar="RELEASE", type=click.Path())
+@group_option
 @model_options
 @level_option
 @about_option
@@ -25,6 +26,7 @@ Example:
 @json_option
 def ridge(
     file: str,
+    group: str | None,
     target: str | None,
     alpha: float | str,
     features: str | None,
@@ -39,9 +41,8 @@ def ridge(
     Nothing is spent, and no data are read: any target, features and penalty, any number of times. Coefficients are in the
     units of the columns; `dpcov predict` applies them to new rows.
     """
-    from dpcov.cli.files import checked_picture
-    from dpcov.release.file import load
+    from dpcov.cli.files import checked_picture, loaded
 
-    release, picture = load(file), checked_picture(plot, file)
+    release, picture = loaded(file, group), checked_picture(plot, file)
     found = release.ridge(target, alpha=alpha, features=read_columns(features, "--features")).reading(level, about)
     tell(found, file, as_json=as_json, picture=picture, words={"asked": alpha, "everything": everything})

@@ -6,6 +6,8 @@ import shlex
 
 import click
 
+from dpcov.cli.options import group_option
+
 MOST = 10**8
 ENDINGS = (".csv", ".parquet")
 EXAMPLE = """\b
@@ -16,6 +18,7 @@ Example:
 
 @click.command(epilog=EXAMPLE, short_help="Make up rows with the moments of a release, for free.")
 @click.argument("file", metavar="RELEASE", type=click.Path())
+@group_option
 @click.option(
     "-n",
     "--rows",
@@ -31,19 +34,18 @@ Example:
 @click.option("--force", is_flag=True, help="Overwrite an existing output.")
 @click.option("--quiet", is_flag=True, help="Print no note on stderr.")
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", help="A .csv or .parquet file; else a CSV on stdout.")
-def sample(file: str, rows: int, seed: int | None, force: bool, quiet: bool, output: str | None) -> None:
+def sample(file: str, group: str | None, rows: int, seed: int | None, force: bool, quiet: bool, output: str | None) -> None:
     """Make up rows that have about the means and covariances in a RELEASE, within its bounds and levels.
 
     Nothing is spent, and no data are read: no row is a person's, and only means and covariances are like those of the data.
     """
-    from dpcov.cli.files import checked_table, save_table
-    from dpcov.release.file import load
+    from dpcov.cli.files import checked_table, loaded, save_table
     from dpcov.report.descriptions import head_line
     from dpcov.report.tables import table_of
     from dpcov.uses.held import check_covariance
 
     place = None if output is None else checked_table(output, ENDINGS, "synthetic.csv", force=force, inputs=(file,))
-    release = load(file)
+    release = loaded(file, group)
     check_covariance(release, "synthetic rows")
     made = table_of(release, release.sample(rows, seed=seed))
     if not quiet:

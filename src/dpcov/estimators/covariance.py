@@ -17,7 +17,7 @@ from dpcov.kernel.budget import Exact
 from dpcov.kernel.questions.moments import REPLACE
 from dpcov.mechanisms.base import Named
 from dpcov.release.record import Release
-from dpcov.schema import Schema
+from dpcov.schema import Level, Schema
 
 Floats = NDArray[np.float64]
 
@@ -34,8 +34,8 @@ class PrivateCovariance(PrivateEstimator):
         Pure DP, or with ``delta`` approximate DP. Floats are read by their decimal text.
     rho : number, optional
         zCDP.
-    row_norm, schema, mechanism, postprocess, neighbors, center, columns, allow_weak, expected_n, ledger
-        As in `dpcov.covariance`.
+    row_norm, schema, mechanism, postprocess, neighbors, center, columns, allow_weak, expected_n, ledger, by
+        As in `dpcov.covariance`. With ``by`` the attributes are about all groups together; ``release_["north"]`` is one.
     options : dict, optional
         Of the mechanism, for example ``{"constants": "paper"}``.
     random_state : int, optional
@@ -92,6 +92,7 @@ class PrivateCovariance(PrivateEstimator):
         allow_weak: bool = False,
         expected_n: int | None = None,
         ledger: DataSet | None = None,
+        by: str | Mapping[str, Sequence[Level]] | None = None,
         options: Mapping[str, Any] | None = None,
         random_state: int | None = None,
     ) -> None:
@@ -108,6 +109,7 @@ class PrivateCovariance(PrivateEstimator):
         self.allow_weak = allow_weak
         self.expected_n = expected_n
         self.ledger = ledger
+        self.by = by
         self.options = options
         self.random_state = random_state
 
@@ -123,6 +125,7 @@ class PrivateCovariance(PrivateEstimator):
         "allow_weak",
         "expected_n",
         "ledger",
+        "by",
     )
 
     def _keep(self, release: Release) -> None:

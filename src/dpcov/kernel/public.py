@@ -6,6 +6,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from dpcov.kernel.questions.groups import GroupCounts, GroupedMoment
 from dpcov.kernel.questions.moments import REPLACE, SecondMoment
 from dpcov.kernel.questions.norms import Norms, Trace
 from dpcov.kernel.rows.annulus import Annulus
@@ -60,6 +61,19 @@ class Facts:
     def second_moment(self, radius: float = 1.0) -> SecondMoment:
         """Return the question Σ z zᵀ of the encoded rows, clipped at a part of row_norm."""
         return SecondMoment(self.grid if radius == 1.0 else self.grid.clipped(radius), self.d, aside=self.encoding.aside)
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are; 0 where rows have none."""
+        return 0 if self.encoding.groups is None else self.encoding.groups.count
+
+    def grouped_moment(self, radius: float = 1.0) -> GroupedMoment:
+        """Return the question Σ z zᵀ of the encoded rows of each group, clipped at a part of row_norm."""
+        return GroupedMoment(self.grid if radius == 1.0 else self.grid.clipped(radius), self.d, self.groups)
+
+    def group_counts(self) -> GroupCounts:
+        """Return the question of how many rows each group has."""
+        return GroupCounts(self.groups)
 
     def beyond(self, inner: float, outer: float) -> SecondMoment:
         """Return the question Σ z zᵀ of what clipping at ``inner`` takes from rows clipped at ``outer``."""

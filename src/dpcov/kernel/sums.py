@@ -67,6 +67,8 @@ class ExactSums(Held):
             raise ParameterError(
                 "encoding must have the columns of the source, got other columns. Hint: take source.feature_names."
             )
+        if encoding.groups != getattr(source, "groups", None):  # what stands last in a row would be taken for its group
+            raise ParameterError("encoding must have the groups of the source, got others. Hint: take source.groups.")
         if encoding.aside != getattr(source, "aside", None):  # else questions would take a feature for what a row counts
             raise ParameterError("encoding must have the unit of the source, got another. Hint: take source.aside.")
         self._open: Source | None = source
@@ -116,8 +118,8 @@ class ExactSums(Held):
         pair = _pair_of(questions)
         if pair is not None:
             self._kept.update(zip(pair.members, pair.split(self._total(pair)), strict=True))
-        for by_column in (True, False):  # rows are given in one way or in the other
-            alike = (question for question in questions if question.by_column == by_column)
+        for given in dict.fromkeys((question.by_column, question.by_group) for question in questions):  # ways to give rows
+            alike = (question for question in questions if (question.by_column, question.by_group) == given)
             new = tuple(question for question in alike if question not in self._kept)
             if len(new) == 1:
                 self._kept[new[0]] = self._sum(new[0])

@@ -50,6 +50,7 @@ RESERVED = (
     "allow_weak",
     "expected_n",
     "ledger",
+    "by",
 )
 """What `dpcov.covariance` and its siblings take themselves: an option of such a name could never be given."""
 
@@ -89,6 +90,8 @@ class Described:
         centred without any bound of their norm, one whose default is None must be given.
     draws_long : bool
         Whether a draw takes so long that its progress should be shown.
+    groups : bool
+        Whether it releases a matrix for each group, where rows have groups: others are refused.
     """
 
     target: Target
@@ -101,6 +104,7 @@ class Described:
     covariances: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
     draws_long: bool = False
+    groups: bool = False
 
     def __post_init__(self) -> None:
         for name, rule, holds, got, hint in self.rules():
@@ -197,8 +201,12 @@ class Described:
         """Refuse a way to finish estimates that it does not have."""
         check_choice("postprocess", postprocess, dict.fromkeys([*self.postprocess, RAW]), "leave it out for the usual one")
 
-    def check_served(self, budget: Budget, neighbors: str, center: bool) -> None:
-        """Refuse a notion, a relation or centred rows that it does not serve."""
+    def check_served(self, budget: Budget, neighbors: str, center: bool, *, groups: bool = False) -> None:
+        """Refuse a notion, a relation, centred rows or groups that it does not serve."""
+        if groups and not self.groups:
+            raise ParameterError(
+                f"by must be left out for mechanism {self.name!r}, got a column. Hint: mechanism='auto' serves groups."
+            )
         if center and self.centring != "homogeneous":
             raise ParameterError(
                 f"center must be False for mechanism {self.name!r}, got True. Hint: mechanism='auto' can centre."

@@ -20,7 +20,8 @@ from dpcov.kernel.public import Public
 from dpcov.mechanisms.base import Alias, Described, Mechanism, Named
 from dpcov.mechanisms.rehearsing import Still, Zeros, rehearsed, with_rows
 from dpcov.release.check import check_made
-from dpcov.release.record import Option, Release, is_option
+from dpcov.release.options import is_option
+from dpcov.release.record import Option, Release
 
 
 def released(named: Named, curator: Curator, budget: Budget, /, *, postprocess: str | None = None, **options: Any) -> Release:
@@ -75,13 +76,13 @@ def _released(
     requested = _with_defaults(named, options)
     if postprocess is not None:
         named.check_postprocess(postprocess)
-    named.check_served(budget, public.neighbors, public.grid.center)
+    named.check_served(budget, public.neighbors, public.grid.center, groups=public.groups > 0)
     mechanism: Mechanism
     finish, asked = postprocess, requested
     if isinstance(named, Alias):
         mechanism, finish, asked = named.resolve(public.apart(), copied(budget), postprocess, **requested)
         asked = _with_defaults(mechanism, asked)
-        mechanism.check_served(budget, public.neighbors, public.grid.center)
+        mechanism.check_served(budget, public.neighbors, public.grid.center, groups=public.groups > 0)
     else:
         mechanism = named
     own = is_own(mechanism)

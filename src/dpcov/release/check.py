@@ -43,6 +43,10 @@ def check_header(transcript: Transcript) -> None:
         refuse("consistent", "a column name that occurs twice or is not valid text")
     if encoding.schema is not None and (encoding.row_norm != 1.0 or encoding.feature_names != encoding.schema.feature_names):
         refuse("consistent", "columns that differ from those of its schema")
+    if encoding.groups is not None and any(is_broken(name) for name in (encoding.groups.by, *encoding.groups.levels)):
+        refuse("consistent", "a group whose name is not valid text")
+    if encoding.groups is not None and (encoding.pairs or encoding.aside is not None):
+        refuse("consistent", "pairs of rows, or people with several, in groups")
     if encoding.pairs and (encoding.constant or transcript.neighbors != REPLACE):
         refuse("consistent", "pairs of rows under add-remove, or with a constant")
     if encoding.aside is not None:

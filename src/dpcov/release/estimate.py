@@ -71,6 +71,8 @@ class Estimate:
         Computes where the truth may lie.
     units : PrivateUnits, optional
         The private units in which a table was measured, and what is known in them.
+    own : OwnPart, optional
+        Of a group: which part of the estimate is its own.
     """
 
     mean: Floats | None = None
@@ -89,10 +91,27 @@ class Estimate:
     expected_error: float | None = None
     region: Callable[[], ConfidenceBall | ConfidenceEllipsoids] | None = None
     units: PrivateUnits | None = None
+    own: OwnPart | None = None
 
     def __repr__(self) -> str:
         held = [field.name for field in fields(self) if field.default is None and getattr(self, field.name) is not None]
         return f"<Estimate: {', '.join(held)}>"
+
+
+@dataclass(frozen=True, eq=False)
+class OwnPart:
+    """How far a group's covariance was drawn towards those of all groups, before its spectrum was denoised.
+
+    Attributes
+    ----------
+    part : array of shape (d, d)
+        Which part of each entry is the group's own: 1 where it is alone, 0 where noise hides how it differs.
+    standard_error : array of shape (d, d)
+        Of each entry, encoded: of the noise that is left, and of what is not known of the difference (empirical Bayes).
+    """
+
+    part: Floats
+    standard_error: Floats
 
 
 @dataclass(frozen=True, eq=False)

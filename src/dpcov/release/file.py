@@ -14,7 +14,7 @@ import os
 from collections.abc import Collection, Mapping, Sequence, Set, ValuesView
 from typing import TYPE_CHECKING, Any
 
-from dpcov.errors import EngineError, ParameterError, SchemaError, shown
+from dpcov.errors import EngineError, ParameterError, ReleaseError, SchemaError, shown
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.budget import NOTIONS, Budget
 from dpcov.kernel.noise.choice import Exponential, SparseVector
@@ -27,11 +27,13 @@ from dpcov.kernel.questions.moments import NEIGHBORS
 from dpcov.kernel.questions.remade import remade
 from dpcov.kernel.rows.aside import Aside
 from dpcov.kernel.rows.encoding import Encoding
+from dpcov.kernel.rows.groups import Groups
 from dpcov.paths import checked_path, write_whole
 from dpcov.release.check import check_answers, check_header
 from dpcov.release.integers import integers_record, read_integers
 from dpcov.release.mark import Mark
-from dpcov.release.record import TARGETS, Option, Release, is_option
+from dpcov.release.options import is_option
+from dpcov.release.record import TARGETS, Option, Release
 from dpcov.schema import is_broken
 from dpcov.schema.file import from_record, to_record
 from dpcov.strict_json import Fields, each, fraction_of, read_object, refuse
@@ -52,7 +54,9 @@ def write(release: Release, path: str | os.PathLike[str]) -> None:
 
 
 def text_of(release: Release) -> str:
-    """Return the text of a release's file."""
+    """Return the text of a release's file; one group of it has none."""
+    if release.part is not None:
+        raise ReleaseError("a group must be saved with its release, got it alone. Hint: save the release; it has all groups.")
     record = _record(release)
     record["checksum"] = _checksum(record)
     lines = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in record.items())
@@ -91,6 +95,7 @@ def header(release: Release) -> dict[str, Any]:
             "midpoints": encoding.midpoints,
             "pairs": encoding.pairs,
             "schema": {} if encoding.schema is None else to_record(encoding.schema),
+            "groups": {} if encoding.groups is None else {"by": encoding.groups.by, "levels": list(encoding.groups.levels)},
         },
         "requested": {"name": release.requested, "options": dict(release.requested_options)},
         "mechanism": {"name": release.mechanism, "options": dict(release.options)},
@@ -244,7 +249,7 @@ def _unit(record: dict[str, Any]) -> Aside | None:
 
 def _encoding(record: dict[str, Any], aside: Aside | None) -> Encoding:
     fields = Fields(record, "encoding")
-    described = fields.take("schema", dict)
+    described, grouped = fields.take("schema", dict), fields.take("groups", dict)
     encoding = Encoding(
         feature_names=tuple(each(fields.take("feature_names", list), str, "feature_names")),
         row_norm=fields.take("row_norm", float),
@@ -253,10 +258,18 @@ def _encoding(record: dict[str, Any], aside: Aside | None) -> Encoding:
         midpoints=fields.take("midpoints", bool),
         pairs=fields.take("pairs", bool),
         schema=from_record(described) if described else None,
+        groups=_groups(grouped) if grouped else None,
         aside=aside,
     )
     fields.end()
     return encoding
+
+
+def _groups(record: dict[str, Any]) -> Groups:
+    fields = Fields(record, "groups")
+    groups = Groups(_text(fields, "by"), tuple(each(fields.take("levels", list), str, "levels")))
+    fields.end()
+    return groups
 
 
 def _mark(record: dict[str, Any]) -> Mark | None:

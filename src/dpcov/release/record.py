@@ -7,7 +7,6 @@ asked, so a better post-processing can be applied to an old file.
 from __future__ import annotations
 
 import dataclasses
-import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -25,10 +24,11 @@ from dpcov.kernel.questions.measure import Question
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.linalg import project_simplex
 from dpcov.release.estimate import Estimate, PrivateUnits
+from dpcov.release.groups import Grouped, Part
 from dpcov.release.mark import Mark
 from dpcov.release.statement import promise, risk, statement
 from dpcov.release.uses import Uses
-from dpcov.schema import Categorical, Numeric, Schema, is_broken
+from dpcov.schema import Categorical, Numeric, Schema
 
 if TYPE_CHECKING:
     from dpcov.mechanisms.base import Mechanism
@@ -39,23 +39,11 @@ Target = Literal["covariance", "mean", "pca", "ridge"]
 TARGETS: tuple[str, ...] = get_args(Target)
 """What can be released."""
 
-LONGEST_INTEGER = 2**63
 NARROWER = 0.999  # of the bounds: a range that is as wide is none
 
 
-def is_option(value: object, depth: int = 2) -> bool:
-    """Whether a file can hold a value as an option: text, a finite number, true, false or nothing, or lists of these."""
-    if isinstance(value, list):
-        return depth > 0 and all(is_option(one, depth - 1) for one in value)
-    if type(value) is float:
-        return math.isfinite(value)
-    if type(value) is str:
-        return not is_broken(value)
-    return value is None or type(value) is bool or (type(value) is int and abs(value) < LONGEST_INTEGER)
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Transcript:
+class Transcript(Grouped):
     """The answers, under a public header.
 
     Attributes
@@ -78,6 +66,8 @@ class Transcript:
         How the estimate is finished.
     notes : mapping
         Public numbers that follow from parameters and answers, such as how many rounds there were.
+    part : Part, optional
+        Of which release this is one group; then n and the second moment are those of the group.
     answers : tuple of Answer
         The raw noisy answers, in the order in which they were asked.
     seeded : bool
@@ -103,6 +93,7 @@ class Transcript:
     seeded: bool
     dpcov_version: str
     ledger: Mark | None = None
+    part: Part | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("requested_options", "options", "notes"):
@@ -111,7 +102,7 @@ class Transcript:
     @property
     def spent(self) -> tuple[Spend, ...]:
         """Everything that was asked of the data, and what it cost: each has ``asked``, ``noise`` and ``budget``."""
-        return tuple(spend for answer in self.answers for spend in answer.spent)
+        return tuple(spend for answer in self.asked for spend in answer.spent)
 
     def every(self, *questions: type[Question]) -> list[Answer]:
         """Return the answers to questions of these types, in order."""
@@ -205,10 +196,12 @@ class Release(Transcript, Uses):
     @cached_property
     def estimate(self) -> Estimate:
         """What the mechanism makes of the answers, in the units of encoded rows."""
+        if self.groups and self.part is None:
+            return self.pooled.estimate
         record = self._mechanism
         record.refuse_unknown(self.options)
         try:
-            record.check_served(self.privacy, self.neighbors, self.encoding.constant)
+            record.check_served(self.privacy, self.neighbors, self.encoding.constant, groups=bool(self.groups))
             record.check_postprocess(self.postprocess)
             with np.errstate(all="ignore"):  # extreme units and budgets overflow harmlessly inside
                 found = record.estimate(self, self.postprocess, **self.options)
@@ -347,19 +340,21 @@ class Release(Transcript, Uses):
     def finished(self, postprocess: str) -> Release:
         """Return the same transcript with its estimate finished otherwise: "none" leaves it raw."""
         self._mechanism.check_postprocess(postprocess)
+        if self.part is not None:
+            return self.whole.finished(postprocess).about(self.part.level)
         return dataclasses.replace(self, postprocess=postprocess)
 
     def statement(self) -> str:
         """Say in one paragraph what this release promises."""
-        promised = promise(self.privacy, [law for answer in self.answers for law in answer.laws])
-        local = any(answer.question.is_local for answer in self.answers)
+        promised = promise(self.privacy, [law for answer in self.asked for law in answer.laws])
+        local = any(answer.question.is_local for answer in self.asked)
         own = "radius, origin" if self.kind == "mean" else "bounds of the covariance" if local else "row_norm"
         public = own if self.schema is None else "bounds, levels, weights"
-        return statement(promised, self.neighbors, self.encoding, self.n, self.seeded, public)
+        return statement(promised, self.neighbors, self.encoding, self.whole.n, self.seeded, public)
 
     def risk(self) -> str:
         """Say in one sentence what this release can change for one person."""
-        laws = [law for answer in self.answers for law in answer.laws]
+        laws = [law for answer in self.asked for law in answer.laws]
         return risk(self.privacy, self.neighbors, laws, seeded=self.seeded, unit=self.unit)
 
     def how(self) -> str:
@@ -385,13 +380,15 @@ class Release(Transcript, Uses):
     def __reduce__(self) -> tuple[Callable[..., Release], tuple[Any, ...]]:
         from dpcov.release.file import parse, text_of
 
+        if self.part is not None:
+            return Release.about, (self.whole, self.part.level)
         own = () if self.record is None else (self.record,)
         return parse, (text_of(self), own)  # a pickle holds what the file would hold, and is checked like it
 
     def __repr__(self) -> str:
         approximate = "approximate " * any(law.numerics == "markov chain" for answer in self.answers for law in answer.laws)
         parts = [f"{approximate}{self.privacy!r}", self.neighbors, printable(self.mechanism), f"n={self.n}", f"d={self.d}"]
-        return f"<Release of a {self.kind}: {', '.join(parts + ['seeded: not private'] * self.seeded)}>"
+        return f"<Release of a {self.kind}: {', '.join(self._named(parts) + ['seeded: not private'] * self.seeded)}>"
 
 
 def _frozen(estimate: Floats) -> Floats:

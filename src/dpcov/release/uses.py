@@ -16,6 +16,7 @@ from dpcov.results import Drawable
 if TYPE_CHECKING:
     from dpcov.release.estimate import ConfidenceBall, ConfidenceEllipsoids
     from dpcov.release.record import Release
+    from dpcov.uses.between import Differences
     from dpcov.uses.description import Description
     from dpcov.uses.intervals import Intervals
     from dpcov.uses.noise_level import NoiseLevel
@@ -33,7 +34,9 @@ class Uses(Drawable):
 
     @property
     def _release(self) -> Release:
-        return cast("Release", self)
+        """What uses are about: of a whole release with groups, all of them together."""
+        release = cast("Release", self)
+        return release.pooled if release.part is None else release
 
     def pca(self, k: int | float | None = None) -> PrincipalComponents:
         """Return principal components, at no cost in privacy.
@@ -175,6 +178,20 @@ class Uses(Drawable):
 
         return intervals(self._release, level, about)
 
+    def between(self, first: object, second: object, level: float = 0.95, about: str = "population") -> Differences:
+        """Return what one group has more than another, with intervals of the differences: docs/groups.md.
+
+        Parameters
+        ----------
+        first, second : levels
+            Two of ``groups``.
+        level, about
+            As in `interval`.
+        """
+        from dpcov.uses.between import between
+
+        return between(cast("Release", self), first, second, level, about)
+
     def summary(self, level: float = 0.95) -> tuple[Summary | None, Summary | None]:
         """Return two tables, of means and of correlations between columns: estimate, standard error, t, p and interval.
 
@@ -209,4 +226,5 @@ class Uses(Drawable):
         """
         from dpcov.verify.retrace import retrace
 
-        return retrace(self._release)
+        release = cast("Release", self)
+        return retrace(release if release.part is None else release.part.whole)

@@ -25,6 +25,7 @@ HOMES = {
     "Summary": "summaries",
     "Score": "scores",
     "Intervals": "intervals",
+    "Differences": "differences",
     "Comparison": "comparisons",
     "Rehearsal": "rehearsals",
     "Plan": "plans",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from dpcov.report.text import by, finite
 from dpcov.uses.clipping import clipped_share, knows_no_mean
 from dpcov.uses.held import holds_covariance
 
+MOST_GROUPS = 20  # named in a line
 MANY = 0.5  # of the rows: where so many may be clipped, means are of shortened rows
 
 
@@ -36,6 +38,24 @@ def confidence_line(release: Release) -> str | None:
     )
     honest = "proved, for Gaussian rows" if found["proved"] else "not proved: practical constants"
     return f"Confidence: {what}, which may fail with probability {found['beta']:g} ({honest})."
+
+
+def groups_line(release: Release, file: str = "FILE") -> str | None:
+    """Say which groups there are, and which of them what follows is about; None where there are none."""
+    if not release.groups:
+        return None
+    assert release.encoding.groups is not None
+    column = printable(release.encoding.groups.by)
+    if release.part is not None and release.part.level is not None:
+        own = release.estimate.own
+        part = "" if own is None else f" by {100 * (1 - float(own.part.mean())):.0f} %"
+        return (
+            f"Group {printable(release.part.level)} of {len(release.groups)} by {column}: estimates are drawn towards all "
+            f"groups together{part}, as far as noise hides how it differs; its {release.n} rows are a noisy number, too."
+        )
+    named = ", ".join(map(printable, release.groups[:MOST_GROUPS])) + ", ..." * (len(release.groups) > MOST_GROUPS)
+    one = by(f"dpcov show {file} --group {shlex.quote(release.groups[0])}", f"release[{release.groups[0]!r}]")
+    return f"Groups by {column}: {named}. What follows is of all of them together; {one} shows one."
 
 
 def clip_line(release: Release) -> str | None:

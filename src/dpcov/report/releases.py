@@ -15,6 +15,7 @@ from dpcov.report.release_lines import (
     confidence,
     confidence_line,
     error_line,
+    groups_line,
     known_error,
     numbers_line,
     options_line,
@@ -42,7 +43,14 @@ def write(out: Console, release: Release, everything: bool = False, about: str =
         out.print(spends_table(release.spent))
         out.print(unknown, soft_wrap=True)
         return
-    for line in (numbers_line(release), clip_line(release), options_line(release), error_line(release), zero_line(release)):
+    for line in (
+        groups_line(release),
+        numbers_line(release),
+        clip_line(release),
+        options_line(release),
+        error_line(release),
+        zero_line(release),
+    ):
         if line:
             out.print(line, soft_wrap=True)
     out.print(spends_table(release.spent))
@@ -68,7 +76,7 @@ def write_made(out: Console, release: Release, file: str) -> None:
     if release.ledger is not None:
         out.print(ledger_line(release.ledger), soft_wrap=True)
     out.print(f"Mechanism: {release.how()}.")
-    for line in (clip_line(release), error_line(release), zero_line(release)):
+    for line in (groups_line(release, shlex.quote(file)), clip_line(release), error_line(release), zero_line(release)):
         if line:
             out.print(line, soft_wrap=True)
     if release.estimate.k is not None:
@@ -112,12 +120,24 @@ def promise(release: Release) -> dict[str, Any]:
         "mechanism": header["mechanism"]["name"],
         "n": release.n,
         "d": release.d,
+        **_grouped(release),
         "center": release.center,
         "privacy": release.privacy.to_json(),
         "statement": release.statement(),
         "risk": release.risk(),
         **({"dates": dated} if (dated := dated_features(release)) else {}),
     }
+
+
+def _grouped(release: Release) -> dict[str, Any]:
+    """Return which groups there are, and which of them this is, None of all together; nothing where there are none."""
+    if not release.groups:
+        return {}
+    assert release.encoding.groups is not None
+    whole = release if release.part is None else release.part.whole
+    rows = [whole[level].n for level in whole.groups]
+    level = None if release.part is None else release.part.level
+    return {"by": release.encoding.groups.by, "groups": list(release.groups), "group": level, "group_rows": rows}
 
 
 def dated_features(release: Release) -> dict[str, str]:

@@ -15,9 +15,11 @@ from dpcov.kernel.questions.measure import Summable
 from dpcov.kernel.questions.moments import Count
 from dpcov.kernel.rows.aside import Aside, thetas
 from dpcov.kernel.rows.grid import MAX_FEATURES
+from dpcov.kernel.rows.groups import Groups
 from dpcov.schema import Described, Numeric, Schema
 from dpcov.sources import cells
 from dpcov.sources.base import Progress, add_up, default_block_rows, in_percent
+from dpcov.sources.by import By
 from dpcov.sources.described import check_types, numbers, positions
 from dpcov.sources.many import members_of
 from dpcov.sources.people import People, kind_of
@@ -44,6 +46,8 @@ class ArrowSource:
         Whether numeric columns are encoded about their midpoints; else about 0.
     progress : callable, optional
         Called now and then while rows are read.
+    by : By, optional
+        The column of groups: questions about groups are given its position after a row's other entries.
     aside : Aside, optional
         What stands after the features in each block: whose a row is. People are then counted in a pass of its own.
     """
@@ -59,8 +63,9 @@ class ArrowSource:
         center: bool = False,
         progress: Progress | None = None,
         aside: Aside | None = None,
+        by: By | None = None,
     ) -> None:
-        self.aside = aside
+        self._by, self.aside = by, aside
         self._table, self._center, self._progress = table, center, in_percent(progress)
         self.schema = schema.select(columns) if schema is not None and columns is not None else schema
         self._names_from_table = self.schema is None and columns is None
@@ -68,9 +73,11 @@ class ArrowSource:
             table.check_names()  # type: ignore[attr-defined]  # those whose names are text have it
         self._written: frozenset[str] = getattr(table, "written", frozenset())
         self.guesses_types = self._names_from_table and (table.parsed or bool(self._written))
-        beside = () if aside is None else aside.names
-        named = [name for name in table.names if name not in beside] if columns is None else columns
+        beside = [] if aside is None else list(aside.names)
+        apart = beside if by is None else [*beside, by.of]
+        named = [name for name in table.names if name not in apart] if columns is None else columns
         self._columns = self.schema.table_columns(self.schema.used) if self.schema else list(named)
+        self._read = list(dict.fromkeys([*self._columns, *([] if by is None else [by.of])]))
         for member, where in members_of(table):
             self._check_columns(member, where and f" in {where}")
             self._check_types(member, where and f" in {where}")
@@ -101,6 +108,11 @@ class ArrowSource:
         return self._table.rereadable
 
     @property
+    def groups(self) -> Groups | None:
+        """The groups into which rows fall."""
+        return None if self._by is None else self._by.groups
+
+    @property
     def ordered(self) -> bool:
         """Whether the order of rows is part of the table."""
         return self._table.ordered
@@ -122,9 +134,9 @@ class ArrowSource:
 
         def blocks() -> Iterator[NDArray[np.float64]]:
             nonlocal counted
-            by_column = getattr(statistic, "by_column", False)
-            yield np.empty((0, self._width(by_column)))  # a table without rows has sums too
-            for block in self._blocks(min(default_block_rows(self.d), statistic.max_block), by_column):
+            by_column, by_group = getattr(statistic, "by_column", False), getattr(statistic, "by_group", False)
+            yield np.empty((0, self._width(by_column) + by_group))  # a table without rows has sums too
+            for block in self._blocks(min(default_block_rows(self.d), statistic.max_block), by_column, by_group):
                 counted += len(block)
                 yield block
 
@@ -188,25 +200,29 @@ class ArrowSource:
         self._check_rows(done)
         self._n = people.n
 
-    def _blocks(self, rows: int, by_column: bool = False) -> Iterator[NDArray[np.float64]]:
+    def _blocks(self, rows: int, by_column: bool = False, by_group: bool = False) -> Iterator[NDArray[np.float64]]:
+        shown = slice(self._width(by_column) + by_group)  # of blocks that are kept, which have the groups as well
         if by_column and self._kept is not None:
             for known in self._kept:
-                yield from (known[start : start + rows] for start in range(0, len(known), rows))
+                yield from (known[start : start + rows, shown] for start in range(0, len(known), rows))
             return
-        space, width, done = np.empty(0), self._width(by_column), 0
+        with_group = by_group or (by_column and self._by is not None)
+        space, width, done = np.empty(0), self._width(by_column) + with_group, 0
         kept: list[NDArray[np.float64]] | None = [] if by_column else None
-        beside = () if self.aside is None else self.aside.names
-        for batch, fraction in self._table.batches([*self._columns, *beside], rows):
+        beside = [] if self.aside is None else list(self.aside.names)
+        for batch, fraction in self._table.batches([*self._read, *beside], rows):
             for start in range(0, len(batch), rows):
                 part = batch.slice(start, rows)
                 if space.size < width * len(part) or kept is not None:
                     space = np.empty(width * len(part))  # used again and again: fresh memory costs more than the copy
                 block = space[: width * len(part)].reshape(width, -1)
-                features = block[: width - (0 if self.aside is None else self.aside.width)]
+                features = block[: self._width(by_column) - (0 if self.aside is None else self.aside.width)]
                 (self._cells if by_column else self._encoded)(part, features)
                 if self.aside is not None:
                     block[len(features)] = self._shares(part, self.aside)
-                yield block.T
+                if with_group and self._by is not None:
+                    block[-1] = self._by.positions(part, self._table)
+                yield block.T[:, shown]
                 if kept is not None:
                     kept.append(block.T)
                     kept = kept if sum(one.size for one in kept) <= KEPT_CELLS else None
@@ -217,8 +233,8 @@ class ArrowSource:
     def parts(self) -> Iterator[ArrowPart]:
         """Yield parts of the table: where they stand in files, or their cells where they are in no file."""
         named = None if self.schema is not None else self._columns
-        for piece, share in pieces_of(self._table, self._columns):
-            yield ArrowPart(piece, named, self.schema, self._center, share)
+        for piece, share in pieces_of(self._table, self._read):
+            yield ArrowPart(piece, named, self.schema, self._center, share, self._by)
 
     def _width(self, by_column: bool) -> int:
         """Return how many entries a row has."""
@@ -263,8 +279,8 @@ class ArrowSource:
     def _check_columns(self, table: Table, where: str) -> None:
         """Refuse missing and ambiguous columns. Messages name what was asked for: a file's own names may be a person's row."""
         counts = Counter(table.names)
-        missing = [name for name in dict.fromkeys(self._columns) if not counts[name]]
-        repeated = [name for name in self._columns if counts[name] > 1]
+        missing = [name for name in self._read if not counts[name]]
+        repeated = [name for name in self._read if counts[name] > 1]
         if missing or repeated:
             hint = "upper and lower case matter; the first line of a CSV file must hold the names"
             found = f"no column of {'that name' if len(missing) == 1 else 'these names'}"
@@ -275,7 +291,7 @@ class ArrowSource:
         if len(set(self._columns)) < len(self._columns):
             raise SchemaError("columns must differ, got the same column twice. Hint: remove one of them.")
         beside = () if self.aside is None else self.aside.names
-        others = sorted(counts.keys() - {*self._columns, *beside}) if self._names_from_table else []
+        others = sorted(counts.keys() - {*self._read, *beside}) if self._names_from_table else []
         if others:
             named = "others" if table.parsed else repr(others[0])
             raise SchemaError(
@@ -286,6 +302,8 @@ class ArrowSource:
     def _check_types(self, table: Table, where: str) -> None:
         types: dict[str, Any] = dict(zip(table.names, table.types, strict=True))
         texts = frozenset(table.names) if table.parsed else self._written
+        if self._by is not None:
+            check_types(types, self._by.name, self._by.column, texts=texts, where=where)
         if self.schema is None:
             for name in self._columns:
                 cells.check_numeric(name, types[name], parsed=name in texts, where=where)
@@ -303,10 +321,11 @@ class ArrowPart:
     schema: Schema | None
     center: bool
     share: float | None
+    by: By | None = None
 
     def sums(self, statistic: Summable) -> PartSums:
         """Read these rows as a table of their own."""
-        source = ArrowSource(self.table, self.columns, self.schema, self.center)
+        source = ArrowSource(self.table, self.columns, self.schema, self.center, by=self.by)
         return PartSums(source.total(statistic), source.n, self.share)
 
 

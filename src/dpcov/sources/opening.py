@@ -15,6 +15,7 @@ from dpcov.kernel.rows.grid import MAX_FEATURES
 from dpcov.schema import Schema
 from dpcov.sources.array import ArraySource, check_shape, checked_rows
 from dpcov.sources.base import Source
+from dpcov.sources.by import By
 from dpcov.sources.on_device import OnDevice, is_on_device, is_tensor
 from dpcov.sources.sparse import SparseRows, is_sparse
 
@@ -31,16 +32,31 @@ def open_source(
     center: bool = False,
     progress: Progress | None = None,
     aside: Aside | None = None,
+    by: By | None = None,
 ) -> Source:
-    """Return a source for an array, a frame, anything with ``__arrow_c_stream__``, or a path; no row is read."""
+    """Return a source for an array, a frame, anything with ``__arrow_c_stream__``, or a path; no row is read.
+
+    ``by`` is the column of groups: its source tells questions that are about groups in which one each row is.
+    """
     if aside is not None and (is_elsewhere(data) or is_printed(data) or is_on_device(data)):
         raise ParameterError(
             f"unit must be left out for rows on a cluster, in a database or on a device, got {aside.unit!r}. "
             f"Hint: write them to a Parquet file, which is read in bounded memory."
         )
+    if by is not None and (is_elsewhere(data) or is_printed(data) or is_on_device(data)):
+        raise ParameterError(
+            f"by must be left out for rows on a cluster, in a database or on a device, got {by.name!r}. "
+            f"Hint: write them to a Parquet file, which is read in bounded memory."
+        )
+    if by is not None and aside is not None:
+        raise ParameterError(
+            f"by must be left out where a person has several rows, got {by.name!r}. Hint: leave out one of them."
+        )
     if columns is not None and (isinstance(columns, str | bytes) or not isinstance(columns, Sequence) or not columns):
         raise ParameterError(f"columns must be a list of names or positions, got {shown(columns)}. Hint: columns=['age'].")
     rows = open_rows(data)
+    if by is not None:
+        return grouped_source(data, rows, columns, schema, center, progress, by)
     if rows is not None and schema is None:
         source = _array_source(data, rows, columns, progress, aside)
         if source.d > MAX_FEATURES - center:
@@ -70,6 +86,24 @@ def open_source(
     from dpcov.sources.split import SplitSource
 
     return SplitSource(ArrowSource(table, _names(columns, table.names, schema), schema, center), Cluster(), progress)
+
+
+def grouped_source(
+    data: Any, rows: Any, columns: Columns, schema: Schema | None, center: bool, progress: Progress | None, by: By
+) -> Source:
+    """Return a source that tells in which group each row is: of a table with named columns, as an array is one, too."""
+    from dpcov.sources.arrow import ArrowSource
+    from dpcov.sources.tables import ArrayTable
+
+    if rows is None or schema is not None:
+        table = _table(data, by.described)
+    else:
+        array = checked_rows(rows)
+        table = ArrayTable(array, [f"x{j}" for j in range(array.shape[1])])
+    chosen = _names(columns, table.names)
+    if chosen is not None and by.name in chosen:
+        raise ParameterError(f"columns must not hold the column of groups, got {shown(by.name)}. Hint: leave it out there.")
+    return ArrowSource(table, chosen, schema, center, progress, by=by)
 
 
 def _array_source(data: Any, rows: Any, columns: Columns, progress: Progress | None, aside: Aside | None) -> ArraySource:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from dpcov.errors import EngineError
 from dpcov.kernel.questions.measure import Summable
 from dpcov.kernel.questions.moments import Count
+from dpcov.kernel.rows.groups import Groups
 from dpcov.schema import Schema
 from dpcov.sources.base import Progress, Source, in_percent
 
@@ -122,6 +123,11 @@ class SplitSource:
     def schema(self) -> Schema | None:
         """What the columns mean."""
         return self._source.schema
+
+    @property
+    def groups(self) -> Groups | None:
+        """The groups into which rows fall."""
+        return getattr(self._source, "groups", None)
 
     @property
     def rereadable(self) -> bool:

@@ -18,14 +18,11 @@ from numpy.typing import NDArray
 from dpcov.errors import ReleaseError
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.noise.laws import DiscreteLaplace, NoiseLaw
-from dpcov.kernel.noise.matrix import WishartDifference
-from dpcov.kernel.public import hides_n
 from dpcov.kernel.questions.moments import Count
 from dpcov.kernel.rows.centring import CONSTANT, SCALE_SQUARED
 from dpcov.release.estimate import Along, Estimate, NoisyDirections
 from dpcov.release.record import Release
-from dpcov.spectra import WISHART_EDGE
-from dpcov.uses.tails import peaks, quantile
+from dpcov.uses.tails import peaks, quantile, widest
 
 Floats = NDArray[np.float64]
 
@@ -119,7 +116,7 @@ class RawMoment:
         d, centred = len(self.matrix), self.along > 0
         part = 1 - (1 - level) / (1 + centred + (self.gain > 0))
         factor, normal = (float(quantile(np.array(peaked), part)) for peaked in (self.peaked[0], 0.0))
-        edge = (WISHART_EDGE / math.sqrt(2) if isinstance(self.law, WishartDifference) else 2.0) * math.sqrt(d - 1)
+        edge = widest(self.law) * math.sqrt(d - 1)
         noise = math.sqrt(self.off) * edge + factor * math.sqrt(max(self.diagonal, 2 * self.off * (d > 1)))
         tails = factor / normal if normal > 0 else 1.0
         shift = math.sqrt(self.along * 2 * float(gammaincinv(d / 2, part))) * tails
@@ -152,7 +149,7 @@ def raw_moment(release: Release) -> RawMoment:
         variances = spread.diagonal_variance * scale**2, spread.off_diagonal_variance * scale**2
         return RawMoment(noisy * scale, np.zeros(width), *variances, 0.0, gain, count, peaked, step * scale, moment.law, width)
     about = CONSTANT * math.sqrt(SCALE_SQUARED)
-    count = math.sqrt(spread.diagonal_variance / CONSTANT**4 + 1 / 12 / n**2) if hides_n(release) else 0.0
+    count = 0.0 if release.n_is_public else math.sqrt(spread.diagonal_variance / CONSTANT**4 + 1 / 12 / n**2)
     return RawMoment(
         noisy[1:, 1:] / SCALE_SQUARED,
         noisy[0, 1:] / about,

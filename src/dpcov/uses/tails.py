@@ -9,6 +9,7 @@ Laplace                           1
 difference of Wisharts            (d + 1)/2 on the diagonal, d + 1 above it: a difference of two Gammas
 Frobenius, D = d(d + 1)/2         (D + 1)/2, along *every* direction
 Gaussian                          infinite
+sum over m groups                 m times that of each
 ================================  ====================================================================
 
 The excess kurtosis is 3/k. Sums of entries are taken to be of this family, with their own variance and kurtosis: for sums of
@@ -26,6 +27,8 @@ from numpy.typing import NDArray
 from dpcov.kernel.noise.laws import DiscreteLaplace, NoiseLaw
 from dpcov.kernel.noise.matrix import FrobeniusNoise, WishartDifference
 from dpcov.linalg import triangle_size
+from dpcov.release.groups import Together
+from dpcov.spectra import WISHART_EDGE
 
 Floats = NDArray[np.float64]
 
@@ -36,6 +39,9 @@ FEW = 4  # so many quantiles are computed one by one; more are interpolated betw
 
 def peaks(law: NoiseLaw, width: int) -> tuple[float, float]:
     """Return 1/k of an entry on the diagonal, and above it."""
+    if isinstance(law, Together):
+        on, above = peaks(law.of, width)
+        return on / law.count, above / law.count
     if isinstance(law, DiscreteLaplace):
         return 1.0, 1.0
     if isinstance(law, WishartDifference):
@@ -43,6 +49,12 @@ def peaks(law: NoiseLaw, width: int) -> tuple[float, float]:
     if isinstance(law, FrobeniusNoise):
         return (2 / (triangle_size(width) + 1),) * 2
     return 0.0, 0.0
+
+
+def widest(law: NoiseLaw) -> float:
+    """Return where the spectrum of a noise matrix ends, in √d standard deviations of an entry above the diagonal, at most."""
+    one = law.of if isinstance(law, Together) else law  # sums end nearer to the semicircle
+    return WISHART_EDGE / math.sqrt(2) if isinstance(one, WishartDifference) else 2.0
 
 
 def quantile(peaked: Floats, level: float) -> Floats:

@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.kernel.noise.matrix import WishartDifference
 from dpcov.release.estimate import PrivateUnits
-from dpcov.spectra import WISHART_EDGE
 from dpcov.uses.sampling import skewness
-from dpcov.uses.tails import peaks, quantile
+from dpcov.uses.tails import peaks, quantile, widest
 
 if TYPE_CHECKING:
     from dpcov.release.record import Release
@@ -90,7 +88,7 @@ def with_sampling(noise: Floats, peaked: float, sampling: Floats | float, level:
 def unit_eigenvalues(units: PrivateUnits, level: float) -> Parts:
     """For each eigenvalue of the covariance, the largest first: Weyl's inequality."""
     values = np.linalg.eigvalsh(units.raw)[::-1]
-    edge = (WISHART_EDGE / math.sqrt(2) if isinstance(units.law, WishartDifference) else 2.0) * math.sqrt(len(units.owner) + 1)
+    edge = widest(units.law) * math.sqrt(len(units.owner) + 1)
     stretch = float(np.linalg.norm(units.back / units.coordinate_seen, 2)) ** 2
     half, error = (stretch * math.sqrt(units.variance) * (edge + reach * math.sqrt(2)) for reach in (_tails(units, level), 1.0))
     return np.asarray(values, dtype=np.float64), np.full(len(values), half), np.full(len(values), error)

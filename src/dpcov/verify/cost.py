@@ -14,6 +14,7 @@ from dpcov.kernel.noise.choice import Exponential, SparseVector
 from dpcov.kernel.noise.laws import DiscreteGaussian, DiscreteLaplace, NoiseLaw
 from dpcov.kernel.noise.matrix import FrobeniusNoise, WishartDifference
 from dpcov.kernel.questions.choices import Choice, Search
+from dpcov.kernel.questions.groups import GroupedMoment
 from dpcov.kernel.questions.measure import Measure
 from dpcov.linalg import unpack
 
@@ -83,9 +84,11 @@ def answer_cost(question: Measure, law: NoiseLaw, one: Integers, other: Integers
             return sum((Fraction(gap) ** 2 for gap in gaps), start=Fraction(0)) / (2 * law.scale**2)
         return sum((abs(gap) for gap in gaps), start=0) / law.scale
     assert isinstance(law, WishartDifference | FrobeniusNoise)
-    difference = unpack(np.array(gaps, dtype=np.float64), law.d)
     if isinstance(law, WishartDifference):
-        shift = float(np.abs(np.linalg.eigvalsh(difference)).sum()) / 2
+        packed = np.array(gaps, dtype=np.int64)
+        blocks = question.blocks(packed) if isinstance(question, GroupedMoment) else packed[None]
+        shift = sum(float(np.abs(np.linalg.eigvalsh(unpack(block, law.d))).sum()) for block in blocks) / 2
     else:
+        difference = unpack(np.array(gaps, dtype=np.float64), law.d)
         shift = float(np.linalg.norm(difference))
     return shift / float(law.scale) * (1 - FLOAT_SLACK) + float(law.excess)  # never accuse because of a last digit

@@ -182,7 +182,7 @@ PLANTED = {
         by=TEST_RECORDED + "TestAdded::test_frobenius",
     ),
     "Wishart's tail of half of its event": mutant(
-        (MATRIX, "tail=2 * d * math.exp(-TAIL)", "tail=2 * d * math.exp(-2 * TAIL)"),
+        (MATRIX, "tail=blocks * (2 * d * math.exp(-TAIL)", "tail=blocks * (2 * d * math.exp(-2 * TAIL)"),
         by=TEST_CALIBRATED + "test_tails_cover_their_event",
     ),
     "rounded noise whose scale and excess do not fit into ε": mutant(

@@ -359,7 +359,7 @@ class TestFrobenius:
         assert law.spread().off_diagonal_variance == pytest.approx(8 * float(law.scale) ** 2 + rounding, rel=1e-14)
 
 
-KINDS = {"wishart": WishartDifference, "frobenius": FrobeniusNoise}
+KINDS: dict[str, type[Laws]] = {"wishart": WishartDifference, "frobenius": FrobeniusNoise}
 
 
 class TestLattice:

@@ -38,11 +38,13 @@ from dpcov.kernel.questions.overlap import Overlap
 from dpcov.kernel.questions.spectral import Quotients, Spectrum, Values
 from dpcov.kernel.rows.grid import Grid
 from dpcov.kernel.sums import ExactSums
+from dpcov.schema import Categorical
 from dpcov.sources.array import ArraySource
+from dpcov.sources.by import By
 from dpcov.sources.opening import open_source
 from dpcov.verify.testing import opened
 from tests.helpers.watched import Watched, watched
-from tests.kernel.laws.test_questions import CENTRED, EXAMPLES, PLAIN, SCHEMA, TABLE, TURN, N, with_field
+from tests.kernel.laws.test_questions import CENTRED, EXAMPLES, GROUPED, PLAIN, SCHEMA, TABLE, TURN, N, with_field
 
 ONE, HALF = PureDP(1), PureDP("0.5")
 NOT_ITS_ROWS = r"^question must be about this curator's rows, got something else\. Hint: "
@@ -79,11 +81,22 @@ def curator_of(neighbors: str = "replace", budget: PureDP = ONE) -> Watched:
 
 PEOPLE = pa.table({"a": np.linspace(-2, 3, N), "b": ["x", "y"] * (N // 2), "c": np.arange(N) % 7.0})
 OF_TABLE = {name: question for name, (question, encoding) in EXAMPLES.items() if encoding is TABLE and "," not in name}
+OF_GROUPS = {name: question for name, (question, encoding) in EXAMPLES.items() if encoding is GROUPED and "," not in name}
 
 
 def table_curator_of(neighbors: str = "replace", budget: PureDP = ONE) -> Watched:
     """One of a table, whose columns can be asked about."""
     return watched(open_source(PEOPLE, None, SCHEMA, True), TABLE, budget, neighbors)
+
+
+def group_curator_of(neighbors: str = "replace", budget: PureDP = ONE) -> Watched:
+    """One whose rows have groups."""
+    rows = pa.table(dict(zip("abc", ROWS.T, strict=True)) | {"region": ["north", "south"] * (N // 2)})
+    by = By("region", Categorical(["north", "south"]))
+    return watched(open_source(rows, ["a", "b", "c"], by=by), GROUPED, budget, neighbors)
+
+
+CURATORS = {**dict.fromkeys(OF_TABLE, table_curator_of), **dict.fromkeys(OF_GROUPS, group_curator_of)}
 
 
 def own(curator: Curator) -> dict[str, Question]:
@@ -116,16 +129,16 @@ def test_the_doors_are_those_of_all_types() -> None:
     assert set(ITS_DOORS) == set(ASKED) == {*SUMMED, *DERIVED, *CHOSEN, *SEARCHED, *DRAWN}
     found = own(curator_of(budget=PureDP(200)).curator)
     assert set(found) == set(KINDS)
-    assert {type(question) for question in (found | OF_TABLE).values()} == set(ASKED)
+    assert {type(question) for question in (found | OF_TABLE | OF_GROUPS).values()} == set(ASKED)
 
 
 @each_way
 @each_door
-@pytest.mark.parametrize("kind", [*KINDS, *OF_TABLE])
+@pytest.mark.parametrize("kind", [*KINDS, *OF_TABLE, *OF_GROUPS])
 def test_each_type_has_its_own_door(kind: str, door: str, held: Callable[[Curator], Any]) -> None:
     """By which it is answered; at every other one it is refused, and nothing is read or charged for it."""
-    asked = (table_curator_of if kind in OF_TABLE else curator_of)(budget=PureDP(200))
-    question = OF_TABLE[kind] if kind in OF_TABLE else own(asked.curator)[kind]
+    asked = CURATORS.get(kind, curator_of)(budget=PureDP(200))
+    question = (OF_TABLE | OF_GROUPS)[kind] if kind in CURATORS else own(asked.curator)[kind]
     charged, done = list(asked.account.charged), list(asked.done)
     opens = door in ITS_DOORS[type(question)]
     if isinstance(question, Directions) and opens and (question.values is None) == (door == "peel, valued"):
@@ -469,7 +482,7 @@ class TestFace:
         assert type(face._pass_on) is types.FunctionType
         assert not face._pass_on.__defaults__
         assert not face._pass_on.__kwdefaults__
-        for name in COMPUTED - {"beyond", "norms", "second_moment", "trace"}:
+        for name in COMPUTED - {"beyond", "group_counts", "grouped_moment", "norms", "second_moment", "trace"}:
             assert getattr(face, name) == getattr(curator.public, name)
 
     @each_relation

@@ -29,6 +29,7 @@ from dpcov.kernel.questions.choices import Bias, Indexed, Quantile, Radius
 from dpcov.kernel.questions.columns import Block, Squares
 from dpcov.kernel.questions.directions import Directions, Drawn, Subspace
 from dpcov.kernel.questions.filing import Reading, Writing, read_frame
+from dpcov.kernel.questions.groups import GroupCounts, GroupedMoment
 from dpcov.kernel.questions.measure import Question
 from dpcov.kernel.questions.moments import MAX_ROWS, Count, SecondMoment, Sum
 from dpcov.kernel.questions.norms import Norms, Trace
@@ -41,6 +42,7 @@ from dpcov.kernel.rows.columns import Columns
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.frames import FRAMED, Ball, Box, Ellipsoid
 from dpcov.kernel.rows.grid import Grid
+from dpcov.kernel.rows.groups import Groups
 from dpcov.kernel.rows.standard import LevelUnits, NumericUnits, Standard, Units
 from dpcov.linalg import pack
 from dpcov.release.file import _checksum, parse, text_of
@@ -61,6 +63,8 @@ SCHEMA = dpcov.Schema(
     {"a": dpcov.Numeric(-2, 3, nullable=True), "b": dpcov.Categorical(["x", "y", "z"]), "c": dpcov.Numeric(0, 10, weight=2)}
 )
 TABLE = Encoding(SCHEMA.feature_names, 1.0, constant=True, midpoints=True, schema=SCHEMA)
+GROUPED = Encoding(("a", "b", "c"), 2.0, groups=Groups("region", ("north", "south")))
+GROUPED_TABLE = dataclasses.replace(TABLE, groups=GROUPED.groups)
 COLUMNS = Columns.of(SCHEMA)
 HISTOGRAMS = Histograms(COLUMNS, 5)
 UNITS = Units(
@@ -187,13 +191,20 @@ def examples() -> dict[str, tuple[Question, Encoding]]:
         "first radius, units": Radius(Norms(WITHOUT, 2, 1, 4), 3),
         "threshold, units": Bias(Norms(WITH_CORNER, 3, 1, 1), 0, (3, 4)),
     }
-    named = [(plain, PLAIN), (centred, CENTRED), (coarser, COARSE), (columns, TABLE)]
+    grouped: dict[str, Question] = {
+        "moments of groups": GroupedMoment(GRID, 3, 2),
+        "moments of groups, clipped": GroupedMoment(SHORT, 3, 2),
+        "counts of groups": GroupCounts(2),
+    }
+    grouped_columns: dict[str, Question] = {"moments of groups, units": GroupedMoment(WITH_CORNER, 3, 2)}
+    named = [(plain, PLAIN), (centred, CENTRED), (coarser, COARSE), (columns, TABLE), (grouped, GROUPED)]
+    named.append((grouped_columns, GROUPED_TABLE))
     return {name: (question, encoding) for kinds, encoding in named for name, question in kinds.items()}
 
 
 EXAMPLES = examples()
 each_example = pytest.mark.parametrize("name", EXAMPLES)
-each_of_rows = pytest.mark.parametrize("name", [name for name, (_, encoding) in EXAMPLES.items() if encoding is not TABLE])
+each_of_rows = pytest.mark.parametrize("name", [name for name, (_, encoding) in EXAMPLES.items() if encoding.schema is None])
 """Those of columns are given otherwise encoded rows in tests/kernel/laws/test_table.py."""
 
 
@@ -288,6 +299,9 @@ class TestFiles:
             read(json.dumps(record | {"more": 1}), frames, encoding)
 
 
+COUNTS = (Count, GroupCounts)
+"""Of rows however they are encoded."""
+
 LITERAL: dict[str, dict[str, Any]] = {
     "count": {"asked": "count"},
     "sum, clipped": {"asked": "sum", "rows": {"radius": 0.5}},
@@ -315,6 +329,8 @@ LITERAL: dict[str, dict[str, Any]] = {
         "weights": [1.0, 0.1, 0.0],
     },
     "squares": {"asked": "squares", "rows": {"radius": 2.0}},
+    "moments of groups": {"asked": "second moments of groups", "rows": {"radius": 2.0}},
+    "counts of groups": {"asked": "counts of groups"},
     "block": {"asked": "block", "rows": {"radius": 2.0}, "columns": [0, 2]},
     "solution": {"asked": "solution", "rows": {"radius": 2.0}, "n": 100, "target": 1, "alpha": "1/7"},
     "radius, every, prior": {
@@ -461,7 +477,7 @@ class TestFits:
     def test_other_bits(self, name: str) -> None:
         question, encoding = EXAMPLES[name]
         for bits in {8, 12, 16} - {encoding.bits}:
-            assert question.fits(changed(encoding, bits=bits)) is isinstance(question, Count)
+            assert question.fits(changed(encoding, bits=bits)) is isinstance(question, COUNTS)
 
     def test_another_constant(self, name: str) -> None:
         """As many coordinates, but the first is a constant, or is not."""
@@ -469,18 +485,18 @@ class TestFits:
         names = ("a", "b", "c") if encoding.constant else ("a", "b")
         other = changed(encoding, feature_names=names, constant=not encoding.constant)
         assert other.d == 3
-        assert question.fits(other) is isinstance(question, Count)
+        assert question.fits(other) is isinstance(question, COUNTS)
 
     @pytest.mark.parametrize("more", [-1, 1])
     def test_another_width(self, name: str, more: int) -> None:
         question, encoding = EXAMPLES[name]
         names = tuple("abcdef"[: encoding.d + more])
-        assert question.fits(changed(encoding, feature_names=names)) is isinstance(question, Count)
+        assert question.fits(changed(encoding, feature_names=names)) is isinstance(question, COUNTS)
 
     def test_other_shapes(self, name: str) -> None:
         """Its sensitivity is proved for some; a class of one's own is none of them."""
         question, encoding = EXAMPLES[name]
-        if isinstance(question, Count):
+        if isinstance(question, COUNTS):
             assert question.shapes == ()
             return
         shapes, plain, bits = shapes_of(type(question)), not encoding.constant, encoding.bits
@@ -512,6 +528,16 @@ def with_field(question: Any, name: str, value: Any) -> Any:
 
 class TestFitsExactly:
     """What is counted is counted in plain integers, and made of what is proved."""
+
+    def test_groups_are_as_many_as_the_rows_have(self) -> None:
+        for name in ("moments of groups", "moments of groups, units", "counts of groups"):
+            question, encoding = EXAMPLES[name]
+            assert question.fits(public(encoding))
+            assert not question.fits(public(dataclasses.replace(encoding, groups=None)))
+            assert not question.fits(public(dataclasses.replace(encoding, groups=Groups("region", ("a", "b", "c")))))
+            for count in (np.int64(2), Sly(2), 2.0, None):
+                with pytest.raises(ParameterError, match="groups must be from 2"):
+                    dataclasses.replace(question, count=count)  # type: ignore[call-arg]
 
     @pytest.mark.parametrize("d", [np.int64(3), Sly(3), 3.0, True, None, "3"], ids=repr)
     def test_columns(self, d: Any) -> None:
@@ -679,6 +705,7 @@ class TestAdmits:
         sizes |= {"explained, eigenvector of a block": 2, "overlap, given": 1, "squares": 3, "block": 3, "block, ring": 1}
         sizes |= {"solution": 2, "radius": 1, "quantile": 1, "first radius": 1, "threshold": 1, "directions": 9}
         sizes |= {"directions, projected": 8, "directions, subtracted": 12, "subspace": 6, "subspace, clipped": 3}
+        sizes |= {"moments of groups": 12, "counts of groups": 2}
         sizes |= {"histograms": 64, "level counts": 3, "column moments": 5, "interval": 1, "second moment, units": 6}
         assert {name: EXAMPLES[name][0].size for name in sizes} == sizes
         assert {type(EXAMPLES[name][0]) for name in sizes} == set(ASKED)
@@ -780,7 +807,7 @@ class TestGivesN:
         """Neither other rows' corner, nor a block, which need not have the constant, nor rows that are scaled as a whole."""
         question, encoding = EXAMPLES[name]
         told = question.gives_n(np.full(question.size, 2**40, dtype=np.int64))
-        if isinstance(question, Count) or (type(question) is SecondMoment and encoding is CENTRED):
+        if isinstance(question, COUNTS) or (type(question) is SecondMoment and encoding is CENTRED):
             assert told is not None
         else:
             assert told is None

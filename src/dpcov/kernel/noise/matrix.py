@@ -7,13 +7,16 @@ at most ``excess`` to ε, outside an event of probability ``tail``. `calibrate_w
 
 For both, f is the density of the noise and e bounds the error of each entry, in grid steps. With lattice step γ the cost is
 D·log((γ+2e)/(γ−2e)) for the cells' sizes, plus the Lipschitz constant of log f times the size of a shift by 2e in each entry.
+
+Of several matrices with independent noise one row moves ``moved`` and no more. What is answered about the others has the same
+law for both neighbours, rounded or not: rounding costs ``moved`` excesses, not one for each matrix (docs/mechanisms/groups.md).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, Self, TypeVar
@@ -26,6 +29,7 @@ from dpcov.kernel.bits import Bits
 from dpcov.kernel.budget import decimal_text
 from dpcov.kernel.noise.laws import NoiseLaw, Spread
 from dpcov.kernel.noise.normal import RELATIVE_ERROR, UNSEEN, exponentials, normals
+from dpcov.kernel.rows.groups import MOST_GROUPS
 from dpcov.linalg import pack, triangle_size
 
 Integers = NDArray[np.int64]
@@ -81,10 +85,10 @@ class _Lattice:
     def from_json(cls, record: Mapping[str, Fraction]) -> Self:
         """Read the parameters."""
         values = dict(record)
-        d, lattice = values.pop("d"), values.pop("lattice")
-        if d.denominator != 1 or lattice.denominator != 1:
-            raise TypeError("d and lattice are integers")
-        return cls(int(d), lattice=int(lattice), **values)
+        whole = {name: values.pop(name) for name in ("d", "lattice", "blocks") if name in values}
+        if any(number.denominator != 1 for number in whole.values()) or whole.get("blocks") == 1:
+            raise TypeError("d, lattice and blocks are integers; one block is not said")
+        return cls(**{name: int(number) for name, number in whole.items()}, **values)  # type: ignore[arg-type]
 
     def _rounding_variance(self) -> float:
         return 4.0**self.lattice / 12
@@ -92,17 +96,34 @@ class _Lattice:
 
 @dataclass(frozen=True)
 class WishartDifference(_Lattice):
-    """A − B with A, B ~ Wishart_d(d+1, scale·I), in grid steps."""
+    """A − B with A, B ~ Wishart_d(d+1, scale·I), in grid steps; or so many independent ones of one scale."""
 
+    blocks: int = 1
     law: ClassVar[str] = "wishart difference"
 
-    def draw(self, sizes: Sequence[int], bits: Bits) -> Integers:  # noqa: ARG002 - the size is d
-        """Draw G Gᵀ − H Hᵀ with d by d+1 standard normals, scaled and rounded to the grid."""
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_blocks(self.blocks)
+
+    def draw(self, sizes: Sequence[int], bits: Bits) -> Integers:  # noqa: ARG002 - the sizes follow from d and blocks
+        """Draw G Gᵀ − H Hᵀ with d by d+1 standard normals, scaled and rounded to the grid; all diagonals first."""
+        drawn = np.array([self._draw_one(bits) for _ in range(self.blocks)])
+        return np.concatenate([drawn[:, : self.d].ravel(), drawn[:, self.d :].ravel()])
+
+    def _draw_one(self, bits: Bits) -> Integers:
         shape = (2, self.d, self.d + 1)
         plus, minus = normals(math.prod(shape), bits).reshape(shape)
         with np.errstate(all="ignore"):
             matrix = (plus @ plus.T - minus @ minus.T) * float(self.scale)
         return np.rint(pack(matrix)).astype(np.int64)
+
+    def is_at_least(self, other: NoiseLaw) -> bool:
+        """Compare the scales, of as many matrices."""
+        return super().is_at_least(other) and isinstance(other, WishartDifference) and self.blocks == other.blocks
+
+    def to_json(self) -> dict[str, str]:
+        """Return the parameters; of several matrices how many there are."""
+        return {**super().to_json(), **({"blocks": str(self.blocks)} if self.blocks > 1 else {})}
 
     def spread(self) -> Spread:
         """Off-diagonal variance 2(d+1)s², diagonal 4(d+1)s²."""
@@ -134,6 +155,12 @@ class FrobeniusNoise(_Lattice):
 Law = TypeVar("Law", WishartDifference, FrobeniusNoise)
 
 
+def check_blocks(blocks: object) -> None:
+    """Refuse a number of matrices that is none."""
+    if type(blocks) is not int or not 1 <= blocks <= MOST_GROUPS:
+        raise ParameterError("the noise must be of 1 to 4096 matrices, got another number. Hint: one for each group.")
+
+
 @dataclass(frozen=True)
 class _Terms:
     """What the noise of one kind costs: floats are per unit of its scale, in grid steps."""
@@ -145,13 +172,16 @@ class _Terms:
     largest: float
     lipschitz: float
     tail: float
+    moved: int = 1
+    """How many matrices one row moves."""
 
     def excess(self, d: int, error: float, lattice: int, epsilon: float) -> float:
         """Return the ε that rounding costs, for an error of each entry of so many grid steps; all of ε beyond the lemma."""
         step = 2.0**lattice
         if not step > 4 * error:
             return epsilon
-        return triangle_size(d) * math.log1p(4 * error / (step - 2 * error)) + self.lipschitz * 2 * error * epsilon
+        one = triangle_size(d) * math.log1p(4 * error / (step - 2 * error)) + self.lipschitz * 2 * error * epsilon
+        return self.moved * one
 
     @property
     def stated_tail(self) -> Fraction:
@@ -159,7 +189,7 @@ class _Terms:
         return Fraction(1, 2 ** math.floor(-math.log2(self.tail)))
 
 
-def _wishart_terms(d: int, nuclear: int) -> _Terms:
+def _wishart_terms(d: int, nuclear: int, blocks: int = 1, moved: int = 1) -> _Terms:
     terms = d + 1
     squares = 2 * _gamma_tail(terms / 2)  # bounds Σ g² over a row of normals, but for probability exp(−TAIL)
     return _Terms(
@@ -170,7 +200,8 @@ def _wishart_terms(d: int, nuclear: int) -> _Terms:
         largest=squares,
         # a shift by at most t in each entry has nuclear norm ≤ √d·‖·‖_F ≤ d^{3/2}·t, and log f is ε/Δ_*-Lipschitz in it
         lipschitz=d**1.5 / nuclear,
-        tail=2 * d * math.exp(-TAIL) + 2 * d * terms * UNSEEN,
+        tail=blocks * (2 * d * math.exp(-TAIL) + 2 * d * terms * UNSEEN),
+        moved=moved,
     )
 
 
@@ -189,12 +220,16 @@ def _frobenius_terms(d: int, sensitivity: Fraction) -> _Terms:
 
 
 @lru_cache(maxsize=16)  # one release asks for the same law when it chooses, when it checks and when it draws
-def calibrate_wishart(d: int, nuclear: int, epsilon: Fraction, least_scale: Fraction) -> WishartDifference:
+def calibrate_wishart(
+    d: int, nuclear: int, epsilon: Fraction, least_scale: Fraction, blocks: int = 1, moved: int = 1
+) -> WishartDifference:
     """Return the difference of Wisharts for ε-DP: s = Δ_*/(2ε), docs/mechanisms/wishart.md.
 
-    ``nuclear`` is the sensitivity Δ_* in the nuclear norm and ``least_scale`` a floor for s, both in grid steps.
+    ``nuclear`` is the sensitivity Δ_* in the nuclear norm and ``least_scale`` a floor for s, both in grid steps. Of several
+    independent ``blocks`` Δ_* is the sum over those that one row moves, at most ``moved``.
     """
-    return _calibrated(WishartDifference, d, _wishart_terms(d, nuclear), epsilon, least_scale)
+    law = _calibrated(WishartDifference, d, _wishart_terms(d, nuclear, blocks, moved), epsilon, least_scale)
+    return replace(law, blocks=blocks)
 
 
 @lru_cache(maxsize=16)
@@ -217,7 +252,8 @@ def _calibrated(kind: type[Law], d: int, terms: _Terms, epsilon: Fraction, least
     e = 2 * scale * terms.error + 0.5  # twice, because the final scale is a little larger; rint to the grid errs by a half
     # An eighth of the noise costs no accuracy; more, up to the noise itself, where rounding would cost a hundredth of ε.
     finest, coarsest = math.floor(math.log2(terms.deviation * scale / 8)), math.floor(math.log2(terms.deviation * scale))
-    lattice = min(max(finest, math.ceil(math.log2(400 * e * triangle_size(d) / budget))), coarsest)
+    entries = terms.moved * triangle_size(d)
+    lattice = min(max(finest, math.ceil(math.log2(400 * e * entries / budget))), coarsest)
     excess = terms.excess(d, e, lattice, budget)
     if excess > budget / 4 or 4 * scale * terms.largest + 2.0**lattice > LARGEST_ENTRY:
         raise refusal
@@ -227,15 +263,17 @@ def _calibrated(kind: type[Law], d: int, terms: _Terms, epsilon: Fraction, least
     return kind(d, Fraction(rounded), lattice, spent, terms.stated_tail)
 
 
-def covers(law: WishartDifference | FrobeniusNoise, sensitivity: Fraction, epsilon: Fraction) -> bool:
+def covers(law: WishartDifference | FrobeniusNoise, sensitivity: Fraction, epsilon: Fraction, moved: int = 1) -> bool:
     """Whether a law keeps ε: sensitivity/scale + excess ≤ ε in fractions, with an excess that covers what rounding costs.
 
     That is the lemma of docs/guarantee.md at the law's own scale and lattice. What rounding costs has a logarithm, which may
     differ in its last digits, 10⁻¹⁵, on another machine: calibration adds `SPARE` of it, and half of that must be left.
-    ``sensitivity`` is Δ_* or Δ_F, in grid steps.
+    ``sensitivity`` is Δ_* or Δ_F, in grid steps, of the ``moved`` matrices together that one row can move.
     """
-    wishart = isinstance(law, WishartDifference)
-    terms = _wishart_terms(law.d, int(sensitivity)) if wishart else _frobenius_terms(law.d, sensitivity)
+    if isinstance(law, WishartDifference):
+        terms = _wishart_terms(law.d, int(sensitivity), law.blocks, moved)
+    else:
+        terms = _frobenius_terms(law.d, sensitivity)
     epsilon, scale = min(epsilon, LARGEST_EPSILON), math.nextafter(float(law.scale), math.inf)
     excess = terms.excess(law.d, scale * terms.error + 0.5, law.lattice, float(epsilon)) * (1 + SPARE / 2)
     fits = law.tail == terms.stated_tail and 2 * scale * terms.largest + 2.0**law.lattice <= LARGEST_ENTRY

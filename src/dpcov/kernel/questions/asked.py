@@ -7,6 +7,7 @@ from dpcov.kernel.questions.bins import Bins, Rank
 from dpcov.kernel.questions.choices import Bias, Quantile, Radius
 from dpcov.kernel.questions.columns import Block, Squares
 from dpcov.kernel.questions.directions import Directions, Subspace
+from dpcov.kernel.questions.groups import GroupCounts, GroupedMoment
 from dpcov.kernel.questions.measure import Question
 from dpcov.kernel.questions.moments import Count, SecondMoment, Sum
 from dpcov.kernel.questions.norms import Norms, Trace
@@ -15,7 +16,18 @@ from dpcov.kernel.questions.solution import Solution
 from dpcov.kernel.questions.spectral import Spectrum
 from dpcov.kernel.questions.table import ColumnMoments, Histograms, Interval, LevelCounts
 
-SUMMED: tuple[type[Question], ...] = (Count, Sum, SecondMoment, Norms, Trace, Bins, Histograms, LevelCounts)
+SUMMED: tuple[type[Question], ...] = (
+    Count,
+    Sum,
+    SecondMoment,
+    GroupedMoment,
+    GroupCounts,
+    Norms,
+    Trace,
+    Bins,
+    Histograms,
+    LevelCounts,
+)
 DERIVED: tuple[type[Question], ...] = (Spectrum, Diagonal, Explained, Overlap, Squares, Block, Solution, ColumnMoments)
 CHOSEN: tuple[type[Question], ...] = (Quantile, Rank, Interval)
 SEARCHED: tuple[type[Question], ...] = (Radius, Bias)

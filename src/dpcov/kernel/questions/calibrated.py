@@ -15,6 +15,7 @@ from dpcov.kernel.calibrate import analytic_gaussian_sigma, concentrated_laplace
 from dpcov.kernel.noise.discrete import MIN_SCALE, MIN_VARIANCE
 from dpcov.kernel.noise.laws import DiscreteGaussian, DiscreteLaplace, NoiseLaw, RoundedLaw
 from dpcov.kernel.noise.matrix import FrobeniusNoise, WishartDifference, calibrate_frobenius, calibrate_wishart, covers
+from dpcov.kernel.questions.groups import GroupedMoment
 from dpcov.kernel.questions.measure import Measure
 from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.linalg import sqrt_up
@@ -73,9 +74,14 @@ def calibrated(statistic: Measure, budget: Budget, neighbors: str, noise: str, a
         return DiscreteLaplace(max(scale, floor * step, MIN_SCALE))
     if noise == WISHART and isinstance(budget, PureDP) and isinstance(statistic, SecondMoment):
         return calibrate_wishart(statistic.d, statistic.sensitivity_nuclear(neighbors), budget.epsilon, floor * step)
+    if noise == WISHART and isinstance(budget, PureDP) and isinstance(statistic, GroupedMoment):
+        blocks, moved = statistic.count, statistic.moved(neighbors)
+        return calibrate_wishart(
+            statistic.d, statistic.sensitivity_nuclear(neighbors), budget.epsilon, floor * step, blocks, moved
+        )
     if noise == FROBENIUS and isinstance(budget, PureDP) and isinstance(statistic, SecondMoment):
-        moved = _rounded_sensitivity(FrobeniusNoise, statistic, neighbors)
-        return calibrate_frobenius(statistic.d, moved, budget.epsilon, floor * step)
+        distance = _rounded_sensitivity(FrobeniusNoise, statistic, neighbors)
+        return calibrate_frobenius(statistic.d, distance, budget.epsilon, floor * step)
     raise ParameterError(
         f"noise must serve the statistic and the budget, got {noise!r} for a {statistic.name} and {budget!r}. "
         f"Hint: gaussian serves ZCDP and ApproxDP; laplace serves PureDP and ZCDP; wishart and frobenius serve PureDP."
@@ -85,11 +91,17 @@ def calibrated(statistic: Measure, budget: Budget, neighbors: str, noise: str, a
 def is_enough(law: NoiseLaw, statistic: Measure, budget: Budget, neighbors: str) -> bool:
     """Whether a law has as much noise as makes the statistic private at this price: exactly, where the price is exact."""
     least = calibrated(statistic, budget, neighbors, KIND_OF_NOISE[law.law])
+    if isinstance(law, WishartDifference) and isinstance(statistic, GroupedMoment):
+        assert isinstance(budget, PureDP)
+        nuclear = Fraction(statistic.sensitivity_nuclear(neighbors))
+        alike = (law.d, law.blocks) == (statistic.d, statistic.count)
+        return alike and covers(law, nuclear, budget.epsilon, statistic.moved(neighbors))
     if isinstance(law, WishartDifference | FrobeniusNoise):
         assert isinstance(statistic, SecondMoment)
         assert isinstance(budget, PureDP)
-        moved = _rounded_sensitivity(type(law), statistic, neighbors)
-        return law.d == statistic.d and covers(law, moved, budget.epsilon)
+        distance = _rounded_sensitivity(type(law), statistic, neighbors)
+        alone = not isinstance(law, WishartDifference) or law.blocks == 1
+        return alone and law.d == statistic.d and covers(law, distance, budget.epsilon)
     if isinstance(budget, ApproxDP) and isinstance(least, DiscreteGaussian):
         least = DiscreteGaussian(tuple((part, max(size * OTHER_DIGITS, MIN_VARIANCE)) for part, size in least.variances))
     return law.is_at_least(least)

@@ -16,6 +16,7 @@ from dpcov.kernel.rows.columns import Columns
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.frames import LARGEST, Ball, Box, Ellipsoid, Frame, of_frame
 from dpcov.kernel.rows.grid import Grid
+from dpcov.kernel.rows.groups import Groups
 from dpcov.kernel.rows.standard import LevelUnits, NumericUnits, Standard, Units
 from dpcov.strict_json import WORD, Fields, each, packed, refuse, unpacked
 
@@ -97,6 +98,11 @@ class Reading:
         """Return where the columns of a table stand in an encoded row."""
         found = self.encoding.columns
         return refuse("consistent", "questions about columns, but no schema") if found is None else found
+
+    def groups(self) -> Groups:
+        """Return the groups of rows."""
+        found = self.encoding.groups
+        return refuse("consistent", "questions about groups, but none") if found is None else found
 
     def answer(self, place: int) -> Answer:
         """Return an earlier answer."""

@@ -55,6 +55,9 @@ class Question(ABC):
     serves_people: ClassVar[bool] = False
     """Whether its sensitivity is proved for people with several rows, too: docs/mechanisms/people.md."""
 
+    by_group: ClassVar[bool] = False
+    """Whether it is given the position of each row's group, after all other entries."""
+
     @property
     def names(self) -> tuple[str, ...]:
         """What is paid for, one by one."""

@@ -23,6 +23,11 @@ class Together:
         return any(member.by_column for member in self.members)
 
     @property
+    def by_group(self) -> bool:
+        """Whether rows are given with the position of their group."""
+        return any(member.by_group for member in self.members)
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """One after the other."""
         return (sum(int(np.prod(member.shape)) for member in self.members),)

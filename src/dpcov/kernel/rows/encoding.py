@@ -12,6 +12,7 @@ from dpcov.errors import ParameterError
 from dpcov.kernel.rows.aside import ROW, Aside
 from dpcov.kernel.rows.columns import Columns
 from dpcov.kernel.rows.grid import DEFAULT_BITS, Grid, most_rows
+from dpcov.kernel.rows.groups import Groups
 from dpcov.schema import Schema
 
 Floats = NDArray[np.float64]
@@ -37,6 +38,8 @@ class Encoding:
         Whether a row is the difference of two rows of the table.
     schema : Schema, optional
         Public bounds and levels of the columns.
+    groups : Groups, optional
+        The public groups into which rows fall, by a column that is no feature.
     aside : Aside, optional
         The columns beside the features, which say whose a row is; None: each row is a person.
     """
@@ -48,6 +51,7 @@ class Encoding:
     midpoints: bool = False
     pairs: bool = False
     schema: Schema | None = None
+    groups: Groups | None = None
     aside: Aside | None = None
 
     @cached_property

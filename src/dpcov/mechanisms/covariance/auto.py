@@ -16,7 +16,7 @@ from dpcov.mechanisms.covariance.gaussian import GAUSSIAN
 from dpcov.mechanisms.covariance.laplace import LAPLACE
 from dpcov.mechanisms.covariance.rescaled import RESCALED, check_steering
 from dpcov.mechanisms.covariance.wishart import WISHART
-from dpcov.mechanisms.shared.additive import predicted_errors
+from dpcov.mechanisms.shared.additive import predicted_errors, wanted_moment
 from dpcov.mechanisms.shared.matrix_noise import best_noise
 from dpcov.mechanisms.standardized.covariance import STANDARDIZED
 
@@ -41,18 +41,20 @@ def resolve(
     ``budget``: that of the chosen mechanism.
     """
     check_steering(robust, numerics)
-    centred_table = public.described and public.grid.center and not robust
+    centred_table = public.described and public.grid.center and not robust and not public.groups
     exact = isinstance(budget, PureDP) and numerics == "exact"  # its matrix has rounded noise under pure DP
     if centred_table and public.rereadable and not exact and postprocess in (None, *STANDARDIZED.postprocess):
         return STANDARDIZED, postprocess, {}
-    fits = public.rereadable and not public.grid.center and postprocess in (None, *RESCALED.postprocess)
+    whole = not public.grid.center and not public.groups  # its scale is that of all rows
+    fits = public.rereadable and whole and postprocess in (None, *RESCALED.postprocess)
     if fits and best_noise(public, budget, numerics) is not None:
         return RESCALED, postprocess, {"robust": robust, "numerics": numerics}
     if robust:
         raise ParameterError(
-            "robust must be False for centred rows, for streams and for this postprocess, got True. Hint: leave it out."
+            "robust must be False for centred rows, for groups, for streams and for this postprocess, got True. "
+            "Hint: leave it out."
         )
-    errors = predicted_errors(public.second_moment(), budget, public.neighbors, numerics)
+    errors = predicted_errors(wanted_moment(public), budget, public.neighbors, numerics)
     if not errors:
         raise ParameterError(f"budget must be larger, got {budget!r}, too little for any mechanism. Hint: spend more.")
     best = min(errors, key=errors.__getitem__)
@@ -67,4 +69,5 @@ AUTO = Alias(
     resolve=resolve,
     postprocess=("shrink", "project", "clip", "none"),
     centring="homogeneous",
+    groups=True,
 )

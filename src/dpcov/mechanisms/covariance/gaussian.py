@@ -62,4 +62,5 @@ GAUSSIAN = Mechanism(
     postprocess=("shrink", "project", "clip", "none"),
     finish=usual_finish,
     centring="homogeneous",
+    groups=True,
 )

@@ -57,4 +57,5 @@ LAPLACE = Mechanism(
     postprocess=("shrink", "project", "clip", "none"),
     finish=usual_finish,
     centring="homogeneous",
+    groups=True,
 )

@@ -46,4 +46,5 @@ WISHART = Mechanism(
     estimate=from_noisy_moment,
     postprocess=("shrink", "project", "clip", "none"),
     centring="homogeneous",
+    groups=True,
 )

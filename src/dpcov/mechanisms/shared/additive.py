@@ -1,5 +1,6 @@
 """What the additive mechanisms share: one noisy second moment, and under add-remove one noisy count.
 
+Where rows have groups, it is the moment of each group in one answer, and their counts under either relation.
 `plan_additive` says what is asked, from public numbers alone; `ask_additive` asks it.
 """
 
@@ -24,6 +25,7 @@ from dpcov.kernel.questions.calibrated import (
     is_analytic,
     noise_for,
 )
+from dpcov.kernel.questions.groups import GroupCounts, GroupedMoment
 from dpcov.kernel.questions.moments import REPLACE, Count, SecondMoment
 from dpcov.linalg import sqrt_up
 from dpcov.mechanisms.base import RAW, Least
@@ -38,6 +40,8 @@ WITH_PROGRAM = (*CONSTANTS, "program")
 
 NOISES = (GAUSSIAN, WISHART, FROBENIUS, LAPLACE)
 
+Moment = SecondMoment | GroupedMoment
+
 
 @dataclass(frozen=True)
 class AdditivePlan:
@@ -47,14 +51,19 @@ class AdditivePlan:
     moment_budget: Budget
     count_budget: Budget | None
 
-    def law(self, moment: SecondMoment, neighbors: str) -> NoiseLaw:
+    def law(self, moment: Moment, neighbors: str) -> NoiseLaw:
         """Return the law of the noise, in grid steps; no data are needed."""
         return calibrated(moment, self.moment_budget, neighbors, self.noise)
 
 
-def plan_additive(noise: str, budget: Budget, moment: SecondMoment, neighbors: str) -> AdditivePlan:
-    """Convert the budget to what the noise serves, and set aside the count's share under add-remove."""
-    private = neighbors != REPLACE or moment.weighs
+def wanted_moment(curator: Facts, radius: float = 1.0) -> Moment:
+    """Return the question that a release is for: the second moment of all rows, or of those of each group."""
+    return curator.grouped_moment(radius) if curator.groups else curator.second_moment(radius)
+
+
+def plan_additive(noise: str, budget: Budget, moment: Moment, neighbors: str) -> AdditivePlan:
+    """Convert the budget to what the noise serves, and set aside the count's share: where n is private, or there are groups."""
+    private = neighbors != REPLACE or moment.weighs or isinstance(moment, GroupedMoment)
     count_wanted = private and not moment.grid.center  # the corner of a centred moment is the count
     served = _served(noise, budget, moment, neighbors, one_answer=not count_wanted)
     asked = AdditivePlan(noise, served, None)
@@ -71,7 +80,7 @@ def _serves(noise: str, budget: Budget) -> bool:
     return isinstance(budget, ApproxDP) or (noise == GAUSSIAN) == isinstance(budget, ZCDP)
 
 
-def _served(noise: str, budget: Budget, moment: SecondMoment, neighbors: str, *, one_answer: bool) -> Budget:
+def _served(noise: str, budget: Budget, moment: Moment, neighbors: str, *, one_answer: bool) -> Budget:
     if not _serves(noise, budget):
         raise ParameterError(
             f"noise must serve the budget, got {noise!r} and {budget!r}. Hint: mechanism='auto' takes any budget."
@@ -127,7 +136,9 @@ def ask_additive(
     ``at_least`` gives a paper's noise for a question that was planned with the tight one.
     """
     where = checked_clip(curator, clip)
-    moment = curator.second_moment()
+    if curator.groups and at_least is not None:
+        raise ParameterError("constants must be 'tight' for groups, got a paper's. Hint: no paper has groups; leave it out.")
+    moment = wanted_moment(curator)
     if where == "private":
         radius, asked = _clipped_plan(curator, noise, budget, moment)
     else:
@@ -138,19 +149,24 @@ def ask_additive(
 
 def least_additive(curator: Facts, asked: AdditivePlan, at_least: Fraction | None) -> Iterator[Least]:
     """Yield what an additive mechanism asks, where another may ask it, or not, by what was answered before."""
-    yield Least(curator.second_moment(), asked.moment_budget, asked.noise, at_least)
+    yield Least(wanted_moment(curator), asked.moment_budget, asked.noise, at_least)
     if asked.count_budget is not None:
-        yield Least(Count(aside=curator.encoding.aside), asked.count_budget, noise_for(asked.count_budget))
+        yield Least(wanted_count(curator), asked.count_budget, noise_for(asked.count_budget))
 
 
 def ask_moment(curator: Face, asked: AdditivePlan, radius: float, at_least: Fraction | None) -> None:
     """Ask for the second moment of rows clipped at ``radius``, then for n where it is private and no corner tells it."""
-    curator.noisy(curator.second_moment(radius), asked.moment_budget, noise=asked.noise, at_least=at_least)
+    curator.noisy(wanted_moment(curator, radius), asked.moment_budget, noise=asked.noise, at_least=at_least)
     if asked.count_budget is not None:
-        curator.ask_n(asked.count_budget)
+        curator.noisy(wanted_count(curator), asked.count_budget, noise=noise_for(asked.count_budget))
 
 
-def _clipped_plan(curator: Face, noise: str, budget: Budget, moment: SecondMoment) -> tuple[float, AdditivePlan]:
+def wanted_count(curator: Facts) -> Count | GroupCounts:
+    """Return the question of how many rows there are, or how many each group has."""
+    return curator.group_counts() if curator.groups else Count(aside=curator.encoding.aside)
+
+
+def _clipped_plan(curator: Face, noise: str, budget: Budget, moment: Moment) -> tuple[float, AdditivePlan]:
     """Choose a radius privately, and return it with the question that the rest of the budget pays for."""
     whole = _served(noise, budget, moment, curator.neighbors, one_answer=False)
     assert isinstance(whole, PureDP | ZCDP)
@@ -162,10 +178,10 @@ def _clipped_plan(curator: Face, noise: str, budget: Budget, moment: SecondMomen
     return chosen_radius(plan.ask(curator, whole)), asked
 
 
-def predicted_errors(moment: SecondMoment, budget: Budget, neighbors: str, numerics: str = "rounded") -> dict[str, float]:
+def predicted_errors(moment: Moment, budget: Budget, neighbors: str, numerics: str = "rounded") -> dict[str, float]:
     """Return, for each kind of noise that serves the budget, the r.m.s. Frobenius error of n times the second moment.
 
-    For rows of norm 1, before post-processing, exactly as it would be calibrated.
+    Of groups: of that of each. For rows of norm 1, before post-processing, exactly as it would be calibrated.
     """
     errors = {}
     for noise in NOISES:

@@ -12,11 +12,13 @@ from dpcov.kernel.answer import Answer
 from dpcov.kernel.noise.choice import Exponential
 from dpcov.kernel.noise.laws import NoiseLaw, Spread
 from dpcov.kernel.questions.choices import Quantile
-from dpcov.kernel.questions.moments import SecondMoment
-from dpcov.kernel.rows.centring import SCALE_SQUARED, mean_and_covariance, with_public_corner
+from dpcov.kernel.questions.moments import Count, SecondMoment
+from dpcov.kernel.rows.centring import CONSTANT, SCALE_SQUARED, mean_and_covariance, with_public_corner
 from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms.base import RAW
-from dpcov.release.estimate import Estimate, NoisyMatrix, RawMatrix
+from dpcov.mechanisms.shared.pooling import Drawn, Noisy, drawn_together
+from dpcov.release.estimate import Estimate, NoisyMatrix, OwnPart, RawMatrix
+from dpcov.release.groups import Part
 from dpcov.release.record import Option, Transcript
 from dpcov.spectra import POSTPROCESS
 
@@ -28,7 +30,10 @@ MANY_RADII = 1000  # that a private choice is among, at least, the likelier ones
 def from_noisy_moment(transcript: Transcript, postprocess: str, **_options: Option) -> Estimate:
     """Return the estimate from one noisy second moment, post-processed; what options there were is in the answer."""
     moment = taken_moment(transcript)
-    noisy, spread = noisy_matrix(transcript, moment)
+    (noisy, spread), own = noisy_matrix(transcript, moment), None
+    if postprocess != RAW and transcript.part is not None and transcript.part.level is not None:
+        drawn = drawn_together(*_groups(transcript.part), centred=transcript.encoding.constant)
+        noisy, spread, own = drawn.moment, drawn.noise, _own_part(transcript, drawn, radius_of(moment))
     lifted = POSTPROCESS[postprocess](noisy, 1.0, spread)
     mean, covariance = moments_of(transcript, lifted, radius_of(moment), postprocess)
     return Estimate(
@@ -39,7 +44,26 @@ def from_noisy_moment(transcript: Transcript, postprocess: str, **_options: Opti
         raw=RawMatrix(moment),
         noise=NoisyMatrix(noisy, spread, lifted),
         expected_error=expected_error(transcript, moment),
+        own=own,
     )
+
+
+def _own_part(transcript: Transcript, drawn: Drawn, radius: float) -> OwnPart:
+    """Return which part of a group's covariance is its own, without the constant."""
+    first = int(transcript.encoding.constant)
+    scale = radius**2 / (SCALE_SQUARED if first else 1.0)
+    return OwnPart(drawn.own[first:, first:], drawn.standard_error[first:, first:] * scale)
+
+
+def _groups(part: Part) -> tuple[Noisy, int]:
+    """Return the noisy moments of all groups, and which one is asked about."""
+    others = part.others
+    moments = [taken_moment(other) for other in others]
+    count = others[0].find(Count)
+    of_rows = moments[0].deviation / CONSTANT**2 if count is None else count.deviation
+    rows = np.array([float(other.n) for other in others])
+    matrices = [noisy_matrix(other, moment)[0] for other, moment in zip(others, moments, strict=True)]
+    return Noisy(np.array(matrices), moments[0].spread, rows, of_rows), part.whole.groups.index(str(part.level))
 
 
 def taken_moment(transcript: Transcript) -> Answer:

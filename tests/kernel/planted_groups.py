@@ -1,0 +1,144 @@
+"""Planted bugs in matrices by group."""
+
+from __future__ import annotations
+
+from tests.mutation.form import mutant
+
+GROUPS = "kernel/questions/groups.py"
+MEMBERS = "kernel/rows/groups.py"
+MATRIX = "kernel/noise/matrix.py"
+CALIBRATED = "kernel/questions/calibrated.py"
+PARTS = "release/groups.py"
+
+LAWS = "tests/kernel/laws/test_groups.py::"
+CALIBRATION = "tests/kernel/calibration/test_groups.py::"
+DISTRIBUTION = "tests/kernel/distribution/test_groups.py::"
+RELEASES = "tests/mechanisms/test_groups.py::"
+AUDIT = "tests/audit/test_groups.py::"
+
+PLANTED = {
+    "one matrix's L1 for groups": mutant(
+        (
+            GROUPS,
+            "return Fraction(self.moved(neighbors) * (self.d + 1), 2) * self.grid.reach",
+            "return (2 if neighbors == REPLACE else Fraction(self.d + 1, 2)) * Fraction(self.grid.reach)",
+        ),
+        by=(
+            LAWS + "TestTightness::test_the_bounds_are_attained[4]",
+            LAWS + "TestTightness::test_they_are_those_of_the_table[5]",
+        ),
+    ),
+    "a row that moves one block only": mutant(
+        (
+            GROUPS,
+            "return {REPLACE: 2, ADD_REMOVE: 1}[neighbors]\n\n    def sensitivity_squared",
+            "return 1\n\n    def sensitivity_squared",
+        ),
+        by=(
+            LAWS + "TestTightness::test_the_bounds_are_attained[1]",
+            LAWS + "TestTightness::test_they_are_those_of_the_table[2]",
+        ),
+    ),
+    "a group's size as if it were public": mutant(
+        (
+            GROUPS,
+            "return {REPLACE: 2, ADD_REMOVE: 1}[neighbors]\n\n    def sensitivity_l1",
+            "return 1\n\n    def sensitivity_l1",
+        ),
+        by=(
+            LAWS + "TestTightness::test_the_bounds_are_attained[2]",
+            AUDIT + "test_counts_of_groups_are_private_under_either_relation[replace]",
+        ),
+    ),
+    "a row of no group in the last block": mutant(
+        (MEMBERS, "group = np.where(known, positions, count)", "group = np.where(known, positions, count - 1)"),
+        by=(LAWS + "TestNobodysRows::test_members", RELEASES + "test_rows_of_no_group_change_nothing"),
+    ),
+    "one noise for all blocks": mutant(
+        (
+            MATRIX,
+            "drawn = np.array([self._draw_one(bits) for _ in range(self.blocks)])",
+            "drawn = np.array([self._draw_one(bits)] * self.blocks)",
+        ),
+        by=DISTRIBUTION + "test_blocks_have_the_stated_noise_and_share_none[wishart]",
+    ),
+    "one excess for two blocks that move": mutant(
+        (MATRIX, "return self.moved * one", "return one"),
+        by=CALIBRATION + "TestLaws::test_wishart[2-3-replace]",
+    ),
+    "the tail of one block": mutant(
+        (MATRIX, "tail=blocks * (2 * d", "tail=(2 * d"),
+        by=(CALIBRATION + "test_tails_of_all_blocks_count", CALIBRATION + "TestLaws::test_wishart[8-64-replace]"),
+    ),
+    "a law of fewer blocks": mutant(
+        (
+            CALIBRATED,
+            "alike = (law.d, law.blocks) == (statistic.d, statistic.count)",
+            "alike = law.d == statistic.d",
+        ),
+        by=CALIBRATION + "TestLaws::test_wishart[2-3-replace]",
+    ),
+    "groups that nobody asked for": mutant(
+        (
+            GROUPS,
+            "return groups is not None and groups.count == self.count and super().fits(public)",
+            "return super().fits(public)",
+        ),
+        by="tests/kernel/laws/test_questions.py::TestFitsExactly::test_groups_are_as_many_as_the_rows_have",
+    ),
+    "diagonals and triangles of different groups": mutant(
+        (
+            GROUPS,
+            "return np.concatenate([total[:, : self.d].ravel(), total[:, self.d :].ravel()])",
+            "return np.concatenate([total[:, : self.d].T.ravel(), total[:, self.d :].ravel()])",
+        ),
+        by=(
+            LAWS + "test_rows_in_private_units_have_groups_as_well",
+            RELEASES + "TestExact::test_each_group_is_that_of_its_rows[gaussian-replace]",
+        ),
+    ),
+    "a group's n as if it were public": mutant(
+        (
+            "release/groups.py",
+            "return self._self.part is None and not hides_n(self._self)",
+            "return not hides_n(self._self)",
+        ),
+        by=RELEASES + "TestTogether::test_a_group_has_a_noisy_number_of_rows",
+    ),
+    "the noise of one group for all together": mutant(
+        (PARTS, "min(Fraction(variance) * count, MAX_VARIANCE)", "min(Fraction(variance), MAX_VARIANCE)"),
+        by=RELEASES + "TestTogether::test_noise_of_a_sum",
+    ),
+    "all groups in place of one": mutant(
+        ("release/uses.py", "return release.pooled if release.part is None else release", "return release.pooled"),
+        by=RELEASES + "TestRelease::test_a_group_is_a_release_to_all_uses[gaussian-replace]",
+    ),
+    "groups for mechanisms that do not know them": mutant(
+        ("mechanisms/base.py", "if groups and not self.groups:", "if False:"),
+        by=RELEASES + "TestRefusals::test_mechanisms_that_do_not_serve_them",
+    ),
+    "the column of groups among the features": mutant(
+        (
+            "sources/by.py",
+            "self.described.columns.items() if name != self.name}",
+            "self.described.columns.items()}",
+        ),
+        by=RELEASES + "TestExact::test_each_group_is_that_of_its_rows[gaussian-replace]",
+    ),
+    "a source that does not tell groups": mutant(
+        (
+            "kernel/sums.py",
+            'if encoding.groups != getattr(source, "groups", None):',
+            "if False:",
+        ),
+        by=RELEASES + "TestSources::test_a_source_without_groups_is_refused",
+    ),
+    "differences of the same end": mutant(
+        (
+            "uses/between.py",
+            "down = np.hypot(one.estimate - one.lower, other.upper - other.estimate)",
+            "down = np.hypot(one.estimate - one.lower, other.estimate - other.lower) / 2",
+        ),
+        by=(RELEASES + "TestBetween::test_the_other_way_round", RELEASES + "TestBetween::test_how_often_they_hold"),
+    ),
+}
