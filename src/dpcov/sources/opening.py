@@ -100,7 +100,7 @@ def grouped_source(
     else:
         array = checked_rows(rows)
         table = ArrayTable(array, [f"x{j}" for j in range(array.shape[1])])
-    chosen = _names(columns, table.names)
+    chosen = _names(columns, table.names, schema)
     if chosen is not None and by.name in chosen:
         raise ParameterError(f"columns must not hold the column of groups, got {shown(by.name)}. Hint: leave it out there.")
     return ArrowSource(table, chosen, schema, center, progress, by=by)
