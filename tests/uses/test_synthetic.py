@@ -205,7 +205,7 @@ def test_hopeless_releases_still_give_rows() -> None:
 def test_a_wrong_number_of_rows_is_refused(m: Any) -> None:
     release = dpcov.covariance(np.ones((5, 2)), dpcov.PureDP(1), row_norm=2, seed=0)
     with pytest.raises(
-        ParameterError, match=r"^m must be an integer of at least 1, got .*\. Hint: it says how many rows to make\.$"
+        ParameterError, match=r"^m must be an integer from 1 to 2\*\*31, got .*\. Hint: it says how many rows to make\.$"
     ):
         synthetic(release, m)
     assert len(synthetic(release, np.int64(1))) == 1  # type: ignore[arg-type]
