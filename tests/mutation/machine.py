@@ -242,7 +242,7 @@ class Machine:
         result: dict[str, Any] = {"name": edit.name, "file": file, "operator": edit.operator, "inside": edit.inside}
         result |= {"was": was, "becomes": becomes, "number": edit.number, "ran": len(chosen), "of": len(every)}
         by, how, spent = self._forked(session, edit, chosen) if chosen else ("", "", 0.0)
-        if how == "cannot patch" or not (by or edit.scope):  # tests and caches may hold what a module made of it before
+        if chosen and (how == "cannot patch" or not (by or edit.scope)):  # tests may hold what a module made of it before
             by, how = self._planted(edit, chosen)
         if by:
             self._choice.note(edit, by)
@@ -318,7 +318,7 @@ class Machine:
             folder = Path(name)
             copy(folder)
             write(folder, edit.file, edit.applied(source(edit.file)).decode())
-            run = against(folder, *chosen, seconds=60)
+            run = against(folder, *chosen, seconds=60 + round(10 * sum(map(self._choice.seconds, chosen))))
         if run.code == pytest.ExitCode.OK:
             return "", "planted"
         failed = [line.split()[1] for line in run.said.splitlines() if line.startswith(("FAILED ", "ERROR "))]
