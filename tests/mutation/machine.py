@@ -173,10 +173,13 @@ class Choice:
         return set().union(*(by_line.get(line, ()) for line in lines)) & self._names
 
     def _of_names(self, edit: Mistake) -> set[str]:
-        """Return the tests of whatever mentions what is bound there: it ran while the module was imported."""
+        """Return the tests that mention what is bound there, or run what does: it ran while the module was imported."""
+        files = {test.partition("::")[0] for test in self._names} if edit.binds else set()
         found: set[str] = set()
         for name in edit.binds:
-            for path in (SOURCE / "kernel").rglob("*.py"):
+            mention = {file for file in files if name in text_of(file)}
+            found |= {test for test in self._names if test.partition("::")[0] in mention} & self._record.seconds.keys()
+            for path in SOURCE.rglob("*.py"):
                 file = path.relative_to(SOURCE).as_posix()
                 if name.encode() in source(file):
                     lines = [at for at, line in enumerate(source(file).decode().splitlines(), 1) if name in line]
@@ -319,7 +322,7 @@ class Machine:
             copy(folder)
             write(folder, edit.file, edit.applied(source(edit.file)).decode())
             run = against(folder, *chosen, seconds=60 + round(10 * sum(map(self._choice.seconds, chosen))))
-        if run.code == pytest.ExitCode.OK:
+        if run.code not in (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED, None):  # None: it was ended
             return "", "planted"
         failed = [line.split()[1] for line in run.said.splitlines() if line.startswith(("FAILED ", "ERROR "))]
         return failed[0] if failed else "import", "planted"
