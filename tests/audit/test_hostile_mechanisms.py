@@ -114,6 +114,12 @@ class TestBases:
             assert charged(made) == [TINY, TINY]
         assert answers[0].integers.tolist() == answers[1].integers.tolist()
 
+    def test_what_is_decomposed_once_for_all_cannot_be_changed(self) -> None:
+        face = Face(curator())
+        for found in face.noisy(face.second_moment(), TINY, noise="laplace").decomposition:
+            with pytest.raises(ValueError, match="read-only"):
+                found[:] = 0.0
+
     def test_a_basis_is_refused_before_anything_is_read(self) -> None:
         """An exact sum that was read would stand in the traceback of the refusal."""
         asked = watched(ArraySource(np.eye(D)), Grid(1.5), dpcov.PureDP(3))

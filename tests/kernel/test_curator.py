@@ -20,7 +20,7 @@ from dpcov.kernel.bits import Bits, SeededBits
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP, pays_for
 from dpcov.kernel.curator import Curator
 from dpcov.kernel.face import Face
-from dpcov.kernel.noise.laws import NoiseLaw
+from dpcov.kernel.noise.laws import DiscreteLaplace, NoiseLaw
 from dpcov.kernel.noise.sampler import RandomSampler
 from dpcov.kernel.questions.choices import Quantile, Radius
 from dpcov.kernel.questions.directions import Directions
@@ -417,6 +417,9 @@ class TestFilesCanHoldIt:
             ask()
         assert 150 < len(asked.answers) < 219
         check_answers(transcript_of(asked))
+
+    def test_whole_numbers_are_fractions_of_one(self) -> None:
+        assert account.numbers_of([DiscreteLaplace(Fraction(3))], [PureDP(3), PureDP("1/3")]) == {(3, 1), (1, 3)}
 
     def test_the_same_numbers_take_room_once(self) -> None:
         ours, numbers = account.Account(ONE), [(1, 2**3000 + i) for i in range(100)]

@@ -173,10 +173,13 @@ class Choice:
         return set().union(*(by_line.get(line, ()) for line in lines)) & self._names
 
     def _of_names(self, edit: Mistake) -> set[str]:
-        """Return the tests of whatever mentions what is bound there: it ran while the module was imported."""
+        """Return the tests that mention what is bound there, or run what does: it ran while the module was imported."""
+        files = {test.partition("::")[0] for test in self._names} if edit.binds else set()
         found: set[str] = set()
         for name in edit.binds:
-            for path in (SOURCE / "kernel").rglob("*.py"):
+            mention = {file for file in files if name in text_of(file)}
+            found |= {test for test in self._names if test.partition("::")[0] in mention} & self._record.seconds.keys()
+            for path in SOURCE.rglob("*.py"):
                 file = path.relative_to(SOURCE).as_posix()
                 if name.encode() in source(file):
                     lines = [at for at, line in enumerate(source(file).decode().splitlines(), 1) if name in line]
@@ -242,7 +245,7 @@ class Machine:
         result: dict[str, Any] = {"name": edit.name, "file": file, "operator": edit.operator, "inside": edit.inside}
         result |= {"was": was, "becomes": becomes, "number": edit.number, "ran": len(chosen), "of": len(every)}
         by, how, spent = self._forked(session, edit, chosen) if chosen else ("", "", 0.0)
-        if how == "cannot patch" or not (by or edit.scope):  # tests and caches may hold what a module made of it before
+        if chosen and (how == "cannot patch" or not (by or edit.scope)):  # tests may hold what a module made of it before
             by, how = self._planted(edit, chosen)
         if by:
             self._choice.note(edit, by)
@@ -318,8 +321,8 @@ class Machine:
             folder = Path(name)
             copy(folder)
             write(folder, edit.file, edit.applied(source(edit.file)).decode())
-            run = against(folder, *chosen, seconds=60)
-        if run.code == pytest.ExitCode.OK:
+            run = against(folder, *chosen, seconds=60 + round(10 * sum(map(self._choice.seconds, chosen))))
+        if run.code not in (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED, None):  # None: it was ended
             return "", "planted"
         failed = [line.split()[1] for line in run.said.splitlines() if line.startswith(("FAILED ", "ERROR "))]
         return failed[0] if failed else "import", "planted"

@@ -103,6 +103,15 @@ def test_a_mistake_has_a_name_and_a_place() -> None:
     assert edit.applied(b"def f(a):\n    g()\n") == b"def f(a):\n    pass\n"
 
 
+def test_what_is_explained_is_there() -> None:
+    """A reason for a line that is gone would one day excuse another line."""
+    found = machine.explained()
+    gone = [was for file, was, _ in found if was not in machine.words(machine.source(file).decode())]
+    assert found
+    assert not gone, "\n".join(gone)
+    assert all(found.values())
+
+
 def test_a_run_has_a_verdict_on_each(tmp_path: Path) -> None:
     """What a test looks at is caught, in a function, in a constant and in a copy that it asks for; what it does not is told."""
     environment = os.environ | {"COVERAGE_FILE": str(tmp_path / "lines")}

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from dpcov.errors import ParameterError
 from dpcov.kernel.bits import Bits, SeededBits
 from dpcov.kernel.noise import discrete
-from dpcov.kernel.noise.discrete import LOG_ERROR, TRUSTED_WORD, discrete_gaussian, discrete_laplace, exp_enclosure
+from dpcov.kernel.noise.discrete import DOUBT, LOG_ERROR, TRUSTED_WORD, discrete_gaussian, discrete_laplace, exp_enclosure
 from tests.helpers.stats import (
     GAUSSIAN_QUANTILES,
     LAPLACE_QUANTILES,
@@ -552,6 +552,11 @@ def trusted_words() -> NDArray[np.uint64]:
     near_one = [2**64 - 2**k for k in range(1, 64)]
     extremes = [2**44, 2**44 + 1, 2**64 - 1, 2**64 - 1024, 2**64 - 1025, *powers, *near_one]
     return np.concatenate([spread, np.array(extremes, dtype=np.uint64)])
+
+
+def test_floats_are_in_doubt_as_far_as_they_can_err() -> None:
+    """Beside the logarithm γ errs by 2⁻⁴⁷ + γ·2⁻⁴⁸, and so many zeros before the word by 2⁻⁴⁶."""
+    assert DOUBT >= LOG_ERROR + 2.0**-46 + 2.0**-47
 
 
 def test_the_computed_logarithm_is_within_its_bound() -> None:

@@ -422,6 +422,13 @@ COMPUTED = {name for name in dir(Facts) if not name.startswith("__")} | {"encodi
 class TestFace:
     """What a mechanism is handed: no way from it to the rows, but the one through a function's closure."""
 
+    def test_what_is_left_out_is_what_the_curator_has_for_it(self) -> None:
+        shared = [name for name in dir(Face) if not name.startswith("_") and callable(getattr(Face, name))]
+        assert {"noisy", "choose", "first_above", "peel", "subspace", "prefetch"} <= {*shared}
+        for name in {*shared} & {*dir(Curator)}:
+            theirs, ours = (inspect.signature(getattr(kind, name)).parameters for kind in (Curator, Face))
+            assert {one.name: one.default for one in theirs.values()} == {one.name: one.default for one in ours.values()}
+
     def made(self, neighbors: str) -> tuple[ArraySource, Curator, Face]:
         data = np.random.default_rng(9401).uniform(-0.5, 0.5, size=(SECRET_N, 3))
         source = ArraySource(data)

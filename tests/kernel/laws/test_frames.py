@@ -166,6 +166,11 @@ def reference(shape: Ellipsoid, row: list[float]) -> list[int]:
     return clipped([float(entry) for entry in y], R, Fraction(1))
 
 
+def test_a_box_rounds_to_the_nearest_integer() -> None:
+    rows = np.array([[0.6], [0.4], [-0.6], [-0.4]]) / R
+    assert Box((0.0,), (1.0,)).encode(rows).tolist() == [[1.0], [0.0], [-1.0], [0.0]]
+
+
 class TestEllipsoid:
     @pytest.mark.parametrize("kind", KINDS[2:])
     @pytest.mark.parametrize("d", [1, 2, 3, 5, 33])

@@ -271,6 +271,12 @@ class TestNeighbours:
 
 
 class TestTrace:
+    def test_rows_are_left_as_they_are(self) -> None:
+        rows = fuzz(611, 50, 3)
+        before = rows.tobytes()
+        Trace(Grid(1.0), 3).of(rows)
+        assert rows.tobytes() == before
+
     @pytest.mark.parametrize("center", [False, True])
     @pytest.mark.parametrize("d", [1, 2, 5])
     @given(data=st.data())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -664,6 +665,13 @@ class TestUnits:
 
 
 class TestStandard:
+    def test_what_underflows_raises_nothing(self) -> None:
+        """Under a caller's np.seterr(all="raise") an exception would tell that there is such a cell."""
+        units = replace(UNITS, numeric=tuple(NumericUnits(-0.5, 0.5, 0.0, 1e12) for _ in UNITS.numeric))
+        rows = np.full_like(fuzz(904, 3), 1e-300)
+        with np.errstate(all="raise"):
+            assert np.array_equal(Standard(units, 0.7, 1.5).encode(rows), Standard(units, 0.7, 1.5).encode(0 * rows))
+
     @given(rows=tables())
     @EXAMPLES
     def test_any_floats_become_integers_inside_the_ball(self, rows: Floats) -> None:
