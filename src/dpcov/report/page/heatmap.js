@@ -120,7 +120,7 @@ function showCorrelations(data, correlations, order, onModel) {
     );
     Object.assign(map.dataset, { margin, cell: frame.size });
     if (labels.length) writeLabels(context, labels, frame, font, ink);
-    if (d <= MOST_WRITTEN && frame.size > 52) writeNumbers(context, frame, ink);
+    if (d <= MOST_WRITTEN && frame.size > 52) writeNumbers(context, frame, colours, drownedRgb);
     drawBlocks(context, line);
     const [row, column] = state.at;
     context.strokeStyle = ink;
@@ -144,7 +144,7 @@ function showCorrelations(data, correlations, order, onModel) {
     return found;
   }
 
-  function writeNumbers(context, { margin, size }, ink) {
+  function writeNumbers(context, { margin, size }, colours, drownedRgb) {
     const d = state.order.length;
     context.textAlign = 'center';
     for (let row = 0; row < d; row++) {
@@ -152,9 +152,7 @@ function showCorrelations(data, correlations, order, onModel) {
         const [i, j] = ofCell([row, column]);
         if (i === j || !correlations.clear(i, j)) continue;
         const [number, own] = rounded(correlations.value(i, j), correlations.error(i, j));
-        const strong = Math.abs(correlations.value(i, j)) * opacity(correlations.value(i, j), correlations.error(i, j)) > 0.55;
-        context.fillStyle = strong ? '#fff' : ink;
-        if (strong && document.documentElement.dataset.theme === 'dark') context.fillStyle = '#0f141a';
+        context.fillStyle = luminance(cellColour(i, j, correlations, colours, drownedRgb)) > 0.2 ? '#10161d' : '#ffffff';
         context.font = `${Math.min(13, size / 4.6)}px system-ui, sans-serif`;
         context.fillText(number, margin + (column + 0.5) * size, (row + 0.48) * size);
         context.fillText(`± ${own}`, margin + (column + 0.5) * size, (row + 0.74) * size);
@@ -252,6 +250,12 @@ function showCorrelations(data, correlations, order, onModel) {
 }
 
 const hex = text => [1, 3, 5].map(at => parseInt(text.slice(at, at + 2), 16));
+
+/** How light a colour is, 0 to 1, as contrast is measured. */
+function luminance(rgb) {
+  const [red, green, blue] = rgb.map(part => (part / 255) ** 2.2);
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
 
 /** How much of its colour a number has: all from ten standard errors on, less the nearer to noise. */
 function opacity(value, error) {

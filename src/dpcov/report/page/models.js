@@ -65,7 +65,8 @@ function modelParts(data, facts, model, state, usual) {
 
 function coefficientTable(data, facts, { fit, intervals, reading }, state) {
   const inside = intervals?.slice(0, fit.reported.length) ?? null,
-    held = j => fit.system.held.comparable[j];
+    held = j => fit.system.held.comparable[j],
+    penalised = fit.alpha > 0 && inside !== null; // then ± and intervals are those of least squares, which has a column
   const listed = fit.reported.map((_, i) => i).filter(i => state.all || reading.clear === null || reading.clear[i]);
   listed.sort(
     (a, b) =>
@@ -108,15 +109,16 @@ function coefficientTable(data, facts, { fit, intervals, reading }, state) {
       },
       make('th', { scope: 'row' }, named(data.features[fit.reported[i]])),
       make('td', { class: off ? 'number noise' : 'number' }, off ? `${NOISE}${state.all ? ` (${plain(value)})` : ''}` : number),
-      make('td', { class: off ? 'number noise' : 'number' }, one ? `± ${rounded(one.error, one.error)[1]}` : '± ?'),
-      make('td', { class: off ? 'number noise' : 'number' }, one ? span(one.lower, one.upper) : '?'),
+      penalised ? numberCell(off ? NOISE : rounded(one.estimate, one.error)[0]) : null,
+      numberCell(one ? `± ${rounded(one.error, one.error)[1]}` : '± ?', {}, off),
+      numberCell(one ? span(one.lower, one.upper) : '?', {}, off),
       cell(picture, { class: 'wide' }),
     );
   };
-  const heading = fit.alpha > 0 && inside !== null ? 'least squares, 95 %' : '95 % interval';
+  const headings = ['feature', '#coefficient', ...(penalised ? ['#least squares'] : []), '#±', '#95 % interval'];
   return longTable(
     'Coefficients',
-    ['feature', '#coefficient', '#±', `#${heading}`, make('th', { scope: 'col', class: 'wide' }, `effect, ${facts.per}`)],
+    [...headings, make('th', { scope: 'col', class: 'wide' }, `effect, ${facts.per}`)],
     listed,
     line,
   );
@@ -143,8 +145,8 @@ function modelNotes(data, facts, { fit, intervals, reading, places }) {
     );
     if (fit.alpha > 0)
       found.push(
-        'Lines are least squares; diamonds and coefficients are those of this model, which the penalty draws towards 0: for ' +
-          'predictions, not for reading one by one.',
+        'Intervals and lines are those of least squares; diamonds and coefficients are of this model, which the penalty ' +
+          'draws towards 0: for predictions, not for reading one by one.',
       );
   }
   if (facts.units === null && !facts.centred) found.push('No intercept: rows were not centred.');
