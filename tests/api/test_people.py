@@ -296,6 +296,15 @@ class TestFiles:
         with pytest.raises(ReleaseError):
             parse(sealed(record))
 
+    def test_a_rate_of_rows_is_refused(self) -> None:
+        """A choice that follows counts of people as closely as those of rows."""
+        record = json.loads(self.TEXT)
+        [law] = [noise for answer in record["answers"] for noise in answer["noise"] if noise["law"] == "exponential"]
+        rate = Fraction(law["parameters"]["rate"])
+        law["parameters"]["rate"] = str(rate * Fraction(21, 20))
+        with pytest.raises(ReleaseError, match="less noise"):
+            parse(sealed(record))
+
     def test_a_release_says_who_a_person_is(self) -> None:
         made = parse(self.TEXT)
         assert made.unit == "x4"

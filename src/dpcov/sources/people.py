@@ -27,10 +27,13 @@ from dpcov.sources import cells
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Places = NDArray[np.intp]
+Words = NDArray[np.uint64]
+
+SCATTER = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ by the golden ratio, odd: neighbouring numbers end far from each other
 
 RUN = 2**18  # keys that are gathered before they are counted: sorting many at once is cheaper
 
-NOBODY = frozenset((b"", b"nan", b"nat", b"na", b"n/a", b"<na>", b"null", b"none"))
+NOBODY = [b"", b"nan", b"nat", b"na", b"n/a", b"<na>", b"null", b"none"]
 """Text that stands for a missing identifier, in small letters and without blanks around."""
 
 WEIGHTINGS = ("person", "rows")
@@ -155,27 +158,31 @@ class People:
         ``whole`` is what each row would count alone, at most 2⁵².
         """
         places = self._known.places(column)
-        owned = np.flatnonzero(places >= 0)
-        found, whose = np.zeros(len(places)), places[owned]
+        owned = places >= 0
+        every = bool(owned.all())
+        found, whose = np.zeros(len(places)), places if every else places[owned]
         np.subtract.at(self._left, whose, 1)
-        alone = np.broadcast_to(np.asarray(whole, dtype=np.int64), places.shape)[owned]
+        alone = whole if every or isinstance(whole, int) else whole[owned]
         found[owned] = np.where(self._left[whose] >= 0, alone // np.maximum(self._counts[whose], self._most_rows), 0)
         return found
 
 
 class _Numbers:
-    """People whose identifiers are numbers: sorted, 16 bytes each with their counts."""
+    """People whose identifiers are numbers: a word each, scattered by `_words`, in ascending order.
+
+    Scattered words are spread evenly, so the first bits of one tell nearly where it stands: one look in place of twenty.
+    """
 
     def __init__(self) -> None:
-        self._keys = self._rows = np.empty(0, dtype=np.int64)
-        self._waiting: list[Integers] = []
+        self._keys, self._rows = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
+        self._waiting: list[Words] = []
         self._many = 0
 
     def count(self, column: Any) -> None:
         words, known = _words(column)
         self._waiting.append(words[known])
         self._many += len(self._waiting[-1])
-        if self._many >= max(RUN, len(self._keys) // 2):
+        if self._many >= max(RUN, len(self._keys)):
             self._merge()
 
     def _merge(self) -> None:
@@ -190,50 +197,64 @@ class _Numbers:
 
     def counts(self) -> Integers:
         self._merge()
+        bits = max(len(self._keys).bit_length(), 1)
+        edges = np.arange(2**bits, dtype=np.uint64) << np.uint64(64 - bits)
+        self._first = np.searchsorted(self._keys, edges).astype(np.int32)
+        self._shift, self._keys = np.uint64(64 - bits), np.append(self._keys, np.uint64(2**64 - 1))  # no word is beyond it
         rows, self._rows = self._rows, self._rows[:0]
         return rows
 
     def places(self, column: Any) -> Places:
         words, known = _words(column)
-        if not len(self._keys):
-            return np.full(len(words), -1)
-        place = np.minimum(np.searchsorted(self._keys, words), len(self._keys) - 1)
-        return np.where(known & (self._keys[place] == words), place, -1)
+        place = self._first[words >> self._shift].astype(np.intp)
+        found = self._keys[place]
+        below = np.flatnonzero(found < words)
+        while len(below):  # as many times as there are words in the fullest part
+            place[below] += 1
+            found[below] = self._keys[place[below]]
+            below = below[found[below] < words[below]]
+        return np.where(known & (found == words) & (place < len(self._keys) - 1), place, -1)
 
 
 class _Texts:
     """People whose identifiers are text: a dictionary of bytes."""
 
     def __init__(self) -> None:
-        self._places: dict[bytes, int] = {}
+        self._places: dict[bytes | None, int] = {}
         self._rows = np.zeros(1024, dtype=np.int64)
 
     def count(self, column: Any) -> None:
-        entries, indices = _entries(column)
-        rows = np.bincount(indices[indices >= 0], minlength=len(entries))
-        found = np.flatnonzero(rows)  # a dictionary may have entries that no cell has: they are nobody
-        places = np.array([self._places.setdefault(entries[one], len(self._places)) for one in found], dtype=np.intp)
+        texts, known, indices = _entries(column)
+        rows = np.bincount(indices[indices >= 0], minlength=len(texts))
+        found = np.flatnonzero((rows > 0) & known)  # a dictionary may have entries that no cell has: they are nobody
+        places = np.array([self._places.setdefault(texts[one], len(self._places)) for one in found.tolist()], dtype=np.intp)
         if len(self._places) > len(self._rows):
             self._rows = np.concatenate([self._rows, np.zeros(len(self._places), dtype=np.int64)])
-        self._rows[places] += rows[found]
+        np.add.at(self._rows, places, rows[found])
 
     def counts(self) -> Integers:
         rows, self._rows = self._rows[: len(self._places)].copy(), self._rows[:0]
         return rows
 
     def places(self, column: Any) -> Places:
-        entries, indices = _entries(column)
-        found = np.array([self._places.get(one, -1) for one in entries] + [-1], dtype=np.intp)
+        texts, known, indices = _entries(column)
+        found = np.array([*(self._places.get(one, -1) for one in texts), -1], dtype=np.intp)
+        found[:-1][~known] = -1
         return found[indices]
 
 
-def _words(column: Any) -> tuple[Integers, NDArray[np.bool_]]:
+def _words(column: Any) -> tuple[Words, NDArray[np.bool_]]:
     """Return a word for each number, alike for equal numbers only, and which cells hold one."""
+    words, known = _plain_words(column)
+    return words.view(np.uint64) * SCATTER, known  # an odd factor: no two words become one
+
+
+def _plain_words(column: Any) -> tuple[Integers, NDArray[np.bool_]]:
     if isinstance(column, np.ndarray):
         numbers, known = column, np.ones(len(column), dtype=np.bool_)
     else:
         if pa.types.is_dictionary(column.type):
-            words, there = _words(column.dictionary)
+            words, there = _plain_words(column.dictionary)
             return cells.looked_up(words, column.indices, np.int64(0)), cells.looked_up(there, column.indices, np.False_)
         known = np.asarray(pc.is_valid(column).to_numpy(zero_copy_only=False))
         numbers = np.asarray(pc.fill_null(column, 0).to_numpy(zero_copy_only=False)) if column.null_count else _plain(column)
@@ -249,12 +270,13 @@ def _plain(column: Any) -> NDArray[Any]:
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
-def _entries(column: Any) -> tuple[list[bytes], Places]:
-    """Return the different texts of a batch, and which of them each cell is; −1 where it is nobody's."""
+def _entries(column: Any) -> tuple[list[bytes | None], NDArray[np.bool_], Places]:
+    """Return the texts of a batch, which of them say whose a row is, and which of them each cell is; −1 where it is none."""
     if not pa.types.is_dictionary(column.type):
         column = column.cast(pa.large_binary()).dictionary_encode()
-    texts = column.dictionary.cast(pa.large_binary()).to_pylist()
-    kept = [one for one in dict.fromkeys(texts) if one is not None and one.strip().lower() not in NOBODY]
-    place = {one: number for number, one in enumerate(kept)}
-    of_entry = np.array([place.get(one, -1) for one in texts], dtype=np.intp)
-    return kept, cells.looked_up(of_entry, column.indices, np.intp(-1))
+    entries = column.dictionary.cast(pa.large_binary())
+    said = pc.ascii_lower(pc.ascii_trim_whitespace(entries.cast(pa.large_string(), safe=False))).cast(pa.large_binary())
+    known = pc.and_(pc.is_valid(entries), pc.invert(pc.is_in(said, value_set=pa.array(NOBODY, pa.large_binary()))))
+    numbered = np.arange(len(entries), dtype=np.intp)
+    known = np.asarray(known.to_numpy(zero_copy_only=False), dtype=np.bool_)
+    return entries.to_pylist(), known, cells.looked_up(numbered, column.indices, np.intp(-1))

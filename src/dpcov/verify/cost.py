@@ -44,7 +44,7 @@ def pick_cost(
     """Price a choice by the range of the change of its scores, a search by the largest move of its queries.
 
     Queries that all move one way shift the threshold and the query that stops by at most that move; others, as those of people
-    with several rows, as far as they differ: docs/people.md.
+    with several rows, as far as they differ: docs/mechanisms/people.md.
     """
     if isinstance(law, Exponential):
         assert isinstance(question, Choice)

@@ -10,7 +10,7 @@ noise is multiplied.
 The queries of `Radius` and of `Bias` are monotone: between two neighbours they all move the same way, because each is a sum
 over rows of a function that grows with the row's norm. That is what halves the noise (docs/mechanisms/adaptive.md). Those of
 a person with several rows need not be monotone, but between two neighbours all moves, and 0, lie within one step, which is
-enough: docs/people.md.
+enough: docs/mechanisms/people.md.
 """
 
 from __future__ import annotations

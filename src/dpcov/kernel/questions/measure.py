@@ -53,7 +53,7 @@ class Question(ABC):
     shapes: ClassVar[tuple[type, ...]] = ()
 
     serves_people: ClassVar[bool] = False
-    """Whether its sensitivity is proved for people with several rows, too: docs/people.md."""
+    """Whether its sensitivity is proved for people with several rows, too: docs/mechanisms/people.md."""
 
     by_group: ClassVar[bool] = False
     """Whether it is given the position of each row's group, after all other entries."""

@@ -8,7 +8,7 @@ its person it is
 
 and 0 where nobody knows whose row it is, so the shares of a person's rows add up to at most 1. What a person contributes is
 then a sum Σ sⱼ·f(xⱼ), a point of the convex hull of 0 and of what single rows contribute: sums over people have the
-sensitivities of sums over rows. Proof: docs/people.md.
+sensitivities of sums over rows. Proof: docs/mechanisms/people.md.
 
 A row may count less: by its *weight* w, of which a public ``max_weight`` W is the most, and with a public ``most_rows`` M each
 row of a person with fewer than M of them counts as one of M. Then s = ⌊⌊2⁵²·min(1, w/W)⌋/max(m, M)⌋, people are *partial*, and
@@ -143,9 +143,11 @@ class Aside:
         found = np.rint(exact)
         most = _parts(reach << 2 * self.finer, whole)
         columnar = z.flags.f_contiguous and not z.flags.c_contiguous
-        long = np.flatnonzero(squared_norms(found, columnar) > most)
+        norms = squared_norms(found, columnar)
+        long = np.flatnonzero(norms > most)
         found[long] = np.trunc(exact[long])  # which is no longer than √s times the row
-        found[~(squared_norms(found, columnar) <= most)] = 0.0  # never so; the sensitivity rests on this line all the same
+        norms[long] = squared_norms(found[long])
+        found[~(norms <= most)] = 0.0  # never so; the sensitivity rests on this line all the same
         return found
 
 
