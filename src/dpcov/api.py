@@ -66,8 +66,7 @@ def covariance(
         How the estimate is made from the noisy matrix; it costs no privacy. By default the mechanism's own. "clip" is about
         eigenvalues, and has nothing to do with the option ``clip``, which is about rows.
     neighbors : {"replace", "add-remove"}
-        "replace": n is public. "add-remove": n is private; a part of the budget pays for it, or the corner
-        of a centred noisy matrix holds it.
+        "replace": n is public. "add-remove": n is private, paid for, or in the corner of a centred noisy matrix.
     center : bool, optional
         True: a mean and a centred covariance, from one noisy matrix. By default with a schema, if the mechanism can; else not.
     columns : list of names or positions, optional
@@ -81,7 +80,7 @@ def covariance(
     expected_n : int, optional
         With neighbors="add-remove": a public guess of n, below one in which delta must be. By default it may be at most 1e-6.
     workers : int or callable
-        How many processes read the rows; the release is the same: docs/engines.md. 1 starts none. Or a function as ``pool.map``.
+        How many processes read the rows, 1: this one; or a function as ``pool.map``. The release is the same: docs/engines.md.
     ledger : DataSet, optional
         Whose budget pays: ``dpcov.Ledger("budget.db").dataset("adult", why="annual report")``. All of ``budget`` is spent there
         after the first complete reading and before the first draw: docs/ledger.md.
