@@ -143,7 +143,7 @@ PLANTED = {
     "true n under add-remove": mutant(
         (
             CURATOR,
-            "        if self.public.neighbors == REPLACE:\n            rows = self._sums.n\n",
+            "        if not self.public.hides_n:\n            rows = self._sums.n\n",
             "        if True:\n            rows = self._sums.n\n",
         ),
         by=TEST_NUMBERS + "test_the_number_of_rows_is_private_under_add_remove",
@@ -318,7 +318,7 @@ PLANTED = {
     "the exact n of a table": mutant(
         (
             CURATOR,
-            "if self.public.neighbors == REPLACE:\n            rows = self._sums.n",
+            "if not self.public.hides_n:\n            rows = self._sums.n",
             "if True:\n            rows = self._sums.n",
         ),
         by=(
@@ -414,7 +414,7 @@ PLANTED = {
     ),
     "what float64 loses of the exact n": mutant(
         (SUMS, "self._open is None or self._neighbors != REPLACE else", "self._open is None else"),
-        (PUBLIC, "n = self.known_n if self.neighbors == REPLACE else None", "n = self.known_n"),
+        (PUBLIC, "n = None if self.hides_n else self.known_n", "n = self.known_n"),
         by=(
             TEST_FLOAT_STEPS + "TestCurator::test_rows_that_are_public",
             TEST_FLOAT_STEPS + "TestCurator::test_noise_is_that_of_the_public_number[1-add-remove-3]",

@@ -77,7 +77,7 @@ PLANTED = {
     "the trace of adaptive capped at the exact n": mutant(
         (
             ADAPTIVE,
-            "    if curator.neighbors == REPLACE:\n        trace = min(trace, float(curator.n))\n",
+            "    if not curator.hides_n:\n        trace = min(trace, float(curator.n))\n",
             f"    trace = min(trace, float({EXACT_N}))\n",
         ),
         by=(PRIVATE + "[mechanisms/covariance/adaptive.py]", FEW + "[covariance adaptive 0-PureDP(epsilon=8)-add-remove]"),

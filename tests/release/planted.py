@@ -155,7 +155,7 @@ PLANTED = {
         by=TEST_FUZZED_FILES + "test_rows_of_rescaled_are_not_centred",
     ),
     "twice as many rows as pairs": mutant(
-        ("release/statement.py", 'f"any one row of the {n} pairs" if', 'f"any one of the {2 * n} rows" if'),
+        ("release/statement.py", 'of = f"any one row of the {n} pairs" if', 'of = f"any one of the {2 * n} rows" if'),
         by="tests/cli/test_pairs.py::test_pairs_are_told_by_their_number_and_without_a_mean",
     ),
     "options of any depth": mutant(

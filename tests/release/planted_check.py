@@ -91,7 +91,7 @@ PLANTED = {
         by=TEST_FORGED + "TestTails::test_they_add_up[2]",
     ),
     "any n in a file": mutant(
-        (CHECK, "if transcript.neighbors != REPLACE and transcript.n != n_of(transcript.answers):", "if False:"),
+        (CHECK, "if hides_n(transcript) and transcript.n != n_of(transcript.answers):", "if False:"),
         by=FORGED + "[another n]",
     ),
     "values along directions with any noise": mutant(
@@ -139,7 +139,7 @@ PLANTED = {
         (CHECK, " and question.count > 1", ""), by=TEST_COMPONENTS_FILES + "test_a_chain_of_one_direction_is_none"
     ),
     "a file of more rows than sums can hold": mutant(
-        (CHECK, " or (transcript.neighbors == REPLACE and transcript.n > encoding.most_rows)", ""), by=FORGED + "[another n]"
+        (CHECK, " or (not hides_n(transcript) and transcript.n > encoding.most_rows)", ""), by=FORGED + "[another n]"
     ),
     "a column that stands twice": mutant(
         (CHECK, "len(set(encoding.feature_names)) < encoding.d or any", "any"), by=FORGED + "[names that are none]"

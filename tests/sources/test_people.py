@@ -27,7 +27,7 @@ from dpcov.sources import people
 from dpcov.sources.arrow import ArrowSource
 from dpcov.sources.base import Source
 from dpcov.sources.opening import open_source
-from dpcov.sources.people import NUMBER, TEXT, WHOLE, People, kind_of
+from dpcov.sources.people import WHOLE, People, kind_of
 
 SCHEMA = dpcov.Schema({"a": dpcov.Numeric(-1, 1), "b": dpcov.Numeric(-1, 1), "ward": dpcov.Categorical(["x", "y"])})
 
@@ -134,8 +134,8 @@ class TestEveryContainer:
             assert source.total(cells).sum() / 2.0**cells.unit_bits == pytest.approx(2 * source.n, rel=1e-3)
 
 
-def counted(kind: str, *columns: Any) -> People:
-    known = People(kind)
+def counted(*columns: Any) -> People:
+    known = People()
     for column in columns:
         known.count(column)
     known.counted()
@@ -150,48 +150,65 @@ def shares(known: People, column: Any) -> list[float]:
 class TestWhoIsWho:
     def test_numbers_are_compared_exactly(self) -> None:
         column = pa.array([2**53, 2**53 + 1, 2**53 + 1, -(2**63), 2**63 - 1], pa.int64())
-        assert shares(counted(WHOLE, column), column) == [1, 0.5, 0.5, 1, 1]
+        assert shares(counted(column), column) == [1, 0.5, 0.5, 1, 1]
 
     def test_minus_zero_is_zero_and_near_numbers_are_not_alike(self) -> None:
         column = pa.array([0.0, -0.0, 5e-324, 1.0, 1.0 + 2**-52])
-        assert shares(counted(NUMBER, column), column) == [0.5, 0.5, 1, 1, 1]
+        assert shares(counted(column), column) == [0.5, 0.5, 1, 1, 1]
 
     def test_text_is_compared_by_its_bytes(self) -> None:
         column = pa.array(["7", "07", "7 ", "é", "e\u0301", "A", "a", "a"])
-        assert shares(counted(TEXT, column), column) == [1, 1, 1, 1, 1, 1, 0.5, 0.5]
+        assert shares(counted(column), column) == [1, 1, 1, 1, 1, 1, 0.5, 0.5]
         broken = pa.array([b"\xff", b"\xff\x00", b"\xff"], pa.binary())
-        assert shares(counted(TEXT, broken), broken) == [0.5, 1, 0.5]
+        assert shares(counted(broken), broken) == [0.5, 1, 0.5]
 
     @pytest.mark.parametrize(
-        ("kind", "column"),
+        "column",
         [
-            (NUMBER, pa.array([None, np.nan, np.inf, -np.inf, 3.0])),
-            (WHOLE, pa.array([None, None, None, None, 3], pa.int64())),
-            (TEXT, pa.array([None, "", "  ", "NaN", "x"])),
-            (TEXT, pa.array([None, "null", "N/A", "<NA>", "x"]).dictionary_encode()),
-            (NUMBER, np.array([np.nan, np.nan, np.inf, -np.inf, 3.0])),
+            pa.array([None, np.nan, np.inf, -np.inf, 3.0]),
+            pa.array([None, None, None, None, 3], pa.int64()),
+            pa.array([None, "", "  ", "NaN", "x"]),
+            pa.array([None, "null", "N/A", "<NA>", "x"]).dictionary_encode(),
+            np.array([np.nan, np.nan, np.inf, -np.inf, 3.0]),
         ],
     )
-    def test_nobody_s_rows_are_neither_one_person_s_nor_many_people_s(self, kind: str, column: Any) -> None:
-        known = counted(kind, column, column)
+    def test_nobody_s_rows_are_neither_one_person_s_nor_many_people_s(self, column: Any) -> None:
+        known = counted(column, column)
         assert known.n == 1
         assert shares(known, column) == [0, 0, 0, 0, 0.5]
-        assert counted(kind, column[:4]).n == 0
+        assert counted(column[:4]).n == 0
 
     def test_many_batches_are_counted_as_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
         draw = np.random.default_rng(7301)
         who = draw.integers(-50, 50, 5000)
-        whole = counted(WHOLE, pa.array(who))
+        whole = counted(pa.array(who))
         monkeypatch.setattr(people, "RUN", 7)
-        for kind, column in ((WHOLE, pa.array(who)), (TEXT, pa.array([str(one) for one in who]))):
-            parts = counted(kind, *(column[start : start + 13] for start in range(0, 5000, 13)))
+        for column in (pa.array(who), pa.array([str(one) for one in who])):
+            parts = counted(*(column[start : start + 13] for start in range(0, 5000, 13)))
             assert parts.n == whole.n == 100
             assert shares(parts, column) == [2**SHARE_BITS // rows / 2**SHARE_BITS for rows in np.bincount(who + 50)[who + 50]]
+
+    @pytest.mark.parametrize("run", [3, 2**18])
+    def test_texts_with_one_word_and_long_texts_are_told_apart(self, monkeypatch: pytest.MonkeyPatch, run: int) -> None:
+        """As if all texts had the same scattered word: what stands behind it decides."""
+        draw = np.random.default_rng(7302)
+        texts = [b"", b"a", b"a\x00", b"b" * 8, b"b" * 8 + b"\x00", b"c" * 64, b"c" * 65, b"c" * 65 + b"d", b"e" * 3000]
+        column = pa.array([texts[one] for one in draw.integers(0, 9, 200)], pa.binary())
+        sizes = {text: column.to_pylist().count(text) for text in texts}
+        expected = [2**SHARE_BITS // sizes[text] / 2**SHARE_BITS if text else 0 for text in column.to_pylist()]
+        monkeypatch.setattr(people, "RUN", run)
+        for scatter in (people.SCATTER, np.uint64(0)):
+            monkeypatch.setattr(people, "SCATTER", scatter)
+            for whole in (column, column.dictionary_encode()):
+                known = counted(*(whole[start : start + 9] for start in range(0, 200, 9)))
+                assert known.n == 8
+                assert shares(known, whole) == expected
+                assert known.shares(pa.array([b"a\x00\x00", b"c" * 66, b"f"], pa.binary())).tolist() == [0, 0, 0]
 
     def test_rows_beyond_those_counted_give_nothing(self) -> None:
         """Whatever the data do between two readings, what a person gives sums to at most 1."""
         first, then = pa.array([1, 1, 2]), pa.array([1, 2, 2, 2, 3, 1, 1, 1])
-        known = counted(WHOLE, first)
+        known = counted(first)
         found = np.array(shares(known, then[:3]) + shares(known, then[3:]))
         for who in (1, 2, 3):
             assert found[np.array(then) == who].sum() <= 1

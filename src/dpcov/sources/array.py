@@ -16,7 +16,7 @@ from dpcov.kernel.questions.moments import Count
 from dpcov.kernel.rows.aside import SHARE_BITS, Aside, thetas
 from dpcov.kernel.rows.grid import MAX_FEATURES
 from dpcov.sources.base import Progress, add_up, default_block_rows, in_percent
-from dpcov.sources.people import NUMBER, People
+from dpcov.sources.people import People
 from dpcov.sources.split import PartSums
 
 NUMERIC = "biuf"  # numpy's kinds: boolean, integer, unsigned, floating
@@ -63,7 +63,7 @@ class ArraySource:
         if aside is not None:
             if aside.unit:
                 self._whose = _beside("unit", aside.unit, names, self._array.dtype)
-                self._people = People(NUMBER, aside.most_rows)
+                self._people = People(aside.most_rows)
             self._heavy = _beside("weight", aside.weight, names, self._array.dtype) if aside.weight else None
             columns = [name for name in names if name not in aside.names] if columns is None else columns
         self._places = None if columns is None else [_place(column, names) for column in columns]

@@ -178,7 +178,10 @@ class ArrowSource:
                 types.setdefault(said, []).append(member.types[list(member.names).index(name)])
         for kind in types.get("weight", []):
             cells.check_numeric(aside.weight, kind, parsed=self._table.parsed or aside.weight in self._written)
-        return People(kind_of(aside.unit, types["unit"]), aside.most_rows) if aside.unit else None
+        if not aside.unit:
+            return None
+        kind_of(aside.unit, types["unit"])
+        return People(aside.most_rows)
 
     def _shares(self, part: Batch, aside: Aside) -> NDArray[np.float64]:
         """Return what each row counts, in 2⁻⁵²."""

@@ -31,6 +31,8 @@ Words = NDArray[np.uint64]
 
 SCATTER = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ by the golden ratio, odd: neighbouring numbers end far from each other
 
+LONGEST = 64  # bytes of a text that is kept in words
+
 RUN = 2**18  # keys that are gathered before they are counted: sorting many at once is cheaper
 
 NOBODY = [b"", b"nan", b"nat", b"na", b"n/a", b"<na>", b"null", b"none"]
@@ -129,8 +131,8 @@ def _kind(kind: Any) -> str:
 class People:
     """How many rows each person has, and the shares of rows."""
 
-    def __init__(self, kind: str, most_rows: int = 0) -> None:
-        self._known: _Numbers | _Texts = _Texts() if kind == TEXT else _Numbers()
+    def __init__(self, most_rows: int = 0) -> None:
+        self._known = _Index()
         self._most_rows = most_rows
         self._counts = np.empty(0, dtype=np.int64)
         self._left = np.empty(0, dtype=np.int64)
@@ -167,86 +169,157 @@ class People:
         return found
 
 
-class _Numbers:
-    """People whose identifiers are numbers: a word each, scattered by `_words`, in ascending order.
+class _Index:
+    """People by words: a scattered one each, in ascending order, and beside it all of the identifier where that says more.
 
-    Scattered words are spread evenly, so the first bits of one tell nearly where it stands: one look in place of twenty.
+    Scattered words are spread evenly, so the first bits of one tell nearly where it stands: one look in place of twenty. Two
+    texts may have one word; the second, and texts that are long, are kept apart, each as it is.
     """
 
     def __init__(self) -> None:
         self._keys, self._rows = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
-        self._waiting: list[Words] = []
+        self._exact = np.empty((0, 0), dtype=np.uint64)
+        self._rare: dict[bytes, int] = {}
+        self._rare_rows: list[int] = []
+        self._waiting: list[tuple[Words, Words]] = []
         self._many = 0
 
     def count(self, column: Any) -> None:
-        words, known = _words(column)
-        self._waiting.append(words[known])
-        self._many += len(self._waiting[-1])
+        words, exact, known, long = _identifiers(column)
+        for text in long.values():
+            self._count_rare(text, 1)
+        self._waiting.append((words[known], exact[known]))
+        self._many += len(self._waiting[-1][0])
         if self._many >= max(RUN, len(self._keys)):
             self._merge()
 
     def _merge(self) -> None:
-        fresh, rows = np.unique(np.concatenate([self._keys[:0], *self._waiting]), return_counts=True)
+        width = max([self._exact.shape[1], *(exact.shape[1] for _, exact in self._waiting)])
+        self._exact = _wide(self._exact, width)
+        words = np.concatenate([self._keys[:0], *(words for words, _ in self._waiting)])
+        exact = np.concatenate([self._exact[:0], *(_wide(exact, width) for _, exact in self._waiting)])
         self._waiting, self._many = [], 0
-        place = np.minimum(np.searchsorted(self._keys, fresh), max(len(self._keys) - 1, 0))
-        there = self._keys[place] == fresh if len(self._keys) else np.zeros(len(fresh), dtype=np.bool_)
-        self._rows[place[there]] += rows[there]
-        where = np.searchsorted(self._keys, fresh[~there])
-        self._rows = np.insert(self._rows, where, rows[~there])
-        self._keys = np.insert(self._keys, where, fresh[~there])
+        if width:
+            fresh, first, whose = np.unique(words, return_index=True, return_inverse=True)
+            alike = (exact == exact[first][whose]).all(axis=1)
+            for one in np.flatnonzero(~alike).tolist():
+                self._count_second(words[one], exact[one])
+            exact, rows = exact[first], np.bincount(whose[alike], minlength=len(fresh))
+        else:
+            fresh, rows = np.unique(words, return_counts=True)
+            exact = exact[: len(fresh)]
+        place = np.searchsorted(self._keys, fresh)
+        there = place < len(self._keys)
+        there[there] = self._keys[place[there]] == fresh[there]
+        same = there.copy()
+        same[there] = (self._exact[place[there]] == exact[there]).all(axis=1)
+        for row, count in zip(exact[there & ~same], rows[there & ~same].tolist(), strict=True):
+            self._count_rare(_text_of(row), count)
+        self._rows[place[same]] += rows[same]
+        self._rows = np.insert(self._rows, place[~there], rows[~there])
+        self._exact = np.insert(self._exact, place[~there], exact[~there], axis=0)
+        self._keys = np.insert(self._keys, place[~there], fresh[~there])
+
+    def _count_second(self, word: np.uint64, row: Words) -> None:
+        """Count a row whose word another text of the batch has: it may be that of somebody known, or one kept apart."""
+        place = int(np.searchsorted(self._keys, word))
+        if place < len(self._keys) and self._keys[place] == word and bool((self._exact[place] == row).all()):
+            self._rows[place] += 1
+        else:
+            self._count_rare(_text_of(row), 1)
+
+    def _count_rare(self, text: bytes, rows: int) -> None:
+        number = self._rare.setdefault(text, len(self._rare_rows))
+        self._rare_rows += [0] * (number == len(self._rare_rows))
+        self._rare_rows[number] += rows
 
     def counts(self) -> Integers:
+        """End the counting, and return how many rows each person has."""
         self._merge()
         bits = max(len(self._keys).bit_length(), 1)
         edges = np.arange(2**bits, dtype=np.uint64) << np.uint64(64 - bits)
         self._first = np.searchsorted(self._keys, edges).astype(np.int32)
         self._shift, self._keys = np.uint64(64 - bits), np.append(self._keys, np.uint64(2**64 - 1))  # no word is beyond it
+        self._exact = np.append(self._exact, np.zeros((1, self._exact.shape[1]), dtype=np.uint64), axis=0)
         rows, self._rows = self._rows, self._rows[:0]
-        return rows
+        return np.concatenate([rows, np.array(self._rare_rows, dtype=np.int64)])
 
     def places(self, column: Any) -> Places:
-        words, known = _words(column)
+        """Return who each row of a batch is of, −1 where it is nobody's, or of somebody who was not counted."""
+        words, exact, known, long = _identifiers(column)
         place = self._first[words >> self._shift].astype(np.intp)
-        found = self._keys[place]
+        found, people = self._keys[place], len(self._keys) - 1
         below = np.flatnonzero(found < words)
         while len(below):  # as many times as there are words in the fullest part
             place[below] += 1
             found[below] = self._keys[place[below]]
             below = below[found[below] < words[below]]
-        return np.where(known & (found == words) & (place < len(self._keys) - 1), place, -1)
+        met = known & (found == words) & (place < people)
+        if exact.shape[1]:
+            width = max(exact.shape[1], self._exact.shape[1])
+            same = _wide(self._exact[place], width) == _wide(exact, width)
+            met &= same.all(axis=1)
+        whose = np.where(met, place, -1)
+        if self._rare:
+            for row in np.flatnonzero(known & ~met).tolist():
+                whose[row] = people + self._rare.get(_text_of(exact[row]), -1 - people)
+            for row, text in long.items():
+                whose[row] = people + self._rare.get(text, -1 - people)
+        return whose
 
 
-class _Texts:
-    """People whose identifiers are text: a dictionary of bytes."""
-
-    def __init__(self) -> None:
-        self._places: dict[bytes | None, int] = {}
-        self._rows = np.zeros(1024, dtype=np.int64)
-
-    def count(self, column: Any) -> None:
-        texts, known, indices = _entries(column)
-        rows = np.bincount(indices[indices >= 0], minlength=len(texts))
-        found = np.flatnonzero((rows > 0) & known)  # a dictionary may have entries that no cell has: they are nobody
-        places = np.array([self._places.setdefault(texts[one], len(self._places)) for one in found.tolist()], dtype=np.intp)
-        if len(self._places) > len(self._rows):
-            self._rows = np.concatenate([self._rows, np.zeros(len(self._places), dtype=np.int64)])
-        np.add.at(self._rows, places, rows[found])
-
-    def counts(self) -> Integers:
-        rows, self._rows = self._rows[: len(self._places)].copy(), self._rows[:0]
-        return rows
-
-    def places(self, column: Any) -> Places:
-        texts, known, indices = _entries(column)
-        found = np.array([*(self._places.get(one, -1) for one in texts), -1], dtype=np.intp)
-        found[:-1][~known] = -1
-        return found[indices]
+def _wide(exact: Words, width: int) -> Words:
+    """Return rows of words with zeros behind them."""
+    return exact if exact.shape[1] == width else np.pad(exact, ((0, 0), (0, width - exact.shape[1])))
 
 
-def _words(column: Any) -> tuple[Words, NDArray[np.bool_]]:
-    """Return a word for each number, alike for equal numbers only, and which cells hold one."""
-    words, known = _plain_words(column)
-    return words.view(np.uint64) * SCATTER, known  # an odd factor: no two words become one
+def _text_of(row: Words) -> bytes:
+    """Return the text that a length and its words stand for."""
+    return row[1:].tobytes()[: int(row[0])]
+
+
+def _identifiers(column: Any) -> tuple[Words, Words, NDArray[np.bool_], dict[int, bytes]]:
+    """Return a scattered word for each cell, all that it holds where that is more, which name somebody, and long texts."""
+    if isinstance(column, np.ndarray) or not cells.is_text(column.type):
+        plain, known = _plain_words(column)
+        # An odd factor: no two words become one.
+        return plain.view(np.uint64) * SCATTER, np.empty((len(plain), 0), dtype=np.uint64), known, {}
+    if pa.types.is_dictionary(column.type):
+        words, exact, known, long = _of_texts(column.dictionary.cast(pa.large_binary()))
+        place = cells.looked_up(np.arange(len(words), dtype=np.intp), column.indices, np.intp(len(words)))
+        texts = {row: long[entry] for row, entry in enumerate(place.tolist()) if entry in long} if long else {}
+        none = np.zeros((1, exact.shape[1]), dtype=np.uint64)
+        return (
+            np.append(words, np.uint64(0))[place],
+            np.append(exact, none, axis=0)[place],
+            np.append(known, False)[place],
+            texts,
+        )
+    return _of_texts(column.cast(pa.large_binary()))
+
+
+def _of_texts(texts: Any) -> tuple[Words, Words, NDArray[np.bool_], dict[int, bytes]]:
+    said = pc.ascii_lower(pc.ascii_trim_whitespace(texts.cast(pa.large_string(), safe=False))).cast(pa.large_binary())
+    named = pc.and_(pc.is_valid(texts), pc.invert(pc.is_in(said, value_set=pa.array(NOBODY, pa.large_binary()))))
+    known = np.asarray(named.to_numpy(zero_copy_only=False), dtype=np.bool_)
+    _, starts, characters = texts.buffers()
+    ends = np.frombuffer(starts, dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    data = np.frombuffer(characters or b"", dtype=np.uint8)
+    lengths: Integers = np.where(known, np.diff(ends), 0)
+    long = {row: texts[row].as_py() for row in np.flatnonzero(lengths > LONGEST).tolist()}
+    lengths[list(long)] = 0
+    known[list(long)] = False
+    width = (int(lengths.max(initial=0)) + 7) // 8 * 8
+    within = np.arange(width) < lengths[:, None]
+    padded = np.append(data, np.uint8(0))[np.where(within, ends[:-1, None] + np.arange(width), len(data))]
+    exact = np.column_stack([lengths.astype(np.uint64), padded.reshape(len(texts), width).view(np.uint64)])
+    mixed: Words = np.zeros(len(texts), dtype=np.uint64)
+    for place, word in enumerate(exact.T):
+        turned = (mixed ^ word) * SCATTER
+        mixed = np.where(
+            8 * place <= lengths + 7, turned ^ (turned >> np.uint64(29)), mixed
+        )  # as if there were no zeros behind
+    return mixed * SCATTER, exact, known, long
 
 
 def _plain_words(column: Any) -> tuple[Integers, NDArray[np.bool_]]:
@@ -268,15 +341,3 @@ def _plain_words(column: Any) -> tuple[Integers, NDArray[np.bool_]]:
 
 def _plain(column: Any) -> NDArray[Any]:
     return np.asarray(column.to_numpy(zero_copy_only=False))
-
-
-def _entries(column: Any) -> tuple[list[bytes | None], NDArray[np.bool_], Places]:
-    """Return the texts of a batch, which of them say whose a row is, and which of them each cell is; −1 where it is none."""
-    if not pa.types.is_dictionary(column.type):
-        column = column.cast(pa.large_binary()).dictionary_encode()
-    entries = column.dictionary.cast(pa.large_binary())
-    said = pc.ascii_lower(pc.ascii_trim_whitespace(entries.cast(pa.large_string(), safe=False))).cast(pa.large_binary())
-    known = pc.and_(pc.is_valid(entries), pc.invert(pc.is_in(said, value_set=pa.array(NOBODY, pa.large_binary()))))
-    numbered = np.arange(len(entries), dtype=np.intp)
-    known = np.asarray(known.to_numpy(zero_copy_only=False), dtype=np.bool_)
-    return entries.to_pylist(), known, cells.looked_up(numbered, column.indices, np.intp(-1))

@@ -54,16 +54,17 @@ PLANTED = {
         by=SHARES + "test_nothing_wraps_for_as_many_people_as_there_may_be",
     ),
     "rows without an owner that are one person's": mutant(
-        (PEOPLE, "        owned = np.flatnonzero(places >= 0)\n", "        owned = np.arange(len(places))\n"),
+        (PEOPLE, "        owned = places >= 0\n", "        owned = np.ones(len(places), dtype=np.bool_)\n"),
         by=SOURCES + "TestWhoIsWho::test_nobody_s_rows_are_neither_one_person_s_nor_many_people_s",
     ),
     "rows without an owner that are counted": mutant(
-        (PEOPLE, "        self._waiting.append(words[known])\n", "        self._waiting.append(words)\n"),
+        (PEOPLE, "self._waiting.append((words[known], exact[known]))", "self._waiting.append((words, exact))"),
         by=SOURCES + "TestWhoIsWho::test_nobody_s_rows_are_neither_one_person_s_nor_many_people_s",
     ),
-    "entries of a dictionary that are people without rows": mutant(
-        (PEOPLE, "found = np.flatnonzero((rows > 0) & known)", "found = np.flatnonzero(known)"),
-        by=SOURCES + "TestWhoIsWho::test_nobody_s_rows_are_neither_one_person_s_nor_many_people_s",
+    "texts with one word that are one person's": mutant(
+        (PEOPLE, "alike = (exact == exact[first][whose]).all(axis=1)", "alike = np.ones(len(words), dtype=np.bool_)"),
+        (PEOPLE, "            met &= same.all(axis=1)\n", ""),
+        by=SOURCES + "TestWhoIsWho::test_texts_with_one_word_and_long_texts_are_told_apart",
     ),
     "minus zero that is another person": mutant(
         (PEOPLE, "floats = numbers.astype(np.float64) + 0.0", "floats = numbers.astype(np.float64)"),
