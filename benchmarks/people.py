@@ -137,7 +137,7 @@ def weights(folder: Path | None, runs: int = 40) -> None:
     numbers = {"age": (17, 90), "education-num": (1, 16), "hours": (1, 99), "gain": (0, 99999), "loss": (0, 4356)}
     schema = dpcov.Schema({name: dpcov.Numeric(*bounds) for name, bounds in numbers.items()})
     values = table[list(numbers)].to_numpy(dtype=np.float64)
-        covariance = np.cov(values, rowvar=False, aweights=table["fnlwgt"])
+    covariance = np.cov(values, rowvar=False, aweights=table["fnlwgt"])
     scale = np.sqrt(np.diag(covariance))
     weighted = covariance / np.outer(scale, scale)
     print(f"\nAdult, {len(table):,} rows, numeric columns, epsilon = 1, {runs} runs: mean absolute error of correlations\n")
@@ -148,7 +148,8 @@ def weights(folder: Path | None, runs: int = 40) -> None:
     ways += [(f"up to {most:,}", {"weight": "fnlwgt", "max_weight": most}) for most in (300_000, 400_000, 500_000)]
     for name, given in ways:
         made = [dpcov.covariance(table, dpcov.PureDP(1), schema=schema, center=True, **given) for _ in range(runs)]
-        errors = [np.abs(np.asarray(one.correlation()) - (weighted if given else np.corrcoef(values, rowvar=False)))[pairs].mean() for one in made]
+        exact = weighted if given else np.corrcoef(values, rowvar=False)
+        errors = [np.abs(np.asarray(one.correlation()) - exact)[pairs].mean() for one in made]
         print(f"| {name} | {np.mean(errors):.4f} | {made[0].n:,} |")
 
 
