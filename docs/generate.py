@@ -394,7 +394,8 @@ def overview() -> str:
         "`auto` picks one from public facts alone: [how](auto.md).\n"
         "Each of the others has a page with its statement, its proof, the lines of code that implement the equations, and when "
         "not to use it.\n"
-        "[Centring](centring.md) is shared by several; so is [shrinkage](../shrinkage.md), the usual post-processing.\n"
+        "[Centring](centring.md) and [groups](groups.md) are shared by several; so is [shrinkage](../shrinkage.md), the usual "
+        "post-processing.\n"
         "All of them ask about people with several rows, and weights, in the same way: [people](people.md).\n"
         "`dpcov mechanisms` prints these lists.",
     ]

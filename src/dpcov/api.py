@@ -66,11 +66,9 @@ def covariance(
         How the estimate is made from the noisy matrix; it costs no privacy. By default the mechanism's own. "clip" is about
         eigenvalues, and has nothing to do with the option ``clip``, which is about rows.
     neighbors : {"replace", "add-remove"}
-        "replace": n is public. "add-remove": n is private; a part of the budget pays for it, or the corner
-        of a centred noisy matrix holds it.
+        "replace": n is public. "add-remove": n is private, paid for, or in the corner of a centred noisy matrix.
     center : bool, optional
-        True: the release has a mean and a centred covariance, from one noisy matrix. By default with a schema, unless the
-        mechanism has no centred form; not with row_norm.
+        True: a mean and a centred covariance, from one noisy matrix. By default with a schema, if the mechanism can; else not.
     columns : list of names or positions, optional
         Which columns to use, in this order.
     seed : int, optional
@@ -82,8 +80,7 @@ def covariance(
     expected_n : int, optional
         With neighbors="add-remove": a public guess of n, below one in which delta must be. By default it may be at most 1e-6.
     workers : int or callable
-        How many processes read the rows; the release is the same, integer by integer: docs/engines.md. 1 starts none. Or a
-        function that works as the built-in ``map``, such as ``pool.map``, whose workers do it.
+        How many processes read the rows, 1: this one; or a function as ``pool.map``. The release is the same: docs/engines.md.
     ledger : DataSet, optional
         Whose budget pays: ``dpcov.Ledger("budget.db").dataset("adult", why="annual report")``. All of ``budget`` is spent there
         after the first complete reading and before the first draw: docs/ledger.md.
@@ -98,11 +95,9 @@ def covariance(
         The column of weights, as of a survey, and a public bound: what is above counts as it, what is missing or negative as 0.
         Estimates are those of a weighted sample; ``release.n`` is a noisy total, in weights of ``max_weight``.
     by : str, or mapping of one name to levels, optional
-        A column of the table with public levels, which is no feature: the release has a matrix for each of them, at the price
-        of one: docs/groups.md. Levels are those of the schema; without one, ``by={"region": ["north", "south"]}``.
+        A column with public levels, or its name with them: a matrix for each level, at the price of one: docs/groups.md.
     **options
-        Of the mechanism: docs/mechanisms/README.md lists them. A radius ``clip`` is in the units of row_norm; with a schema in
-        those of the encoded rows, at most 1.
+        Of the mechanism: docs/mechanisms/README.md. A radius ``clip`` is in units of row_norm, with a schema of encoded rows.
 
     Returns
     -------

@@ -159,7 +159,8 @@ PLANTED = {
         by="tests/cli/test_pairs.py::test_pairs_are_told_by_their_number_and_without_a_mean",
     ),
     "options of any depth": mutant(
-        (RECORD, "return depth > 0 and all(", "return all("), by=DAMAGED + "test_options_are_lists_of_lists_at_most"
+        ("release/options.py", "return depth > 0 and all(", "return all("),
+        by=DAMAGED + "test_options_are_lists_of_lists_at_most",
     ),
     "an answer that was not asked for is taken": mutant(
         (RECORD, "        if not found:\n            names =", "        if False:\n            names ="),
