@@ -134,8 +134,9 @@ class Rehearsal(Result):
 
     @cached_property
     def raw(self) -> Release:
-        """The same as its error is computed from it: post-processing would only decompose zeros."""
-        return self.planned.finished("none")
+        """The same as its error is computed from it: post-processing would only decompose zeros. By group: of one of them."""
+        whole = self.planned.finished("none")
+        return whole[self.planned.groups[0]] if self.planned.groups else whole
 
     @property
     def center(self) -> bool:
@@ -148,13 +149,13 @@ class Rehearsal(Result):
         if self.by_column or self.by_round or self.raw.estimate.k is not None:
             return None
         error = self.raw.estimate.expected_error
-        return None if error is None else error * self.planned.n
+        return None if error is None else error * self.raw.n
 
     @property
     def expected_error(self) -> float | None:
         """The r.m.s. norm of the noise, as in `Release.expected_error`; None where n or the noise is not known beforehand."""
         known = self.expected_error_times_n
-        return None if known is None or self.n is None else self.raw.estimate.expected_error
+        return None if known is None or self.n is None or self.planned.groups else self.raw.estimate.expected_error
 
     @property
     def unknown_because(self) -> str | None:

@@ -113,6 +113,11 @@ MORE: dict[str, tuple[str, Budget, Asked]] = {
     "a stranger": ("covariance", RHO, NORM | {"mechanism": STRANGER}),
     "columns": ("covariance", RHO, OWN_COLUMNS),
     "pure columns": ("covariance", PURE, OWN_COLUMNS | {"neighbors": "add-remove"}),
+    "groups": ("covariance", RHO, {"data": TABLE, "mechanism": "gaussian", "schema": SCHEMA, "by": "b"}),
+    "pure groups": (
+        *("covariance", PURE),
+        {"data": TABLE, "mechanism": "wishart", "schema": SCHEMA, "by": "b", "center": False, "neighbors": "add-remove"},
+    ),
     "a pure stranger": ("covariance", PURE, NORM | {"mechanism": STRANGER, "neighbors": "replace"}),
 }
 """Beside one of each: what makes a mechanism ask otherwise, and questions that none of the library asks."""

@@ -83,6 +83,9 @@ def results() -> dict[str, Any]:
         "table plan": dpcov.plan_table(SCHEMA, dpcov.PureDP(1), n=4000, columns=["a<b>", "b"]),
         "rows needed": dpcov.plan_pca(100, 0.1, 0.1),
         "rehearsal": dpcov.rehearse("covariance", rows, dpcov.PureDP(1), row_norm=1),
+        "differences": dpcov.covariance(
+            table(), dpcov.ZCDP(1), schema=SCHEMA, by="c", mechanism="gaussian", clip="none", seed=1
+        ).between("x", "y"),
         **of_custody(),
     }
 
@@ -104,7 +107,7 @@ def of_custody() -> dict[str, Any]:
 
 NAMES = [
     "release", "components alone", "a regression", "description", "correlation", "components", "chains", "model", "reading",
-    "summary", "score", "intervals", "comparison", "plan", "table plan", "rows needed", "rehearsal",
+    "summary", "score", "intervals", "differences", "comparison", "plan", "table plan", "rows needed", "rehearsal",
     "status", "history", "verification", "signatures",
 ]  # fmt: skip
 

@@ -45,8 +45,12 @@ def _lines(found: Rehearsal) -> list[str]:
     said = []
     if found.by_column or found.by_round:
         said.append(f"Expected error: {found.unknown_because}.")
-    elif error := error_line(found.raw, known_n=found.n is not None):
+    elif error := error_line(found.raw, known_n=found.expected_error is not None):
         said.append(error)
+    if found.planned.groups:
+        said.append(
+            f"That is the error of each of {len(found.planned.groups)} groups, n its own number of rows, which is private."
+        )
     if not found.by_column and found.raw.estimate.k is not None:
         prices = "Later questions and prices may depend on the number of rows and on earlier answers. "
         plan = by("dpcov plan pca", "dpcov.plan_pca")
