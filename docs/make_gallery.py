@@ -40,7 +40,8 @@ Twelve questions, a picture for each, and the short script that draws it.
 Every script runs as it stands in the folder of a checkout, with made-up rows or a table that scikit-learn ships.
 `make docs` runs all of them, and a test compares pictures and what is printed.
 Seeds make the pictures repeatable, and their releases *not private*: leave them out.
-Some seeds and budgets were chosen among a few, so that a picture shows what it is about; what releases do on average is [measured elsewhere](../README.md#measured).
+Some seeds and budgets were chosen among a few, so that a picture shows what it is about.
+What releases do on average is [measured elsewhere](../README.md#measured).
 """
 
 

@@ -27,8 +27,8 @@ def test_the_commands_are_those_we_know() -> None:
     words = {path.removeprefix("dpcov").strip() for path in COMMANDS}
     assert words == {
         "", "demo", "schema", "schema init", "schema check", "plan", "plan table", "plan covariance", "plan pca",
-        "audit", "compare", "mechanisms", "release", "mean", "show", "report", "pca", "ridge", "predict", "correlation", "interval", "sample",
-        "completion",
+        "audit", "compare", "mechanisms", "release", "mean", "show", "report", "pca", "ridge", "predict",
+        "correlation", "interval", "sample", "completion",
         "ledger", "ledger approve", "ledger export", "ledger history", "ledger init", "ledger policy",
         "ledger record", "ledger resume", "ledger status", "ledger verify",
         "sign", "sign file", "sign keygen", "sign public", "verify",
