@@ -25,6 +25,7 @@ from dpcov.report.text import budget_words, console, speaking_python, spends_tab
 from dpcov.request import Request, request
 from dpcov.results import Drawable, Result
 from dpcov.uses.convergence import Chains, convergence
+from dpcov.verify.mechanism_audit import audit_mechanism
 
 STARTS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 SCHEMA = dpcov.Schema({"a<b>": dpcov.Numeric(0, 1), "b": dpcov.Numeric(0, 1), "c": dpcov.Categorical(["x", "y"])})
@@ -86,6 +87,7 @@ def results() -> dict[str, Any]:
         "differences": dpcov.covariance(
             table(), dpcov.ZCDP(1), schema=SCHEMA, by="c", mechanism="gaussian", clip="none", seed=1
         ).between("x", "y"),
+        "audit": audit_mechanism("gaussian", dpcov.ZCDP(1), pairs=2, trials=50, draws=1000, seed=1),
         **of_custody(),
     }
 
@@ -108,7 +110,7 @@ def of_custody() -> dict[str, Any]:
 NAMES = [
     "release", "components alone", "a regression", "description", "correlation", "components", "chains", "model", "reading",
     "summary", "score", "intervals", "differences", "comparison", "plan", "table plan", "rows needed", "rehearsal",
-    "status", "history", "verification", "signatures",
+    "audit", "status", "history", "verification", "signatures",
 ]  # fmt: skip
 
 
