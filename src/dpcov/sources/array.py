@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpcov.errors import ParameterError, first_repeated, shown
 from dpcov.kernel.questions.measure import Summable
 from dpcov.kernel.questions.moments import Count
-from dpcov.kernel.rows.aside import SHARE_BITS, Aside, thetas
+from dpcov.kernel.rows.aside import Aside, thetas
 from dpcov.kernel.rows.grid import MAX_FEATURES
 from dpcov.sources.base import Progress, add_up, default_block_rows, in_percent
 from dpcov.sources.people import People
@@ -126,7 +126,7 @@ class ArraySource:
 
     def _shares(self, rows: NDArray[np.generic]) -> NDArray[np.float64]:
         """Return what each row counts, in 2⁻⁵²."""
-        whole: NDArray[np.int64] | int = 2**SHARE_BITS
+        whole: NDArray[np.int64] | None = None
         if self._heavy is not None and self.aside is not None:
             whole = thetas(rows[:, self._heavy].astype(np.float64), self.aside.max_weight)
         if self._people is None:

@@ -134,7 +134,7 @@ class People:
     def __init__(self, most_rows: int = 0) -> None:
         self._known = _Index()
         self._most_rows = most_rows
-        self._counts = np.empty(0, dtype=np.int64)
+        self._counts = self._alone = np.empty(0, dtype=np.int64)
         self._left = np.empty(0, dtype=np.int64)
 
     @property
@@ -149,23 +149,29 @@ class People:
     def counted(self) -> None:
         """End the first pass."""
         self._counts = self._known.counts()
+        self._alone = 2**SHARE_BITS // np.maximum(self._counts, self._most_rows)
 
     def start(self) -> None:
         """Begin another pass: nobody's rows were seen in it."""
         self._left = self._counts.copy()
 
-    def shares(self, column: Any, whole: Integers | int = 2**SHARE_BITS) -> Floats:
+    def shares(self, column: Any, whole: Integers | None = None) -> Floats:
         """Return the shares of a batch's rows, in 2⁻⁵²; 0 for nobody's, and where a person has more rows than were counted.
 
-        ``whole`` is what each row would count alone, at most 2⁵².
+        ``whole`` is what each row would count alone: by default 2⁵², and never more.
         """
         places = self._known.places(column)
         owned = places >= 0
         every = bool(owned.all())
         found, whose = np.zeros(len(places)), places if every else places[owned]
         np.subtract.at(self._left, whose, 1)
-        alone = whole if every or isinstance(whole, int) else whole[owned]
-        found[owned] = np.where(self._left[whose] >= 0, alone // np.maximum(self._counts[whose], self._most_rows), 0)
+        share = self._alone[whose]
+        if whole is not None:
+            share = (whole if every else whole[owned]) // np.maximum(self._counts[whose], self._most_rows)
+        beyond = self._left[whose] < 0
+        if beyond.any():  # of a table that has changed since
+            share[beyond] = 0
+        found[owned] = share
         return found
 
 

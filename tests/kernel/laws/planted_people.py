@@ -45,8 +45,8 @@ PLANTED = {
         by=SHARES + "test_counts_of_a_person_are_at_most_one",
     ),
     "rows that rounding makes longer": mutant(
-        (ASIDE, "        found[long] = np.trunc(exact[long])", "        # found[long] = np.trunc(exact[long])"),
-        (ASIDE, "        found[~(norms <= most)] = 0.0", "        # found[...] = 0.0"),
+        (ASIDE, "            found[long] = np.trunc(exact[long])", "            # found[long] = np.trunc(exact[long])"),
+        (ASIDE, "            found[~(norms <= most[part])] = 0.0", "            # found[...] = 0.0"),
         by=SHARES + "test_all_rows_of_a_person_together_are_within_the_radius",
     ),
     "sums of people that wrap": mutant(

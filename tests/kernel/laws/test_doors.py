@@ -506,7 +506,7 @@ class TestFace:
         if neighbors == "add-remove":
             assert face._pass_on("known_n") is None
             curious = Face(opened(ArraySource(ROWS), PLAIN.grid, ONE, neighbors))
-            with pytest.raises(ParameterError, match="n must be asked for under add-remove"):
+            with pytest.raises(ParameterError, match="n must be asked for where it is private"):
                 _ = curious.n
         else:
             assert face._pass_on("known_n") == face.n == SECRET_N

@@ -161,7 +161,7 @@ class TestShares:
         kept = []
         for length in (5, 30, 99, 500):
             rows = np.random.default_rng(7200).integers(-length, length, (4000, 6), endpoint=True).astype(np.float64)
-            scaled = aside(2).scaled(rows, np.full(4000, float(2**SHARE_BITS // 100)), 4**16)
+            scaled = aside(2).scaled(rows.copy(), np.full(4000, float(2**SHARE_BITS // 100)), 4**16)
             kept.append(float((scaled**2).sum() * 100 / 16 / (rows**2).sum()))
         assert np.all(np.abs(np.array(kept) - 1) < (0.2, 0.01, 0.001, 0.0001)), kept
 

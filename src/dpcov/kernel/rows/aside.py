@@ -36,6 +36,7 @@ SHARE_BITS = 52
 """A share is a whole number of 2⁻⁵²: a float64 holds it exactly, and its root in 26 bits."""
 
 ROOT_BITS = SHARE_BITS // 2
+CHUNK = 2**15  # cells at a time: they stay in cache
 FINEST = 2  # more bits than the plain grid has: enough that rounding a hundredth of a row loses nothing that noise would show
 MOST_COUNT_BITS, ROOM_BITS = 20, 44
 """Counts times 17 bits (a bias, a sum of cells) times the most people stay below 2⁶¹: b + 17 + log₂ n ≤ 61."""
@@ -135,20 +136,27 @@ class Aside:
         return np.floor(np.ldexp(shares, self.share_bits - SHARE_BITS))
 
     def scaled(self, z: Floats, shares: Floats, reach: int) -> Floats:
-        """Return integer rows z, ‖z‖² ≤ ``reach``, times 2ᵉ·√s, rounded: with ‖·‖² ≤ ⌊s·4ᵉ·reach⌋ for each, exactly."""
+        """Return integer rows z, ‖z‖² ≤ ``reach``, times 2ᵉ·√s, rounded: with ‖·‖² ≤ ⌊s·4ᵉ·reach⌋ for each, exactly.
+
+        z is written over.
+        """
         whole = shares.astype(np.int64)
         roots = np.floor(np.sqrt(shares)).astype(np.int64)
         roots -= roots * roots > whole
-        exact = z * np.ldexp(roots.astype(np.float64), self.finer - ROOT_BITS)[:, None]  # 17 times 26 bits: exact
-        found = np.rint(exact)
+        factors = np.ldexp(roots.astype(np.float64), self.finer - ROOT_BITS)[:, None]
         most = _parts(reach << 2 * self.finer, whole)
         columnar = z.flags.f_contiguous and not z.flags.c_contiguous
-        norms = squared_norms(found, columnar)
-        long = np.flatnonzero(norms > most)
-        found[long] = np.trunc(exact[long])  # which is no longer than √s times the row
-        norms[long] = squared_norms(found[long])
-        found[~(norms <= most)] = 0.0  # never so; the sensitivity rests on this line all the same
-        return found
+        step = max(CHUNK // z.shape[1], 1)
+        for start in range(0, len(z), step):
+            part = slice(start, start + step)
+            exact = z[part] * factors[part]  # 17 times 26 bits: exact
+            found = np.rint(exact, out=z[part])
+            norms = squared_norms(found, columnar)
+            long = np.flatnonzero(norms > most[part])
+            found[long] = np.trunc(exact[long])  # which is no longer than √s times the row
+            norms[long] = squared_norms(found[long])
+            found[~(norms <= most[part])] = 0.0  # never so; the sensitivity rests on this line all the same
+        return z
 
 
 def _parts(reach: int, shares: NDArray[np.int64]) -> NDArray[np.int64]:
