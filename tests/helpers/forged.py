@@ -135,10 +135,13 @@ def requests() -> Iterator[tuple[str, Budget, Asked]]:
 
 
 def in_units() -> Iterator[tuple[str, Any, Asked]]:
-    """Yield what more rows are needed for: releases of a table in private units, few of which the others are."""
+    """Yield what more is needed for: releases of a table in private units, few of which the others are, and by group."""
     for budget, relation in itertools.product(BUDGETS, ("replace", "add-remove")):
         asked = {"schema": SCHEMA, "center": True, "mechanism": "standardized", "seed": 7, "neighbors": relation}
         yield "covariance", budget, {"data": PEOPLE, **asked}
+        for mechanism, center in itertools.product(("gaussian", "wishart", "laplace"), (False, True)):
+            grouped = {"mechanism": mechanism, "center": center, "by": "b"}
+            yield "covariance", budget, {"data": PEOPLE, **asked, **grouped}
 
 
 def answered(kind: str, budget: Budget, given: Asked) -> dpcov.Release:

@@ -257,7 +257,7 @@ def scale_charge(noise: Record, factor: str) -> None:
 def less_noise(text: str) -> Iterator[Record]:
     """Change one parameter at a time, by a thousandth."""
     for _, _, noise in noises(text):
-        for name in noise["parameters"].keys() - {"d", "lattice", "excess", "tail", "sweeps"}:
+        for name in noise["parameters"].keys() - {"d", "lattice", "excess", "tail", "sweeps", "blocks"}:
             yield from _with_parameter(text, noise, name)
 
 
@@ -553,11 +553,11 @@ def n_of_another(text: str) -> Iterator[Record]:
             record = json.loads(text)
             record["n"] += change
             yield record
-        for record, answer in answers(text, "count"):
+        for record, answer in answers(text, "count", "counts of groups"):
             answer["integers"][0] += 1
             yield record
-        record = json.loads(text)
-        record["answers"] = [answer for answer in record["answers"] if answer["question"]["asked"] != "count"]
+        record, counts = json.loads(text), ("count", "counts of groups")
+        record["answers"] = [answer for answer in record["answers"] if answer["question"]["asked"] not in counts]
         if not record["encoding"]["constant"]:
             yield record
     for bad in (0, -1, 2**63 - 1, 2**63, True, 1.0, "60", None, [60]):
@@ -642,7 +642,10 @@ TABLE: dict[str, tuple[str | tuple[str, ...], Edit]] = {
         ("noise must serve the statistic", "was not paid for", "less noise", "delta must exceed a hundred times"),
         other_notion,
     ),
-    "a law of another question": (("with noise of the wrong kind", "noise must serve the statistic"), laws_of_others),
+    "a law of another question": (
+        ("with noise of the wrong kind", "noise must serve the statistic", "less noise than the promise needs"),
+        laws_of_others,
+    ),
     "an unknown law": ("noise.law is one of", in_noises(lambda n: n.update(law="continuous gaussian"))),
     "other numerics": ("noise.numerics is one of", in_noises(lambda n: n.update(numerics="none"))),
     "an unknown parameter": (
@@ -738,7 +741,7 @@ TABLE: dict[str, tuple[str | tuple[str, ...], Edit]] = {
         "about rows that it does not describe",
         in_header(lambda r: any("centre" in frame for frame in r["frames"]) and r["encoding"].update(grid_bits=15)),
     ),
-    "pairs of others": ("pairs of rows under add-remove", in_header(pairs_of_others)),
+    "pairs of others": (("pairs of rows under add-remove", "pairs of rows, or people"), in_header(pairs_of_others)),
     "names that are none": ("", other_names),
     "no norm": (NO_NORM, in_header(lambda r: r["encoding"].update(row_norm=0.0))),
     "a negative norm": (NO_NORM, in_header(lambda r: r["encoding"].update(row_norm=-1.0))),
