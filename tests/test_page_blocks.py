@@ -18,6 +18,8 @@ from pathlib import Path
 
 import click
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import dpcov
@@ -51,6 +53,8 @@ ELSEWHERE = {"README.md": "tests/test_docs.py", "docs/quickstart.md": "tests/tes
 NO_CODE = {"": "a drawing, or what code prints", "text": "what code prints", "toml": "read as TOML below"}
 UNRUN = [
     ("docs/engines.md", "sh unrun needs psql and its database"),
+    ("docs/evidence.md", "sh unrun takes a quarter of an hour in a checkout"),
+    ("docs/evidence.md", "sh unrun takes half an hour in a checkout"),
     ("docs/quickstart.md", "sh unrun needs a network"),
     ("docs/signing-and-isolation.md", "sh unrun asks for a passphrase"),
     ("docs/signing-and-isolation.md", "sh unrun waits for its moment"),
@@ -103,10 +107,16 @@ def folder(tmp_path: Path) -> Path:
     made_up(2000).to_csv(tmp_path / "adult.csv", index=False)
     shutil.copy(ROOT / "examples" / "adult" / "adult.toml", tmp_path / "adult.toml")
     columns = "age = { lower = 18, upper = 90 }\nincome = { lower = 0, upper = 200000 }\n"
+    columns += 'region = { levels = ["north", "south", "east"] }\n'
     (tmp_path / "people.toml").write_text(f"[columns]\n{columns}", encoding="utf-8")
     (tmp_path / "policy.toml").write_text(POLICY, encoding="utf-8")
     (tmp_path / "stricter.toml").write_text(f"{POLICY}second_person = true\n", encoding="utf-8")
     dpcov.covariance(np.full((500, 3), 0.3), dpcov.ZCDP(0.1), row_norm=1).save(tmp_path / "adult.json")
+    ages = np.arange(600) % 72 + 18
+    people = pa.table({"age": ages, "income": 900 * ages, "region": [["north", "south", "east"][age % 3] for age in ages]})
+    pq.write_table(people, tmp_path / "people.parquet")
+    schema = dpcov.Schema.read(tmp_path / "people.toml")
+    dpcov.covariance(people, dpcov.ZCDP(0.1), schema=schema).save(tmp_path / "people.json")
     with contextlib.chdir(tmp_path):
         dpcov.new_signing_key("office-key")
     return tmp_path

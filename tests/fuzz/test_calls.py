@@ -56,6 +56,7 @@ def test_the_whole_interface_is_called() -> None:
         "Score",
         "Outlook",
         "Look",
+        "Differences",
     }  # what other calls return, and do little
     called = {
         *calls.FUNCTIONS,

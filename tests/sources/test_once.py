@@ -51,9 +51,9 @@ def test_a_file_of_unknown_length_is_read_twice(
     np.savetxt(tmp_path / "rows.csv", ROWS, delimiter=",", header="a,b,c", comments="")
     blocks, readings = ArrowSource._blocks, []
 
-    def counted(self: ArrowSource, rows: int, by_column: bool) -> Any:
+    def counted(self: ArrowSource, rows: int, *more: Any) -> Any:
         readings.append(rows)
-        return blocks(self, rows, by_column)
+        return blocks(self, rows, *more)
 
     monkeypatch.setattr(ArrowSource, "_blocks", counted)
     dpcov.covariance(tmp_path / "rows.csv", dpcov.ZCDP(1), row_norm=1, columns=list("abc"), **options)

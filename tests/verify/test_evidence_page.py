@@ -44,7 +44,7 @@ def planted() -> dict[str, Mutant]:
 
 def test_the_tables_are_read() -> None:
     """A row that is written otherwise would not be looked at."""
-    assert len(ROWS) == sum(line.startswith("| ") and "`tests/" in line for line in PAGE.splitlines())
+    assert len(ROWS) == sum(line.startswith("| ") and "`tests/" in line and ".toml" not in line for line in PAGE.splitlines())
     assert len(ROWS) >= 60
 
 
