@@ -36,6 +36,14 @@ IN_PYTHON = {
         (PAGE + "overview.py", "found.deviation, ~found.is_level)", "found.deviation, slice(None))"),
         by=TEST + "TestTheOverview::test_its_counts_are_those_of_the_description",
     ),
+    "a page about people that speaks of rows": mutant(
+        (PAGE + "overview.py", 'differ = "the rows of one person" if release.unit else "one row"', 'differ = "one row"'),
+        by=TEST + "TestOfWhom::test_people",
+    ),
+    "a page that says nothing of groups": mutant(
+        (PAGE + "overview.py", 'groups = "" if said is None else', 'groups = "" if said is not None else'),
+        by=TEST + "TestOfWhom::test_groups",
+    ),
     "a seeded release without its stamp": mutant(
         (PAGE + "overview.py", "if release.seeded:", "if not release.seeded:"),
         by=TEST + "TestTheOverview::test_what_must_be_known_first_is_stamped",

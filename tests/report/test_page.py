@@ -26,6 +26,7 @@ from dpcov.report.page.content import facts_of
 from dpcov.report.page.overview import counts, formula, overview_of, spends, stamps, title
 from dpcov.report.page.store import LEAST, MOST, STEPS, Store
 from dpcov.uses.tails import quantile
+from tests.cli.shell import call
 from tests.report.releases import HOSTILE, every_kind, in_units, large
 
 KINDS = [
@@ -404,3 +405,31 @@ def test_its_parts_are_short_and_can_be_read() -> None:
             lines = part.read_text(encoding="utf-8").splitlines()
             assert len(lines) <= 400, part.name
             assert max(map(len, lines)) <= 128, part.name
+
+
+class TestOfWhom:
+    """A page says whom it is about: one group or all, rows or people."""
+
+    TABLE = pa.table({"ward": ["a", "b"] * 300, "x": [0.2, 0.7] * 300, "owner": [k // 3 for k in range(600)]})
+    SCHEMA = dpcov.Schema({"ward": dpcov.Categorical(["a", "b"]), "x": dpcov.Numeric(0, 1)})
+
+    def test_groups(self, tmp_path: Path) -> None:
+        release = dpcov.covariance(self.TABLE, dpcov.ZCDP(1), schema=self.SCHEMA, by="ward", seed=1)
+        assert title(release).endswith(", 600 rows, 2 groups together")
+        assert "What follows is of all of them together" in overview_of(release)
+        one = release["b"]
+        assert title(one).endswith(f", {one.n} rows, group b")
+        assert "Group b of 2 by ward" in unescape(overview_of(one))
+        release.save(tmp_path / "release.json")
+        said = call("report", tmp_path / "release.json", "--group", "b", "-o", tmp_path / "b.html")
+        assert said.code == 0, said.err
+        assert "Group b of 2 by ward" in unescape((tmp_path / "b.html").read_text(encoding="utf-8"))
+
+    def test_people(self) -> None:
+        released = {
+            unit: dpcov.covariance(self.TABLE, dpcov.ZCDP(1), schema=self.SCHEMA, unit=unit, seed=1) for unit in (None, "owner")
+        }
+        assert title(released["owner"]).endswith(", 200 people")
+        assert title(released[None]).endswith(", 600 rows")
+        assert "tables that differ in the rows of one person." in overview_of(released["owner"])
+        assert "tables that differ in one row." in overview_of(released[None])

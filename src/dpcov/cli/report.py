@@ -6,6 +6,8 @@ import shlex
 
 import click
 
+from dpcov.cli.options import group_option
+
 ENDINGS = (".html", ".htm")
 EXAMPLE = """\b
 Example:
@@ -16,14 +18,14 @@ Example:
 @click.argument("file", metavar="RELEASE", type=click.Path())
 @click.option("-o", "--output", required=True, type=click.Path(), metavar="FILE", help="Where the page goes: an .html file.")
 @click.option("--force", is_flag=True, help="Overwrite an existing output.")
-def report(file: str, output: str, force: bool) -> None:
+@group_option
+def report(file: str, output: str, force: bool, group: str | None) -> None:
     """Write one file that shows a RELEASE: overview, means, correlations, components, any regression, a plan of the next.
 
     It opens from disk in any browser, needs no network, and sends nothing. Nothing is spent, and no data are read.
     """
-    from dpcov.cli.files import checked_table
-    from dpcov.release.file import load
+    from dpcov.cli.files import checked_table, loaded
 
     place = checked_table(output, ENDINGS, "page.html", force=force, inputs=(file,))
-    load(file).report(place)
+    loaded(file, group).report(place)
     click.echo(f"Written to {shlex.quote(output)}: open it in a browser.")

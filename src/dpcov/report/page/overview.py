@@ -16,6 +16,7 @@ from dpcov.report.release_lines import (
     clip_line,
     confidence_line,
     error_line,
+    groups_line,
     numbers_line,
     options_line,
     unknown_line,
@@ -45,8 +46,15 @@ def title(release: Release) -> str:
         what = "Private means"
     else:
         what = "Private means and correlations" if release.center else "Private correlations"
-    pairs = "pair" if release.encoding.pairs else "row"
-    return f"{what}: {counted(release.d, 'feature')}, {release.n:,} {pairs}{'s' * (release.n != 1)}"
+    encoding, part = release.encoding, release.part
+    rows = ("pair" if encoding.pairs else "person" if encoding.unit else "row") if release.n == 1 else encoding.counted
+    rows = "pairs" if encoding.pairs and release.n != 1 else rows
+    held = [counted(release.d, "feature")] + [f"{release.n:,} {rows}"] * (not encoding.partial)
+    if part is not None and part.level is not None:
+        held.append(f"group {printable(part.level)}")
+    elif release.groups:
+        held.append(f"{len(release.groups)} groups together")
+    return f"{what}: {', '.join(held)}"
 
 
 def stamps(release: Release) -> list[tuple[str, str]]:
@@ -64,7 +72,7 @@ def stamps(release: Release) -> list[tuple[str, str]]:
 
 
 def formula(budget: Budget) -> str:
-    """Write the promise as a formula, for files M of tables D and D′ that differ in one row."""
+    """Write the promise as a formula, for files M of tables D and D′ that differ in one row, or in those of one person."""
     if isinstance(budget, ZCDP):
         return "D_α( M(D) ‖ M(D′) ) ≤ ρ·α for every α > 1"
     tail = " + δ" if isinstance(budget, ApproxDP) else ""
@@ -134,11 +142,15 @@ def overview_of(release: Release) -> str:
     )
     paid = "" if release.ledger is None else f"<p>{escape(ledger_line(release.ledger))}.</p>"
     more = "".join(f"<li>{escape(line)}</li>" for line in lines(release))
+    differ = "the rows of one person" if release.unit else "one row"
+    with speaking_python():
+        said = groups_line(release)
+    groups = "" if said is None else f'<p class="groups">{escape(said)}</p>'
     return (
-        f"{stamped}"
+        f"{stamped}{groups}"
         f'<div class="promise"><h3>What was promised</h3><p class="{style}">{large}</p><p>{escape(release.risk())}</p>'
         f'<details><summary>In symbols</summary><p class="formula">{escape(formula(release.privacy))}</p><dl>{terms}</dl>'
-        f"<p>M makes a file like this one, with fresh noise; D and D′ are tables that differ in one row. "
+        f"<p>M makes a file like this one, with fresh noise; D and D′ are tables that differ in {differ}. "
         f"{escape(release.statement())}</p></details></div>"
         f'<div class="clear"><h3>What can be seen</h3>{_counted(release)}</div>'
         f'<div class="asked"><h3>What was asked, at what price</h3>'
