@@ -171,7 +171,7 @@ PLANTED = {
     ),
     "rows clipped at twice the radius of their noise": mutant(
         (GRID, "batched((norms > self.radius_squared) | far)", "batched((norms > 4 * self.radius_squared) | far)"),
-        by=(TEST_GRID + "test_any_floats_become_integers_inside_the_ball", TEST_AUDIT + "test_replay_of_wild_rows"),
+        by=TEST_GRID + "test_rows_near_the_boundary_end_inside_the_ball",
     ),
     "norms without their highest digits": mutant(
         ("kernel/rows/lengths.py", "for place in range(3)]", "for place in (0, 1, 1)]"),
