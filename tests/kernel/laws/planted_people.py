@@ -40,6 +40,11 @@ PLANTED = {
         ),
         by=(SHARES + "test_counts_of_a_person_are_at_most_one", MOVES + "[norms]"),
     ),
+    "people who are counted by their rows where other sums are read with them": mutant(
+        (SUMS, "isinstance(question, Count) and question.is_of_people", "False"),
+        (MOMENTS, "        if self.is_of_people:  #", "        if False:  #"),
+        by=LAWS + "test_people_are_counted_once_also_where_other_sums_are_read_with_them",
+    ),
     "shares of counts that are rounded up": mutant(
         (ASIDE, "return np.floor(np.ldexp(shares, self", "return np.ceil(np.ldexp(shares, self"),
         by=SHARES + "test_counts_of_a_person_are_at_most_one",
