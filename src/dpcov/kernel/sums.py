@@ -13,7 +13,7 @@ from dpcov.errors import EngineError, ParameterError
 from dpcov.kernel.held import Held
 from dpcov.kernel.public import Public
 from dpcov.kernel.questions.asked import SUMMED
-from dpcov.kernel.questions.choices import Indexed
+from dpcov.kernel.questions.choices import Indexed, Search
 from dpcov.kernel.questions.clipped_pair import ClippedPair
 from dpcov.kernel.questions.columns import Block
 from dpcov.kernel.questions.derived import OfMoment
@@ -94,7 +94,10 @@ class ExactSums(Held):
         """Return the exact integers of a question; of choices and draws, what they are made from."""
         self._check_rows()
         if isinstance(question, Indexed):
-            return self.read(question.counted)
+            counts = self.read(question.counted)
+            if isinstance(question, Search):  # its queries multiply counts, and no noise hides where a product has wrapped
+                self._refuse_wrapped()
+            return counts
         if isinstance(question, Drawn):
             return self._read_small(question.moment)
         if isinstance(question, OfMoment | Block):
@@ -175,7 +178,7 @@ class ExactSums(Held):
 
 
 def _given(question: Question) -> tuple[bool, bool, bool]:
-    """Return how a question is given rows. A count of people is asked alone: blocks of rows do not tell it, their source does."""
+    """Return how a question is given rows. A count of people is read alone: blocks of rows do not tell it, a source does."""
     return question.by_column, question.by_group, isinstance(question, Count) and question.is_of_people
 
 

@@ -45,6 +45,10 @@ PLANTED = {
         (MOMENTS, "        if self.is_of_people:  #", "        if False:  #"),
         by=LAWS + "test_people_are_counted_once_also_where_other_sums_are_read_with_them",
     ),
+    "searches of more people than their queries have room for": mutant(
+        (SUMS, "            if isinstance(question, Search):", "            if False:"),
+        by="tests/kernel/test_choosing.py::TestHolding::test_searches_whose_queries_may_have_wrapped",
+    ),
     "shares of counts that are rounded up": mutant(
         (ASIDE, "return np.floor(np.ldexp(shares, self", "return np.ceil(np.ldexp(shares, self"),
         by=SHARES + "test_counts_of_a_person_are_at_most_one",
