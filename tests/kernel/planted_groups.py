@@ -17,6 +17,10 @@ RELEASES = "tests/mechanisms/test_groups.py::"
 AUDIT = "tests/audit/test_groups.py::"
 
 PLANTED = {
+    "matrices of groups that are not added where other sums are read with them": mutant(
+        ("kernel/questions/together.py", "part.reshape(member.shape)", "part.copy().reshape(member.shape)"),
+        by=LAWS + "test_matrices_and_sizes_are_the_same_where_they_are_read_together",
+    ),
     "one matrix's L1 for groups": mutant(
         (
             GROUPS,
