@@ -18,7 +18,11 @@ AUDIT = "tests/audit/test_groups.py::"
 
 PLANTED = {
     "matrices of groups that are not added where other sums are read with them": mutant(
-        ("kernel/questions/together.py", "part.reshape(member.shape)", "part.copy().reshape(member.shape)"),
+        (
+            "kernel/questions/together.py",
+            "add_to(part.reshape(member.shape), rows)",
+            "add_to(part.copy().reshape(member.shape), rows)",
+        ),
         by=LAWS + "test_matrices_and_sizes_are_the_same_where_they_are_read_together",
     ),
     "one matrix's L1 for groups": mutant(
