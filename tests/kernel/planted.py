@@ -405,7 +405,7 @@ PLANTED = {
         by=TEST_CURATOR + "TestFilesCanHoldIt::test_shares_of_directions",
     ),
     "a schema that a mechanism shares with its curator": mutant(
-        (PUBLIC, "schema=deepcopy(self.encoding.schema)", "schema=self.encoding.schema"),
+        (PUBLIC, "schema=deepcopy(whole.schema)", "schema=whole.schema"),
         by=TEST_HOSTILE_MECHANISMS + "TestEncodings::test_nor_its_schema",
     ),
     "encoded rows where rows by column are wanted": mutant(

@@ -17,6 +17,10 @@ RELEASES = "tests/mechanisms/test_groups.py::"
 AUDIT = "tests/audit/test_groups.py::"
 
 PLANTED = {
+    "groups that a mechanism shares with its curator": mutant(
+        ("kernel/public.py", "groups=deepcopy(whole.groups)", "groups=whole.groups"),
+        by="tests/audit/test_hostile_mechanisms.py::TestEncodings::test_nor_its_groups",
+    ),
     "matrices of groups that are not added where other sums are read with them": mutant(
         (
             "kernel/questions/together.py",
