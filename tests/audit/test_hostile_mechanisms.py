@@ -374,7 +374,7 @@ class TestEncodings:
             assert second.question.aside == own
             face.ask_n(budget.share(Fraction(1, 3)))
 
-        asked = {"unit": f"x{D}", "weight": f"x{D + 1}", "max_weight": 1.0}
+        asked: dict[str, Any] = {"unit": f"x{D}", "weight": f"x{D + 1}", "max_weight": 1.0}
         release = dpcov.covariance(rows, dpcov.PureDP(1), row_norm=1, mechanism=by_hand(ask), **asked)
         assert release.encoding.aside == aside_of(f"x{D}", 16, USUAL_PEOPLE, 0, f"x{D + 1}", 1.0)
 

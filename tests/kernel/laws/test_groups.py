@@ -68,8 +68,8 @@ def test_matrices_and_sizes_are_the_same_where_they_are_read_together() -> None:
     """Of many blocks: the first starts the sums, the others are added in place."""
     draw = np.random.default_rng(7301)
     read = [np.column_stack([draw.normal(size=(9, 2)), draw.integers(0, K + 1, 9)]) for _ in range(3)]
-    alone = [moment(GRIDS["plain"], 2), GroupCounts(K)]
-    several = Together(tuple(alone))
+    alone: tuple[GroupedMoment | GroupCounts, ...] = (moment(GRIDS["plain"], 2), GroupCounts(K))
+    several = Together(alone)
     for one, found in zip(alone, several.split(add_up(several, iter(read))), strict=True):
         assert (found == add_up(one, iter(read))).all()
 
