@@ -26,11 +26,13 @@ from dpcov.kernel.questions.along import Diagonal, Explained
 from dpcov.kernel.questions.basis import EigenvectorsOf, GivenBasis
 from dpcov.kernel.questions.bins import Bins, Rank
 from dpcov.kernel.questions.choices import Quantile, Radius
+from dpcov.kernel.questions.columns import Squares
 from dpcov.kernel.questions.derived import OfMoment
 from dpcov.kernel.questions.directions import Directions, Subspace
 from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.questions.overlap import Overlap
 from dpcov.kernel.questions.spectral import Values
+from dpcov.kernel.rows.aside import USUAL_PEOPLE, aside_of
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.frames import Box
 from dpcov.kernel.rows.grid import Grid
@@ -344,6 +346,37 @@ class TestEncodings:
         release = dpcov.covariance(pa.table(table), dpcov.PureDP(1), schema=schema, center=False, mechanism=by_hand(ask))
         assert release.schema == schema
         assert list(schema.columns.values()) == [dpcov.Numeric(-1, 1)] * D
+
+    def test_nor_its_groups(self) -> None:
+        def ask(face: Face, budget: Any) -> None:
+            put(face.encoding.groups, levels=("south", "north"))
+            face.noisy(face.grouped_moment(), budget.share(Fraction(1, 2)), noise="laplace")
+            face.noisy(face.group_counts(), budget.share(Fraction(1, 2)), noise="laplace")
+
+        made = replace(by_hand(ask), groups=True)
+        table = pa.table({"x": [0.5] * 9, "where": ["north"] * 9})
+        release = dpcov.covariance(table, dpcov.PureDP(1), row_norm=1, mechanism=made, by={"where": ["north", "south"]})
+        assert release.groups == ("north", "south")
+
+    @pytest.mark.parametrize(
+        "said", [{"max_weight": float("nan")}, {"share_bits": 1}, {"weight": "", "most_rows": 0}], ids=repr
+    )
+    def test_nor_what_stands_beside_its_rows(self, said: dict[str, Any]) -> None:
+        """Answers show their questions, which say how people and weights are counted: who sets that has set a copy."""
+        rows = np.column_stack([np.full((9, D), 0.5), np.ones(9), np.ones(9)])
+
+        def ask(face: Face, budget: Any) -> None:
+            own = replace(face.encoding.aside)  # type: ignore[type-var]
+            first = face.noisy(Squares(face.second_moment()), budget.share(Fraction(1, 3)), noise="laplace")
+            for shown in (first.question, first.question.moment, face.encoding, face.second_moment()):  # type: ignore[attr-defined]
+                put(shown.aside, **said)
+            second = face.noisy(face.second_moment(), budget.share(Fraction(1, 3)), noise="laplace")
+            assert second.question.aside == own
+            face.ask_n(budget.share(Fraction(1, 3)))
+
+        asked: dict[str, Any] = {"unit": f"x{D}", "weight": f"x{D + 1}", "max_weight": 1.0}
+        release = dpcov.covariance(rows, dpcov.PureDP(1), row_norm=1, mechanism=by_hand(ask), **asked)
+        assert release.encoding.aside == aside_of(f"x{D}", 16, USUAL_PEOPLE, 0, f"x{D + 1}", 1.0)
 
 
 class Greedy(Fraction):

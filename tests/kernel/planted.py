@@ -405,11 +405,11 @@ PLANTED = {
         by=TEST_CURATOR + "TestFilesCanHoldIt::test_shares_of_directions",
     ),
     "a schema that a mechanism shares with its curator": mutant(
-        (PUBLIC, "schema=deepcopy(self.encoding.schema)", "schema=self.encoding.schema"),
+        (PUBLIC, "schema=deepcopy(whole.schema)", "schema=whole.schema"),
         by=TEST_HOSTILE_MECHANISMS + "TestEncodings::test_nor_its_schema",
     ),
     "encoded rows where rows by column are wanted": mutant(
-        (SUMS, "for question in questions if (question.by_column, question.by_group) == given)", "for question in questions)"),
+        (SUMS, "for question in questions if _given(question) == given)", "for question in questions)"),
         by="tests/sources/test_by_column.py::test_sums_of_both_kinds_of_rows_can_be_read_ahead",
     ),
     "what float64 loses of the exact n": mutant(

@@ -17,6 +17,18 @@ RELEASES = "tests/mechanisms/test_groups.py::"
 AUDIT = "tests/audit/test_groups.py::"
 
 PLANTED = {
+    "groups that a mechanism shares with its curator": mutant(
+        ("kernel/public.py", "groups=deepcopy(whole.groups)", "groups=whole.groups"),
+        by="tests/audit/test_hostile_mechanisms.py::TestEncodings::test_nor_its_groups",
+    ),
+    "matrices of groups that are not added where other sums are read with them": mutant(
+        (
+            "kernel/questions/together.py",
+            "add_to(part.reshape(member.shape), rows)",
+            "add_to(part.copy().reshape(member.shape), rows)",
+        ),
+        by=LAWS + "test_matrices_and_sizes_are_the_same_where_they_are_read_together",
+    ),
     "one matrix's L1 for groups": mutant(
         (
             GROUPS,

@@ -428,6 +428,17 @@ class TestHolding:
             assert charged(curator) == []
         curator.prefetch(moment(), derive=False)  # nothing will be derived from them
 
+    def test_searches_whose_queries_may_have_wrapped(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A bias counts rows in 2¹⁶ parts, people in 2³⁴: their products are looked at whether or not sums were read ahead."""
+        monkeypatch.setattr(Encoding, "most_rows", len(ROWS) - 1)
+        curator, _ = logged(neighbors="add-remove")
+        norms = curator.public.norms(1, 3)
+        curator.prefetch(norms, derive=False)
+        for search in (Bias(norms, 0, (1, 2, 3, 4)), Radius(norms, 1)):
+            with pytest.raises(ParameterError, match="at most"):
+                curator.first_above(search, PureDP("0.1"))
+        assert charged(curator) == []
+
 
 class TestRadiiOfAnswers:
     """A record says which rows an answer is about; they never reach beyond the curator's own."""

@@ -112,5 +112,6 @@ class Public(Facts):
 
     def apart(self) -> Self:
         """Return equal facts for a mechanism, which could set what is frozen: a curator checks questions by its own."""
-        own = replace(self.encoding, schema=deepcopy(self.encoding.schema), aside=deepcopy(self.encoding.aside))
+        whole = self.encoding
+        own = replace(whole, schema=deepcopy(whole.schema), groups=deepcopy(whole.groups), aside=deepcopy(whole.aside))
         return replace(self, encoding=own)

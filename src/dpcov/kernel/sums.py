@@ -13,13 +13,13 @@ from dpcov.errors import EngineError, ParameterError
 from dpcov.kernel.held import Held
 from dpcov.kernel.public import Public
 from dpcov.kernel.questions.asked import SUMMED
-from dpcov.kernel.questions.choices import Indexed
+from dpcov.kernel.questions.choices import Indexed, Search
 from dpcov.kernel.questions.clipped_pair import ClippedPair
 from dpcov.kernel.questions.columns import Block
 from dpcov.kernel.questions.derived import OfMoment
 from dpcov.kernel.questions.directions import Drawn
 from dpcov.kernel.questions.measure import Question, Summable
-from dpcov.kernel.questions.moments import REPLACE, SecondMoment, check_neighbors
+from dpcov.kernel.questions.moments import REPLACE, Count, SecondMoment, check_neighbors
 from dpcov.kernel.questions.table import ColumnMoments
 from dpcov.kernel.questions.together import Together
 from dpcov.kernel.rows.annulus import Annulus
@@ -94,7 +94,10 @@ class ExactSums(Held):
         """Return the exact integers of a question; of choices and draws, what they are made from."""
         self._check_rows()
         if isinstance(question, Indexed):
-            return self.read(question.counted)
+            counts = self.read(question.counted)
+            if isinstance(question, Search):  # its queries multiply counts, and no noise hides where a product has wrapped
+                self._refuse_wrapped()
+            return counts
         if isinstance(question, Drawn):
             return self._read_small(question.moment)
         if isinstance(question, OfMoment | Block):
@@ -118,8 +121,8 @@ class ExactSums(Held):
         pair = _pair_of(questions)
         if pair is not None:
             self._kept.update(zip(pair.members, pair.split(self._total(pair)), strict=True))
-        for given in dict.fromkeys((question.by_column, question.by_group) for question in questions):  # ways to give rows
-            alike = (question for question in questions if (question.by_column, question.by_group) == given)
+        for given in dict.fromkeys(map(_given, questions)):
+            alike = dict.fromkeys(question for question in questions if _given(question) == given)
             new = tuple(question for question in alike if question not in self._kept)
             if len(new) == 1:
                 self._kept[new[0]] = self._sum(new[0])
@@ -172,6 +175,11 @@ class ExactSums(Held):
         exact = self._source.total(question)
         self._check_rows()  # of a stream only now
         return exact
+
+
+def _given(question: Question) -> tuple[bool, bool, bool]:
+    """Return how a question is given rows. A count of people is read alone: blocks of rows do not tell it, a source does."""
+    return question.by_column, question.by_group, isinstance(question, Count) and question.is_of_people
 
 
 def _pair_of(questions: tuple[Question, ...]) -> ClippedPair | None:

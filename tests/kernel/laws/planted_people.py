@@ -40,6 +40,19 @@ PLANTED = {
         ),
         by=(SHARES + "test_counts_of_a_person_are_at_most_one", MOVES + "[norms]"),
     ),
+    "people who are counted by their rows where other sums are read with them": mutant(
+        (SUMS, "isinstance(question, Count) and question.is_of_people", "False"),
+        (MOMENTS, "        if self.is_of_people:  #", "        if False:  #"),
+        by=LAWS + "test_people_are_counted_once_also_where_other_sums_are_read_with_them",
+    ),
+    "searches of more people than their queries have room for": mutant(
+        (SUMS, "            if isinstance(question, Search):", "            if False:"),
+        by="tests/kernel/test_choosing.py::TestHolding::test_searches_whose_queries_may_have_wrapped",
+    ),
+    "what stands beside rows, shared with who reads an answer": mutant(
+        ("kernel/questions/remade.py", "beside = None if aside is None else replace(aside)", "beside = aside"),
+        by="tests/audit/test_hostile_mechanisms.py::TestEncodings::test_nor_what_stands_beside_its_rows[{'share_bits': 1}]",
+    ),
     "shares of counts that are rounded up": mutant(
         (ASIDE, "return np.floor(np.ldexp(shares, self", "return np.ceil(np.ldexp(shares, self"),
         by=SHARES + "test_counts_of_a_person_are_at_most_one",

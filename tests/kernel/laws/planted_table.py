@@ -27,6 +27,10 @@ OF_LEVELS = "{REPLACE: 2, ADD_REMOVE: 1}[neighbors] * len(self.columns.levels)"
 MIDDLES = "np.sign(odd) * ((np.abs(odd) << MOMENT_BITS) // wide)"
 
 PLANTED = {
+    "numbers of a table that say by an error that there are many rows": mutant(
+        (TABLE, "[int((one.weight * inside).sum())]", "[one.weight * int(inside.sum())]"),
+        by=MOMENTS + "test_a_larger_one_wraps_and_nothing_tells",
+    ),
     "squares that move by one where a row is replaced": mutant(
         (QUESTIONS_COLUMNS, L1, L1.replace("2 if self.d > 1 else 1", "1")),
         by=(REACHED + "[replace]", "tests/audit/test_screened.py::TestReplay::test_no_answer_costs_more_than_its_charge"),

@@ -16,6 +16,7 @@ from hypothesis.extra.numpy import arrays
 
 from dpcov.errors import ParameterError
 from dpcov.kernel.questions.groups import GroupCounts, GroupedMoment
+from dpcov.kernel.questions.together import Together
 from dpcov.kernel.rows.grid import Grid
 from dpcov.kernel.rows.groups import Groups, members
 from dpcov.kernel.rows.standard import Standard
@@ -61,6 +62,16 @@ def by_hand(question: GroupedMoment, rows: Floats) -> list[list[list[int]]]:
 def blocks(question: GroupedMoment, rows: Floats) -> list[list[list[int]]]:
     packed = question.blocks(add_up(question, iter([rows])))
     return [unpack(block, question.d).tolist() for block in packed]
+
+
+def test_matrices_and_sizes_are_the_same_where_they_are_read_together() -> None:
+    """Of many blocks: the first starts the sums, the others are added in place."""
+    draw = np.random.default_rng(7301)
+    read = [np.column_stack([draw.normal(size=(9, 2)), draw.integers(0, K + 1, 9)]) for _ in range(3)]
+    alone: tuple[GroupedMoment | GroupCounts, ...] = (moment(GRIDS["plain"], 2), GroupCounts(K))
+    several = Together(alone)
+    for one, found in zip(alone, several.split(add_up(several, iter(read))), strict=True):
+        assert (found == add_up(one, iter(read))).all()
 
 
 @pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpcov.errors import EngineError
 from dpcov.kernel.questions.along import Diagonal, Explained
 from dpcov.kernel.questions.asked import ASKED
 from dpcov.kernel.questions.basis import GivenBasis
@@ -32,7 +33,7 @@ from dpcov.kernel.rows.grid import Grid, bits_for, squared_norms
 from dpcov.kernel.sums import ExactSums
 from dpcov.linalg import unpack
 from dpcov.sources.array import ArraySource
-from tests.helpers.people import aside, asked, exact, joined, public_of
+from tests.helpers.people import aside, asked, encoding_of, exact, joined, public_of, source_of
 
 GRID, CENTRED = Grid(1.0), Grid(1.0, center=True)
 BALL, BOX = Ball((0.1, -0.2), 0.7), Box((0.1, -0.2), (0.7, 0.5))
@@ -178,6 +179,18 @@ def test_every_person_counts_once_and_nobody_s_rows_do_not() -> None:
     assert (with_nobody.total(whole) == found).all()
     by_hand = np.sum([np.mean([np.outer(x, x) for x in _clipped(rows)], axis=0) for rows in people], axis=0)
     assert unpack(found, 2) / 2.0**whole.unit_bits == pytest.approx(by_hand, abs=1e-4)
+
+
+def test_people_are_counted_once_also_where_other_sums_are_read_with_them() -> None:
+    """Under add-remove a mechanism may read a moment and the count ahead: all rows of one person are still one."""
+    draw = np.random.default_rng(7203)
+    source = source_of([draw.normal(size=(m, 2)) for m in (1, 2, 1000)])
+    sums = ExactSums(source, encoding_of(source, GRID), "add-remove")
+    count = asked(Count(), 2)
+    sums.prefetch(asked(MOMENT, 2), count, asked(NORMS, 2))
+    assert sums.read(count).tolist() == [3]
+    with pytest.raises(EngineError, match="must count people itself"):
+        count.of(np.ones((2, 3)))
 
 
 def _clipped(rows: Any) -> Any:

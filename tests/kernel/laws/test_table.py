@@ -397,6 +397,12 @@ class TestColumnMoments:
         counts[-1] = 2**30
         assert question.of_counts(counts).tolist() == [2**30 * entry for entry in cell(2**17 - 1, question.ranges[0])]
 
+    def test_a_larger_one_wraps_and_nothing_tells(self) -> None:
+        """Of people counts are in small parts: more of them than there is room for, under add-remove, are modulo 2⁶⁴."""
+        question = only(0, 2, 2 * ONE, 1)
+        told = question.of_counts(np.array([0, 2**47], dtype=np.int64))
+        assert [int(entry) % 2**64 for entry in told] == [2**47 * entry % 2**64 for entry in cell(1, question.ranges[0])]
+
     RANGES: tuple[Any, ...] = (
         (),
         [Range(0, 0, 4)],

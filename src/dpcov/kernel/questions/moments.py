@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from dpcov.errors import check_choice
+from dpcov.errors import EngineError, check_choice
 from dpcov.kernel.questions.measure import Integers, Measure, Part, Rows
 from dpcov.kernel.rows.annulus import Annulus
 from dpcov.kernel.rows.frames import Ball, Box, Ellipsoid
@@ -61,6 +61,11 @@ class Count(Measure):
     shape = (1,)
 
     @property
+    def is_of_people(self) -> bool:
+        """Whether it counts people, each once: their source has counted them."""
+        return self.aside is not None and not self.weighs
+
+    @property
     def unit_bits(self) -> int:
         """Whole rows or people, or the least part of one that is counted."""
         return self.person_bits if self.weighs else 0
@@ -79,6 +84,8 @@ class Count(Measure):
         """Count the block's rows; people are counted by their source, unless they count less than once."""
         if self.aside is not None and self.weighs:
             return np.array([self.aside.counted(self.aside.apart(rows).shares).sum()]).astype(np.int64)
+        if self.is_of_people:  # one person would count as often as there are rows
+            raise EngineError("a source must count people itself, and did not. Hint: report this bug of the source.")
         return np.array([len(rows)], dtype=np.int64)
 
     def entries(self, total: Integers) -> Integers:

@@ -7,7 +7,7 @@ or write into an array. A new one of the same type has neither.
 from __future__ import annotations
 
 from abc import ABCMeta
-from dataclasses import fields
+from dataclasses import fields, replace
 from fractions import Fraction
 from functools import cache
 from typing import Any, TypeVar
@@ -65,7 +65,9 @@ def remade(asked: T, aside: Aside | None = None) -> T:
     elif kind is GivenBasis:
         made = GivenBasis(asked.columns)  # type: ignore[attr-defined]  # a copy: what it was given may be other numbers by now
     elif kind in MADE:
-        made = kind(**{name: aside if name == ASIDE else remade(getattr(asked, name), aside) for name in _given(kind)})
+        # What stands beside is a copy, too: an answer shows its question, and who has it could set the curator's own.
+        beside = None if aside is None else replace(aside)
+        made = kind(**{name: beside if name == ASIDE else remade(getattr(asked, name), aside) for name in _given(kind)})
     else:
         raise ParameterError(
             "question must be about this curator's rows, got something else. Hint: its parts are int, float or Fraction."

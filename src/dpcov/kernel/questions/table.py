@@ -271,7 +271,7 @@ class ColumnMoments(OfTable):
             odd = 2 * np.arange(wide, dtype=np.int64) + 1 - wide  # bins by their middles, in half bins from that of the range
             cells = np.sign(odd) * ((np.abs(odd) << MOMENT_BITS) // wide)
             found += [int(inside @ cells), int(inside @ ((cells * cells) >> MOMENT_BITS))]
-            found += [one.weight * int(inside.sum())] if one.weight else []
+            found += [int((one.weight * inside).sum())] if one.weight else []  # modulo 2⁶⁴, as all sums
         return np.array(found, dtype=np.int64)
 
     def to_json(self, writing: Writing) -> dict[str, Any]:

@@ -45,7 +45,7 @@ class Together:
         """Add each to its part of the total, in place where it can."""
         for member, part in zip(self.members, self._split(total), strict=True):
             if hasattr(member, "add_to"):
-                member.add_to(part, rows)
+                member.add_to(part.reshape(member.shape), rows)  # a view: what is added to it is added to the total
             else:
                 part += np.ravel(member.of(rows))
 
