@@ -342,7 +342,7 @@ def test_no_other_type_of_the_library_is_complete() -> None:
     made = {kind for kind in own_types - set(ASKED) if not inspect.isabstract(kind) and kind.__subclasses__() == []}
     assert {kind for kind in made if kind.__module__.startswith("dpcov.kernel")} == {Quotients}
     assert {kind.__name__ for kind in own_types - set(ASKED) - made} == {
-        *("Question", "Measure", "SumOverRows", "OfMoment", "OfTable", "Values", "AlongBasis", "Drawn"),
+        *("Question", "Measure", "SumOverRows", "CountedRows", "OfMoment", "OfTable", "Values", "AlongBasis", "Drawn"),
         *("Indexed", "Choice", "Search", "AmongRadii"),
     }
     for kind in (Choice, Search, Measure):

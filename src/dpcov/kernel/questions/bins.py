@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError, shown
 from dpcov.kernel.questions.choices import Choice, check_rows, outside, rank_scores
-from dpcov.kernel.questions.measure import Integers, Measure, Part, Rows
-from dpcov.kernel.questions.moments import ADD_REMOVE, EXACT, REPLACE
+from dpcov.kernel.questions.measure import Integers, Part, Rows
+from dpcov.kernel.questions.moments import ADD_REMOVE, REPLACE, CountedRows
 from dpcov.kernel.rows.frames import Box
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ MOST_BINS = 2**24
 
 
 @dataclass(frozen=True)
-class Bins(Measure):
+class Bins(CountedRows):
     """How many rows there are in each of ``count`` equal bins of each column of the box; beyond its ends in the last ones."""
 
     grid: Box
@@ -51,16 +51,6 @@ class Bins(Measure):
                 "bins must be at least 1 for each column and at most 2**24 in all, got more or fewer. "
                 "Hint: take a smaller radius, larger bins or another mechanism."
             )
-
-    @property
-    def unit_bits(self) -> int:
-        """Whole rows, or the least part of a person that is counted."""
-        return self.person_bits
-
-    @property
-    def max_block(self) -> int:
-        """Partial sums of counts stay exact."""
-        return EXACT // self.person
 
     @property
     def shape(self) -> tuple[int, ...]:

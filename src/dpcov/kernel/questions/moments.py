@@ -118,6 +118,20 @@ class Count(Measure):
         return Fraction({REPLACE: int(self.weighs), ADD_REMOVE: 1}[neighbors] << self.unit_bits)
 
 
+class CountedRows(Measure):
+    """What counts of rows, or of people, have in common."""
+
+    @property
+    def unit_bits(self) -> int:
+        """Whole rows, or the least part of a person that is counted."""
+        return self.person_bits
+
+    @property
+    def max_block(self) -> int:
+        """Partial sums of counts stay exact."""
+        return EXACT // self.person
+
+
 @dataclass(frozen=True)
 class SumOverRows(Measure):
     """What the sums have in common whose only public numbers are the rows that they are about."""

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError
-from dpcov.kernel.questions.measure import Integers, Measure, Part, Rows
-from dpcov.kernel.questions.moments import ADD_REMOVE, EXACT, REPLACE, SumOverRows
+from dpcov.kernel.questions.measure import Integers, Part, Rows
+from dpcov.kernel.questions.moments import ADD_REMOVE, EXACT, REPLACE, CountedRows, SumOverRows
 from dpcov.kernel.rows.frames import Ball, Ellipsoid
 from dpcov.kernel.rows.grid import SMALLEST_RADIUS, Grid, squared_norms
 from dpcov.kernel.rows.lengths import longer_than
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Norms(Measure):
+class Norms(CountedRows):
     """How many rows there are in each bin of the norm: ``per_octave`` bins to a factor of two, over ``octaves``."""
 
     grid: Grid | Ball | Standard
@@ -58,16 +58,6 @@ class Norms(Measure):
             raise ParameterError(
                 "norms must have radii of at least 9e-154, got smaller ones. Hint: use units in which rows are larger."
             )
-
-    @property
-    def unit_bits(self) -> int:
-        """Whole rows, or the least part of a person that is counted."""
-        return self.person_bits
-
-    @property
-    def max_block(self) -> int:
-        """Partial sums of counts stay exact."""
-        return EXACT // self.person
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -42,8 +42,8 @@ import numpy as np
 
 from dpcov.errors import ParameterError, shown
 from dpcov.kernel.questions.choices import Choice, check_rows
-from dpcov.kernel.questions.measure import Integers, Measure, Part, Rows
-from dpcov.kernel.questions.moments import ADD_REMOVE, EXACT, REPLACE
+from dpcov.kernel.questions.measure import Integers, Part, Rows
+from dpcov.kernel.questions.moments import ADD_REMOVE, REPLACE, CountedRows
 from dpcov.kernel.rows.columns import Columns
 from dpcov.strict_json import each
 
@@ -58,22 +58,12 @@ MOMENT_BITS = 16
 ONE = 1 << MOMENT_BITS
 
 
-class OfTable(Measure):
+class OfTable(CountedRows):
     """What is counted in the columns of a table."""
 
     columns: Columns
     by_column = True
     serves_people: ClassVar[bool] = True
-
-    @property
-    def unit_bits(self) -> int:
-        """Whole rows, or the least part of a person that is counted."""
-        return self.person_bits
-
-    @property
-    def max_block(self) -> int:
-        """Partial sums of counts stay exact."""
-        return EXACT // self.person
 
     def fits(self, public: Public) -> bool:
         """Whether a schema encodes rows so, about the midpoints of its bounds."""
