@@ -15,6 +15,7 @@ from dpcov.release.record import Release
 from dpcov.request import request
 from dpcov.schema import Level, Schema
 from dpcov.sources.user_map import Map
+from dpcov.sources.whose import Whose
 
 
 def covariance(
@@ -139,11 +140,7 @@ def covariance(
         ledger=ledger,
         max_rows=max_rows,
         by=by,
-        unit=unit,
-        weighting=weighting,
-        most_rows=most_rows,
-        weight=weight,
-        max_weight=max_weight,
+        whose=Whose(unit, weighting, most_rows, weight, max_weight),
         options=options,
     )
     return asked.run(asked.source(data, columns, progress), budget)
@@ -231,11 +228,7 @@ def mean(
         expected_n=expected_n,
         workers=workers,
         ledger=ledger,
-        unit=unit,
-        weighting=weighting,
-        most_rows=most_rows,
-        weight=weight,
-        max_weight=max_weight,
+        whose=Whose(unit, weighting, most_rows, weight, max_weight),
         options={**options, "origin": origin},
     )
     return asked.run(asked.source(data, columns, progress), budget)
@@ -322,11 +315,7 @@ def pca(
         workers=workers,
         ledger=ledger,
         max_rows=max_rows,
-        unit=unit,
-        weighting=weighting,
-        most_rows=most_rows,
-        weight=weight,
-        max_weight=max_weight,
+        whose=Whose(unit, weighting, most_rows, weight, max_weight),
         options={**options, "k": k},
     )
     return asked.run(asked.source(data, columns, progress), budget, progress=progress)
@@ -394,7 +383,7 @@ def ridge(
         allow_weak=allow_weak,
         workers=workers,
         ledger=ledger,
-        unit=unit,
+        whose=Whose(unit),
         options={"target": target, "alpha": alpha},
     )
     return asked.run(asked.source(data, columns, progress), budget)

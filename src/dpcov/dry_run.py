@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 from dpcov.api import covariance, mean, pca, ridge
@@ -13,6 +14,7 @@ from dpcov.mechanisms import MECHANISMS, ridge_mechanism
 from dpcov.rehearsal import Rehearsal
 from dpcov.release.record import Release
 from dpcov.request import request
+from dpcov.sources.whose import Whose
 
 
 def rehearse(target: str, data: object, budget: Budget, /, **arguments: Any) -> Rehearsal:
@@ -51,6 +53,7 @@ def rehearse(target: str, data: object, budget: Budget, /, **arguments: Any) -> 
     options = given.pop("options", {}) | {name: given.pop(name) for name in OWN_OPTIONS[target]}
     kept = {name: value for name, value in given.items() if name in inspect.signature(request).parameters}
     kept |= {"bound": given["radius" if target == "mean" else "row_norm"], "options": options}
+    kept["whose"] = Whose(**{one.name: given[one.name] for one in fields(Whose) if one.name in given})
     kept["mechanism"] = ridge_mechanism(given["mechanism"]) if target == "ridge" else given["mechanism"]
     asked = request(target, **kept)
     return asked.rehearse(asked.source(data, given["columns"]), budget)

@@ -38,10 +38,10 @@ from dpcov.sources.base import Source, checked_progress
 from dpcov.sources.by import By, checked_by
 from dpcov.sources.opening import is_in_database, is_printed, open_source
 from dpcov.sources.paired import PairedSource
-from dpcov.sources.people import checked_aside
 from dpcov.sources.pool import Pool, checked_workers
 from dpcov.sources.split import SplitSource
 from dpcov.sources.user_map import Map, UserMap
+from dpcov.sources.whose import ROWS_THEMSELVES, Whose
 from dpcov.uses.selection import column_of_feature, target_place
 
 BOUNDS = {
@@ -240,11 +240,7 @@ def request(
     expected_n: int | None = None,
     workers: int | Map = 1,
     max_rows: int | None = None,
-    unit: str | int | None = None,
-    weighting: str = "person",
-    most_rows: int | None = None,
-    weight: str | int | None = None,
-    max_weight: float | None = None,
+    whose: Whose = ROWS_THEMSELVES,
     ledger: DataSet | None = None,
     by: str | Mapping[str, Sequence[Level]] | None = None,
     options: Mapping[str, Any],
@@ -271,7 +267,7 @@ def request(
     check_seed(seed)
     check_ledger(ledger, seed)
     bits = check_max_rows(max_rows, named)
-    aside = checked_aside(bits, max_rows, unit, weighting, most_rows, weight, max_weight)
+    aside = whose.aside(bits, max_rows)
     if aside is not None and (made.pairs or workers != 1):
         raise ParameterError(
             "unit and weight must be left out for pairs of rows, and workers must be 1 with them, got other settings. "

@@ -10,7 +10,6 @@ an owner that were taken for one person's would protect nobody among them.
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,9 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dpcov.errors import ParameterError, SchemaError, check_choice, check_real, shown
-from dpcov.kernel.rows.aside import LARGEST_WEIGHT, MOST_PEOPLE, MOST_ROWS_EACH, SHARE_BITS, USUAL_PEOPLE, Aside, aside_of
-from dpcov.schema import is_broken
+from dpcov.errors import SchemaError
+from dpcov.kernel.rows.aside import SHARE_BITS
 from dpcov.sources import cells
 
 Floats = NDArray[np.float64]
@@ -38,69 +36,7 @@ RUN = 2**18  # keys that are gathered before they are counted: sorting many at o
 NOBODY = [b"", b"nan", b"nat", b"na", b"n/a", b"<na>", b"null", b"none"]
 """Text that stands for a missing identifier, in small letters and without blanks around."""
 
-WEIGHTINGS = ("person", "rows")
-
 WHOLE, UNSIGNED, NUMBER, TEXT = "whole numbers", "unsigned whole numbers", "numbers", "text"
-
-
-def checked_aside(
-    bits: int,
-    max_rows: int | None,
-    unit: object,
-    weighting: object,
-    most_rows: object,
-    weight: object,
-    max_weight: object,
-) -> Aside | None:
-    """Return who a person is and how much a row counts, or None where each row is a person and counts alike."""
-    check_choice("weighting", weighting, WEIGHTINGS, "'person' counts each person once, 'rows' each row up to most_rows")
-    if unit is None and weighting != "person":
-        raise ParameterError("weighting must be 'person' without unit=, got 'rows'. Hint: each row is a person already.")
-    if (most_rows is None) != (weighting == "person"):
-        raise ParameterError(
-            f"most_rows must be given with weighting='rows' and only then, got {shown(most_rows)}. "
-            f"Hint: a public number, such as 10: rows of a person with more of them count less."
-        )
-    most = 0
-    if most_rows is not None:
-        if (
-            not isinstance(most_rows, numbers.Integral)
-            or isinstance(most_rows, bool)
-            or not 1 <= int(most_rows) <= MOST_ROWS_EACH
-        ):
-            raise ParameterError(
-                f"most_rows must be a whole number from 1 to 2**31, got {shown(most_rows)}. Hint: 10 is a good start."
-            )
-        most = int(most_rows)
-    if (weight is None) != (max_weight is None):
-        missing, hint = (
-            ("max_weight", "the largest weight that there can be, known without looking") if weight else ("weight", "")
-        )
-        raise ParameterError(f"{missing} must be given with the other one, got none. Hint: {hint or 'the column of weights'}.")
-    largest = 0.0
-    if max_weight is not None:
-        rule = "a finite number above 0 and at most 1e150"
-        largest = check_real(
-            "max_weight", max_weight, rule, 1 / LARGEST_WEIGHT, LARGEST_WEIGHT, "a public bound on the weights"
-        )
-    if unit is None and weight is None:
-        return None
-    people = USUAL_PEOPLE if max_rows is None else int(max_rows)
-    if people > MOST_PEOPLE:
-        raise ParameterError(f"max_rows must be at most 2**34 people with unit=, got {shown(max_rows)}. Hint: fewer do.")
-    names = [_column(said, column) for said, column in (("unit", unit), ("weight", weight))]
-    return aside_of(names[0], bits, people, most, names[1], largest)
-
-
-def _column(said: str, column: object) -> str:
-    """Return the name of a column that stands beside the features; of an array its position may be given."""
-    position = isinstance(column, numbers.Integral) and not isinstance(column, bool) and int(column) >= 0
-    name = f"x{column}" if position else "" if column is None else column
-    if not isinstance(name, str) or (column is not None and not name) or is_broken(name):
-        raise ParameterError(
-            f"{said} must be the name of a column, or of an array its position, got {shown(column)}. Hint: unit='patient_id'."
-        )
-    return name
 
 
 def kind_of(name: str, types: Sequence[Any]) -> str:
