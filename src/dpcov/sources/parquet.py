@@ -12,7 +12,8 @@ from dpcov.sources.pieces import Piece
 from dpcov.sources.places import Place
 from dpcov.sources.tables import Batch, reading
 
-PARQUET_ROWS = 2**14  # at most, at a time
+PARQUET_ROWS = 2**14  # at most, at a time; of few columns more, so that they have as many cells as NARROW columns
+NARROW = 8
 BUFFER = 2**16  # bytes of a column read at a time; else Arrow holds whole row groups in memory
 PIECE_ROWS = 2**17
 """Row groups smaller than this are read together: opening a file again costs a few thousand rows."""
@@ -49,7 +50,10 @@ class ParquetTable:
         file = self._open()
         with reading(where=self._place.name):
             for batch in file.iter_batches(
-                batch_size=min(rows, PARQUET_ROWS), row_groups=self._groups, columns=list(columns), use_threads=False
+                batch_size=min(rows, PARQUET_ROWS * max(NARROW // max(len(columns), 1), 1)),
+                row_groups=self._groups,
+                columns=list(columns),
+                use_threads=False,
             ):
                 done += len(batch)
                 yield batch.select(list(columns)), done / total

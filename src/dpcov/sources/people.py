@@ -29,9 +29,16 @@ Words = NDArray[np.uint64]
 
 SCATTER = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ by the golden ratio, odd: neighbouring numbers end far from each other
 
+HALF = np.uint64(32)
+
+FREE = -1  # in place of the number of a person
+
 LONGEST = 64  # bytes of a text that is kept in words
 
-RUN = 2**18  # keys that are gathered before they are counted: sorting many at once is cheaper
+KEPT = np.array([2 ** (8 * count) - 1 for count in range(9)], dtype=np.uint64)
+"""Masks for the first bytes of a word, so many."""
+
+PIECE = 2**16  # people that are moved at a time
 
 NOBODY = [b"", b"nan", b"nat", b"na", b"n/a", b"<na>", b"null", b"none"]
 """Text that stands for a missing identifier, in small letters and without blanks around."""
@@ -69,14 +76,13 @@ class People:
 
     def __init__(self, most_rows: int = 0) -> None:
         self._known = _Index()
-        self._most_rows = most_rows
-        self._counts = self._alone = np.empty(0, dtype=np.int64)
-        self._left = np.empty(0, dtype=np.int64)
+        self._least = max(most_rows, 1)
+        self._counts = self._left = np.zeros(1, dtype=np.int64)  # side by side: one look at memory for both
 
     @property
     def n(self) -> int:
         """How many people there are, once their rows are counted."""
-        return len(self._counts)
+        return int(np.count_nonzero(self._counts))
 
     def count(self, column: Any) -> None:
         """Count the rows of a batch."""
@@ -84,201 +90,161 @@ class People:
 
     def counted(self) -> None:
         """End the first pass."""
-        self._counts = self._known.counts()
-        self._alone = 2**SHARE_BITS // np.maximum(self._counts, self._most_rows)
+        counts = self._known.counts()
+        self._counts, self._left = np.stack([counts, counts], axis=1).T
 
     def start(self) -> None:
         """Begin another pass: nobody's rows were seen in it."""
-        self._left = self._counts.copy()
+        self._left[:] = self._counts
 
     def shares(self, column: Any, whole: Integers | None = None) -> Floats:
         """Return the shares of a batch's rows, in 2⁻⁵²; 0 for nobody's, and where a person has more rows than were counted.
 
         ``whole`` is what each row would count alone: by default 2⁵², and never more.
         """
-        places = self._known.places(column)
-        owned = places >= 0
-        every = bool(owned.all())
-        found, whose = np.zeros(len(places)), places if every else places[owned]
+        whose = self._known.people(column)
         np.subtract.at(self._left, whose, 1)
-        share = self._alone[whose]
-        if whole is not None:
-            share = (whole if every else whole[owned]) // np.maximum(self._counts[whose], self._most_rows)
-        beyond = self._left[whose] < 0
-        if beyond.any():  # of a table that has changed since
-            share[beyond] = 0
-        found[owned] = share
-        return found
+        share = (2**SHARE_BITS if whole is None else whole) // np.maximum(self._counts[whose], self._least)
+        return np.where(self._left[whose] >= 0, share, 0).astype(np.float64)
 
 
 class _Index:
-    """People by words: a scattered one each, in ascending order, and beside it all of the identifier where that says more.
+    """People by number, with the words and the rows of each; whoever is nobody has number 0.
 
-    Scattered words are spread evenly, so the first bits of one tell nearly where it stands: one look in place of twenty. Two
-    texts may have one word; the second, and texts that are long, are kept apart, each as it is.
+    Their numbers stand in a table of twice as many places or more, each at or soon after the place that its words are scattered
+    to. A search ends at the same words, all of them compared, or at a free place.
     """
 
     def __init__(self) -> None:
-        self._keys, self._rows = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
-        self._exact = np.empty((0, 0), dtype=np.uint64)
-        self._rare: dict[bytes, int] = {}
-        self._rare_rows: list[int] = []
-        self._waiting: list[tuple[Words, Words]] = []
-        self._many = 0
+        self._people, self._rows, self._words = 1, np.zeros(1, dtype=np.int64), [np.zeros(1, dtype=np.uint64)]
+        self._table = np.zeros(1, dtype=np.int32)
+        self._long: dict[bytes, int] = {}
+        self._text = False
 
     def count(self, column: Any) -> None:
-        words, exact, known, long = _identifiers(column)
-        for text in long.values():
-            self._count_rare(text, 1)
-        self._waiting.append((words[known], exact[known]))
-        self._many += len(self._waiting[-1][0])
-        if self._many >= max(RUN, len(self._keys)):
-            self._merge()
+        """Count the rows of a batch."""
+        self._text = not isinstance(column, np.ndarray) and cells.is_text(column.type)
+        words, known = _identifiers(column, self._long)
+        if 2 * (self._people + len(known)) > len(self._table):
+            self._grow(self._people + len(known))
+        np.add.at(self._rows, self._found(words, known, add=True), 1)
 
-    def _merge(self) -> None:
-        width = max([self._exact.shape[1], *(exact.shape[1] for _, exact in self._waiting)])
-        self._exact = _wide(self._exact, width)
-        words = np.concatenate([self._keys[:0], *(words for words, _ in self._waiting)])
-        exact = np.concatenate([self._exact[:0], *(_wide(exact, width) for _, exact in self._waiting)])
-        self._waiting, self._many = [], 0
-        if width:
-            fresh, first, whose = np.unique(words, return_index=True, return_inverse=True)
-            alike = (exact == exact[first][whose]).all(axis=1)
-            for one in np.flatnonzero(~alike).tolist():
-                self._count_second(words[one], exact[one])
-            exact, rows = exact[first], np.bincount(whose[alike], minlength=len(fresh))
-        else:
-            fresh, rows = np.unique(words, return_counts=True)
-            exact = exact[: len(fresh)]
-        place = np.searchsorted(self._keys, fresh)
-        there = place < len(self._keys)
-        there[there] = self._keys[place[there]] == fresh[there]
-        same = there.copy()
-        same[there] = (self._exact[place[there]] == exact[there]).all(axis=1)
-        for row, count in zip(exact[there & ~same], rows[there & ~same].tolist(), strict=True):
-            self._count_rare(_text_of(row), count)
-        self._rows[place[same]] += rows[same]
-        self._rows = np.insert(self._rows, place[~there], rows[~there])
-        self._exact = np.insert(self._exact, place[~there], exact[~there], axis=0)
-        self._keys = np.insert(self._keys, place[~there], fresh[~there])
-
-    def _count_second(self, word: np.uint64, row: Words) -> None:
-        """Count a row whose word another text of the batch has: it may be that of somebody known, or one kept apart."""
-        place = int(np.searchsorted(self._keys, word))
-        if place < len(self._keys) and self._keys[place] == word and bool((self._exact[place] == row).all()):
-            self._rows[place] += 1
-        else:
-            self._count_rare(_text_of(row), 1)
-
-    def _count_rare(self, text: bytes, rows: int) -> None:
-        number = self._rare.setdefault(text, len(self._rare_rows))
-        self._rare_rows += [0] * (number == len(self._rare_rows))
-        self._rare_rows[number] += rows
+    def _grow(self, people: int) -> None:
+        """Make room for so many people, and half as many more."""
+        words, rows, known = self._words, self._rows[: self._people], self._people
+        room = people + people // 2
+        self._table = np.full(2 * room + 1, FREE, dtype=np.int32 if room < 2**31 else np.int64)
+        self._table[-1] = 0  # the place of nobody
+        self._people, self._rows, self._words = 1, np.zeros(room, dtype=np.int64), [np.zeros(room, dtype=np.uint64) for _ in words]
+        for start in range(1, known, PIECE):
+            part = slice(start, min(start + PIECE, known))
+            self._rows[self._found([word[part] for word in words], np.True_, add=True)] = rows[part]
 
     def counts(self) -> Integers:
-        """End the counting, and return how many rows each person has."""
-        self._merge()
-        bits = max(len(self._keys).bit_length(), 1)
-        edges = np.arange(2**bits, dtype=np.uint64) << np.uint64(64 - bits)
-        self._first = np.searchsorted(self._keys, edges).astype(np.int32)
-        self._shift, self._keys = np.uint64(64 - bits), np.append(self._keys, np.uint64(2**64 - 1))  # no word is beyond it
-        self._exact = np.append(self._exact, np.zeros((1, self._exact.shape[1]), dtype=np.uint64), axis=0)
-        rows, self._rows = self._rows, self._rows[:0]
-        return np.concatenate([rows, np.array(self._rare_rows, dtype=np.int64)])
+        """Return how many rows each person has: none has whoever is nobody, or a text that says so."""
+        self._rows = self._rows[: self._people].copy()
+        self._rows[0] = 0
+        for start in range(1, self._people if self._text else 0, PIECE):
+            part = slice(start, min(start + PIECE, self._people))
+            self._rows[part][_say_nobody([word[part] for word in self._words])] = 0
+        return self._rows
 
-    def places(self, column: Any) -> Places:
-        """Return who each row of a batch is of, −1 where it is nobody's, or of somebody who was not counted."""
-        words, exact, known, long = _identifiers(column)
-        place = self._first[words >> self._shift].astype(np.intp)
-        found, people = self._keys[place], len(self._keys) - 1
-        below = np.flatnonzero(found < words)
-        while len(below):  # as many times as there are words in the fullest part
-            place[below] += 1
-            found[below] = self._keys[place[below]]
-            below = below[found[below] < words[below]]
-        met = known & (found == words) & (place < people)
-        if exact.shape[1]:
-            width = max(exact.shape[1], self._exact.shape[1])
-            same = _wide(self._exact[place], width) == _wide(exact, width)
-            met &= same.all(axis=1)
-        whose = np.where(met, place, -1)
-        if self._rare:
-            for row in np.flatnonzero(known & ~met).tolist():
-                whose[row] = people + self._rare.get(_text_of(exact[row]), -1 - people)
-            for row, text in long.items():
-                whose[row] = people + self._rare.get(text, -1 - people)
-        return whose
+    def people(self, column: Any) -> Places:
+        """Return who each row of a batch is of: 0 where it is nobody's, or of somebody who was not counted."""
+        return np.maximum(self._found(*_identifiers(column, self._long), add=False), 0)
 
+    def _found(self, words: list[Words], known: NDArray[np.bool_] | np.bool_, add: bool) -> Places:
+        """Return the number of each identifier; one that is new is given the next, or none."""
+        size = len(self._table) - 1
+        self._words += [np.zeros_like(self._words[0]) for _ in words[len(self._words) :]]
+        words = words + [np.zeros_like(words[0]) for _ in self._words[len(words) :]]
+        at, rest, person = np.where(known, _scattered(words, size), size), np.arange(len(words[0])), np.empty(len(words[0]), np.intp)
+        while len(rest):
+            if add:
+                self._take(at, words)
+            found = self._table[at].astype(np.intp)
+            person[rest] = found
+            other = self._words[0][found] != words[0]
+            for mine, word in zip(self._words[1:], words[1:], strict=True):
+                other |= mine[found] != word
+            on = np.flatnonzero(other & (found >= 0))
+            at, rest, words = at[on] + 1, rest[on], [word[on] for word in words]
+            at[at == size] = 0
+        return person
 
-def _wide(exact: Words, width: int) -> Words:
-    """Return rows of words with zeros behind them."""
-    return exact if exact.shape[1] == width else np.pad(exact, ((0, 0), (0, width - exact.shape[1])))
-
-
-def _text_of(row: Words) -> bytes:
-    """Return the text that a length and its words stand for."""
-    return row[1:].tobytes()[: int(row[0])]
-
-
-def _identifiers(column: Any) -> tuple[Words, Words, NDArray[np.bool_], dict[int, bytes]]:
-    """Return a scattered word for each cell, all that it holds where that is more, which name somebody, and long texts."""
-    if isinstance(column, np.ndarray) or not cells.is_text(column.type):
-        plain, known = _plain_words(column)
-        # An odd factor: no two words become one.
-        return plain.view(np.uint64) * SCATTER, np.empty((len(plain), 0), dtype=np.uint64), known, {}
-    if pa.types.is_dictionary(column.type):
-        words, exact, known, long = _of_texts(column.dictionary.cast(pa.large_binary()))
-        place = cells.looked_up(np.arange(len(words), dtype=np.intp), column.indices, np.intp(len(words)))
-        texts = {row: long[entry] for row, entry in enumerate(place.tolist()) if entry in long} if long else {}
-        none = np.zeros((1, exact.shape[1]), dtype=np.uint64)
-        return (
-            np.append(words, np.uint64(0))[place],
-            np.append(exact, none, axis=0)[place],
-            np.append(known, False)[place],
-            texts,
-        )
-    return _of_texts(column.cast(pa.large_binary()))
+    def _take(self, at: Places, words: list[Words]) -> None:
+        """Give free places to new people; of several who came to one, some one has it."""
+        free = np.flatnonzero(self._table[at] == FREE)
+        self._table[at[free]] = free
+        first = free[self._table[at[free]] == free]
+        new = slice(self._people, self._people + len(first))
+        self._people = new.stop
+        self._table[at[first]] = np.arange(new.start, new.stop)
+        for mine, word in zip(self._words, words, strict=True):
+            mine[new] = word[first]
 
 
-def _of_texts(texts: Any) -> tuple[Words, Words, NDArray[np.bool_], dict[int, bytes]]:
-    said = pc.ascii_lower(pc.ascii_trim_whitespace(texts.cast(pa.large_string(), safe=False))).cast(pa.large_binary())
-    named = pc.and_(pc.is_valid(texts), pc.invert(pc.is_in(said, value_set=pa.array(NOBODY, pa.large_binary()))))
-    known = np.asarray(named.to_numpy(zero_copy_only=False), dtype=np.bool_)
-    _, starts, characters = texts.buffers()
-    ends = np.frombuffer(starts, dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    data = np.frombuffer(characters or b"", dtype=np.uint8)
-    lengths: Integers = np.where(known, np.diff(ends), 0)
-    long = {row: texts[row].as_py() for row in np.flatnonzero(lengths > LONGEST).tolist()}
-    lengths[list(long)] = 0
-    known[list(long)] = False
-    width = (int(lengths.max(initial=0)) + 7) // 8 * 8
-    within = np.arange(width) < lengths[:, None]
-    padded = np.append(data, np.uint8(0))[np.where(within, ends[:-1, None] + np.arange(width), len(data))]
-    exact = np.column_stack([lengths.astype(np.uint64), padded.reshape(len(texts), width).view(np.uint64)])
-    mixed: Words = np.zeros(len(texts), dtype=np.uint64)
-    for place, word in enumerate(exact.T):
-        turned = (mixed ^ word) * SCATTER
-        mixed = np.where(
-            8 * place <= lengths + 7, turned ^ (turned >> np.uint64(29)), mixed
-        )  # as if there were no zeros behind
-    return mixed * SCATTER, exact, known, long
+def _scattered(words: list[Words], size: int) -> Places:
+    """Return a place below ``size`` for each identifier: 0 for the number 0, and the same whether zeros stand behind or not."""
+    mixed = np.uint64(0)
+    for word in reversed(words):
+        mixed = ((word ^ (word >> HALF)) + mixed) * SCATTER
+    return np.asarray(((mixed >> HALF) * np.uint64(size)) >> HALF).view(np.intp)
 
 
-def _plain_words(column: Any) -> tuple[Integers, NDArray[np.bool_]]:
+def _identifiers(column: Any, long: dict[bytes, int]) -> tuple[list[Words], NDArray[np.bool_]]:
+    """Return all that each cell holds in words, one or several, and which are somebody's; words of others are 0."""
     if isinstance(column, np.ndarray):
-        numbers, known = column, np.ones(len(column), dtype=np.bool_)
-    else:
-        if pa.types.is_dictionary(column.type):
-            words, there = _plain_words(column.dictionary)
-            return cells.looked_up(words, column.indices, np.int64(0)), cells.looked_up(there, column.indices, np.False_)
-        known = np.asarray(pc.is_valid(column).to_numpy(zero_copy_only=False))
-        numbers = np.asarray(pc.fill_null(column, 0).to_numpy(zero_copy_only=False)) if column.null_count else _plain(column)
+        return _of_numbers(column, np.ones(len(column), dtype=np.bool_))
+    if pa.types.is_dictionary(column.type):
+        words, known = _identifiers(column.dictionary, long)
+        return [cells.looked_up(word, column.indices, np.uint64(0)) for word in words], cells.looked_up(
+            known, column.indices, np.False_
+        )
+    known = _plain(column.is_valid()) if column.null_count else np.ones(len(column), dtype=np.bool_)
+    if cells.is_text(column.type):
+        return _of_texts(column.cast(pa.large_binary()), known, long)
+    return _of_numbers(_plain(column.fill_null(0) if column.null_count else column), known)
+
+
+def _of_numbers(numbers: NDArray[Any], known: NDArray[np.bool_]) -> tuple[list[Words], NDArray[np.bool_]]:
     if numbers.dtype.kind == "f":
         with np.errstate(all="ignore"):
             floats = numbers.astype(np.float64) + 0.0  # −0 is 0
         known = known & np.isfinite(floats)
-        return np.where(known, floats, 0.0).view(np.int64), known
-    return numbers.astype(np.uint64 if numbers.dtype.kind == "u" else np.int64).view(np.int64), known
+        return [np.where(known, floats, 0.0).view(np.uint64)], known
+    return [numbers.astype(np.uint64 if numbers.dtype.kind == "u" else np.int64).view(np.uint64)], known
+
+
+def _of_texts(texts: Any, known: NDArray[np.bool_], long: dict[bytes, int]) -> tuple[list[Words], NDArray[np.bool_]]:
+    """Return a byte for the length and then the text, in words; long texts are numbered, each as it is."""
+    _, offsets, characters = texts.buffers()
+    ends = np.frombuffer(offsets, dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    lengths: Integers = np.where(known, np.diff(ends), 0)
+    longer = np.flatnonzero(lengths > LONGEST).tolist()
+    lengths[longer] = 0
+    width = int(lengths.max(initial=0)) // 8 + 1
+    data = np.zeros(8 * (width + 1) + int(ends[-1] - ends[0]), dtype=np.uint8)
+    data[8 : 8 + ends[-1] - ends[0]] = np.frombuffer(characters or b"", dtype=np.uint8)[ends[0] : ends[-1]]
+    anywhere = np.ndarray(len(data) - 7, dtype="<u8", buffer=data, strides=(1,))  # a word from each byte on
+    before = ends[:-1] - ends[0] + 7
+    words = [anywhere[before + 8 * place] & KEPT[np.clip(lengths + 1 - 8 * place, 0, 8)] for place in range(width)]
+    words[0] = (words[0] & ~np.uint64(255)) | lengths.view(np.uint64)
+    for row in longer:
+        text = texts[row].as_py()
+        known[row] = text.strip().lower() not in NOBODY
+        words[0][row] = known[row] * (256 * long.setdefault(text, len(long)) + 255)
+    return words, known
+
+
+def _say_nobody(words: list[Words]) -> NDArray[np.bool_]:
+    """Return which short texts stand for a missing identifier."""
+    inside = np.arange(8 * len(words) - 1) < (words[0] & np.uint64(255))[:, None].view(np.int64)
+    data = np.column_stack(words).view(np.uint8)[:, 1:][inside]
+    ends = np.append(0, np.cumsum(inside.sum(axis=1)))
+    texts = pa.Array.from_buffers(pa.large_string(), len(inside), [None, pa.py_buffer(ends), pa.py_buffer(data)])
+    said = pc.ascii_lower(pc.ascii_trim_whitespace(texts)).cast(pa.large_binary())
+    return _plain(pc.is_in(said, value_set=pa.array(NOBODY, pa.large_binary())))
 
 
 def _plain(column: Any) -> NDArray[Any]:

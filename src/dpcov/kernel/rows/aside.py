@@ -36,7 +36,7 @@ SHARE_BITS = 52
 """A share is a whole number of 2⁻⁵²: a float64 holds it exactly, and its root in 26 bits."""
 
 ROOT_BITS = SHARE_BITS // 2
-CHUNK = 2**15  # cells at a time: they stay in cache
+CHUNK = 2**16  # cells at a time: they stay in cache
 FINEST = 2  # more bits than the plain grid has: enough that rounding a hundredth of a row loses nothing that noise would show
 MOST_COUNT_BITS, ROOM_BITS = 20, 44
 """Counts times 17 bits (a bias, a sum of cells) times the most people stay below 2⁶¹: b + 17 + log₂ n ≤ 61."""
@@ -141,9 +141,8 @@ class Aside:
         z is written over.
         """
         whole = shares.astype(np.int64)
-        roots = np.floor(np.sqrt(shares)).astype(np.int64)
-        roots -= roots * roots > whole
-        factors = np.ldexp(roots.astype(np.float64), self.finer - ROOT_BITS)[:, None]
+        # Exact: below a whole root k ≤ 2²⁶ are at most k − 1/2k, and so k − 2⁻²⁷, which is a float64.
+        factors = np.ldexp(np.floor(np.sqrt(shares)), self.finer - ROOT_BITS)[:, None]
         most = _parts(reach << 2 * self.finer, whole)
         columnar = z.flags.f_contiguous and not z.flags.c_contiguous
         step = max(CHUNK // z.shape[1], 1)
