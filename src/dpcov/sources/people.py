@@ -77,7 +77,7 @@ class People:
     def __init__(self, most_rows: int = 0) -> None:
         self._known = _Index()
         self._least = max(most_rows, 1)
-        self._counts = self._left = np.zeros(1, dtype=np.int64)  # side by side: one look at memory for both
+        self._counts = self._left = np.zeros(1, dtype=np.int64)
 
     @property
     def n(self) -> int:
@@ -91,7 +91,7 @@ class People:
     def counted(self) -> None:
         """End the first pass."""
         counts = self._known.counts()
-        self._counts, self._left = np.stack([counts, counts], axis=1).T
+        self._counts, self._left = np.stack([counts, counts], axis=1).T  # side by side: memory is looked up once for both
 
     def start(self) -> None:
         """Begin another pass: nobody's rows were seen in it."""
@@ -111,8 +111,8 @@ class People:
 class _Index:
     """People by number, with the words and the rows of each; whoever is nobody has number 0.
 
-    Their numbers stand in a table of twice as many places or more, each at or soon after the place that its words are scattered
-    to. A search ends at the same words, all of them compared, or at a free place.
+    Numbers stand in a table of twice as many places or more, each at or soon after the place that the words are scattered to. A
+    search ends at the same words, all of them compared, or at a free place.
     """
 
     def __init__(self) -> None:
@@ -131,34 +131,37 @@ class _Index:
 
     def _grow(self, people: int) -> None:
         """Make room for so many people, and half as many more."""
-        words, rows, known = self._words, self._rows[: self._people], self._people
         room = people + people // 2
-        self._table = np.full(2 * room + 1, FREE, dtype=np.int32 if room < 2**31 else np.int64)
-        self._table[-1] = 0  # the place of nobody
-        self._people, self._rows, self._words = 1, np.zeros(room, dtype=np.int64), [np.zeros(room, dtype=np.uint64) for _ in words]
-        for start in range(1, known, PIECE):
-            part = slice(start, min(start + PIECE, known))
-            self._rows[self._found([word[part] for word in words], np.True_, add=True)] = rows[part]
+        size, rest = 2 * room, np.arange(1, self._people)
+        self._table = np.full(size + 1, FREE, dtype=np.int32 if room < 2**31 else np.int64)
+        self._table[size] = 0  # the place of nobody
+        at = _scattered([word[1 : self._people] for word in self._words], size)
+        while len(rest):
+            free = self._table[at] == FREE
+            self._table[at[free]] = rest[free]  # of several that come to one, some one has it
+            on = self._table[at] != rest
+            at, rest = (at[on] + 1) % size, rest[on]
+        self._rows, *self._words = (_longer(of, room) for of in (self._rows, *self._words))
 
     def counts(self) -> Integers:
-        """Return how many rows each person has: none has whoever is nobody, or a text that says so."""
-        self._rows = self._rows[: self._people].copy()
-        self._rows[0] = 0
+        """Return how many rows each person has; none has whoever is nobody, or a text that says so."""
+        rows, self._rows = self._rows[: self._people], self._rows[:0]
+        rows[0] = 0
         for start in range(1, self._people if self._text else 0, PIECE):
             part = slice(start, min(start + PIECE, self._people))
-            self._rows[part][_say_nobody([word[part] for word in self._words])] = 0
-        return self._rows
+            rows[part][_say_nobody([word[part] for word in self._words])] = 0
+        return rows
 
     def people(self, column: Any) -> Places:
         """Return who each row of a batch is of: 0 where it is nobody's, or of somebody who was not counted."""
         return np.maximum(self._found(*_identifiers(column, self._long), add=False), 0)
 
-    def _found(self, words: list[Words], known: NDArray[np.bool_] | np.bool_, add: bool) -> Places:
+    def _found(self, words: list[Words], known: NDArray[np.bool_], add: bool) -> Places:
         """Return the number of each identifier; one that is new is given the next, or none."""
-        size = len(self._table) - 1
         self._words += [np.zeros_like(self._words[0]) for _ in words[len(self._words) :]]
         words = words + [np.zeros_like(words[0]) for _ in self._words[len(words) :]]
-        at, rest, person = np.where(known, _scattered(words, size), size), np.arange(len(words[0])), np.empty(len(words[0]), np.intp)
+        size, person = len(self._table) - 1, np.empty(len(known), dtype=np.intp)
+        at, rest = np.where(known, _scattered(words, size), size), np.arange(len(known))
         while len(rest):
             if add:
                 self._take(at, words)
@@ -167,13 +170,12 @@ class _Index:
             other = self._words[0][found] != words[0]
             for mine, word in zip(self._words[1:], words[1:], strict=True):
                 other |= mine[found] != word
-            on = np.flatnonzero(other & (found >= 0))
-            at, rest, words = at[on] + 1, rest[on], [word[on] for word in words]
-            at[at == size] = 0
+            on = np.flatnonzero(other & (found != FREE))
+            at, rest, words = (at[on] + 1) % size, rest[on], [word[on] for word in words]
         return person
 
     def _take(self, at: Places, words: list[Words]) -> None:
-        """Give free places to new people; of several who came to one, some one has it."""
+        """Give free places to new people; of several rows that came to one, some one."""
         free = np.flatnonzero(self._table[at] == FREE)
         self._table[at[free]] = free
         first = free[self._table[at[free]] == free]
@@ -182,6 +184,13 @@ class _Index:
         self._table[at[first]] = np.arange(new.start, new.stop)
         for mine, word in zip(self._words, words, strict=True):
             mine[new] = word[first]
+
+
+def _longer(of: NDArray[Any], room: int) -> NDArray[Any]:
+    """Return an array with zeros behind it."""
+    found = np.zeros(room, dtype=of.dtype)
+    found[: len(of)] = of
+    return found
 
 
 def _scattered(words: list[Words], size: int) -> Places:
@@ -238,11 +247,12 @@ def _of_texts(texts: Any, known: NDArray[np.bool_], long: dict[bytes, int]) -> t
 
 
 def _say_nobody(words: list[Words]) -> NDArray[np.bool_]:
-    """Return which short texts stand for a missing identifier."""
-    inside = np.arange(8 * len(words) - 1) < (words[0] & np.uint64(255))[:, None].view(np.int64)
-    data = np.column_stack(words).view(np.uint8)[:, 1:][inside]
+    """Return which texts stand for a missing identifier; long ones are none."""
+    found = np.column_stack(words).view(np.uint8)
+    inside = np.arange(found.shape[1] - 1) < found[:, :1]
     ends = np.append(0, np.cumsum(inside.sum(axis=1)))
-    texts = pa.Array.from_buffers(pa.large_string(), len(inside), [None, pa.py_buffer(ends), pa.py_buffer(data)])
+    data = pa.py_buffer(found[:, 1:][inside])
+    texts = pa.Array.from_buffers(pa.large_string(), len(found), [None, pa.py_buffer(ends), data])
     said = pc.ascii_lower(pc.ascii_trim_whitespace(texts)).cast(pa.large_binary())
     return _plain(pc.is_in(said, value_set=pa.array(NOBODY, pa.large_binary())))
 
