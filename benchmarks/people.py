@@ -27,7 +27,7 @@ from dpcov.kernel.sums import ExactSums, check_exact_blas
 from dpcov.sources.opening import open_source
 
 COLUMNS, EACH = 10, 10
-PASSES = 3
+PASSES = 5
 
 
 def write_visits(path: Path, rows: int, people: int, text: bool) -> None:
@@ -49,6 +49,7 @@ def one_pass(path: str, unit: str) -> None:
     """Read a second moment, and print the processor's seconds and the megabytes of this process."""
     aside: Aside | None = aside_of(unit, DEFAULT_BITS, USUAL_PEOPLE) if unit else None
     names = [f"c{j}" for j in range(COLUMNS)]
+    pa.array([1.0]).to_numpy(), pa.array(["a"]).is_valid().to_numpy(zero_copy_only=False)  # pyarrow imports pandas for these
     source = open_source(path, columns=names, aside=aside)
     sums = ExactSums(source, Encoding(source.feature_names, 1.0, aside=aside), "replace")
     check_exact_blas()
@@ -64,13 +65,14 @@ def status(field: str) -> float:
     return int(line.split()[1]) / 1024
 
 
-def measured(path: Path, unit: str) -> tuple[float, float, int]:
-    """Return the least time and memory of some passes, each in a process of its own."""
-    found = []
+def measured(path: Path, units: tuple[str, ...]) -> list[list[float]]:
+    """Return the median time and memory, and n, of passes by each unit in turn, each in a process of its own."""
+    found: list[list[Any]] = [[] for _ in units]
     for _ in range(PASSES):
-        command = [sys.executable, "-m", "benchmarks.people", "--pass", str(path), "--unit", unit]
-        found.append(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
-    return min(one[0] for one in found), min(one[1] for one in found), found[0][2]
+        for unit, passes in zip(units, found, strict=True):
+            command = [sys.executable, "-m", "benchmarks.people", "--pass", str(path), "--unit", unit]
+            passes.append(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
+    return [np.median(passes, axis=0).tolist() for passes in found]
 
 
 def speed(rows: int) -> None:
@@ -83,7 +85,7 @@ def speed(rows: int) -> None:
         for name, text in (("number", False), ("text of 12 letters", True)):
             path = Path(folder) / "visits.parquet"
             write_visits(path, rows, people, text)
-            (plain, little, _), (grouped, more, n) = measured(path, ""), measured(path, "who")
+            (plain, little, _), (grouped, more, n) = measured(path, ("", "who"))
             each = (more - little) * 2**20 / n
             print(f"| {name} | {plain:.2f} s | {grouped:.2f} s | {grouped / plain:.2f} | {each:.0f} |")
 

@@ -178,25 +178,23 @@ class TestWhoIsWho:
         assert shares(known, column) == [0, 0, 0, 0, 0.5]
         assert counted(column[:4]).n == 0
 
-    def test_many_batches_are_counted_as_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_many_batches_are_counted_as_one(self) -> None:
         draw = np.random.default_rng(7301)
         who = draw.integers(-50, 50, 5000)
         whole = counted(pa.array(who))
-        monkeypatch.setattr(people, "RUN", 7)
         for column in (pa.array(who), pa.array([str(one) for one in who])):
             parts = counted(*(column[start : start + 13] for start in range(0, 5000, 13)))
             assert parts.n == whole.n == 100
             assert shares(parts, column) == [2**SHARE_BITS // rows / 2**SHARE_BITS for rows in np.bincount(who + 50)[who + 50]]
 
-    @pytest.mark.parametrize("run", [3, 2**18])
-    def test_texts_with_one_word_and_long_texts_are_told_apart(self, monkeypatch: pytest.MonkeyPatch, run: int) -> None:
-        """As if all texts had the same scattered word: what stands behind it decides."""
+    def test_texts_with_one_place_and_long_texts_are_told_apart(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """As if all texts were scattered to the same place: what they say decides."""
         draw = np.random.default_rng(7302)
         texts = [b"", b"a", b"a\x00", b"b" * 8, b"b" * 8 + b"\x00", b"c" * 64, b"c" * 65, b"c" * 65 + b"d", b"e" * 3000]
         column = pa.array([texts[one] for one in draw.integers(0, 9, 200)], pa.binary())
         sizes = {text: column.to_pylist().count(text) for text in texts}
         expected = [2**SHARE_BITS // sizes[text] / 2**SHARE_BITS if text else 0 for text in column.to_pylist()]
-        monkeypatch.setattr(people, "RUN", run)
+        monkeypatch.setattr(people, "PIECE", 3)
         for scatter in (people.SCATTER, np.uint64(0)):
             monkeypatch.setattr(people, "SCATTER", scatter)
             for whole in (column, column.dictionary_encode()):
@@ -204,6 +202,31 @@ class TestWhoIsWho:
                 assert known.n == 8
                 assert shares(known, whole) == expected
                 assert known.shares(pa.array([b"a\x00\x00", b"c" * 66, b"f"], pa.binary())).tolist() == [0, 0, 0]
+
+    @pytest.mark.parametrize("scatter", [people.SCATTER, np.uint64(0)])
+    def test_numbers_that_look_like_a_free_place(self, monkeypatch: pytest.MonkeyPatch, scatter: np.uint64) -> None:
+        monkeypatch.setattr(people, "SCATTER", scatter)
+        column = pa.array([0, 3, None, 0, -1, 2**63 - 1, None, 5, 0])
+        known = counted(column[:3], column[3:])
+        assert known.n == 5
+        third = 2**SHARE_BITS // 3 / 2**SHARE_BITS
+        assert shares(known, column) == [third, 1, 0, third, 1, 1, 0, 1, third]
+        assert shares(counted(pa.array([7, 8])), pa.array([0, 7])) == [0, 1]
+
+    @pytest.mark.parametrize("length", [3, 80])
+    def test_text_that_says_nobody_in_many_ways(self, length: int) -> None:
+        """Blanks around it and large letters change nothing, in batches of short texts and of long ones."""
+        said = ["", " ", "\tNaN\n", "  none", "N/A  ", "na", "nAt", "<na>", " " * length + "null", " " * length]
+        column = pa.array([*said, "nan\0", "nanny", "nan nan", "x" * length, None])
+        for whole in (column, column.dictionary_encode(), column.cast(pa.large_string())):
+            known = counted(whole[:6], whole[6:])
+            assert known.n == 4
+            assert shares(known, whole) == [0] * len(said) + [1, 1, 1, 1, 0]
+
+    def test_texts_of_other_lengths_in_a_later_batch_and_a_later_pass(self) -> None:
+        known = counted(pa.array(["ab", "cd"]), pa.array(["a" * 20, "ab"]), pa.array(["cd", "ab"]))
+        assert known.n == 3
+        assert shares(known, pa.array(["cd", "a" * 40, "a" * 20, "ab\0"])) == [0.5, 0, 1, 0]
 
     def test_rows_beyond_those_counted_give_nothing(self) -> None:
         """Whatever the data do between two readings, what a person gives sums to at most 1."""

@@ -13,7 +13,7 @@ from dpcov.sources.places import Place
 from dpcov.sources.tables import Batch, reading
 
 PARQUET_ROWS = 2**14  # at most, at a time; of few columns more, so that they have as many cells as NARROW columns
-NARROW = 8
+NARROW = 4
 BUFFER = 2**16  # bytes of a column read at a time; else Arrow holds whole row groups in memory
 PIECE_ROWS = 2**17
 """Row groups smaller than this are read together: opening a file again costs a few thousand rows."""

@@ -132,16 +132,20 @@ class _Index:
     def _grow(self, people: int) -> None:
         """Make room for so many people, and half as many more."""
         room = people + people // 2
-        size, rest = 2 * room, np.arange(1, self._people)
+        size = 2 * room
         self._table = np.full(size + 1, FREE, dtype=np.int32 if room < 2**31 else np.int64)
         self._table[size] = 0  # the place of nobody
-        at = _scattered([word[1 : self._people] for word in self._words], size)
-        while len(rest):
-            free = self._table[at] == FREE
-            self._table[at[free]] = rest[free]  # of several that come to one, some one has it
-            on = self._table[at] != rest
-            at, rest = (at[on] + 1) % size, rest[on]
-        self._rows, *self._words = (_longer(of, room) for of in (self._rows, *self._words))
+        for start in range(1, self._people, PIECE):
+            rest = np.arange(start, min(start + PIECE, self._people))
+            at = _scattered([word[rest] for word in self._words], size)
+            while len(rest):
+                free = self._table[at] == FREE
+                self._table[at[free]] = rest[free]  # of several that come to one, some one has it
+                on = self._table[at] != rest
+                at, rest = (at[on] + 1) % size, rest[on]
+        self._rows = _longer(self._rows, room)
+        for place in range(len(self._words)):  # one by one, so that only one stands in memory twice
+            self._words[place] = _longer(self._words[place], room)
 
     def counts(self) -> Integers:
         """Return how many rows each person has; none has whoever is nobody, or a text that says so."""
@@ -195,7 +199,7 @@ def _longer(of: NDArray[Any], room: int) -> NDArray[Any]:
 
 def _scattered(words: list[Words], size: int) -> Places:
     """Return a place below ``size`` for each identifier: 0 for the number 0, and the same whether zeros stand behind or not."""
-    mixed = np.uint64(0)
+    mixed: Any = np.uint64(0)
     for word in reversed(words):
         mixed = ((word ^ (word >> HALF)) + mixed) * SCATTER
     return np.asarray(((mixed >> HALF) * np.uint64(size)) >> HALF).view(np.intp)

@@ -67,17 +67,25 @@ PLANTED = {
         by=SHARES + "test_nothing_wraps_for_as_many_people_as_there_may_be",
     ),
     "rows without an owner that are one person's": mutant(
-        (PEOPLE, "        owned = places >= 0\n", "        owned = np.ones(len(places), dtype=np.bool_)\n"),
+        (PEOPLE, "        rows[0] = 0\n", ""),
         by=SOURCES + "TestWhoIsWho::test_nobody_s_rows_are_neither_one_person_s_nor_many_people_s",
     ),
     "rows without an owner that are counted": mutant(
-        (PEOPLE, "self._waiting.append((words[known], exact[known]))", "self._waiting.append((words, exact))"),
+        (PEOPLE, "np.where(known, _scattered(words, size), size)", "_scattered(words, size)"),
         by=SOURCES + "TestWhoIsWho::test_nobody_s_rows_are_neither_one_person_s_nor_many_people_s",
     ),
-    "texts with one word that are one person's": mutant(
-        (PEOPLE, "alike = (exact == exact[first][whose]).all(axis=1)", "alike = np.ones(len(words), dtype=np.bool_)"),
-        (PEOPLE, "            met &= same.all(axis=1)\n", ""),
-        by=SOURCES + "TestWhoIsWho::test_texts_with_one_word_and_long_texts_are_told_apart",
+    "texts that are told apart by their first word": mutant(
+        (PEOPLE, "                other |= mine[found] != word\n", "                pass\n"),
+        by=SOURCES + "TestWhoIsWho::test_texts_with_one_place_and_long_texts_are_told_apart",
+    ),
+    "people who are told apart by the place that they are scattered to": mutant(
+        (PEOPLE, "other = self._words[0][found] != words[0]", "other = np.zeros(len(found), dtype=np.bool_)"),
+        (PEOPLE, "                other |= mine[found] != word\n", "                pass\n"),
+        by=SOURCES + "TestWhoIsWho::test_texts_with_one_place_and_long_texts_are_told_apart",
+    ),
+    "texts that say nobody, as somebody": mutant(
+        (PEOPLE, "range(1, self._people if self._text else 0, PIECE)", "range(1, 0, PIECE)"),
+        by=SOURCES + "TestWhoIsWho::test_text_that_says_nobody_in_many_ways",
     ),
     "minus zero that is another person": mutant(
         (PEOPLE, "floats = numbers.astype(np.float64) + 0.0", "floats = numbers.astype(np.float64)"),
@@ -86,8 +94,8 @@ PLANTED = {
     "whole numbers as floats": mutant(
         (
             PEOPLE,
-            'return numbers.astype(np.uint64 if numbers.dtype.kind == "u" else np.int64).view(np.int64), known',
-            "return numbers.astype(np.float64).view(np.int64), known",
+            'return [numbers.astype(np.uint64 if numbers.dtype.kind == "u" else np.int64).view(np.uint64)], known',
+            "return [numbers.astype(np.float64).view(np.uint64)], known",
         ),
         by=SOURCES + "TestWhoIsWho::test_numbers_are_compared_exactly",
     ),
