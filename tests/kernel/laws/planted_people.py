@@ -25,7 +25,7 @@ SCALED = "return self.aside.scaled(self.grid.encode(features, scratch=scratch), 
 
 PLANTED = {
     "rows of a person by their share, not its root": mutant(
-        (ASIDE, "roots = np.floor(np.sqrt(shares)).astype(np.int64)", "roots = np.ldexp(shares, -26).astype(np.int64)"),
+        (ASIDE, "np.floor(np.sqrt(shares))", "np.floor(np.ldexp(shares, -26))"),
         by=SHARES + "test_many_small_rows_are_not_lost",
     ),
     "rows of a person that are scaled before they are clipped": mutant(
