@@ -479,7 +479,7 @@ class TestFiles:
     def test_pairs_in_groups(self) -> None:
         from dpcov.release.file import parse
 
-        with pytest.raises(ReleaseError, match="pairs of rows, or people with several, in groups"):
+        with pytest.raises(ReleaseError, match="pairs of rows in groups"):
             parse(self.edited(pairs=True))
 
     def test_answers_that_are_missing_or_others(self) -> None:

@@ -45,8 +45,8 @@ def check_header(transcript: Transcript) -> None:
         refuse("consistent", "columns that differ from those of its schema")
     if encoding.groups is not None and any(is_broken(name) for name in (encoding.groups.by, *encoding.groups.levels)):
         refuse("consistent", "a group whose name is not valid text")
-    if encoding.groups is not None and (encoding.pairs or encoding.aside is not None):
-        refuse("consistent", "pairs of rows, or people with several, in groups")
+    if encoding.groups is not None and encoding.pairs:
+        refuse("consistent", "pairs of rows in groups")
     if encoding.pairs and (encoding.constant or transcript.neighbors != REPLACE):
         refuse("consistent", "pairs of rows under add-remove, or with a constant")
     if encoding.aside is not None:

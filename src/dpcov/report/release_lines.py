@@ -51,7 +51,8 @@ def groups_line(release: Release, file: str = "FILE") -> str | None:
         part = "" if own is None else f" by {100 * (1 - float(own.part.mean())):.0f} %"
         return (
             f"Group {printable(release.part.level)} of {len(release.groups)} by {column}: estimates are drawn towards all "
-            f"groups together{part}, as far as noise hides how it differs; its {release.n} rows are a noisy number, too."
+            f"groups together{part}, as far as noise hides how it differs; its {release.n} {release.encoding.counted} "
+            f"are a noisy number, too."
         )
     named = ", ".join(map(printable, release.groups[:MOST_GROUPS])) + ", ..." * (len(release.groups) > MOST_GROUPS)
     one = by(f"dpcov show {file} --group {shlex.quote(release.groups[0])}", f"release[{release.groups[0]!r}]")

@@ -159,12 +159,12 @@ class ArrowSource:
                 "data must be rows that can be read more than once where a person has several, got a stream. "
                 "Hint: write it to a file first."
             )
-        read = self._columns if self.schema is None else [*self._columns, *self.schema.used]
+        read = self._read if self.schema is None else [*self._read, *self.schema.used]
         members, types = members_of(self._table), dict[str, list[Any]]()
         for said, name in (("unit", aside.unit), ("weight", aside.weight)):
             if name in read:
                 raise ParameterError(
-                    f"{said} must be a column that is no feature, got {name!r}, which is one. "
+                    f"{said} must be a column that is no feature, and not that of groups, got {name!r}, which is one. "
                     f"Hint: leave it out of columns= and out of the schema."
                 )
             for member, where in members if name else ():

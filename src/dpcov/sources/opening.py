@@ -48,15 +48,11 @@ def open_source(
             f"by must be left out for rows on a cluster, in a database or on a device, got {by.name!r}. "
             f"Hint: write them to a Parquet file, which is read in bounded memory."
         )
-    if by is not None and aside is not None:
-        raise ParameterError(
-            f"by must be left out where a person has several rows, got {by.name!r}. Hint: leave out one of them."
-        )
     if columns is not None and (isinstance(columns, str | bytes) or not isinstance(columns, Sequence) or not columns):
         raise ParameterError(f"columns must be a list of names or positions, got {shown(columns)}. Hint: columns=['age'].")
     rows = open_rows(data)
     if by is not None:
-        return grouped_source(data, rows, columns, schema, center, progress, by)
+        return grouped_source(data, rows, columns, schema, center, progress, by, aside)
     if rows is not None and schema is None:
         source = _array_source(data, rows, columns, progress, aside)
         if source.d > MAX_FEATURES - center:
@@ -89,7 +85,14 @@ def open_source(
 
 
 def grouped_source(
-    data: Any, rows: Any, columns: Columns, schema: Schema | None, center: bool, progress: Progress | None, by: By
+    data: Any,
+    rows: Any,
+    columns: Columns,
+    schema: Schema | None,
+    center: bool,
+    progress: Progress | None,
+    by: By,
+    aside: Aside | None,
 ) -> Source:
     """Return a source that tells in which group each row is: of a table with named columns, as an array is one, too."""
     from dpcov.sources.arrow import ArrowSource
@@ -103,7 +106,7 @@ def grouped_source(
     chosen = _names(columns, table.names, schema)
     if chosen is not None and by.name in chosen:
         raise ParameterError(f"columns must not hold the column of groups, got {shown(by.name)}. Hint: leave it out there.")
-    return ArrowSource(table, chosen, schema, center, progress, by=by)
+    return ArrowSource(table, chosen, schema, center, progress, aside, by)
 
 
 def _array_source(data: Any, rows: Any, columns: Columns, progress: Progress | None, aside: Aside | None) -> ArraySource:
