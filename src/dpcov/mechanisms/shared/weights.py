@@ -13,16 +13,17 @@ from __future__ import annotations
 from collections.abc import Collection
 from fractions import Fraction
 
+from dpcov.errors import ParameterError
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.kernel.face import Face
 from dpcov.kernel.questions.calibrated import noise_for
 from dpcov.kernel.questions.weights import HeavyWeight, SquaredWeights
 from dpcov.mechanisms.shared.clipping import check_rereadable, plan_radius
 
-PURE_BEYOND, ZCDP_BEYOND = 500, 125
-"""Rows beyond the weight that counts as 1, for each feature: over ε, over √ρ. A half and twice as many do as well."""
+PURE_BEYOND, ZCDP_BEYOND = 250, 60
+"""Rows beyond the weight that counts as 1, for each feature: over ε, over √ρ. A third and three times as many are near."""
 
-PART = 2  # of all rows at most one in so many is cut: with fewer rows than the budget needs, all would count alike
+PART = 10  # of all rows one in so many is cut at most: where weights go with values that moves estimates, as no interval says
 FOR_SQUARES = Fraction(1, 100)  # of the budget: the effective size is then off by less than noise is in all else
 
 
@@ -41,6 +42,11 @@ def after_weights(curator: Face, budget: Budget, serves: Collection[type[Budget]
     if aside.searched:
         check_rereadable(curator, "clip_weight='private'")
         if isinstance(budget, ApproxDP):
+            if not {ZCDP, PureDP} & {*serves}:
+                raise ParameterError(
+                    "clip_weight must be 'none' for a mechanism that spends (epsilon, delta) only, got 'private'. "
+                    "Hint: another mechanism, or a max_weight that is not far too large."
+                )
             budget = budget.to_zcdp() if ZCDP in serves else PureDP(budget.epsilon)
     if isinstance(budget, ApproxDP) or not curator.rereadable:
         return budget
