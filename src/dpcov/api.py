@@ -14,8 +14,8 @@ from dpcov.mechanisms.shared.means import Origin
 from dpcov.release.record import Release
 from dpcov.request import request
 from dpcov.schema import Level, Schema
+from dpcov.schema.whose import Whose
 from dpcov.sources.user_map import Map
-from dpcov.sources.whose import Whose
 
 
 def covariance(
@@ -37,7 +37,7 @@ def covariance(
     ledger: DataSet | None = None,
     max_rows: int | None = None,
     unit: str | int | None = None,
-    weighting: str = "person",
+    weighting: str | None = None,
     most_rows: int | None = None,
     weight: str | int | None = None,
     max_weight: float | None = None,
@@ -164,7 +164,7 @@ def mean(
     workers: int | Map = 1,
     ledger: DataSet | None = None,
     unit: str | int | None = None,
-    weighting: str = "person",
+    weighting: str | None = None,
     most_rows: int | None = None,
     weight: str | int | None = None,
     max_weight: float | None = None,
@@ -253,7 +253,7 @@ def pca(
     ledger: DataSet | None = None,
     max_rows: int | None = None,
     unit: str | int | None = None,
-    weighting: str = "person",
+    weighting: str | None = None,
     most_rows: int | None = None,
     weight: str | int | None = None,
     max_weight: float | None = None,

@@ -3,44 +3,65 @@
 from __future__ import annotations
 
 import numbers
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 from dpcov.errors import ParameterError, check_choice, check_real, shown
-from dpcov.kernel.rows.aside import LARGEST_WEIGHT, MOST_PEOPLE, MOST_ROWS_EACH, USUAL_PEOPLE, Aside, aside_of
-from dpcov.schema import is_broken
+from dpcov.schema.columns import is_broken
 
 WEIGHTINGS = ("person", "rows")
+LARGEST_WEIGHT, MOST_ROWS_EACH = 1e150, 2**31
+
+
+class Checked(NamedTuple):
+    """What is said of rows beside their features, checked; what is not said is empty, or 0."""
+
+    unit: str
+    most_rows: int
+    weight: str
+    max_weight: float
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the table that stand beside the features."""
+        return tuple(name for name in (self.unit, self.weight) if name)
 
 
 @dataclass(frozen=True)
 class Whose:
-    """What a caller says of rows beside their features, as it was said: the names and defaults are those of `covariance`."""
+    """What a caller, or a schema, says of rows beside their features, as it was said: names and defaults are `covariance`'s."""
 
     unit: object = None
-    weighting: object = "person"
+    weighting: object = None
     most_rows: object = None
     weight: object = None
     max_weight: object = None
 
-    def aside(self, bits: int, max_rows: int | None) -> Aside | None:
-        """Return who a person is and how much a row counts, or None where each row is a person and counts alike."""
-        check_choice(
-            "weighting", self.weighting, WEIGHTINGS, "'person' counts each person once, 'rows' each row up to most_rows"
-        )
-        if self.unit is None and self.weighting != "person":
-            raise ParameterError("weighting must be 'person' without unit=, got 'rows'. Hint: each row is a person already.")
-        most, largest = self._checked_most_rows(), self._checked_max_weight()
-        if self.unit is None and self.weight is None:
-            return None
-        people = USUAL_PEOPLE if max_rows is None else int(max_rows)
-        if people > MOST_PEOPLE:
-            raise ParameterError(f"max_rows must be at most 2**34 people with unit=, got {shown(max_rows)}. Hint: fewer do.")
-        return aside_of(_column("unit", self.unit), bits, people, most, _column("weight", self.weight), largest)
+    def joined(self, described: Whose) -> Whose:
+        """Return this together with what a schema says; refuse where both say something, and not the same."""
+        return Whose(*(_one_of(each.name, getattr(self, each.name), getattr(described, each.name)) for each in fields(self)))
 
-    def _checked_most_rows(self) -> int:
+    def checked(self) -> Checked:
+        """Return who a person is and how much a row counts, or refuse what says neither."""
+        by_rows = self._counts_rows()
+        if self.unit is None and by_rows:
+            raise ParameterError("weighting must be 'person' without unit=, got 'rows'. Hint: each row is a person already.")
+        most, largest = self._checked_most_rows(by_rows), self._checked_max_weight()
+        unit, weight = _column("unit", self.unit), _column("weight", self.weight)
+        if unit and unit == weight:
+            raise ParameterError(f"unit and weight must be two columns, got {shown(self.unit)} twice. Hint: leave out one.")
+        return Checked(unit, most, weight, largest)
+
+    def _counts_rows(self) -> bool:
+        """Return whether rows count, and not people once."""
+        hint = "'person' counts each person once, 'rows' each row up to most_rows"
+        check_choice("weighting", "person" if self.weighting is None else self.weighting, WEIGHTINGS, hint)
+        return self.weighting == "rows"
+
+    def _checked_most_rows(self, by_rows: bool) -> int:
         """Return how many rows of a person count alike, 0 where each person counts once."""
         given = self.most_rows
-        if (given is None) != (self.weighting == "person"):
+        if (given is None) == by_rows:
             raise ParameterError(
                 f"most_rows must be given with weighting='rows' and only then, got {shown(given)}. "
                 f"Hint: a public number, such as 10: rows of a person with more of them count less."
@@ -71,6 +92,17 @@ class Whose:
 
 ROWS_THEMSELVES = Whose()
 """Each row is a person, and counts as any other."""
+
+
+def _one_of(name: str, said: object, described: object) -> object:
+    """Return what is said, by the caller or by the schema; what is no text and no number is refused later."""
+    if described is None or (said is not None and not isinstance(said, str | numbers.Real)):
+        return said
+    if said is not None and said != described:
+        raise ParameterError(
+            f"{name} must be that of the schema, {shown(described)}, or left out, got {shown(said)}. Hint: say it once."
+        )
+    return described
 
 
 def _column(said: str, column: object) -> str:
