@@ -162,6 +162,9 @@ class ArrowSource:
             )
         _refuse_beside(aside, self._columns if self.schema is None else [*self._columns, *self.schema.used])
         members, types = members_of(self._table), dict[str, list[Any]]()
+        for member, _ in members:
+            if hasattr(member, "identify") and aside.unit in member.names:
+                member.identify(aside.unit)
         for said, name in (("unit", aside.unit), ("weight", aside.weight)):
             for member, where in members if name else ():
                 found = list(member.names).count(name)
