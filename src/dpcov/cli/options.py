@@ -34,7 +34,8 @@ neighbors_option = click.option(
     type=click.Choice(NEIGHBORS),
     default=NEIGHBORS[0],
     show_default=True,
-    help="What is hidden: replace, the values of one row; add-remove, also whether it is there. With replace, n is public.",
+    help="What is hidden: replace, the values of one row (with --unit: of all rows of a person); add-remove, also whether it "
+    "is there. With replace, n is public.",
 )
 
 
@@ -116,7 +117,8 @@ def _people_options(command: Command) -> Command:
         click.option(
             "--unit",
             metavar="COLUMN",
-            help="Protect people, not rows: the column that says whose a row is. By default each row is a person.",
+            help="Protect people, not rows: the column that says whose a row is. "
+            "By default the schema's; else a row is a person.",
         ),
         click.option(
             "--most-rows",
@@ -127,9 +129,7 @@ def _people_options(command: Command) -> Command:
         click.option(
             "--weighting",
             type=click.Choice(["person", "rows"]),
-            default="person",
-            show_default=True,
-            help="With --unit: whether each person counts once, or each row.",
+            help="With --unit: whether each person counts once, the default, or each row.",
         ),
         click.option(
             "--max-weight", type=float, metavar="NUMBER", help="With --weight: a public bound; what is above counts as it."
@@ -137,9 +137,7 @@ def _people_options(command: Command) -> Command:
         click.option(
             "--clip-weight",
             type=click.Choice(["none", "private"]),
-            default="none",
-            show_default=True,
-            help="With --weight: whether a lower bound than --max-weight is found, for a part of the budget.",
+            help="With --weight: private finds a lower bound than --max-weight, for a part of the budget.",
         ),
         click.option("--weight", metavar="COLUMN", help="The column of weights, as of a survey."),
     ):
