@@ -38,6 +38,13 @@ class ParquetTable:
 
         try:
             return pq.ParquetFile(self._place.stream(), pre_buffer=False, buffer_size=BUFFER)
+        except (FileNotFoundError, PermissionError):  # of a worker on another machine, or one that is gone since it was found
+            raise_alone(
+                EngineError(
+                    f"data must be files that each process can read, got {self._place.name}, which one cannot. "
+                    f"Hint: the path must lead to the same file wherever rows are read."
+                )
+            )
         except (pa.ArrowException, OSError, ValueError):
             raise_alone(
                 EngineError(f"data must be a complete Parquet file, got {self._place.name}, which is not. Hint: copy it again.")
