@@ -23,6 +23,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -154,7 +155,7 @@ def measured(opened: Callable[[Path], Any], folder: Path, columns: int, rounds: 
         every = {"one process": folder} | ways
         for data in (folder, *WARMING * list(ways.values())):
             moment(data)
-        turns = [{way: turn(lambda data=data: moment(data)) for way, data in every.items()} for _ in range(rounds)]
+        turns = [{way: turn(partial(moment, data)) for way, data in every.items()} for _ in range(rounds)]
     here = median(took["one process"][1] for took in turns)
     busy = f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
     print(f"{PARTITIONS} files of {columns} columns: {here:.2f} s of CPU in one process; {busy}", flush=True)

@@ -133,7 +133,7 @@ class TestFiles:
         with pytest.raises(ParameterError, match="spark must be a session of Spark, got str"):
             dpcov.OnSpark("local", "people.parquet")
         with pytest.raises(ParameterError, match="path must lead to Parquet files, got Table"):
-            dpcov.OnSpark(self.SESSION, arrow())  # type: ignore[arg-type]
+            dpcov.OnSpark(self.SESSION, arrow())
         with pytest.raises(ParameterError, match=r"data must be files that end in .parquet or .pq here, got 't0.csv'"):
             dpcov.covariance(dpcov.OnSpark(self.SESSION, csv_files(tmp_path)), dpcov.ZCDP(1), row_norm=1)
         with pytest.raises(ParameterError, match="path must be the name of a file"):

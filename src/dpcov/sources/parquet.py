@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any
 
 import pyarrow as pa
@@ -68,7 +69,9 @@ class ParquetTable:
             run.append(group)
             rows = sum(self._counts[one] for one in run)
             if rows >= PIECE_ROWS or group == last:
-                yield ParquetTable(self._place, run), rows / (self.rows or 1)
+                piece = copy(self)  # opening the file again would read its footer once for each piece
+                piece._groups, piece.rows = run, rows
+                yield piece, rows / (self.rows or 1)
                 run = []
         if last < 0:
             yield self, 1.0
