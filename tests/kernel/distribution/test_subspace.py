@@ -227,8 +227,9 @@ class TestColumn:
     def test_normal_numbers_are_used_once(self) -> None:
         """They are made in blocks: a slice that was given out twice would tie proposals to each other."""
         column = _Column(gaps_of(eigenvalues(4), 1.0), 2, SeededBits(5502))
-        given = np.concatenate([column._normals(count).copy() for count in (3, 50_000, 20_000, 70_000, 5)])
-        assert len(np.unique(given)) == len(given) == 140_008
+        given = np.concatenate([column._normals(count).copy() for count in (1, 3, 50_000, 20_000, 70_000, 5)])
+        assert len(np.unique(given)) == len(given) == 140_009
+        assert given.all()
 
 
 def frames(d: int, k: int, count: int, seed: int) -> Floats:
