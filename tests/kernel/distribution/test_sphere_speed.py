@@ -27,7 +27,7 @@ class TestGuess:
         assert float(guess @ guess) == pytest.approx(float(np.sum(matrix**2)), rel=1e-12)
 
     def test_eigenvalues_are_lowered_by_the_shares_that_a_draw_takes(self) -> None:
-        """λᵢ − (w₁ + … + wᵢ)·(λᵢ − λᵢ₊₁) with wᵢ ≈ 1/(κ − 2cλᵢ), up to the move and the stretch; w adds up to 1 within 1/1000."""
+        """λᵢ − (w₁ + … + wᵢ)·(λᵢ − λᵢ₊₁) with wᵢ ≈ 1/(κ − 2cλᵢ), but for the move and the stretch; Σw is 1 within 1/1000."""
         c = 2.0
         shares = 1 / (best_kappa(self.SPECTRUM, c) - 2 * c * self.SPECTRUM)
         lowered = self.SPECTRUM[:-1] - np.cumsum(shares)[:-1] * (self.SPECTRUM[:-1] - self.SPECTRUM[1:])
