@@ -40,6 +40,7 @@ SHOWN = 10
 """So many numbers of a draw are recorded as they are; of all integers a checksum."""
 
 Numbers = NDArray[Any]
+Draw = Callable[[Bits], Numbers]
 
 
 class Noted(SeededBits):
@@ -93,13 +94,27 @@ def rounded(law: WishartDifference | FrobeniusNoise, bits: Bits) -> Numbers:
     return law.draw([law.d, triangle_size(law.d) - law.d], bits).astype(np.float64)
 
 
-def repeated(draw: Callable[[Bits], Any], count: int) -> Callable[[Bits], Numbers]:
+def laplace(scale: Fraction) -> Draw:
+    return lambda bits: discrete_laplace(scale, 100, bits)
+
+
+def gaussian(scale: Fraction) -> Draw:
+    return lambda bits: discrete_gaussian(scale**2, 100, bits)
+
+
+def direction(eigenvalues: Numbers, guess: Numbers | None = None, *, fixed: bool = False) -> Draw:
+    """Draw a direction of a diagonal matrix from a guess at its eigenvalues, the right one unless it is said."""
+    guessed = eigenvalues if guess is None else guess
+    return lambda bits: bingham(np.diag(eigenvalues), 2.0, guessed, bits, fixed=fixed)
+
+
+def repeated(draw: Callable[[Bits], Any], count: int) -> Draw:
     return lambda bits: np.ravel([draw(bits) for _ in range(count)])
 
 
-DRAWS: dict[str, Callable[[Bits], Numbers]] = {
-    **{f"laplace of scale {name}": lambda bits, b=scale: discrete_laplace(b, 100, bits) for name, scale in SCALES.items()},
-    **{f"gaussian of scale {name}": lambda bits, b=scale: discrete_gaussian(b**2, 100, bits) for name, scale in SCALES.items()},
+DRAWS: dict[str, Draw] = {
+    **{f"laplace of scale {name}": laplace(scale) for name, scale in SCALES.items()},
+    **{f"gaussian of scale {name}": gaussian(scale) for name, scale in SCALES.items()},
     "laplace, many": lambda bits: discrete_laplace(Fraction(1), 40_000, bits),
     "gaussian, many": lambda bits: discrete_gaussian(MAX_VARIANCE / 7, 40_000, bits),
     "exponentials": lambda bits: exponentials(9, bits),
@@ -114,13 +129,10 @@ DRAWS: dict[str, Callable[[Bits], Numbers]] = {
     "wishart": lambda bits: rounded(WishartDifference(4, *LATTICE), bits),
     "wishart of three": lambda bits: rounded(WishartDifference(2, *LATTICE, 3), bits),
     "frobenius": lambda bits: rounded(FrobeniusNoise(4, *LATTICE), bits),
-    **{
-        f"direction in {m}": repeated(lambda bits, m=m: bingham(np.diag(spectrum(m)), 2.0, spectrum(m), bits), 9)
-        for m in (1, 2, 5, 40)
-    },
-    "direction in 7, fixed": repeated(lambda bits: bingham(np.diag(SPECTRUM), 2.0, SPECTRUM, bits, fixed=True), 3),
-    "direction in 7, guessed too low": repeated(lambda bits: bingham(np.diag(SPECTRUM), 2.0, 0 * SPECTRUM, bits), 9),
-    "direction in 7, guessed too high": repeated(lambda bits: bingham(np.diag(SPECTRUM), 2.0, 9 * SPECTRUM, bits), 9),
+    **{f"direction in {m}": repeated(direction(spectrum(m)), 9) for m in (1, 2, 5, 40)},
+    "direction in 7, fixed": repeated(direction(SPECTRUM, fixed=True), 3),
+    "direction in 7, guessed too low": repeated(direction(SPECTRUM, 0 * SPECTRUM), 9),
+    "direction in 7, guessed too high": repeated(direction(SPECTRUM, 9 * SPECTRUM), 9),
     "directions of 6": lambda bits: directions(6, 6, 200, bits),
     "directions of 30": lambda bits: directions(30, 12, 4000, bits),
     "directions of 60": lambda bits: directions(60, 30, 20_000, bits),
@@ -141,7 +153,7 @@ def used(bits: Bits, count: int) -> Numbers:
 RARE = ("laplace of scale 3.3", "gaussian of scale 3.3", "exponentials", "normals")
 CHOICES = ("choice", "choice of one of two", "choice among many")
 
-CASES: dict[str, tuple[Callable[[], Noted], Callable[[Bits], Numbers]]] = {
+CASES: dict[str, tuple[Callable[[], Noted], Draw]] = {
     **{name: (lambda: Noted(7000), draw) for name, draw in DRAWS.items()},
     **{f"{name}, rare words": (lambda: Noted(7001, small=True), DRAWS[name]) for name in RARE},
     **{f"{name}, without a seed": (lambda: Noted(7002, seeded=False), DRAWS[name]) for name in CHOICES},

@@ -30,7 +30,7 @@ Statistic = Count | Sum | SecondMoment
 repeatable = settings(max_examples=60)
 
 
-FAULTS: dict[str, Callable[[Floats, tuple[int, ...]], object]] = {
+FAULTS: dict[str, Callable[[Floats, tuple[int, ...]], Any]] = {
     "sums from 2**51 on": lambda product, _: np.abs(product) >= 2.0**51,
     "one column": lambda _, shape: shape[1] == 1,
     "more than a thousand columns": lambda _, shape: shape[1] > 1000,
