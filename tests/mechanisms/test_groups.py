@@ -30,7 +30,7 @@ from dpcov.kernel.sums import ExactSums
 from dpcov.mechanisms import MECHANISMS
 from dpcov.mechanisms.running import released
 from dpcov.mechanisms.shared.pooling import Noisy, drawn_together
-from dpcov.release.groups import Together
+from dpcov.release.groups import GroupSize, Together
 from dpcov.release.record import Release
 from dpcov.request import request
 from dpcov.sources.opening import open_source
@@ -494,7 +494,7 @@ class TestFiles:
                     _ = (other.pooled if part is None else other[part]).covariance
         strange = dataclasses.replace(release, answers=(*plain, moment, counts))
         assert np.array_equal(strange["north"].covariance, release["north"].covariance)
-        assert Count in {type(answer.question) for answer in strange["north"].answers}
+        assert GroupSize in {type(answer.question) for answer in strange["north"].answers}
 
     def test_extreme_integers_end_in_an_estimate_or_an_error(self) -> None:
         for value in (2**62, -(2**62), 0, 1):

@@ -213,6 +213,26 @@ class TestPaths:
         assert release.retrace().agrees
         assert parse(text_of(release))["north"].n == release["north"].n
 
+    @pytest.mark.parametrize("budget", BUDGETS)
+    def test_groups_of_no_rows_and_of_one(self, budget: str) -> None:
+        """Noise is all that there is: numbers inside the bounds, wide intervals, and nothing that fails."""
+        levels = ["all", "none", "one", "never"]
+        schema = dpcov.Schema({**SCHEMA.columns, "region": dpcov.Categorical(levels)})
+        table = TABLE.assign(region=np.where(np.arange(N) == 7, "one", "all"))
+        low, high = schema.select(["a", "b", "town"]).bounds()
+        for seed in range(8):
+            release = made(budget, "add-remove" if seed % 2 else "replace", seed=seed, data=table, schema=schema)
+            for level in levels:
+                part = release[level]
+                described = part.describe()
+                assert described.mean is not None
+                assert described.correlation is not None
+                assert np.isfinite(part.covariance).all()
+                assert ((described.mean.values >= low) & (described.mean.values <= high)).all()
+                assert np.isfinite(part.ridge("a").coefficients).all()
+                assert part.interval().correlations.estimate.shape == (5, 5)
+                assert level == "all" or not described.correlation.clear[0, 1]
+
     def test_rows_of_no_group_move_units_and_no_group(self) -> None:
         """They are in the questions about single columns: as public numbers, in which all groups are measured."""
         other = TABLE.assign(b=np.where(REGION == "elsewhere", -TABLE["b"], TABLE["b"]))

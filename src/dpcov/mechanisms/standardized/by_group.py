@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ReleaseError
+from dpcov.kernel.answer import Answer
 from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.rows.standard import Standard
 from dpcov.mechanisms.shared.pooling import Drawn, Noisy, drawn_together
@@ -30,6 +31,16 @@ Floats = NDArray[np.float64]
 def rows_asked(transcript: Transcript) -> int:
     """Return how many rows, or people, single columns were asked of: all of them, of a group as well."""
     return transcript.n if transcript.part is None else transcript.part.whole.n
+
+
+def rows_counted(transcript: Transcript, moment: Answer, rows: Standard) -> float:
+    """Return how many rows a moment is of; of groups, whose corner tells it, at least as many as its noise may be taken for.
+
+    Otherwise a group that noise hides would have means far outside all bounds, in place of wide intervals.
+    """
+    if transcript.part is None:
+        return float(transcript.n)
+    return max(float(transcript.n), moment.deviation * (rows.row_norm / rows.corner) ** 2)
 
 
 def of_group_alone(

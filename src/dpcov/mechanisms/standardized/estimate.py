@@ -30,7 +30,7 @@ from dpcov.kernel.rows.standard import Standard, Units
 from dpcov.linalg import from_spectrum
 from dpcov.mechanisms.base import RAW
 from dpcov.mechanisms.shared.moment import from_noisy_moment
-from dpcov.mechanisms.standardized.by_group import drawn_to_all, of_group, of_group_alone, rows_asked
+from dpcov.mechanisms.standardized.by_group import drawn_to_all, of_group, of_group_alone, rows_asked, rows_counted
 from dpcov.mechanisms.standardized.columns import LevelColumn, NumericColumn, is_laplace, level_columns, read_columns
 from dpcov.mechanisms.standardized.constants import of_constants
 from dpcov.mechanisms.standardized.means import Means, asked_apart, asked_variances, averaged, mean_of
@@ -71,7 +71,8 @@ def estimate(transcript: Transcript, postprocess: str, **options: Option) -> Est
     if not isinstance(rows, Standard):
         return from_noisy_moment(transcript, postprocess, **options)
     reading = _Reading.of(transcript, moment, rows)
-    found = reading.estimate(postprocess, moment.matrix / transcript.n, moment.spread.scaled(1 / transcript.n))
+    n = rows_counted(transcript, moment, rows)
+    found = reading.estimate(postprocess, moment.matrix / n, moment.spread.scaled(1 / n))
     if postprocess == RAW or transcript.part is None or transcript.part.level is None:
         return found
     drawn = drawn_to_all(transcript.part, rows)
