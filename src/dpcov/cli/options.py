@@ -34,8 +34,8 @@ neighbors_option = click.option(
     type=click.Choice(NEIGHBORS),
     default=NEIGHBORS[0],
     show_default=True,
-    help="What is hidden: replace, the values of one row (with --unit: of all rows of a person); add-remove, also whether it is "
-    "there. With replace, n is public.",
+    help="What is hidden: replace, the values of one row (with --unit: of all rows of a person); add-remove, also whether "
+    "it is there. With replace, n is public.",
 )
 
 
@@ -117,7 +117,7 @@ def _people_options(command: Command) -> Command:
         click.option(
             "--unit",
             metavar="COLUMN",
-            help="Protect people, not rows: the column that says whose a row is. By default the schema's; else a row is a person.",
+            help="Protect people: the column that says whose a row is. By default the schema's, else each row is a person.",
         ),
         click.option(
             "--most-rows",
