@@ -75,7 +75,7 @@ def budget_parts(command: Command) -> Command:
 
 def making_options(command: Command) -> Command:
     """Add what every command that makes a release has, after its own options."""
-    command = publishing_options(_ledger_options(_people_options(command)))
+    command = publishing_options(_ledger_options(people_options(command)))
     for option in (
         click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Where to write the release (JSON)."),
         json_option,
@@ -111,7 +111,7 @@ def making_options(command: Command) -> Command:
     return command
 
 
-def _people_options(command: Command) -> Command:
+def people_options(command: Command) -> Command:
     """Add who a person is, and how much a row counts."""
     for option in (
         click.option(
