@@ -31,7 +31,8 @@ MOST_DIGITS = 18
 
 DUCKDB_TYPES = {
     **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"), ("whole", pa.int64())),
-    **dict.fromkeys(("UBIGINT", "HUGEINT"), ("whole", pa.decimal128(38, 0))),
+    "UBIGINT": ("whole", pa.uint64()),
+    "HUGEINT": ("whole", pa.decimal128(38, 0)),
     "FLOAT": ("float", pa.float32()),
     "DOUBLE": ("float", pa.float64()),
     "BOOLEAN": ("boolean", pa.bool_()),
