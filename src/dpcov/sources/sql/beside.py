@@ -1,0 +1,120 @@
+"""What stands beside the features of a row inside a database: how much it counts, of its person's rows, and its group.
+
+Whose a row is is the exact value of its cell, text by its bytes; who has no such value is NULL. One window over the very rows
+that are summed says how many rows, m, a person has: it returns as many rows as it was given, and what it counts and what is
+summed are of one statement. So the shares of a person's rows, ⌊θ/max(m, M)⌋ of 2⁵² each, add up to at most 1, whatever the
+query returns another time. Operation by operation they are those of `kernel/rows/aside.py`, in integers of 64 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from dpcov.kernel.rows.aside import ROOT_BITS, SHARE_BITS, Aside
+from dpcov.sources.by import By
+from dpcov.sources.people import NOBODY
+from dpcov.sources.sql.arithmetic import over, squares
+from dpcov.sources.sql.chain import Chain
+from dpcov.sources.sql.columns import Cells, number, position
+from dpcov.sources.sql.integers import Clipped
+
+WHOLE = str(2**SHARE_BITS)
+HALF = 2**ROOT_BITS
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Who a person is, and which column says the group; and the cells of the query, by column."""
+
+    aside: Aside | None = None
+    by: By | None = None
+    cells: Mapping[str, Cells] = field(default_factory=dict)
+
+    @property
+    def named(self) -> bool:
+        """Whether people have several rows, which a column says."""
+        return self.aside is not None and bool(self.aside.unit)
+
+    def owner(self, chain: Chain) -> str:
+        """Return a name of whose each row is, NULL where nobody's."""
+        assert self.aside is not None
+        cells = self.cells[self.aside.unit]
+        dialect = chain.dialect
+        if cells.kind == "float":
+            x = chain.let(number(chain, cells))  # NULL where it is not finite
+            zero = dialect.number(0)
+            return chain.let(f"CASE WHEN {x} = {zero} THEN {zero} ELSE {x} END")  # −0 is 0
+        if cells.kind == "whole":
+            return chain.let(cells.text)
+        text = dialect.as_text(cells.text) if cells.kind == "text" else cells.text
+        said = chain.let(dialect.said(text))
+        nobody = " OR ".join(dialect.text(said, word.decode(), False) for word in NOBODY)
+        return chain.let(f"CASE WHEN NOT ({nobody}) THEN {dialect.octets(text)} END")
+
+    def first(self, chain: Chain) -> str:
+        """Return 1 for one row of each person, 0 for all others: they add up to the number of people."""
+        owner = self.owner(chain)
+        place = chain.let(f"row_number() OVER (PARTITION BY {owner} ORDER BY {owner})")
+        return chain.let(f"CASE WHEN {owner} IS NOT NULL AND {place} = 1 THEN 1 ELSE 0 END")
+
+    def share(self, chain: Chain) -> str:
+        """Return a name of each row's share s, of 2⁵²."""
+        assert self.aside is not None
+        whole = _alone(chain, self.cells[self.aside.weight], self.aside.max_weight) if self.aside.weight else WHOLE
+        if not self.aside.unit:
+            return whole
+        owner = self.owner(chain)
+        rows = chain.let(f"count(*) OVER (PARTITION BY {owner})")
+        part = chain.dialect.quotient(whole, f"greatest({rows}, {max(self.aside.most_rows, 1)})")
+        return chain.let(f"CASE WHEN {owner} IS NULL THEN 0 ELSE {part} END")
+
+    def counted(self, chain: Chain) -> str:
+        """Return a name of what each row counts: ⌊2ᵇ·s⌋."""
+        assert self.aside is not None
+        return chain.let(chain.dialect.quotient(self.share(chain), str(2 ** (SHARE_BITS - self.aside.share_bits))))
+
+    def group(self, chain: Chain) -> str:
+        """Return a name of the position of each row's group, as many as there are groups where it is in none."""
+        assert self.by is not None
+        ((of, column),) = self.by.column.cells(self.by.name)
+        place = chain.let(position(chain, self.cells[of], column))
+        return chain.let(f"CASE WHEN {place} IS NULL THEN {self.by.groups.count} ELSE {place} END")
+
+    def multiplied(self, chain: Chain, row: Clipped, reach: int) -> Clipped:
+        """Return integers that are multiplied with each other: of people each times 2ᵉ·√s, rounded, as `Aside.scaled` does."""
+        if self.aside is None:
+            return row
+        dialect, number = chain.dialect, chain.dialect.number
+        s = self.share(chain)
+        near = chain.let(dialect.whole(f"floor(sqrt({s} * {number(1)}))"))
+        above = f"WHEN ({near} + 1) * ({near} + 1) <= {s} THEN {near} + 1"
+        root = chain.let(f"CASE WHEN {near} * {near} > {s} THEN {near} - 1 {above} ELSE {near} END")
+        factor = chain.let(f"{root} * {number(2.0 ** (self.aside.finer - ROOT_BITS))}")
+        reach <<= 2 * self.aside.finer
+        high = chain.let(dialect.quotient(s, str(HALF)))  # ⌊reach·s/2⁵²⌋ in halves: the product has more than 64 bits
+        low = dialect.quotient(f"({reach} * ({s} - {high} * {HALF}))", str(HALF))
+        most = chain.let(dialect.quotient(f"({reach} * {high} + {low})", str(HALF)))
+        front = [str(row.constant)] if row.constant else []
+        exact = chain.all([f"({z} * {factor})" for z in (*front, *row.entries)])  # 17 times 26 bits: exact
+        rounded = chain.all([dialect.nearest(x) for x in exact])
+        long = chain.let(f"{squares(rounded)} > {most}")
+        pairs = zip(exact, rounded, strict=True)
+        cut = chain.all([f"CASE WHEN {long} THEN {dialect.toward_zero(x)} ELSE {z} END" for x, z in pairs])
+        kept = chain.let(f"CASE WHEN {squares(cut)} <= {most} THEN {number(1)} ELSE {number(0)} END")
+        return Clipped(0, chain.all([dialect.whole(f"({z} * {kept})") for z in cut]))
+
+
+ALONE = Beside()
+"""Each row is a person, and in no group."""
+
+
+def _alone(chain: Chain, cells: Cells, max_weight: float) -> str:
+    """Return ⌊2⁵²·min(1, w/W)⌋: 0 for what is no weight, 2⁵² for an infinite one, as `thetas` does."""
+    dialect, literal = chain.dialect, chain.dialect.number
+    x = chain.let(number(chain, cells))
+    beyond = f"WHEN {dialect.infinite[cells.kind](cells.text)} THEN {WHOLE} " if cells.kind in dialect.infinite else ""
+    part = dialect.whole(f"floor({over(chain, x, max_weight)} * {literal(2.0**SHARE_BITS)})")
+    return chain.let(
+        f"CASE {beyond}WHEN {x} >= {literal(max_weight)} THEN {WHOLE} WHEN {x} > {literal(0)} THEN {part} ELSE 0 END"
+    )
