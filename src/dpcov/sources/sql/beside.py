@@ -47,7 +47,7 @@ class Beside:
             return chain.let(f"CASE WHEN {x} = {zero} THEN {zero} ELSE {x} END")  # −0 is 0
         if cells.kind == "whole":
             return chain.let(cells.text)
-        text = dialect.as_text(cells.text) if cells.kind == "text" else cells.text
+        text = chain.let(dialect.as_text(cells.text) if cells.kind == "text" else cells.text)
         said = chain.let(dialect.said(text))
         nobody = " OR ".join(dialect.text(said, word.decode(), False) for word in NOBODY)
         return chain.let(f"CASE WHEN NOT ({nobody}) THEN {dialect.octets(text)} END")
@@ -113,7 +113,8 @@ def _alone(chain: Chain, cells: Cells, max_weight: float) -> str:
     """Return ⌊2⁵²·min(1, w/W)⌋: 0 for what is no weight, 2⁵² for an infinite one, as `thetas` does."""
     dialect, literal = chain.dialect, chain.dialect.number
     x = chain.let(number(chain, cells))
-    beyond = f"WHEN {dialect.infinite[cells.kind](cells.text)} THEN {WHOLE} " if cells.kind in dialect.infinite else ""
+    infinite = dialect.infinite.get(cells.kind)
+    beyond = "" if infinite is None else f"WHEN {chain.let(infinite(cells.text))} THEN {WHOLE} "
     part = dialect.whole(f"floor({over(chain, x, max_weight)} * {literal(2.0**SHARE_BITS)})")
     return chain.let(
         f"CASE {beyond}WHEN {x} >= {literal(max_weight)} THEN {WHOLE} WHEN {x} > {literal(0)} THEN {part} ELSE 0 END"
