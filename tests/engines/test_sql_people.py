@@ -23,10 +23,13 @@ from dpcov.kernel.rows.aside import USUAL_PEOPLE, Aside, aside_of
 from dpcov.kernel.rows.grid import DEFAULT_BITS, Grid
 from dpcov.linalg import pack
 from dpcov.release.file import text_of
+from dpcov.sources.arrow import ArrowSource
 from dpcov.sources.by import By, checked_by
 from dpcov.sources.opening import open_source
+from dpcov.sources.split import SplitSource
 from dpcov.sources.sql import dialects
 from dpcov.sources.sql.connections import connected
+from dpcov.sources.sql.database import Database, SqlTable
 from tests.engines.asked import questions
 from tests.engines.databases import QUERY
 from tests.engines.test_sql import extreme, shapes
@@ -167,3 +170,184 @@ def test_extreme_rows_have_the_same_integers(database: Any, which: str) -> None:
         for question in (of_people(one, aside) for one in asked):
             assert np.array_equal(source.total(question), here.total(question)), question
             assert source.n == here.n
+
+
+BESIDE = 'SELECT *, stadt AS who, grade AS number, "größe" AS w FROM people'
+
+
+def with_beside() -> Any:
+    """The table of every kind of column, with some of them once more."""
+    table = arrow()
+    columns = {"who": table["stadt"], "number": table["grade"], "w": table["größe"]}
+    for name, column in columns.items():
+        table = table.append_column(name, column)
+    return table
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("which", ["who", "number", "weights of decimals"])
+def test_every_question_has_the_same_integers(database: Any, center: bool, which: str) -> None:
+    aside = about("who", 2, 700.25) if which == "weights of decimals" else about(which)
+    for schema, names in ((SCHEMA, None), (None, NUMBERS)):
+        here = open_source(with_beside(), names, schema, center, aside=aside)
+        with closing(opened(database, BESIDE, names, schema, center, aside=aside)) as source:
+            for question in (of_people(one, aside) for one in questions(source.d, center, schema)):
+                assert source.total(question).tolist() == here.total(question).tolist(), question.name
+            assert (source.n, source.rereadable) == (here.n, True)
+
+
+BY: dict[str, tuple[Any, Any]] = {
+    "levels of a schema": ("stadt", SCHEMA),
+    "numbers": ("grade", SCHEMA),
+    "truth values": ("smoker", SCHEMA),
+    "levels that are given": ({"stadt": ["東京", "Zürich", "nowhere"]}, None),
+    "numbers that are given": ({"grade": [2.5, 1, 8]}, None),
+}
+
+
+def in_groups(by: By, d: int, center: bool) -> list[Any]:
+    """Return every question about groups, alone and together with each other."""
+    grid, count = Grid(1.0, center=center), by.groups.count
+    asked: list[Any] = [GroupedMoment(grid, grid.width(d), count), GroupCounts(count)]
+    return [*asked, Together(tuple(asked))]
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("which", BY)
+def test_groups_have_the_same_integers(database: Any, which: str, center: bool) -> None:
+    by = checked_by(*BY[which])
+    names = ["height", "âge 🙂"] if by.features is None else None
+    here = open_source(arrow(), names, by.features, center, by=by)
+    with closing(opened(database, QUERY, names, by.features, center, by=by)) as source:
+        assert (source.groups, source.feature_names) == (by.groups, here.feature_names)
+        for question in in_groups(by, here.d, center):
+            found = source.total(question)
+            assert found.tolist() == here.total(question).tolist(), question
+            assert found.any()
+        assert source.n == 240
+        if by.features is not None and center:
+            standard = next(
+                one.grid for one in questions(here.d, True, by.features) if hasattr(getattr(one, "grid", 0), "units")
+            )
+            asked = GroupedMoment(standard, standard.width, by.groups.count)
+            assert source.total(asked).tolist() == here.total(asked).tolist()
+        assert source.total(Together((Count(), Sum(Grid(1.0), here.d)))).tolist() == [240, *here.total(Sum(Grid(1.0), here.d))]
+
+
+def test_groups_of_nobody(database: Any) -> None:
+    by = checked_by({"ward": ["north", "south", "east"]}, None)
+    for rows in (0, 3):
+        table = pa.table({"x": pa.array([0.5] * rows, pa.float64()), "ward": pa.array([None] * rows, pa.string())})
+        with closing(opened(database, loaded(database, table), ["x"], by=by)) as source:
+            for question in in_groups(by, 1, True):
+                assert not source.total(question).any()
+            assert source.n == rows
+
+
+@pytest.mark.parametrize("which", ["text", "weights of people"])
+def test_groups_of_people_are_those_of_rows_with_nothing_elsewhere(database: Any, which: str) -> None:
+    """A row counts what it counts, in whichever group it is: others add nothing to it, and keep their part of a person."""
+    table, aside, by = crowd(3000, 7900), ASIDES[which], checked_by({"ward": ["north", "south", "South"]}, None)
+    names, grid = ["x0", "x1", "x2"], Grid(1.0)
+    data = dpcov.sql(database, loaded(database, table))
+    with closing(SplitSource(ArrowSource(SqlTable(data), names, aside=aside, by=by), Database(aside))) as source:
+        moments = source.total(GroupedMoment(grid, 3, 3, aside=aside)).reshape(2, 9)
+        counts = source.total(GroupCounts(3, aside=aside))
+    for group, level in enumerate(by.groups.levels):
+        inside = np.array([ward == level for ward in table["ward"].to_pylist()])
+        zeroed = {name: pa.array(np.where(inside, table[name].to_numpy(), 0.0)) for name in names}
+        ones = {"one": pa.array(np.where(inside, 1.0, 0.0))}
+        beside = {name: table[name] for name in aside.names}
+        here = open_source(pa.table(zeroed | beside), names, aside=aside)
+        alone = here.total(SecondMoment(grid, 3, aside=aside)).tolist()
+        assert [*moments[0, 3 * group : 3 * group + 3], *moments[1, 3 * group : 3 * group + 3]] == alone
+        whole = open_source(pa.table(ones | beside), ["one"], aside=aside).total(Sum(Grid(1.0), 1, aside=aside))
+        assert counts[group] << 16 == whole[0]
+
+
+class TestWhoIsWho:
+    WORDS = ("a", "A", "é", "e\u0301", "É", "a ", " a", "7", "07", "ß", "ss", "a", "", "nan", None)
+
+    def people(self, connection: Any, query: str) -> int:
+        with closing(opened(connection, query, ["x"], aside=about("text"))) as source:
+            return int(source.n)
+
+    def test_whatever_collation_duckdb_has(self) -> None:
+        table = pa.table({"x": [0.5] * len(self.WORDS), "text": list(self.WORDS)})
+        with closing(duckdb.connect()) as connection:
+            connection.execute("SET default_collation = 'NOCASE.NOACCENT'")
+            loaded(connection, table)
+            assert connection.execute("SELECT count(DISTINCT text) FROM crowd").fetchone() == (10,)
+            assert self.people(connection, "SELECT * FROM crowd") == 11
+            assert self.people(connection, "SELECT x, text COLLATE NOCASE AS text FROM crowd") == 11
+            kinds = "a, A, é".split(", ")
+            connection.execute(f"CREATE TABLE kinds (x DOUBLE, text ENUM ({', '.join(map(repr, kinds))}))")
+            connection.executemany("INSERT INTO kinds VALUES (0.5, ?)", [[kind] for kind in [*kinds, "a"]])
+            assert self.people(connection, "SELECT * FROM kinds") == 3
+
+    def test_whatever_collation_postgres_has(self, postgres: Any) -> None:
+        table = pa.table({"x": [0.5] * len(self.WORDS), "text": list(self.WORDS)})
+        loaded(postgres, table)
+        postgres.execute("CREATE COLLATION alike (provider = icu, locale = 'und-u-ks-level1', deterministic = false)")
+        postgres.execute("ALTER TABLE crowd ALTER COLUMN text TYPE text COLLATE alike")
+        assert postgres.execute("SELECT count(DISTINCT text) FROM crowd").fetchone()[0] < 11
+        assert self.people(postgres, "SELECT * FROM crowd") == 11
+        assert self.people(postgres, "SELECT x, CAST(text AS varchar(9)) AS text FROM crowd") == 11
+        assert self.people(postgres, "SELECT x, text::char(5) AS text FROM crowd") == 10  # which has no blanks at its end
+        postgres.rollback()
+
+    def test_numbers_are_compared_exactly(self, duck: Any) -> None:
+        query = "SELECT 0.5e0 AS x, unnest([9223372036854775808, 9223372036854775809, 18446744073709551615, 0])::UBIGINT AS big"
+        with closing(opened(duck, query, ["x"], aside=about("big"))) as source:
+            assert source.n == 4
+
+    @pytest.mark.parametrize("cells", [[7] * 500, list(range(500)), [None] * 500, [7] * 499 + [None], []])
+    def test_one_person_with_all_rows_and_every_row_a_person(self, database: Any, cells: list[Any]) -> None:
+        table = pa.table({"x": np.full(len(cells), 0.3), "whole": pa.array(cells, pa.int64())})
+        with closing(opened(database, loaded(database, table), ["x"], aside=about("whole"))) as source:
+            here = open_source(table, ["x"], aside=about("whole"))
+            for question in (SecondMoment(Grid(1.0), 1), Sum(Grid(1.0), 1), ClippedPair(shapes(1)[4].annulus, 1)):
+                asked = replace(question, aside=about("whole"))
+                assert np.array_equal(source.total(asked), here.total(asked))
+            assert source.n == len({cell for cell in cells if cell is not None})
+
+    def test_a_persons_rows_never_count_more_than_one(self, database: Any) -> None:
+        """Whatever rows and weights are: one person's moment stays within the square of the radius."""
+        draw = np.random.default_rng(7950)
+        for rows in (1, 2, 3, 7, 1000):
+            columns = {"x": draw.normal(size=rows) * 5, "y": draw.normal(size=rows), "whole": np.full(rows, 3)}
+            table = pa.table({**columns, "w": draw.exponential(5, rows)})
+            for aside in (about("whole"), about("whole", 0, 1.0), about("whole", 3)):
+                with closing(opened(database, loaded(database, table), ["x", "y"], aside=aside)) as source:
+                    moment = SecondMoment(Grid(1.0), 2, aside=aside)
+                    xx, yy, _ = source.total(moment).tolist()
+                    assert 0 < xx + yy <= moment.scaled_reach
+
+
+PLAIN: dict[str, Any] = {"row_norm": 1.0, "columns": ["x0", "x1"]}
+BOUNDS = dpcov.Schema({"x0": dpcov.Numeric(-1, 2), "x1": dpcov.Numeric(-1, 1), "ward": dpcov.Categorical(["north", "south"])})
+RELEASES: dict[str, tuple[str, dict[str, Any]]] = {
+    "people": ("covariance", {**PLAIN, "unit": "text"}),
+    "people of a schema": ("covariance", {"schema": BOUNDS, "unit": "whole"}),
+    "people who are counted": ("covariance", {**PLAIN, "unit": "number", "neighbors": "add-remove", "mechanism": "gaussian"}),
+    "rows alike": ("covariance", {"schema": BOUNDS, "unit": "whole", "weighting": "rows", "most_rows": 5}),
+    "weights": ("covariance", {**PLAIN, "weight": "w", "max_weight": 2.0, "mechanism": "wishart"}),
+    "weights of people": ("covariance", {"schema": BOUNDS, "unit": "text", "weight": "w", "max_weight": 2.0}),
+    "mean": ("mean", {"radius": 1.0, "columns": ["x0", "x1"], "unit": "text"}),
+    "components": ("pca", {"schema": BOUNDS, "k": 2, "unit": "whole"}),
+    "regression": ("ridge", {"schema": BOUNDS, "target": "x1", "unit": "whole", "alpha": 0.1}),
+    "groups": ("covariance", {"schema": BOUNDS, "by": "ward"}),
+    "groups that are counted": (
+        "covariance",
+        {**PLAIN, "by": {"ward": ["south", "north"]}, "clip": "private", "mechanism": "gaussian"},
+    ),
+}
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_seeded_release_is_the_same_byte_by_byte(database: Any, release: str) -> None:
+    table = crowd(700, 7960)
+    target, settings = RELEASES[release]
+    made = getattr(dpcov, target)
+    there = made(dpcov.sql(database, loaded(database, table)), dpcov.ApproxDP(2, 1e-6), seed=7, **settings)
+    assert text_of(there) == text_of(made(table, dpcov.ApproxDP(2, 1e-6), seed=7, **settings))
