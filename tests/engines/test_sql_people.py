@@ -351,3 +351,91 @@ def test_a_seeded_release_is_the_same_byte_by_byte(database: Any, release: str) 
     made = getattr(dpcov, target)
     there = made(dpcov.sql(database, loaded(database, table)), dpcov.ApproxDP(2, 1e-6), seed=7, **settings)
     assert text_of(there) == text_of(made(table, dpcov.ApproxDP(2, 1e-6), seed=7, **settings))
+
+
+class TestRefusedBeforeAnythingIsRead:
+    """Rows of these queries cannot be read at all."""
+
+    UNREAD = (
+        "SELECT 1e0 / (i - i) + CAST(CAST(i AS text) || 'x' AS integer) AS x, CAST('a' AS text) AS who, 0.5e0 AS w, "
+        "CAST(1 AS boolean) AS truth, CAST(1.5 AS decimal(9, 2)) AS long, DATE '2020-01-01' AS day FROM (VALUES (1)) AS t(i)"
+    )
+
+    @pytest.mark.parametrize(
+        ("settings", "told"),
+        [
+            ({"unit": "nobody"}, "unit must be a column of the data, got 'nobody' and no column of that name"),
+            ({"unit": "x"}, "unit must be a column that is no feature, got 'x'"),
+            (
+                {"unit": "truth"},
+                "unit must be a column of whole numbers, numbers or text, got 'truth' of another declared type",
+            ),
+            ({"unit": "long"}, "unit must be a column of whole numbers, numbers or text, got 'long'"),
+            ({"unit": "day"}, "unit must be a column of whole numbers, numbers or text, got 'day'"),
+            ({"weight": "who", "max_weight": 1}, "column 'who' must be numeric"),
+            ({"weight": "day", "max_weight": 1}, "column 'day' must be numeric"),
+            ({"weight": "w", "max_weight": 0}, "max_weight must be a finite number above 0"),
+            ({"unit": "who", "weight": "x", "max_weight": 1}, "weight must be a column that is no feature"),
+            ({"by": {"nobody": ["a", "b"]}}, "data must have one column 'nobody'"),
+            ({"by": {"w": ["a", "b"]}}, "levels of column 'w' must fit its type, got text levels"),
+            ({"by": {"x": [0, 1]}}, "columns must not hold the column of groups"),
+            ({"by": {"who": ["a", "b"]}, "unit": "who"}, "by must be left out"),
+            ({"by": {"who": ["a", "b"]}, "mechanism": "frobenius"}, "mechanism 'frobenius'"),
+        ],
+    )
+    def test_columns_and_types(self, database: Any, settings: dict[str, Any], told: str) -> None:
+        with pytest.raises(DpcovError, match=told):
+            dpcov.covariance(dpcov.sql(database, self.UNREAD), BUDGET, row_norm=1, columns=["x"], **settings)
+
+    def test_rows_are_read_only_then(self, database: Any) -> None:
+        """Otherwise the queries above would show nothing."""
+        with pytest.raises(EngineError, match="data must be readable to the end"):
+            dpcov.covariance(dpcov.sql(database, self.UNREAD), BUDGET, row_norm=1, columns=["x"], unit="who")
+
+    def test_columns_that_stand_twice(self, duck: Any) -> None:
+        query = "SELECT 0.5e0 AS x, 'a' AS who, 'b' AS who"
+        with pytest.raises(SchemaError, match="unit must be a column of the data, got 'who' and 2 columns of that name"):
+            dpcov.covariance(dpcov.sql(duck, query), BUDGET, row_norm=1, columns=["x"], unit="who")
+
+    def test_more_groups_than_a_result_has_room_for(self, duck: Any) -> None:
+        wide = f"SELECT 'a' AS ward, {', '.join(f'0e0 AS x{j}' for j in range(60))}"
+        by = {"ward": [str(level) for level in range(4096)]}
+        with pytest.raises(ParameterError, match="fewer columns, levels or bins for one statement of SQL"):
+            dpcov.covariance(dpcov.sql(duck, wide), BUDGET, row_norm=1, mechanism="gaussian", by=by)
+
+
+WRONG: dict[str, dict[str, Any]] = {
+    "capitals alike": {"octets": lambda x: f"encode(lower({x}))"},
+    "accents alike": {"octets": lambda x: f"encode(strip_accents({x}))"},
+    "blanks that count for nothing": {"octets": lambda x: f"encode(trim({x}))"},
+    "texts by a few letters": {"octets": lambda x: f"encode(left({x}, 70))"},
+    "blanks that stay": {"said": lambda x: f"lower(trim({x}))"},
+    "missing identifiers in small letters": {"said": lambda x: f"trim({x}, {dialects.BLANKS})"},
+    "quotients rounded": {"quotient": lambda a, b: f"CAST(round({a} / {b}) AS BIGINT)"},
+    "infinite weights": {"infinite": {}},
+    "infinite weights below 0": {"infinite": {"float": lambda cell: f"isinf({cell})"}},
+    "numbers that are missing": {"infinite": {"float": lambda cell: f"{cell} > 1e0"}},
+    "rounding up": {"nearest": lambda x: f"ceil({x})"},
+}
+
+
+class TestADatabaseThatComputesOtherwise:
+    @pytest.mark.parametrize("how", WRONG)
+    def test_it_is_refused_and_nothing_is_spent(self, duck: Any, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("dpcov.sources.sql.connections.DUCKDB", replace(dialects.DUCKDB, **WRONG[how]))
+        charged: list[Any] = []
+        monkeypatch.setattr("dpcov.kernel.account.Account.charge", lambda *given: charged.append(given))
+        data = dpcov.sql(duck, "SELECT 0.5e0 AS x, 'a' AS who, 1e0 AS w FROM range(9)")
+        data._checked.add(False)
+        with pytest.raises(EngineError, match="as this process does, and does not. Nothing was spent"):
+            dpcov.covariance(
+                data, BUDGET, row_norm=1, columns=["x"], unit="who", weight="w", max_weight=2, mechanism="gaussian"
+            )
+        assert not charged
+
+    def test_both_checks_are_made_once(self, duck: Any) -> None:
+        data = dpcov.sql(duck, "SELECT 0.5e0 AS x, i AS who FROM range(9) AS t(i)")
+        dpcov.covariance(data, BUDGET, row_norm=1, columns=["x"])
+        assert data._checked == {False}
+        dpcov.covariance(data, BUDGET, row_norm=1, columns=["x"], unit="who")
+        assert data._checked == {False, True}
