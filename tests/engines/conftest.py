@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from dpcov.kernel.account import Account
 from tests.engines.databases import cluster, in_duckdb, why_no_postgres
 
 
@@ -40,3 +41,16 @@ def postgres(server: str) -> Iterator[Any]:
 @pytest.fixture(params=["duckdb", "postgres"])
 def database(request: pytest.FixtureRequest) -> Any:
     return request.getfixturevalue("duck" if request.param == "duckdb" else "postgres")
+
+
+@pytest.fixture
+def accounts(self, monkeypatch: pytest.MonkeyPatch) -> list[Account]:
+    """What was charged: the accounts of releases, but for those of rehearsals."""
+    found: list[Account] = []
+
+    def opened(*given: Any) -> Account:
+        found.append(Account(*given))
+        return found[-1]
+
+    monkeypatch.setattr("dpcov.request.Account", opened)
+    return found

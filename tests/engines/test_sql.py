@@ -489,18 +489,6 @@ WRONG: dict[str, dict[str, Any]] = {
 
 
 class TestADatabaseThatComputesOtherwise:
-    @pytest.fixture
-    def accounts(self, monkeypatch: pytest.MonkeyPatch) -> list[Account]:
-        """What was charged: the accounts of releases, but for those of rehearsals."""
-        found: list[Account] = []
-
-        def opened(*given: Any) -> Account:
-            found.append(Account(*given))
-            return found[-1]
-
-        monkeypatch.setattr("dpcov.request.Account", opened)
-        return found
-
     @pytest.mark.parametrize("how", WRONG)
     def test_it_is_refused_and_nothing_is_spent(
         self, duck: Any, how: str, accounts: list[Account], monkeypatch: pytest.MonkeyPatch

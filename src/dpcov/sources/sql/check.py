@@ -116,9 +116,9 @@ def rows() -> list[tuple[Any, ...]]:
             TEXTS[place % len(TEXTS)],
             (3.0, 1.5, 3.0000000000000004, None, float("nan"))[place % 5],
             (True, False, None)[place % 3],
-            OWNERS[place * place % len(OWNERS)],
-            NUMBERED[place * place % len(NUMBERED)],
-            WHOLES[place * (place + 1) // 2 % len(WHOLES)],
+            OWNERS[(place + place // 7) % len(OWNERS)],
+            NUMBERED[(place + place // 5) % len(NUMBERED)],
+            WHOLES[(place + place // 3) % len(WHOLES)],
             WEIGHTS[place % len(WEIGHTS)],
         )
         for place, (a, b) in enumerate(pairs)
