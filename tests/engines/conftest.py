@@ -44,7 +44,7 @@ def database(request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.fixture
-def accounts(self, monkeypatch: pytest.MonkeyPatch) -> list[Account]:
+def accounts(monkeypatch: pytest.MonkeyPatch) -> list[Account]:
     """What was charged: the accounts of releases, but for those of rehearsals."""
     found: list[Account] = []
 

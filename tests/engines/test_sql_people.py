@@ -358,7 +358,8 @@ class TestRefusedBeforeAnythingIsRead:
 
     UNREAD = (
         "SELECT 1e0 / (i - i) + CAST(CAST(i AS text) || 'x' AS integer) AS x, CAST('a' AS text) AS who, 0.5e0 AS w, "
-        "CAST(1 AS boolean) AS truth, CAST(1.5 AS decimal(9, 2)) AS long, DATE '2020-01-01' AS day FROM generate_series(1, 3) AS t(i)"
+        "CAST(1 AS boolean) AS truth, CAST(1.5 AS decimal(9, 2)) AS long, DATE '2020-01-01' AS day "
+        "FROM generate_series(1, 3) AS t(i)"
     )
 
     @pytest.mark.parametrize(
@@ -427,7 +428,7 @@ class TestADatabaseThatComputesOtherwise:
         monkeypatch.setattr("dpcov.sources.sql.connections.DUCKDB", replace(dialects.DUCKDB, **WRONG[how]))
         data = dpcov.sql(duck, "SELECT 0.5e0 AS x, 'a' AS who, 1e0 AS w FROM range(9)")
         data._checked.add(False)
-        with pytest.raises(EngineError, match="as this process does, and does not. Nothing was spent"):
+        with pytest.raises(EngineError, match=r"as this process does, and does not. Nothing was spent"):
             dpcov.covariance(
                 data, BUDGET, row_norm=1, columns=["x"], unit="who", weight="w", max_weight=2, mechanism="gaussian"
             )
