@@ -41,7 +41,8 @@ from dpcov.sources.sql.columns import Cells, Feature, Meaning, by_place
 from dpcov.sources.sql.connections import connected, fetched
 from dpcov.sources.sql.dialects import DUCKDB, POSTGRES
 from dpcov.sources.sql.integers import encoded, scaled
-from dpcov.sources.sql.statement import Statement, wrapped
+from dpcov.sources.sql.result import wrapped
+from dpcov.sources.sql.statement import Statement
 from tests.engines.databases import QUERY, people
 from tests.engines.engines import expected
 from tests.engines.test_every_engine import RELEASES, in_memory

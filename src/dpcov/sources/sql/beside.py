@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from dpcov.kernel.rows.aside import ROOT_BITS, SHARE_BITS, Aside
+from dpcov.schema import Categorical
 from dpcov.sources.by import By
 from dpcov.sources.people import NOBODY
 from dpcov.sources.sql.arithmetic import over, squares
@@ -78,6 +79,7 @@ class Beside:
         """Return a name of the position of each row's group, as many as there are groups where it is in none."""
         assert self.by is not None
         ((of, column),) = self.by.column.cells(self.by.name)
+        assert isinstance(column, Categorical)
         place = chain.let(position(chain, self.cells[of], column))
         return chain.let(f"CASE WHEN {place} IS NULL THEN {self.by.groups.count} ELSE {place} END")
 

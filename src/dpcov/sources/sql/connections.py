@@ -17,7 +17,8 @@ from dpcov.errors import EngineError, ParameterError, shown
 from dpcov.sources.sql.columns import Cells
 from dpcov.sources.sql.dialects import DUCKDB, POSTGRES, Dialect
 from dpcov.sources.sql.integers import ELSEWHERE
-from dpcov.sources.sql.statement import Found, Statement
+from dpcov.sources.sql.result import Found
+from dpcov.sources.sql.statement import Statement
 from dpcov.sources.tables import reading
 
 Column = tuple[str, Cells, Any]
