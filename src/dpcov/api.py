@@ -41,6 +41,7 @@ def covariance(
     most_rows: int | None = None,
     weight: str | int | None = None,
     max_weight: float | None = None,
+    clip_weight: str = "none",
     by: str | Mapping[str, Sequence[Level]] | None = None,
     **options: Any,
 ) -> Release:
@@ -140,7 +141,7 @@ def covariance(
         ledger=ledger,
         max_rows=max_rows,
         by=by,
-        whose=Whose(unit, weighting, most_rows, weight, max_weight),
+        whose=Whose(unit, weighting, most_rows, weight, max_weight, clip_weight),
         options=options,
     )
     return asked.run(asked.source(data, columns, progress), budget)
@@ -168,6 +169,7 @@ def mean(
     most_rows: int | None = None,
     weight: str | int | None = None,
     max_weight: float | None = None,
+    clip_weight: str = "none",
     **options: Any,
 ) -> Release:
     """Release the mean of the rows, once, under differential privacy.
@@ -228,7 +230,7 @@ def mean(
         expected_n=expected_n,
         workers=workers,
         ledger=ledger,
-        whose=Whose(unit, weighting, most_rows, weight, max_weight),
+        whose=Whose(unit, weighting, most_rows, weight, max_weight, clip_weight),
         options={**options, "origin": origin},
     )
     return asked.run(asked.source(data, columns, progress), budget)
@@ -257,6 +259,7 @@ def pca(
     most_rows: int | None = None,
     weight: str | int | None = None,
     max_weight: float | None = None,
+    clip_weight: str = "none",
     **options: Any,
 ) -> Release:
     """Release k principal components of the rows, once, under differential privacy.
@@ -315,7 +318,7 @@ def pca(
         workers=workers,
         ledger=ledger,
         max_rows=max_rows,
-        whose=Whose(unit, weighting, most_rows, weight, max_weight),
+        whose=Whose(unit, weighting, most_rows, weight, max_weight, clip_weight),
         options={**options, "k": k},
     )
     return asked.run(asked.source(data, columns, progress), budget, progress=progress)

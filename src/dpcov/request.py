@@ -273,8 +273,6 @@ def request(
             "unit and weight must be left out for pairs of rows, and workers must be 1 with them, got other settings. "
             "Hint: centring='mean' has no pairs; one process counts people."
         )
-    if aside is not None and by is not None:
-        raise ParameterError(f"by must be left out with unit and weight, got {shown(by)}. Hint: leave out one of them.")
     if not isinstance(allow_weak, bool):
         raise ParameterError(f"allow_weak must be True or False, got {shown(allow_weak)}. Hint: False is the default.")
     strong = not allow_weak and seed is None  # what is seeded is stamped as not private

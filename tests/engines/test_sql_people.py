@@ -18,18 +18,16 @@ from dpcov.kernel.account import Account
 from dpcov.kernel.questions.clipped_pair import ClippedPair
 from dpcov.kernel.questions.groups import GroupCounts, GroupedMoment
 from dpcov.kernel.questions.moments import Count, SecondMoment, Sum
-from dpcov.kernel.questions.norms import Trace
+from dpcov.kernel.questions.norms import Norms, Trace
 from dpcov.kernel.questions.together import Together
-from dpcov.kernel.rows.aside import USUAL_PEOPLE, Aside, aside_of
+from dpcov.kernel.questions.weights import SquaredWeights, Weights
+from dpcov.kernel.rows.aside import LAST_CUT, USUAL_PEOPLE, Aside, aside_of
 from dpcov.kernel.rows.grid import DEFAULT_BITS, Grid
 from dpcov.release.file import text_of
-from dpcov.sources.arrow import ArrowSource
 from dpcov.sources.by import By, checked_by
 from dpcov.sources.opening import open_source
-from dpcov.sources.split import SplitSource
 from dpcov.sources.sql import dialects
 from dpcov.sources.sql.connections import connected
-from dpcov.sources.sql.database import Database, SqlTable
 from tests.engines.asked import questions
 from tests.engines.databases import QUERY
 from tests.engines.test_sql import extreme, shapes
@@ -244,25 +242,27 @@ def test_groups_of_nobody(database: Any) -> None:
             assert source.n == rows
 
 
-@pytest.mark.parametrize("which", ["text", "weights of people"])
-def test_groups_of_people_are_those_of_rows_with_nothing_elsewhere(database: Any, which: str) -> None:
-    """A row counts what it counts, in whichever group it is: others add nothing to it, and keep their part of a person."""
-    table, aside, by = crowd(3000, 7900), ASIDES[which], checked_by({"ward": ["north", "south", "South"]}, None)
-    names, grid = ["x0", "x1", "x2"], Grid(1.0)
-    data = dpcov.sql(database, loaded(database, table))
-    with closing(SplitSource(ArrowSource(SqlTable(data), names, aside=aside, by=by), Database(aside))) as source:
-        moments = source.total(GroupedMoment(grid, 3, 3, aside=aside)).reshape(2, 9)
-        counts = source.total(GroupCounts(3, aside=aside))
-    for group, level in enumerate(by.groups.levels):
-        inside = np.array([ward == level for ward in table["ward"].to_pylist()])
-        zeroed = {name: pa.array(np.where(inside, table[name].to_numpy(), 0.0)) for name in names}
-        ones = {"one": pa.array(np.where(inside, 1.0, 0.0))}
-        beside = {name: table[name] for name in aside.names}
-        here = open_source(pa.table(zeroed | beside), names, aside=aside)
-        alone = here.total(SecondMoment(grid, 3, aside=aside)).tolist()
-        assert [*moments[0, 3 * group : 3 * group + 3], *moments[1, 3 * group : 3 * group + 3]] == alone
-        whole = open_source(pa.table(ones | beside), ["one"], aside=aside).total(Sum(Grid(1.0), 1, aside=aside))
-        assert counts[group] << 16 == whole[0]
+@pytest.mark.parametrize("which", ASIDES)
+def test_groups_of_people_have_the_same_integers(database: Any, which: str) -> None:
+    table, aside, by = crowd(2500, 7900), ASIDES[which], checked_by({"ward": ["north", "south", "South"]}, None)
+    names = ["x0", "x1", "x2"]
+    here = open_source(table, names, None, True, aside=aside, by=by)
+    with closing(opened(database, loaded(database, table), names, None, True, aside=aside, by=by)) as source:
+        for question in (of_people(one, aside) for center in (False, True) for one in in_groups(by, 3, center)):
+            assert source.total(question).tolist() == here.total(question).tolist(), question
+            assert source.n == here.n
+
+
+@pytest.mark.parametrize("which", ["weights", "weights of people", "weights of rows"])
+@pytest.mark.parametrize("cut", [None, 0, 3, 60, LAST_CUT])
+def test_weights_that_are_searched_have_the_same_integers(database: Any, which: str, cut: int | None) -> None:
+    """A question says which weight counts as 1; those that are counted by weight do not know of it."""
+    table, aside = crowd(2500, 7910), replace(ASIDES[which], searched=True)
+    plain = Together((Weights(), Count(), SecondMoment(Grid(1.0), 2), SquaredWeights(), Norms(Grid(1.0), 2, 2, 3)))
+    asked = of_people(plain, replace(aside, cut=cut))
+    here = open_source(table, ["x0", "x1"], aside=aside)
+    with closing(opened(database, loaded(database, table), ["x0", "x1"], aside=aside)) as source:
+        assert source.total(asked).tolist() == here.total(asked).tolist()
 
 
 class TestWhoIsWho:
@@ -337,6 +337,11 @@ RELEASES: dict[str, tuple[str, dict[str, Any]]] = {
     "components": ("pca", {"schema": BOUNDS, "k": 2, "unit": "whole"}),
     "regression": ("ridge", {"schema": BOUNDS, "target": "x1", "unit": "whole", "alpha": 0.1}),
     "groups": ("covariance", {"schema": BOUNDS, "by": "ward"}),
+    "groups of people": ("covariance", {"schema": BOUNDS, "by": "ward", "unit": "text", "weight": "w", "max_weight": 2.0}),
+    "weights that are searched": (
+        "covariance",
+        {**PLAIN, "unit": "whole", "weight": "w", "max_weight": 1e6, "clip_weight": "private"},
+    ),
     "groups that are counted": (
         "covariance",
         {**PLAIN, "by": {"ward": ["south", "north"]}, "clip": "private", "mechanism": "gaussian"},
@@ -366,7 +371,7 @@ class TestRefusedBeforeAnythingIsRead:
         ("settings", "told"),
         [
             ({"unit": "nobody"}, "unit must be a column of the data, got 'nobody' and no column of that name"),
-            ({"unit": "x"}, "unit must be a column that is no feature, got 'x'"),
+            ({"unit": "x"}, "unit must be a column that is no feature, and not that of groups, got 'x'"),
             (
                 {"unit": "truth"},
                 "unit must be a column of whole numbers, numbers or text, got 'truth' of another declared type",
@@ -380,7 +385,7 @@ class TestRefusedBeforeAnythingIsRead:
             ({"by": {"nobody": ["a", "b"]}}, "data must have one column 'nobody'"),
             ({"by": {"w": ["a", "b"]}}, "levels of column 'w' must fit its type, got text levels"),
             ({"by": {"x": [0, 1]}}, "columns must not hold the column of groups"),
-            ({"by": {"who": ["a", "b"]}, "unit": "who"}, "by must be left out"),
+            ({"by": {"who": ["a", "b"]}, "unit": "who"}, "unit must be a column that is no feature, and not that of groups"),
             ({"by": {"who": ["a", "b"]}, "mechanism": "frobenius"}, "mechanism 'frobenius'"),
         ],
     )

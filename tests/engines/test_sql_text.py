@@ -56,6 +56,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "weights": {"mechanism": "gaussian", "weight": "w", "max_weight": 3.0},
     "weights of people": {"mechanism": "gaussian", "unit": "who", "weight": "w", "max_weight": 3.0},
     "groups": {"mechanism": "gaussian", "by": "stadt"},
+    "groups of people": {"mechanism": "gaussian", "by": "grade", "unit": "who", "weighting": "rows", "most_rows": 9},
     "groups of some columns": {"mechanism": "gaussian", "by": "grade", "columns": ["smoker", "height"]},
 }
 
@@ -106,9 +107,9 @@ def test_a_second_reading_is_refused(more: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        ({"unit": "height"}, "unit, weight and by must be columns that are no features, got one that is"),
-        ({"weight": "smoker", "max_weight": 1.0}, "unit, weight and by must be columns that are no features"),
-        ({"unit": "who", "by": "stadt"}, "by must be left out"),
+        ({"unit": "height"}, "unit, weight and by must be different columns that are no features"),
+        ({"weight": "smoker", "max_weight": 1.0}, "unit, weight and by must be different columns"),
+        ({"unit": "stadt", "by": "stadt"}, "unit, weight and by must be different columns"),
     ],
 )
 def test_what_stands_beside_is_no_feature(more: dict[str, Any], told: str) -> None:

@@ -298,7 +298,7 @@ class TestSources:
 
     def test_others_refuse(self) -> None:
         frames = pytest.importorskip("dask.dataframe", reason="Dask is not installed")
-        with pytest.raises(ParameterError, match="by must be left out for rows on a cluster, in a database or on a device"):
+        with pytest.raises(ParameterError, match="by must be left out for rows on a cluster or on a device"):
             self.integers(frames.from_pandas(TABLE.to_pandas(), npartitions=2))
 
 
@@ -479,7 +479,7 @@ class TestFiles:
     def test_pairs_in_groups(self) -> None:
         from dpcov.release.file import parse
 
-        with pytest.raises(ReleaseError, match="pairs of rows, or people with several, in groups"):
+        with pytest.raises(ReleaseError, match="pairs of rows in groups"):
             parse(self.edited(pairs=True))
 
     def test_answers_that_are_missing_or_others(self) -> None:

@@ -134,6 +134,13 @@ def _people_options(command: Command) -> Command:
         click.option(
             "--max-weight", type=float, metavar="NUMBER", help="With --weight: a public bound; what is above counts as it."
         ),
+        click.option(
+            "--clip-weight",
+            type=click.Choice(["none", "private"]),
+            default="none",
+            show_default=True,
+            help="With --weight: whether a lower bound than --max-weight is found, for a part of the budget.",
+        ),
         click.option("--weight", metavar="COLUMN", help="The column of weights, as of a survey."),
     ):
         command = option(command)

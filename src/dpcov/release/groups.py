@@ -37,6 +37,15 @@ ABOUT_ROWS = (SecondMoment, Count, GroupedMoment, GroupCounts)
 """What the transcript of a part has of its own: one second moment, and a count where no corner tells it."""
 
 
+class GroupSize(Count):
+    """How many rows one group has, or all groups together: a part of `GroupCounts`, in its units. It is never asked for."""
+
+    @property
+    def unit_bits(self) -> int:
+        """Whole rows, or the least part of a person that is counted."""
+        return self.person_bits
+
+
 @dataclass(frozen=True)
 class Together(DiscreteGaussian):
     """The noise of a sum over groups, which is nearer to normal than that of each; it is never drawn.
@@ -135,10 +144,10 @@ def part_of(whole: Release, level: str | None) -> Release:
     asked = found.question
     assert isinstance(asked, GroupedMoment)
     blocks = asked.blocks(found.integers)
-    made = [_answer(SecondMoment(asked.grid, asked.d), found, blocks, whole.groups, level)]
+    made = [_answer(SecondMoment(asked.grid, asked.d, aside=asked.aside), found, blocks, whole.groups, level)]
     counts = whole.find(GroupCounts)
     if counts is not None:
-        made.append(_answer(Count(), counts, counts.integers[:, None], whole.groups, level))
+        made.append(_answer(GroupSize(aside=asked.aside), counts, counts.integers[:, None], whole.groups, level))
     n = n_of(made)
     if n is None:
         raise ReleaseError("release must tell how many rows each group has, got none. Hint: another version?")

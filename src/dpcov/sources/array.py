@@ -119,19 +119,18 @@ class ArraySource:
                 part = read if self._places is None else read[:, self._places]
                 block = part.astype(np.float64, order="C", copy=False)
             if self.aside is not None:
-                block = np.column_stack([block, self._shares(np.asarray(read))])
+                block = np.column_stack([block, *self._beside(np.asarray(read))])
             yield block
             done += len(read)
             self._progress(done / max(total, 1) if total else 1.0, done)
 
-    def _shares(self, rows: NDArray[np.generic]) -> NDArray[np.float64]:
-        """Return what each row counts, in 2⁻⁵²."""
-        whole: NDArray[np.int64] | None = None
-        if self._heavy is not None and self.aside is not None:
-            whole = thetas(rows[:, self._heavy].astype(np.float64), self.aside.max_weight)
-        if self._people is None:
-            return np.asarray(whole, dtype=np.float64)
-        return self._people.shares(rows[:, self._whose], whole)
+    def _beside(self, rows: NDArray[np.generic]) -> list[NDArray[np.float64]]:
+        """Return what stands beside the features: what each row weighs, and in how many parts, or its share."""
+        if self._heavy is None or self.aside is None:
+            assert self._people is not None
+            return [self._people.shares(rows[:, self._whose])]
+        weights = thetas(rows[:, self._heavy].astype(np.float64), self.aside.max_weight)
+        return [weights] if self._people is None else [weights, self._people.parts(rows[:, self._whose])]
 
     def _runs(self, rows: int) -> Iterator[NDArray[np.generic]]:
         """Yield the rows of the array, so many at a time; at least one run, of an array without rows as well."""

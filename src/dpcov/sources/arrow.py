@@ -159,12 +159,12 @@ class ArrowSource:
                 "data must be rows that can be read more than once where a person has several, got a stream. "
                 "Hint: write it to a file first."
             )
-        read = self._columns if self.schema is None else [*self._columns, *self.schema.used]
+        read = self._read if self.schema is None else [*self._read, *self.schema.used]
         members, types = members_of(self._table), dict[str, list[Any]]()
         for said, name in (("unit", aside.unit), ("weight", aside.weight)):
             if name in read:
                 raise ParameterError(
-                    f"{said} must be a column that is no feature, got {name!r}, which is one. "
+                    f"{said} must be a column that is no feature, and not that of groups, got {name!r}, which is one. "
                     f"Hint: leave it out of columns= and out of the schema."
                 )
             for member, where in members if name else ():
@@ -183,13 +183,13 @@ class ArrowSource:
         kind_of(aside.unit, types["unit"])
         return People(aside.most_rows)
 
-    def _shares(self, part: Batch, aside: Aside) -> NDArray[np.float64]:
-        """Return what each row counts, in 2⁻⁵²."""
+    def _beside(self, part: Batch, aside: Aside) -> list[NDArray[np.float64]]:
+        """Return what stands beside the features: what each row weighs, and in how many parts, or its share."""
         if not aside.weight:
             assert self._people is not None
-            return self._people.shares(part.column(aside.unit))
-        alone = thetas(cells.values(part.column(aside.weight), self._table.decimal), aside.max_weight)
-        return alone.astype(np.float64) if self._people is None else self._people.shares(part.column(aside.unit), alone)
+            return [self._people.shares(part.column(aside.unit))]
+        weights = thetas(cells.values(part.column(aside.weight), self._table.decimal), aside.max_weight)
+        return [weights] if self._people is None else [weights, self._people.parts(part.column(aside.unit))]
 
     def _count_people(self, people: People) -> None:
         """Read the one column that says whose a row is."""
@@ -222,7 +222,7 @@ class ArrowSource:
                 features = block[: self._width(by_column) - (0 if self.aside is None else self.aside.width)]
                 (self._cells if by_column else self._encoded)(part, features)
                 if self.aside is not None:
-                    block[len(features)] = self._shares(part, self.aside)
+                    block[len(features) : len(features) + self.aside.width] = self._beside(part, self.aside)
                 if with_group and self._by is not None:
                     block[-1] = self._by.positions(part, self._table)
                 yield block.T[:, shown]

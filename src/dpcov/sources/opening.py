@@ -48,10 +48,6 @@ def open_source(
             f"by must be left out for rows on a cluster or on a device, got {by.name!r}. "
             f"Hint: write them to a Parquet file, which is read in bounded memory."
         )
-    if by is not None and aside is not None:
-        raise ParameterError(
-            f"by must be left out where a person has several rows, got {by.name!r}. Hint: leave out one of them."
-        )
     if columns is not None and (isinstance(columns, str | bytes) or not isinstance(columns, Sequence) or not columns):
         raise ParameterError(f"columns must be a list of names or positions, got {shown(columns)}. Hint: columns=['age'].")
     if is_printed(data):
@@ -62,7 +58,7 @@ def open_source(
         return _database_source(data, columns, schema, center, progress, aside, by)
     rows = open_rows(data)
     if by is not None:
-        return grouped_source(data, rows, columns, schema, center, progress, by)
+        return grouped_source(data, rows, columns, schema, center, progress, by, aside)
     if rows is not None and schema is None:
         source = _array_source(data, rows, columns, progress, aside)
         if source.d > MAX_FEATURES - center:
@@ -86,7 +82,14 @@ def open_source(
 
 
 def grouped_source(
-    data: Any, rows: Any, columns: Columns, schema: Schema | None, center: bool, progress: Progress | None, by: By
+    data: Any,
+    rows: Any,
+    columns: Columns,
+    schema: Schema | None,
+    center: bool,
+    progress: Progress | None,
+    by: By,
+    aside: Aside | None,
 ) -> Source:
     """Return a source that tells in which group each row is: of a table with named columns, as an array is one, too."""
     from dpcov.sources.arrow import ArrowSource
@@ -97,7 +100,7 @@ def grouped_source(
     else:
         array = checked_rows(rows)
         table = ArrayTable(array, [f"x{j}" for j in range(array.shape[1])])
-    return ArrowSource(table, _features(columns, table.names, schema, by), schema, center, progress, by=by)
+    return ArrowSource(table, _features(columns, table.names, schema, by), schema, center, progress, aside, by)
 
 
 def _database_source(

@@ -70,13 +70,13 @@ class People:
     def __init__(self, most_rows: int = 0) -> None:
         self._known = _Index()
         self._most_rows = most_rows
-        self._counts = self._alone = np.empty(0, dtype=np.int64)
+        self._counts = self._parts = self._alone = np.empty(0, dtype=np.int64)
         self._left = np.empty(0, dtype=np.int64)
 
     @property
     def n(self) -> int:
         """How many people there are, once their rows are counted."""
-        return len(self._counts)
+        return len(self._parts)
 
     def count(self, column: Any) -> None:
         """Count the rows of a batch."""
@@ -85,29 +85,31 @@ class People:
     def counted(self) -> None:
         """End the first pass."""
         self._counts = self._known.counts()
-        self._alone = 2**SHARE_BITS // np.maximum(self._counts, self._most_rows)
+        self._parts = np.maximum(self._counts, self._most_rows)
+        self._alone = 2**SHARE_BITS // self._parts
 
     def start(self) -> None:
         """Begin another pass: nobody's rows were seen in it."""
         self._left = self._counts.copy()
 
-    def shares(self, column: Any, whole: Integers | None = None) -> Floats:
-        """Return the shares of a batch's rows, in 2⁻⁵²; 0 for nobody's, and where a person has more rows than were counted.
+    def shares(self, column: Any) -> Floats:
+        """Return the shares of a batch's rows, in 2⁻⁵²; 0 for nobody's, and where a person has more rows than were counted."""
+        return self._of_persons(self._alone, column)
 
-        ``whole`` is what each row would count alone: by default 2⁵², and never more.
-        """
+    def parts(self, column: Any) -> Floats:
+        """Return in how many parts each row of a batch counts, max(m, M); 0 where its share is."""
+        return self._of_persons(self._parts, column)
+
+    def _of_persons(self, known: Integers, column: Any) -> Floats:
         places = self._known.places(column)
         owned = places >= 0
-        every = bool(owned.all())
-        found, whose = np.zeros(len(places)), places if every else places[owned]
+        found, whose = np.zeros(len(places)), places if owned.all() else places[owned]
         np.subtract.at(self._left, whose, 1)
-        share = self._alone[whose]
-        if whole is not None:
-            share = (whole if every else whole[owned]) // np.maximum(self._counts[whose], self._most_rows)
+        each = known[whose]
         beyond = self._left[whose] < 0
         if beyond.any():  # of a table that has changed since
-            share[beyond] = 0
-        found[owned] = share
+            each[beyond] = 0
+        found[owned] = each
         return found
 
 

@@ -10,6 +10,7 @@ from dpcov.kernel.rows.aside import LARGEST_WEIGHT, MOST_PEOPLE, MOST_ROWS_EACH,
 from dpcov.schema import is_broken
 
 WEIGHTINGS = ("person", "rows")
+CLIPS = ("none", "private")
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Whose:
     most_rows: object = None
     weight: object = None
     max_weight: object = None
+    clip_weight: object = "none"
 
     def aside(self, bits: int, max_rows: int | None) -> Aside | None:
         """Return who a person is and how much a row counts, or None where each row is a person and counts alike."""
@@ -29,13 +31,16 @@ class Whose:
         )
         if self.unit is None and self.weighting != "person":
             raise ParameterError("weighting must be 'person' without unit=, got 'rows'. Hint: each row is a person already.")
-        most, largest = self._checked_most_rows(), self._checked_max_weight()
+        check_choice("clip_weight", self.clip_weight, CLIPS, "'private' finds one below max_weight for a part of the budget")
+        most, largest, searched = self._checked_most_rows(), self._checked_max_weight(), self.clip_weight == "private"
+        if searched and self.weight is None:
+            raise ParameterError("clip_weight must be left out without a weight, got 'private'. Hint: weight='fnlwgt'.")
         if self.unit is None and self.weight is None:
             return None
         people = USUAL_PEOPLE if max_rows is None else int(max_rows)
         if people > MOST_PEOPLE:
             raise ParameterError(f"max_rows must be at most 2**34 people with unit=, got {shown(max_rows)}. Hint: fewer do.")
-        return aside_of(_column("unit", self.unit), bits, people, most, _column("weight", self.weight), largest)
+        return aside_of(_column("unit", self.unit), bits, people, most, _column("weight", self.weight), largest, searched)
 
     def _checked_most_rows(self) -> int:
         """Return how many rows of a person count alike, 0 where each person counts once."""

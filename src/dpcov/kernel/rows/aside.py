@@ -14,6 +14,10 @@ A row may count less: by its *weight* w, of which a public ``max_weight`` W is t
 row of a person with fewer than M of them counts as one of M. Then s = ⌊⌊2⁵²·min(1, w/W)⌋/max(m, M)⌋, people are *partial*, and
 the sum of all shares is what estimates are divided by: it is private in both relations.
 
+Where weights are *searched*, a private answer says which weight c = W·2^{−k/8} counts as 1 in later questions: their aside has
+the *cut* k. A source knows nothing of it. It delivers θ = ⌊2⁵²·min(1, w/W)⌋, and max(m, M) where rows have an owner, and the
+share is made of these where a question takes a block apart: s = ⌊min(2⁵², θ·2^{k/8})/max(m, M)⌋.
+
 - *Counts* take ⌊s·2ᵇ⌋ for 1: they are in units of 2⁻ᵇ, b = ``share_bits``.
 - *Rows* are encoded and clipped as any others, then multiplied by ⌊√s⌋ and rounded on a grid that is 2ᵉ times finer,
   e = ``finer``. That each has ‖z‖² ≤ s·R² is checked on the integers; a row that rounding made longer is truncated instead.
@@ -46,6 +50,11 @@ USUAL_PEOPLE = 2**26
 
 LARGEST_WEIGHT, MOST_ROWS_EACH = 1e150, 2**31
 
+CUTS_PER_OCTAVE, CUT_OCTAVES = 8, 20
+"""Weights to choose from, W·2^{−k/8}: a bound may be a million times too large, and the one that is found 9 % too large."""
+
+LAST_CUT = CUTS_PER_OCTAVE * CUT_OCTAVES
+
 ROW = "row"
 """Who is protected where each row is a person, as ledgers say it."""
 
@@ -54,10 +63,23 @@ MOST_PEOPLE = 2**34
 
 
 class Apart(NamedTuple):
-    """A block of rows, and what stood beside the features."""
+    """A block of rows, and what each of them counts."""
 
     features: Floats
     shares: Floats
+
+
+class Weighed(NamedTuple):
+    """What the rows of a block weigh, in 2⁻⁵² of the most, and in how many parts: 0 where nobody knows whose a row is."""
+
+    thetas: Floats
+    parts: Floats
+
+    @property
+    def shares(self) -> Floats:
+        """Return ⌊θ/m⌋: the quotient is at least 1/m below a whole number, or one, and rounding is by half of that."""
+        quotients = np.divide(self.thetas, self.parts, out=np.zeros(len(self.thetas)), where=self.parts >= 1)
+        return np.floor(quotients)
 
 
 @dataclass(frozen=True)
@@ -78,6 +100,10 @@ class Aside:
         The column of weights; empty: all rows have the same.
     max_weight : float
         A weight that counts as 1; larger ones as well.
+    searched : bool
+        Whether a smaller one is chosen privately.
+    cut : int, optional
+        Which one was: ``max_weight``·2^{−cut/8}.
     """
 
     unit: str
@@ -86,6 +112,8 @@ class Aside:
     most_rows: int = 0
     weight: str = ""
     max_weight: float = 0.0
+    searched: bool = False
+    cut: int | None = None
 
     def __post_init__(self) -> None:
         ints = type(self.finer) is int and type(self.share_bits) is int and type(self.most_rows) is int
@@ -104,6 +132,11 @@ class Aside:
                 "weight must be a column with a public bound, and most_rows a public number, got something else. "
                 "Hint: weight='fnlwgt', max_weight=1e6."
             )
+        placed = self.cut is None or (type(self.cut) is int and self.searched and 0 <= self.cut <= LAST_CUT)
+        if type(self.searched) is not bool or (self.searched and not self.weight) or not placed:
+            raise ParameterError(
+                "clip_weight must be one of the public edges, of a weight, got something else. Hint: clip_weight='private'."
+            )
         if not (self.unit or self.weight) or self.unit == self.weight or (self.most_rows and not self.unit):
             raise ParameterError("unit and weight must be two columns, got one or none. Hint: leave both out for rows alike.")
 
@@ -119,8 +152,13 @@ class Aside:
 
     @property
     def width(self) -> int:
-        """How many columns stand after the features of a block."""
-        return 1
+        """How many columns stand after the features of a block: θ and m where rows have weights and an owner, else a share."""
+        return 2 if self.unit and self.weight else 1
+
+    @property
+    def largest(self) -> float:
+        """The weight that counts as 1."""
+        return self.max_weight / self.stretch
 
     @property
     def person(self) -> str:
@@ -129,7 +167,19 @@ class Aside:
 
     def apart(self, rows: Floats) -> Apart:
         """Take a block apart."""
-        return Apart(rows[:, : -self.width], rows[:, -self.width])
+        features = rows[:, : -self.width]
+        return Apart(features, self.weighed(rows).shares if self.weight else rows[:, -1])
+
+    @property
+    def stretch(self) -> float:
+        """How many times as much as by ``max_weight`` a weight counts, up to 1."""
+        return float(np.exp2((self.cut or 0) / CUTS_PER_OCTAVE))
+
+    def weighed(self, rows: Floats) -> Weighed:
+        """Return what the rows of a block weigh, in parts of the weight that counts as 1: never more than it."""
+        beside = rows[:, -self.width :]
+        thetas = np.clip(np.floor(beside[:, 0] * self.stretch), 0.0, 2.0**SHARE_BITS)
+        return Weighed(thetas, beside[:, 1] if self.unit else np.ones(len(rows)))
 
     def counted(self, shares: Floats) -> Floats:
         """Return what each row counts, a whole number of 2⁻ᵇ, rounded down."""
@@ -165,11 +215,11 @@ def _parts(reach: int, shares: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray((reach * high + (reach * low >> ROOT_BITS)) >> ROOT_BITS)
 
 
-def thetas(weights: Floats, max_weight: float) -> NDArray[np.int64]:
-    """Return ⌊2⁵²·min(1, w/W)⌋ for each weight, 0 for what is none: whatever the floats, from 0 to 2⁵²."""
+def thetas(weights: Floats, max_weight: float) -> Floats:
+    """Return ⌊2⁵²·min(1, w/W)⌋ for each weight, 0 for what is none: whatever the floats, a whole number from 0 to 2⁵²."""
     with np.errstate(all="ignore"):
         parts = np.clip(np.where(weights > 0, weights, 0.0) / max_weight, 0.0, 1.0)
-    return np.floor(np.ldexp(parts, SHARE_BITS)).astype(np.int64)
+    return np.floor(np.ldexp(parts, SHARE_BITS))
 
 
 def person_by(unit: str) -> str:
@@ -177,8 +227,10 @@ def person_by(unit: str) -> str:
     return f"person: {unit}"
 
 
-def aside_of(unit: str, bits: int, people: int, most_rows: int = 0, weight: str = "", max_weight: float = 0.0) -> Aside:
+def aside_of(
+    unit: str, bits: int, people: int, most_rows: int = 0, weight: str = "", max_weight: float = 0.0, searched: bool = False
+) -> Aside:
     """Return how finely so many people can be counted, whose rows are on a grid of so many bits."""
     finer = max(0, min(FINEST, (SUM_BITS - (people - 1).bit_length()) // 2 - bits))
     share_bits = min(MOST_COUNT_BITS, ROOM_BITS - (SUM_BITS - 2 * (bits + finer)))
-    return Aside(unit, finer, share_bits, most_rows, weight, max_weight)
+    return Aside(unit, finer, share_bits, most_rows, weight, max_weight, searched)

@@ -9,7 +9,7 @@ query returns another time. Operation by operation they are those of `kernel/row
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dpcov.kernel.rows.aside import ROOT_BITS, SHARE_BITS, Aside
 from dpcov.schema import Categorical
@@ -26,7 +26,10 @@ HALF = 2**ROOT_BITS
 
 @dataclass(frozen=True)
 class Beside:
-    """Who a person is, and which column says the group; and the cells of the query, by column."""
+    """Who a person is, and which column says the group; and the cells of the query, by column.
+
+    Questions bring an aside of their own: of the same columns, but what a weight counts as may have been chosen since.
+    """
 
     aside: Aside | None = None
     by: By | None = None
@@ -59,21 +62,42 @@ class Beside:
         place = chain.let(f"row_number() OVER (PARTITION BY {owner} ORDER BY {owner})")
         return chain.let(f"CASE WHEN {owner} IS NOT NULL AND {place} = 1 THEN 1 ELSE 0 END")
 
-    def share(self, chain: Chain) -> str:
-        """Return a name of each row's share s, of 2⁵²."""
-        assert self.aside is not None
-        whole = _alone(chain, self.cells[self.aside.weight], self.aside.max_weight) if self.aside.weight else WHOLE
-        if not self.aside.unit:
+    def theta(self, chain: Chain, aside: Aside) -> str:
+        """Return a name of θ, what each row would count alone, of 2⁵²."""
+        whole = chain.let(_alone(chain, self.cells[aside.weight], aside.max_weight)) if aside.weight else WHOLE
+        if not aside.cut:
             return whole
+        x = chain.let(f"{whole} * {chain.dialect.number(aside.stretch)}")
+        part = chain.dialect.whole(f"floor({x})")
+        return chain.let(f"CASE WHEN {x} >= {chain.dialect.number(2.0**SHARE_BITS)} THEN {WHOLE} ELSE {part} END")
+
+    def share(self, chain: Chain, aside: Aside, theta: str = "") -> str:
+        """Return a name of each row's share s, of 2⁵²: of what it would count alone."""
+        theta = theta or self.theta(chain, aside)
+        if not aside.unit:
+            return theta
         owner = self.owner(chain)
         rows = chain.let(f"count(*) OVER (PARTITION BY {owner})")
-        part = chain.dialect.quotient(whole, f"greatest({rows}, {max(self.aside.most_rows, 1)})")
+        part = chain.dialect.quotient(theta, f"greatest({rows}, {max(aside.most_rows, 1)})")
         return chain.let(f"CASE WHEN {owner} IS NULL THEN 0 ELSE {part} END")
 
-    def counted(self, chain: Chain) -> str:
+    def counted(self, chain: Chain, aside: Aside, share: str = "") -> str:
         """Return a name of what each row counts: ⌊2ᵇ·s⌋."""
-        assert self.aside is not None
-        return chain.let(chain.dialect.quotient(self.share(chain), str(2 ** (SHARE_BITS - self.aside.share_bits))))
+        share = share or self.share(chain, aside)
+        return chain.let(chain.dialect.quotient(share, str(2 ** (SHARE_BITS - aside.share_bits))))
+
+    def squared(self, chain: Chain, aside: Aside) -> str:
+        """Return a name of ⌊2ᵇ·s·θ⌋ of each row, the product rounded as `SquaredWeights` has it."""
+        number = chain.dialect.number
+        product = f"(({self.share(chain, aside)} * {number(1)}) * ({self.theta(chain, aside)} * {number(2.0**-SHARE_BITS)}))"
+        return chain.let(chain.dialect.whole(f"floor({product} * {number(2.0 ** (aside.share_bits - SHARE_BITS))})"))
+
+    def weights(self, chain: Chain, aside: Aside) -> tuple[str, str]:
+        """Return names of θ by the public largest weight, and of what each row that has a weight counts, whatever it is."""
+        plain = replace(aside, cut=None)
+        theta = self.theta(chain, plain)
+        alike = chain.let(f"CASE WHEN {theta} > 0 THEN {WHOLE} ELSE 0 END")
+        return theta, self.counted(chain, aside, self.share(chain, plain, alike))
 
     def group(self, chain: Chain) -> str:
         """Return a name of the position of each row's group, as many as there are groups where it is in none."""
@@ -83,17 +107,17 @@ class Beside:
         place = chain.let(position(chain, self.cells[of], column))
         return chain.let(f"CASE WHEN {place} IS NULL THEN {self.by.groups.count} ELSE {place} END")
 
-    def multiplied(self, chain: Chain, row: Clipped, reach: int) -> Clipped:
+    def multiplied(self, chain: Chain, row: Clipped, reach: int, aside: Aside | None) -> Clipped:
         """Return integers that are multiplied with each other: of people each times 2ᵉ·√s, rounded, as `Aside.scaled` does."""
-        if self.aside is None:
+        if aside is None:
             return row
         dialect, number = chain.dialect, chain.dialect.number
-        s = self.share(chain)
+        s = self.share(chain, aside)
         near = chain.let(dialect.whole(f"floor(sqrt({s} * {number(1)}))"))
         above = f"WHEN ({near} + 1) * ({near} + 1) <= {s} THEN {near} + 1"
         root = chain.let(f"CASE WHEN {near} * {near} > {s} THEN {near} - 1 {above} ELSE {near} END")
-        factor = chain.let(f"{root} * {number(2.0 ** (self.aside.finer - ROOT_BITS))}")
-        reach <<= 2 * self.aside.finer
+        factor = chain.let(f"{root} * {number(2.0 ** (aside.finer - ROOT_BITS))}")
+        reach <<= 2 * aside.finer
         high = chain.let(dialect.quotient(s, str(HALF)))  # ⌊reach·s/2⁵²⌋ in halves: the product has more than 64 bits
         low = dialect.quotient(f"({reach} * ({s} - {high} * {HALF}))", str(HALF))
         most = chain.let(dialect.quotient(f"({reach} * {high} + {low})", str(HALF)))

@@ -22,6 +22,7 @@ from dpcov.kernel.questions.moments import Count, SecondMoment, Sum
 from dpcov.kernel.questions.norms import Norms, Trace
 from dpcov.kernel.questions.table import Histograms, LevelCounts
 from dpcov.kernel.questions.together import Together
+from dpcov.kernel.questions.weights import SquaredWeights, Weights
 from dpcov.kernel.rows.annulus import Annulus
 from dpcov.kernel.rows.aside import USUAL_PEOPLE, Aside, aside_of
 from dpcov.kernel.rows.columns import Columns
@@ -184,6 +185,10 @@ def _of_people_and_groups() -> list[Case]:
     pair, plain, centred, clipped, encoded, middle, by_column = _of_rows()
     grid, by = Grid(2.0, center=True), checked_by({"c": TEXTS[:3]}, None)
     groups = Together((GroupedMoment(grid, 3, 3), GroupCounts(3)))
+    of_people = Together(tuple(replace(one, aside=about("g", 0, "i")) for one in groups.members))
+    found = replace(about("f", 0, "i"), searched=True)
+    cut = Together((Weights(), SquaredWeights(), Count(), SecondMoment(grid, 3)))
+    weighed = Together(tuple(replace(one, aside=replace(found, cut=11)) for one in cut.members))
     return [
         of(pair, about("g", 3)),
         of(plain, about("f")),
@@ -192,7 +197,9 @@ def _of_people_and_groups() -> list[Case]:
         of(encoded, about("g")),
         of(middle, about("f", 2, "i", 1e150)),
         of(by_column, about("h", 4, "i")),
+        Case(None, True, weighed, found),
         Case(None, True, groups, by=by),
+        Case(None, True, of_people, about("g", 0, "i"), by),
     ]
 
 

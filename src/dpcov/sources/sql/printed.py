@@ -144,12 +144,12 @@ class OneReading:
             raise SchemaError("columns must be named where nobody here can see the table, got none. Hint: columns=['age'].")
         beside = [] if self.aside is None else list(self.aside.names)
         apart = beside if self.by is None else [*beside, self.by.of]
-        if set(apart) & {*names, *(() if self.schema is None else self.schema.used)}:
+        if len(set(apart)) < len(apart) or set(apart) & {*names, *(() if self.schema is None else self.schema.used)}:
             raise ParameterError(
-                "unit, weight and by must be columns that are no features, got one that is. "
+                "unit, weight and by must be different columns that are no features, got other ones. "
                 "Hint: leave it out of columns= and out of the schema."
             )
-        self._features, self._names = list(names), [*names, *dict.fromkeys(apart)]
+        self._features, self._names = list(names), [*names, *apart]
         self.feature_names = tuple(names) if self.schema is None else self.schema.feature_names
 
     @property

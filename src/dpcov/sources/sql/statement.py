@@ -22,6 +22,8 @@ from dpcov.kernel.questions.moments import Count, SecondMoment, Sum
 from dpcov.kernel.questions.norms import Norms, Trace
 from dpcov.kernel.questions.table import Histograms, LevelCounts
 from dpcov.kernel.questions.together import Together
+from dpcov.kernel.questions.weights import EDGES, SquaredWeights, Weights
+from dpcov.kernel.rows.aside import Aside
 from dpcov.kernel.rows.frames import Ball
 from dpcov.kernel.rows.lengths import OFFSET, longer_than
 from dpcov.kernel.rows.standard import Standard
@@ -86,17 +88,14 @@ class Statement:
     """What a printed statement begins its result with."""
 
     _sums: dict[str, int] = field(default_factory=dict)
-    _counts: list[tuple[str, int]] = field(default_factory=list)
+    _counts: list[tuple[str, int, str]] = field(default_factory=list)
     _undecided: list[tuple[str, list[str]]] = field(default_factory=list)
     _group: str = ""
 
     def __post_init__(self) -> None:
         self._chain = Chain(self.dialect, self.rows)
         self.dialect = self._chain.dialect
-        self._one = "" if self.beside.aside is None else self.beside.counted(self._chain)
-        """What a row of people is counted as; empty: as 1."""
         self._people = self._summed(self.beside.first(self._chain)) if self.beside.named else None
-        self._everyone = self._summed(self._one) if self._one else None
         self.read = self._asked(self.statistic)
         """What makes the integers of the statistic from what was found."""
         counted = self._next_key + (self._groups + 1) * len(self._sums) * bool(self._group)
@@ -115,11 +114,11 @@ class Statement:
             parts.append(((key, "count(*)", self._listed(), none["entries"]), f" GROUP BY {self._group}"))
         elif self._sums or not self._counts:
             parts.append(((none["key"], "count(*)", self._listed(), none["entries"]), ""))
-        if self._counts:
-            names = [name for name, _ in self._counts]
+        for one in dict.fromkeys(one for _, _, one in self._counts):
+            names = [name for name, _, counted in self._counts if counted == one]
             key = names[0] if len(names) == 1 else f"coalesce({', '.join(names)})"
             sets = names[0] if len(names) == 1 else f"GROUPING SETS ({', '.join(f'({name})' for name in names)})"
-            count = self.dialect.total(self._one) if self._one else "count(*)"
+            count = self.dialect.total(one) if one else "count(*)"
             parts.append(((key, count, none["sums"], none["entries"]), f" GROUP BY {sets}"))
         for place, (unsure, entries) in enumerate(self._undecided):
             parts.append(((str(-1 - place), "0", none["sums"], self.dialect.listed(entries)), f" WHERE {unsure}"))
@@ -171,17 +170,23 @@ class Statement:
 
     def found(self, records: Iterable[Sequence[Any]]) -> Found:
         """Return what the statement returned, or refuse what cannot be that."""
-        sizes = [size + 1 for _, size in self._counts]
+        sizes = [size + 1 for _, size, _ in self._counts]
         found = found_in(records, len(self._sums), sizes, len(self._undecided), self._groups + 1 if self._group else None)
         if self._counts and not self._sums and not self._group:
             found = replace(found, rows=sum(found.counts[0].values()))
-        if any(sum(one.values()) != self._all(found) for one in found.counts):
-            raise EngineError(BROKEN)
+        for (_, _, one), counts in zip(self._counts, found.counts, strict=True):
+            if sum(counts.values()) != (found.sums[self._sums[one]] if one else found.rows):
+                raise EngineError(BROKEN)
         return found
 
-    def _all(self, found: Found) -> int:
-        """Return what all rows are counted as together."""
-        return found.rows if self._everyone is None else found.sums[self._everyone]
+    def _one(self, aside: Aside | None) -> str:
+        """Return what a row of people is counted as; empty: as 1."""
+        return "" if aside is None else self.beside.counted(self._chain, aside)
+
+    def _all(self, aside: Aside | None) -> Callable[[Found], int]:
+        """Ask what all rows are counted as together, and return what tells it."""
+        place = None if aside is None else self._summed(self._one(aside))
+        return lambda found: found.rows if place is None else found.sums[place]
 
     @property
     def _groups(self) -> int:
@@ -190,7 +195,7 @@ class Statement:
     @property
     def _next_key(self) -> int:
         """What no count has as a key: in the end that of the first group."""
-        return sum(size + 1 for _, size in self._counts)
+        return sum(size + 1 for _, size, _ in self._counts)
 
     def _over_rows(self, parts: list[str]) -> str:
         """Return selects over the rows, each of which is computed once."""
@@ -210,9 +215,11 @@ class Statement:
         """Ask for a sum over rows, and return where it will be found."""
         return self._sums.setdefault(expression, len(self._sums))
 
-    def _counted(self, key: str, size: int) -> int:
-        """Ask how many rows there are for each key; ``size`` stands for rows that have none."""
-        self._counts.append((self._chain.let(f"{self._next_key} + {key}"), size))
+    def _counted(self, key: str, size: int, one: str) -> int:
+        """Ask how many rows there are for each key, each as one of these; ``size`` stands for rows that have none."""
+        if one:
+            self._summed(one)
+        self._counts.append((self._chain.let(f"{self._next_key} + {key}"), size, one))
         return len(self._counts) - 1
 
     def _asked(self, statistic: Any) -> Reading:
@@ -232,6 +239,8 @@ class Statement:
             LevelCounts: self._levels,
             GroupedMoment: self._grouped,
             GroupCounts: self._sizes,
+            Weights: self._weights,
+            SquaredWeights: self._squared,
         }
         return writers[type(statistic)](statistic)
 
@@ -243,29 +252,31 @@ class Statement:
             return standard(self._chain, self.meaning.by_column(self._chain), rows)
         return encoded(self._chain, rows, self._features())
 
-    def _multiplied(self, row: Clipped, reach: int) -> Clipped:
+    def _multiplied(self, asked: Any) -> Clipped:
         """Return what is multiplied with each other."""
-        return self.beside.multiplied(self._chain, row, reach)
+        return self.beside.multiplied(self._chain, self._encoded(asked.grid), asked.grid.reach, asked.aside)
 
     def _count(self, asked: Count) -> Reading:
-        return lambda found: wrapped([self._all(found) if asked.weighs else self.n(found)])
+        everyone = self._all(asked.aside) if asked.weighs else self.n
+        return lambda found: wrapped([everyone(found)])
 
     def _sum(self, asked: Sum) -> Reading:
-        row = self._encoded(asked.grid)
-        places = [self._summed(f"{self._one} * {entry}" if self._one else entry) for entry in row.entries]
+        row, one, everyone = self._encoded(asked.grid), self._one(asked.aside), self._all(asked.aside)
+        places = [self._summed(f"{one} * {entry}" if one else entry) for entry in row.entries]
         front = [row.constant] if row.constant else []
-        return lambda found: wrapped([*(one * self._all(found) for one in front), *(found.sums[place] for place in places)])
+        return lambda found: wrapped([*(first * everyone(found) for first in front), *(found.sums[place] for place in places)])
 
     def _moment(self, asked: SecondMoment) -> Reading:
-        return self._gram(self._multiplied(self._encoded(asked.grid), asked.grid.reach))
+        return self._gram(self._multiplied(asked))
 
     def _grouped(self, asked: GroupedMoment) -> Reading:
         """Ask for zᵀz of each group: the sums of a statement are then made group by group."""
-        moment = self._gram(self._multiplied(self._encoded(asked.grid), asked.grid.reach))
+        moment = self._gram(self._multiplied(asked))
         return self._by_group(lambda found: pack(moment(found)))
 
-    def _sizes(self, _: GroupCounts) -> Reading:
-        sizes = self._by_group(lambda found: wrapped([self._all(found)]))
+    def _sizes(self, asked: GroupCounts) -> Reading:
+        size = self._all(asked.aside)
+        sizes = self._by_group(lambda found: wrapped([size(found)]))
         return lambda found: sizes(found)[:, 0]
 
     def _by_group(self, reading: Reading) -> Reading:
@@ -299,12 +310,15 @@ class Statement:
     def _pair(self, asked: ClippedPair) -> Reading:
         inside, beyond = both(self._chain, asked.annulus, self._features())
         reaches = (asked.annulus.inner.reach, asked.annulus.reach)
-        rows = [self._multiplied(Clipped(0, row), reach) for row, reach in zip((inside, beyond), reaches, strict=True)]
-        readings = [self._gram(row) for row in rows]
+        rows = [Clipped(0, entries) for entries in (inside, beyond)]
+        scaled = [
+            self.beside.multiplied(self._chain, row, reach, asked.aside) for row, reach in zip(rows, reaches, strict=True)
+        ]
+        readings = [self._gram(row) for row in scaled]
         return lambda found: np.stack([reading(found) for reading in readings])
 
     def _trace(self, asked: Trace) -> Reading:
-        row = self._multiplied(self._encoded(asked.grid), asked.grid.reach)
+        row = self._multiplied(asked)
         place = self._summed(squares(row.entries))
         return lambda found: wrapped([found.sums[place] + row.constant**2 * found.rows])
 
@@ -312,7 +326,7 @@ class Statement:
         radii = asked.radii[:0:-1] * asked.grid.row_norm
         if isinstance(asked.grid, Standard):
             length = squared_length(self._chain, self.meaning.by_column(self._chain), asked.grid.units)
-            place = self._counted(f"({bucket(self._chain, length, (radii**2).tolist())})", len(radii))
+            place = self._counted(f"({bucket(self._chain, length, (radii**2).tolist())})", len(radii), self._one(asked.aside))
             return lambda found: filled(found.counts[place], asked.last + 1)[::-1]
         features = self._features()
         features = from_centre(self._chain, features, asked.grid.centre) if isinstance(asked.grid, Ball) else features
@@ -327,10 +341,11 @@ class Statement:
         )
         edges = [bound * (1 + side) for bound in (radii**2 * OFFSET).tolist() for side in (-SURE, SURE)]
         leaf = self._chain.let(bucket(self._chain, self._chain.let(added([f"({x} * {x})" for x in near])), edges))
-        place = self._counted(leaf, len(edges))
+        one = self._one(asked.aside)
+        place = self._counted(leaf, len(edges), one)
         unsure = len(self._undecided)
         there = [f"CASE WHEN {x} IS NULL THEN {number(0)} ELSE {x} END" for x in xs]
-        self._undecided.append((f"{leaf} % 2 = 1", [f"{self._one or '1'} * {number(1)}", *there]))
+        self._undecided.append((f"{leaf} % 2 = 1", [f"{one or '1'} * {number(1)}", *there]))
 
         def bins(found: Found) -> Integers:
             between = filled(found.counts[place], len(edges) + 1)
@@ -348,7 +363,7 @@ class Statement:
             f"floor(({x} + {number(1)}) * {number(asked.count / 2)})" for x in in_box(self._chain, self._features(), asked.grid)
         ]
         bins = [dialect.whole(bounded(self._chain, one, 0.0, float(asked.count - 1))) for one in steps]
-        places = [self._counted(one, asked.count) for one in bins]
+        places = [self._counted(one, asked.count, self._one(asked.aside)) for one in bins]
         return lambda found: np.concatenate([filled(found.counts[place], asked.count) for place in places])
 
     def _histograms(self, asked: Histograms) -> Reading:
@@ -359,14 +374,26 @@ class Statement:
             cell = self._chain.let(bounded(self._chain, over(self._chain, x, reach), -1.0, 1.0))
             steps = f"floor(({cell} + {number(1)}) * {number(asked.bins / 2)})"
             bin_of = self.dialect.whole(bounded(self._chain, steps, 0.0, float(asked.bins - 1)))
-            places.append(self._counted(f"CASE WHEN {x} IS NULL THEN {asked.bins} ELSE {bin_of} END", asked.bins))
+            key = f"CASE WHEN {x} IS NULL THEN {asked.bins} ELSE {bin_of} END"
+            places.append(self._counted(key, asked.bins, self._one(asked.aside)))
         return lambda found: np.concatenate([filled(found.counts[place], asked.bins) for place in places])
 
     def _levels(self, asked: LevelCounts) -> Reading:
         columns = self.meaning.by_column(self._chain)
         places = [
-            self._counted(f"CASE WHEN {columns[place]} IS NULL THEN {count} ELSE {columns[place]} END", count)
-            for place, count in asked.columns.levels
+            self._counted(f"CASE WHEN {columns[at]} IS NULL THEN {count} ELSE {columns[at]} END", count, self._one(asked.aside))
+            for at, count in asked.columns.levels
         ]
         sizes = [count for _, count in asked.columns.levels]
         return lambda found: np.concatenate([filled(found.counts[place], n) for place, n in zip(places, sizes, strict=True)])
+
+    def _weights(self, asked: Weights) -> Reading:
+        assert asked.aside is not None
+        theta, one = self.beside.weights(self._chain, asked.aside)
+        place = self._counted(f"({bucket(self._chain, theta, EDGES[:0:-1].tolist())})", len(EDGES) - 1, one)
+        return lambda found: filled(found.counts[place], len(EDGES))[::-1]
+
+    def _squared(self, asked: SquaredWeights) -> Reading:
+        assert asked.aside is not None
+        place = self._summed(self.beside.squared(self._chain, asked.aside))
+        return lambda found: wrapped([found.sums[place]])

@@ -1,0 +1,75 @@
+r"""What a release says of weights: which of them counts as 1, and how many rows that count alike the sample is worth.
+
+With weights wᵢ in parts of the largest, Hájek's mean of a column has the variance Σ wᵢ²rᵢ²/T², T = Σ wᵢ. Where residuals do not
+go with weights that is σ²/m, with the *effective size* m = T²/Q, Q = Σ wᵢ² (Kish 1965); at least T, as no weight is above 1.
+Rows of a person count together, and Q is then no smaller than the sum over people: docs/mechanisms/people.md, part 7.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, cast
+
+from dpcov.kernel.answer import Answer
+from dpcov.kernel.questions.moments import SecondMoment
+from dpcov.kernel.questions.weights import SquaredWeights, weighed_by
+
+if TYPE_CHECKING:
+    from dpcov.release.record import Release
+
+CAUTION = 2.0  # standard errors by which Q may be larger than was answered: intervals must not be short by luck
+
+
+class Weighed:
+    """Properties of a release whose rows may have weights: of any other they are those of rows that count alike."""
+
+    @property
+    def weight(self) -> str:
+        """The column of weights; empty where all rows count alike."""
+        aside = self._of.encoding.aside
+        return "" if aside is None else aside.weight
+
+    @property
+    def max_weight(self) -> float | None:
+        """The weight that counts as 1: the public bound, or what was found privately below it; None without weights."""
+        aside, _ = weighed_by(self._of.encoding.aside, self._of.answers)
+        return aside.largest if aside is not None and aside.weight else None
+
+    @property
+    def effective_n(self) -> float:
+        """How many rows, or people, that count alike are as certain as these: n where they do; what intervals are made with.
+
+        With weights it is (Σ w)²/Σ w² from noisy numbers, carefully: `effective_n_error` is subtracted about twice. It is never
+        below n, which is what it is where Σ w² was not asked for.
+        """
+        n, asked = self._of.n, self._squares
+        if asked is None:
+            return n
+        squares = float(asked.values[0]) + CAUTION * asked.deviation
+        return n * n / min(max(squares, CAUTION * asked.deviation), n)
+
+    @property
+    def effective_n_error(self) -> float:
+        """The standard error that noise gives to (Σ w)²/Σ w²; 0 where rows count alike, infinite where it was not asked for."""
+        asked, n = self._squares, self._of.n
+        if asked is None:
+            return math.inf if self._of.encoding.partial else 0.0
+        squares = max(float(asked.values[0]), asked.deviation)
+        return n * n / squares * math.hypot(asked.deviation / squares, 2 * self._n_deviation / n)
+
+    @property
+    def _squares(self) -> Answer | None:
+        return self._of.find(SquaredWeights) if self.weight else None
+
+    @property
+    def _n_deviation(self) -> float:
+        """The standard deviation of the noise in n, which a count or the corner of a centred moment told."""
+        told = [answer for answer in self._of.answers if answer.question.gives_n(answer.integers)]
+        answer = min(told, key=lambda one: isinstance(one.question, SecondMoment))
+        grid = getattr(answer.question, "grid", None)
+        corner = 1.0 if grid is None else (grid.constant / grid.one) ** 2
+        return answer.deviation / corner
+
+    @property
+    def _of(self) -> Release:
+        return cast("Release", self)
