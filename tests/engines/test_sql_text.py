@@ -32,7 +32,7 @@ BUDGET = dpcov.ZCDP(1)
 
 def statement(dialect: str = "duckdb", **settings: Any) -> str:
     with pytest.raises(dpcov.SqlToRun) as found:
-        dpcov.covariance(dpcov.sql_text(QUERY, dialect), BUDGET, **settings)
+        dpcov.covariance(dpcov.sql_text(QUERY, dialect), **({"budget": BUDGET} | settings))
     return found.value.statement
 
 
@@ -45,6 +45,9 @@ def sums(folder: Path, **settings: Any) -> Path:
     return path
 
 
+OTHER = dpcov.ApproxDP(1, 1e-6)
+"""A budget of which nothing is spent on the sum of squared weights."""
+
 SETTINGS: dict[str, dict[str, Any]] = {
     "gaussian": {"mechanism": "gaussian"},
     "add-remove": {"mechanism": "gaussian", "neighbors": "add-remove"},
@@ -53,8 +56,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "people": {"mechanism": "gaussian", "unit": "who"},
     "people who are counted": {"mechanism": "gaussian", "unit": "who", "neighbors": "add-remove"},
     "rows alike": {"mechanism": "gaussian", "unit": "who", "weighting": "rows", "most_rows": 40},
-    "weights": {"mechanism": "gaussian", "weight": "w", "max_weight": 3.0},
-    "weights of people": {"mechanism": "gaussian", "unit": "who", "weight": "w", "max_weight": 3.0},
+    "weights": {"mechanism": "gaussian", "weight": "w", "max_weight": 3.0, "budget": OTHER},
+    "weights of people": {"mechanism": "wishart", "unit": "who", "weight": "w", "max_weight": 3.0, "budget": OTHER},
     "groups": {"mechanism": "gaussian", "by": "stadt"},
     "groups of people": {"mechanism": "gaussian", "by": "grade", "unit": "who", "weighting": "rows", "most_rows": 9},
     "groups of some columns": {"mechanism": "gaussian", "by": "grade", "columns": ["smoker", "height"]},
@@ -63,10 +66,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("how", SETTINGS)
 def test_a_seeded_release_is_the_same_byte_by_byte(how: str, tmp_path: Path) -> None:
-    settings: dict[str, Any] = {"schema": SMALL, "seed": 7, **SETTINGS[how]}
-    here = dpcov.covariance(TABLE, BUDGET, **settings)
+    settings: dict[str, Any] = {"schema": SMALL, "seed": 7, "budget": BUDGET, **SETTINGS[how]}
+    here = dpcov.covariance(TABLE, **settings)
     path = sums(tmp_path, **settings)
-    assert text_of(dpcov.covariance(dpcov.sql_text(QUERY, exact_sums=path), BUDGET, **settings)) == text_of(here)
+    assert text_of(dpcov.covariance(dpcov.sql_text(QUERY, exact_sums=path), **settings)) == text_of(here)
     assert not path.exists()
 
 
@@ -139,13 +142,23 @@ def test_identifiers_that_are_no_text_are_refused_there(unit: str, request: pyte
 def test_in_postgres(tmp_path: Path, postgres: Any) -> None:
     """Statements that are printed have this process's sums there, too."""
     for how in ("weights of people", "groups"):
-        settings: dict[str, Any] = {"schema": SMALL, "seed": 7, **SETTINGS[how]}
+        settings: dict[str, Any] = {"schema": SMALL, "seed": 7, "budget": BUDGET, **SETTINGS[how]}
         [cell] = postgres.execute(statement("postgres", **settings)).fetchone()
         path = tmp_path / "sums.txt"
         path.write_text(cell, encoding="ascii")
         path.chmod(0o600)
-        there = dpcov.covariance(dpcov.sql_text(QUERY, exact_sums=path), BUDGET, **settings)
-        assert text_of(there) == text_of(dpcov.covariance(TABLE, BUDGET, **settings))
+        there = dpcov.covariance(dpcov.sql_text(QUERY, exact_sums=path), **settings)
+        assert text_of(there) == text_of(dpcov.covariance(TABLE, **settings))
+
+
+def test_weights_are_those_of_rows_that_are_read_once(tmp_path: Path) -> None:
+    """Their squares are not asked for, as of a stream."""
+    settings: dict[str, Any] = {"schema": SMALL, "seed": 7, "mechanism": "gaussian", "weight": "w", "max_weight": 3.0}
+    path = sums(tmp_path, **settings)
+    there = dpcov.covariance(dpcov.sql_text(QUERY, exact_sums=path), BUDGET, **settings)
+    assert text_of(there) == text_of(dpcov.covariance(TABLE.to_reader(), BUDGET, **settings))
+    with pytest.raises(ParameterError, match="clip_weight='private'"):
+        statement(**settings | {"clip_weight": "private"})
 
 
 class TestTheFile:

@@ -134,7 +134,7 @@ class OneReading:
 
     rehearsing: bool = False
     known_n: int | None = None
-    rereadable, ordered = True, False
+    ordered = False
 
     def __post_init__(self) -> None:
         if self.schema is not None and self.columns is not None:
@@ -167,6 +167,11 @@ class OneReading:
     def d(self) -> int:
         """The number of features."""
         return len(self.feature_names)
+
+    @property
+    def rereadable(self) -> bool:
+        """Whether more may be asked than once: not of weights, whose sum of squares would be read by itself."""
+        return self.aside is None or not self.aside.weight
 
     @property
     def groups(self) -> Groups | None:
