@@ -14,8 +14,8 @@ from dpcov.mechanisms.shared.means import Origin
 from dpcov.release.record import Release
 from dpcov.request import request
 from dpcov.schema import Level, Schema
+from dpcov.schema.whose import Whose
 from dpcov.sources.user_map import Map
-from dpcov.sources.whose import Whose
 
 
 def covariance(
@@ -37,11 +37,11 @@ def covariance(
     ledger: DataSet | None = None,
     max_rows: int | None = None,
     unit: str | int | None = None,
-    weighting: str = "person",
+    weighting: str | None = None,
     most_rows: int | None = None,
     weight: str | int | None = None,
     max_weight: float | None = None,
-    clip_weight: str = "none",
+    clip_weight: str | None = None,
     by: str | Mapping[str, Sequence[Level]] | None = None,
     **options: Any,
 ) -> Release:
@@ -165,11 +165,11 @@ def mean(
     workers: int | Map = 1,
     ledger: DataSet | None = None,
     unit: str | int | None = None,
-    weighting: str = "person",
+    weighting: str | None = None,
     most_rows: int | None = None,
     weight: str | int | None = None,
     max_weight: float | None = None,
-    clip_weight: str = "none",
+    clip_weight: str | None = None,
     **options: Any,
 ) -> Release:
     """Release the mean of the rows, once, under differential privacy.
@@ -255,11 +255,11 @@ def pca(
     ledger: DataSet | None = None,
     max_rows: int | None = None,
     unit: str | int | None = None,
-    weighting: str = "person",
+    weighting: str | None = None,
     most_rows: int | None = None,
     weight: str | int | None = None,
     max_weight: float | None = None,
-    clip_weight: str = "none",
+    clip_weight: str | None = None,
     **options: Any,
 ) -> Release:
     """Release k principal components of the rows, once, under differential privacy.

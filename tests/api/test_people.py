@@ -33,7 +33,7 @@ from dpcov.verify.testing import Noiseless, opened
 from tests.helpers.people import asked, encoding_of, joined, source_of
 from tests.helpers.small import NULLABLE, assert_same, sealed
 
-ALONE = {"most_rows": 0, "weight": "", "max_weight": 0.0}
+ALONE = {"most_rows": 0, "weight": "", "max_weight": 0.0, "searched": False}
 RHO, PURE, BOTH = dpcov.ZCDP(1), dpcov.PureDP(4), dpcov.ApproxDP(2, "1/1000000")
 DRAW = np.random.default_rng(7400)
 PEOPLE = [DRAW.normal(size=(m, 4)) * [0.4, 0.3, 0.2, 0.1] for m in [1, 2, 7, 30] * 15]
@@ -358,6 +358,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "weights of visits": {"unit": "who", "weight": "w", "max_weight": 300},
     "rows": {"unit": "who", "weighting": "rows", "most_rows": 5},
     "weighted rows": {"unit": "who", "weighting": "rows", "most_rows": 5, "weight": "w", "max_weight": 300},
+    "weights found": {"unit": "who", "weight": "w", "max_weight": 300, "clip_weight": "private"},
 }
 
 

@@ -20,7 +20,7 @@ from dpcov.release.file import parse, text_of
 from dpcov.release.groups import GroupSize
 from dpcov.release.record import Release
 from dpcov.request import request
-from dpcov.sources.whose import Whose
+from dpcov.schema.whose import Whose
 from dpcov.verify.testing import Noiseless
 from tests.helpers.small import sealed
 

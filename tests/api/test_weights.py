@@ -104,7 +104,7 @@ class TestEstimates:
         if way == "rows":
             assert made.effective_n == pytest.approx(whole.sum() ** 2 / (whole**2).sum(), rel=0.02)
         people = pd.Series(whole).groupby(TABLE["who"]).sum() if way != "rows" else pd.Series(whole)
-        assert made.n <= made.effective_n <= people.sum() ** 2 / (people**2).sum() * 1.02
+        assert made.n <= made.independent_n <= made.effective_n <= people.sum() ** 2 / (people**2).sum() * 1.02
         assert made.effective_n_error < 0.01 * made.effective_n
 
     def test_a_bound_that_is_far_too_large_costs_little(self) -> None:
@@ -123,17 +123,18 @@ class TestEstimates:
 
     def test_rows_that_count_alike_are_as_many_as_they_are(self) -> None:
         made = dpcov.mean(TABLE, RHO, radius=9, columns=["a", "c"])
-        assert (made.weight, made.max_weight, made.effective_n, made.effective_n_error) == ("", None, 3000, 0.0)
+        assert (made.weight, made.max_weight, made.independent_n, made.effective_n_error) == ("", None, 3000, 0.0)
         some = dpcov.mean(TABLE, RHO, radius=9, columns=["a"], unit="who", weighting="rows", most_rows=5)
         assert (some.max_weight, some.effective_n, some.effective_n_error) == (None, some.n, math.inf)
 
     def test_intervals_are_made_with_the_effective_size(self) -> None:
         made = dpcov.covariance(TABLE, HUGE, schema=SCHEMA, center=True, seed=7534, weight="w", max_weight=3000)
         careful = dataclasses.replace(made, answers=tuple(a for a in made.answers if type(a.question) is not SquaredWeights))
-        assert careful.effective_n == made.n
+        assert careful.independent_n == careful.effective_n == made.n
         means: list[Any] = [one.interval().mean for one in (made, careful)]
         widths = [one.upper - one.lower for one in means]
-        assert widths[0] / widths[1] == pytest.approx(math.sqrt(made.n / made.effective_n), rel=0.01)
+        assert widths[0] / widths[1] == pytest.approx(math.sqrt(made.n / made.independent_n), rel=0.01)
+        assert made.independent_n == pytest.approx(made.effective_n / 1.5, rel=0.01)
 
     def test_noise_in_the_squares_makes_intervals_wider_never_narrower(self) -> None:
         """Squares of 300 people at a hundredth of a small budget: hardly told, and then n is taken."""
@@ -141,8 +142,8 @@ class TestEstimates:
         made = [
             dpcov.mean(part, dpcov.PureDP(1), radius=9, columns=["a"], seed=k, weight="w", max_weight=300) for k in range(40)
         ]
-        assert all(one.effective_n >= one.n for one in made)
-        assert sum(one.effective_n == one.n for one in made) > 30
+        assert all(one.n <= one.independent_n <= one.effective_n for one in made)
+        assert sum(one.independent_n == one.n for one in made) > 30
         assert all(one.effective_n_error > 0.2 * one.n for one in made)
 
 

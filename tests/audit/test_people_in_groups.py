@@ -16,10 +16,10 @@ from dpcov.kernel.budget import ApproxDP, Budget
 from dpcov.mechanisms import MECHANISMS
 from dpcov.request import request
 from dpcov.schema import Categorical
+from dpcov.schema.whose import Whose
 from dpcov.sources.base import Source
 from dpcov.sources.by import By
 from dpcov.sources.opening import open_source
-from dpcov.sources.whose import Whose
 from dpcov.verify.replay import Step, replay
 from tests.audit.test_groups import CASES, LEVELS
 

@@ -10,7 +10,21 @@ NARROWER = TEST_PLAN + "TestPrediction::test_narrower_bounds_are_of_the_same_row
 MADE_UP = TEST_PLAN + "TestMadeUpRows::"
 WORDS = TEST_PLAN + "TestWords::"
 
+PEOPLE = "tests/evaluate/test_compare_people.py::"
+
 PLANTED = {
+    "a comparison of rows where people were asked for": mutant(
+        ("evaluate/comparing.py", "aside = aside_for(whose.checked(), DEFAULT_BITS, None)", "aside = None"),
+        by=PEOPLE + "test_a_schema_that_names_people_makes_it_about_them",
+    ),
+    "a truth that is divided by all rows": mutant(
+        (
+            "evaluate/comparing.py",
+            "to_floats(sums.read(moment), moment) / weight",
+            "to_floats(sums.read(moment), moment) / sums.n",
+        ),
+        by=PEOPLE + "test_the_truth_is_that_of_averages[False-weights]",
+    ),
     "cells outside the bounds are not counted as clipped": mutant(
         ("evaluate/looking.py", "(values < described.lower) | (values > described.upper)", "(values < described.lower)"),
         by="tests/evaluate/test_looking.py::test_counts_are_those_of_the_cells",

@@ -144,7 +144,7 @@ def _rehearse(mechanism: Mechanism, public: Public, budget: Budget, whole: Budge
     account = Account(whole)
     still = Still(partial(_stop_at_the_end, account)) if is_own(mechanism) else Still()  # a stranger's may ask for more
     curator = Curator(Zeros(with_rows(public)), account, still)
-    left = after_weights(Face(curator), copied(budget), mechanism.serves)
+    left = after_weights(Face(curator), budget, mechanism.serves)
     try:
         with np.errstate(all="ignore"):
             mechanism.ask(Face(curator), copied(left), **_own(options))  # a stranger's may do anything to them

@@ -94,8 +94,8 @@ def _released(
         rehearsed(mechanism, curator, budget, asked)
     for written in (kept_as_asked, kept):
         _check_written(written)  # before anything is spent; what is wrong a mechanism has refused in its words
-    left = after_weights(Face(curator), copied(budget), mechanism.serves)  # whoever called may have further uses for theirs
-    notes = mechanism.ask(Face(curator), left, **asked)
+    left = after_weights(Face(curator), budget, mechanism.serves)
+    notes = mechanism.ask(Face(curator), copied(left), **asked)  # whoever called may have further uses for theirs
     n = curator.n  # of a file that was not asked about it is read, and nothing is read after this
     curator.close()
     release = Release(

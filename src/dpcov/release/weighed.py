@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from dpcov.release.record import Release
 
 CAUTION = 2.0  # standard errors by which Q may be larger than was answered: intervals must not be short by luck
+RELATED = 1.5
+"""Residuals may go with weights: intervals allow for squares that weigh half as much again. That is enough where weights grow
+by 65 % with each deviation of a column, in either direction, and nearly where they grow by 120 %: docs/people.md."""
 
 
 class Weighed:
@@ -37,16 +40,25 @@ class Weighed:
 
     @property
     def effective_n(self) -> float:
-        """How many rows, or people, that count alike are as certain as these: n where they do; what intervals are made with.
+        """How many rows, or people, that count alike are as certain as these: (Σ w)²/Σ w² from noisy numbers, at least n.
 
-        With weights it is (Σ w)²/Σ w² from noisy numbers, carefully: `effective_n_error` is subtracted about twice. It is never
-        below n, which is what it is where Σ w² was not asked for.
+        It is n where rows count alike, and where Σ w² was not asked for. Intervals are made with `independent_n`.
+        """
+        n, asked = self._of.n, self._squares
+        return n if asked is None else n * n / min(max(float(asked.values[0]), asked.deviation), n)
+
+    @property
+    def independent_n(self) -> float:
+        """How many independent rows, or people, intervals about the population take these for.
+
+        It is n where rows count alike. With weights it lies between n, which is always enough, and `effective_n`, which is not
+        where residuals are larger where weights are: it allows for noise and for squares that weigh half as much again.
         """
         n, asked = self._of.n, self._squares
         if asked is None:
             return n
-        squares = float(asked.values[0]) + CAUTION * asked.deviation
-        return n * n / min(max(squares, CAUTION * asked.deviation), n)
+        squares = max(float(asked.values[0]) + CAUTION * asked.deviation, asked.deviation)
+        return n * n / min(RELATED * squares, n)
 
     @property
     def effective_n_error(self) -> float:

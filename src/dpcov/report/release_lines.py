@@ -89,7 +89,8 @@ def weights_line(release: Release) -> str | None:
     error, who = release.effective_n_error, release.encoding.counted
     size = f"at least {release.n:,}" if np.isinf(error) else f"about {release.effective_n:,.0f} (± {error:.2g})"
     said = f"Weights: {printable(release.weight)}; what is above {found}, counts as that. As weights differ, the sample tells "
-    return f"{said}as much of a population as {size} {who} of equal weight: the effective size, with which intervals are made."
+    careful = f"; intervals take it for {release.independent_n:,.0f}, as weights may go with values"
+    return f"{said}as much of a population as {size} {who} of equal weight, its effective size{careful}."
 
 
 def zero_line(release: Release) -> str | None:

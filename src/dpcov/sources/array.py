@@ -62,9 +62,9 @@ class ArraySource:
         self._people: People | None = None
         if aside is not None:
             if aside.unit:
-                self._whose = _beside("unit", aside.unit, names, self._array.dtype)
+                self._whose = place_beside("unit", aside.unit, names, self._array.dtype)
                 self._people = People(aside.most_rows)
-            self._heavy = _beside("weight", aside.weight, names, self._array.dtype) if aside.weight else None
+            self._heavy = place_beside("weight", aside.weight, names, self._array.dtype) if aside.weight else None
             columns = [name for name in names if name not in aside.names] if columns is None else columns
         self._places = None if columns is None else [_place(column, names) for column in columns]
         self.feature_names = tuple(names if self._places is None else (names[j] for j in self._places))
@@ -163,7 +163,7 @@ class ArrayPart:
         return PartSums(ArraySource(self.rows, columns=self.places).total(statistic), len(self.rows), self.share)
 
 
-def _beside(said: str, name: str, names: list[str], dtype: np.dtype[Any]) -> int:
+def place_beside(said: str, name: str, names: list[str], dtype: np.dtype[Any]) -> int:
     """Return the position of the column that says whose a row is, or how much it counts."""
     if name not in names:
         raise ParameterError(f"{said} must be a column of the array, x0..{names[-1]}, got {shown(name)}. Hint: count from 0.")

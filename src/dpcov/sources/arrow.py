@@ -67,6 +67,7 @@ class ArrowSource:
     ) -> None:
         self._by, self.aside = by, aside
         self._table, self._center, self._progress = table, center, in_percent(progress)
+        _refuse_beside(aside, () if columns is None else columns)
         self.schema = schema.select(columns) if schema is not None and columns is not None else schema
         self._names_from_table = self.schema is None and columns is None
         if self._names_from_table and table.parsed:
@@ -159,14 +160,12 @@ class ArrowSource:
                 "data must be rows that can be read more than once where a person has several, got a stream. "
                 "Hint: write it to a file first."
             )
-        read = self._read if self.schema is None else [*self._read, *self.schema.used]
+        _refuse_beside(aside, self._read if self.schema is None else [*self._read, *self.schema.used])
         members, types = members_of(self._table), dict[str, list[Any]]()
+        for member, _ in members:
+            if hasattr(member, "identify") and aside.unit in member.names:
+                member.identify(aside.unit)
         for said, name in (("unit", aside.unit), ("weight", aside.weight)):
-            if name in read:
-                raise ParameterError(
-                    f"{said} must be a column that is no feature, and not that of groups, got {name!r}, which is one. "
-                    f"Hint: leave it out of columns= and out of the schema."
-                )
             for member, where in members if name else ():
                 found = list(member.names).count(name)
                 if found != 1:
@@ -313,6 +312,16 @@ class ArrowSource:
             return
         for name, column in self.schema.used.items():
             check_types(types, name, column, texts=texts, where=where)
+
+
+def _refuse_beside(aside: Aside | None, features: Sequence[str]) -> None:
+    """Refuse features that say whose a row is, or how much it counts."""
+    for said, name in () if aside is None else (("unit", aside.unit), ("weight", aside.weight)):
+        if name and name in features:
+            raise ParameterError(
+                f"{said} must be a column that is no feature, and not that of groups, got {name!r}, which is one. "
+                f"Hint: leave it out of columns= and out of the schema."
+            )
 
 
 @dataclass(frozen=True)

@@ -135,7 +135,7 @@ def _sums(statistic: Any, part: ArrowPart) -> PartSums:
         raise ParameterError(_not_here(table.kind))
     task = Task(statistic, part.columns, part.schema, part.center)
     # A cluster may have no partition at all, but a table without rows has sums too.
-    nothing = task.sums(PartitionTable(table.names, table.types, []))
+    nothing = task.sums(PartitionTable(table.names, table.types, [], getattr(table, "written", frozenset())))
     zeros = Reply.of(nothing)
     found = added([zeros, *table.run(task, len(zeros.integers))])
     if found.error is not None:
@@ -158,8 +158,10 @@ class PartitionTable:
     rereadable = ordered = False
     rows: int | None = None
 
-    def __init__(self, names: Sequence[str], types: Sequence[Any], batches: Iterable[Batch]) -> None:
-        self.names, self.types, self._batches = list(names), list(types), batches
+    def __init__(
+        self, names: Sequence[str], types: Sequence[Any], batches: Iterable[Batch], written: frozenset[str] = frozenset()
+    ) -> None:
+        self.names, self.types, self._batches, self.written = list(names), list(types), batches, written
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[tuple[Batch, float | None]]:  # noqa: ARG002
         """Pass them on, with these columns."""

@@ -17,6 +17,7 @@ from dpcov.sources.array import ArraySource, check_shape, checked_rows
 from dpcov.sources.base import Source
 from dpcov.sources.by import By
 from dpcov.sources.on_device import OnDevice, is_on_device, is_tensor
+from dpcov.sources.on_spark import OnSpark
 from dpcov.sources.sparse import SparseRows, is_sparse
 
 if TYPE_CHECKING:
@@ -199,8 +200,9 @@ def _table(data: Any, schema: Schema | None) -> Any:
 
 
 def is_on_cluster(data: object) -> bool:
-    """Whether data are a frame of Dask or Spark, or an array of Dask: their rows stay where they are."""
-    return _is(data, "dask", "DataFrame") or _is(data, "dask", "Array") or _is(data, "pyspark", "DataFrame")
+    """Whether data are a frame of Dask or Spark, an array of Dask, or files for Spark: their rows stay where they are."""
+    frame = _is(data, "dask", "DataFrame") or _is(data, "dask", "Array") or _is(data, "pyspark", "DataFrame")
+    return frame or isinstance(data, OnSpark)
 
 
 def is_in_database(data: object) -> bool:
@@ -219,6 +221,10 @@ def is_elsewhere(data: object) -> bool:
 
 
 def _cluster_table(data: Any, schema: Schema | None) -> Any:
+    if isinstance(data, OnSpark):
+        from dpcov.sources.spark import SparkFiles
+
+        return SparkFiles(data)
     if _is(data, "pyspark", "DataFrame"):
         from dpcov.sources.spark import SparkFrame
 

@@ -1,6 +1,6 @@
 r"""Which people happened to be in the table: the sampling variance of what a release says, estimated from the release itself.
 
-Rows are taken to be n independent draws from a population; with weights n is the effective size, `Release.effective_n`. With
+Rows are taken to be n independent draws from a population; with weights n is `Release.independent_n`. With
 σ² the variance of a column, κ its kurtosis, p the share of a level, ρ a correlation and s² the residual variance of a
 regression, the errors of exact statistics are about normal with
 
@@ -59,7 +59,7 @@ def levels_of(release: Release) -> Flags:
 def rows_seen(release: Release) -> Floats:
     """Return how many cells of each feature are there, about, and at least 1: of rows that count alike, with weights."""
     units = release.estimate.units
-    return np.maximum(release.effective_n * (np.ones(release.d) if units is None else units.seen), 1.0)
+    return np.maximum(release.independent_n * (np.ones(release.d) if units is None else units.seen), 1.0)
 
 
 def pairs_seen(release: Release) -> Floats:

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError
 from dpcov.kernel.rows.grid import SUM_BITS, squared_norms
+from dpcov.schema.whose import LARGEST_WEIGHT, MOST_ROWS_EACH, Checked
 
 Floats = NDArray[np.float64]
 
@@ -47,8 +48,6 @@ MOST_COUNT_BITS, ROOM_BITS = 20, 44
 
 USUAL_PEOPLE = 2**26
 """For whom there is room unless more are expected, in public."""
-
-LARGEST_WEIGHT, MOST_ROWS_EACH = 1e150, 2**31
 
 CUTS_PER_OCTAVE, CUT_OCTAVES = 8, 20
 """Weights to choose from, W·2^{−k/8}: a bound may be a million times too large, and the one that is found 9 % too large."""
@@ -234,3 +233,13 @@ def aside_of(
     finer = max(0, min(FINEST, (SUM_BITS - (people - 1).bit_length()) // 2 - bits))
     share_bits = min(MOST_COUNT_BITS, ROOM_BITS - (SUM_BITS - 2 * (bits + finer)))
     return Aside(unit, finer, share_bits, most_rows, weight, max_weight, searched)
+
+
+def aside_for(whose: Checked, bits: int, max_rows: int | None) -> Aside | None:
+    """Return who a person is and how much a row counts, or None where each row is a person and counts alike."""
+    if not whose.names:
+        return None
+    people = USUAL_PEOPLE if max_rows is None else int(max_rows)
+    if people > MOST_PEOPLE:
+        raise ParameterError(f"max_rows must be at most 2**34 people with unit=, got {people}. Hint: fewer do.")
+    return aside_of(whose.unit, bits, people, whose.most_rows, whose.weight, whose.max_weight, whose.searched)

@@ -33,6 +33,7 @@ from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.kernel.face import Face
 from dpcov.kernel.questions.calibrated import FROBENIUS, GAUSSIAN, WISHART, calibrated, noise_for
 from dpcov.kernel.questions.choices import Quantile
+from dpcov.kernel.questions.groups import GroupedMoment
 from dpcov.kernel.questions.measure import Measure
 from dpcov.kernel.questions.moments import REPLACE, SecondMoment
 from dpcov.kernel.questions.norms import Norms
@@ -40,7 +41,7 @@ from dpcov.kernel.questions.table import Histograms, Interval, LevelCounts
 from dpcov.kernel.rows.columns import Columns
 from dpcov.kernel.rows.standard import Standard, Units
 from dpcov.mechanisms.base import Mechanism
-from dpcov.mechanisms.shared.additive import ask_additive, predicted_errors
+from dpcov.mechanisms.shared.additive import Moment, ask_additive, predicted_errors, wanted_moment
 from dpcov.mechanisms.shared.clipping import check_rereadable, chosen_radius
 from dpcov.mechanisms.shared.shares import by_way_of_rho, check_room
 from dpcov.mechanisms.standardized.columns import (
@@ -117,6 +118,8 @@ def ask(curator: Face, budget: Budget) -> None:
     units = units_of(plan.columns, numeric, found)
     if units is not None:
         plan.ask_moment(units)
+    elif curator.groups:
+        curator.noisy(curator.group_counts(), whole.share(plan.left), noise=noise_for(whole))
 
 
 def check_table(curator: Face) -> None:
@@ -145,7 +148,7 @@ class Plan:
     def is_affordable(self) -> bool:
         """Whether the second moment can have noise on every path: single columns need far less, and nothing is charged yet."""
         least = self.budget.share(LEAST_LEFT)
-        return bool(predicted_errors(self.curator.second_moment(), least, self.curator.neighbors))
+        return bool(predicted_errors(wanted_moment(self.curator), least, self.curator.neighbors))
 
     def prefetch(self) -> None:
         """Read all that is asked of single columns in one pass, before anything is charged."""
@@ -214,8 +217,8 @@ class Plan:
 
     def ask_moment(self, units: Units) -> None:
         """Ask for a radius, and with all that is left for the second moment."""
-        n, width = self.curator.n, units.size + 1
-        error = math.sqrt(self._entry_variance(width, 1.0) * width * (width + 1))
+        n, width, groups = self.curator.n, units.size + 1, self.curator.groups
+        error = math.sqrt(self._entry_variance(width, 1.0) * width * (width + 1) * max(groups, 1))  # in all blocks together
         pure = isinstance(self.budget, PureDP)
         amount = float(self.budget.epsilon) if isinstance(self.budget, PureDP) else math.sqrt(self.budget.rho)
         rows = max(1, round(min(max(OUTSIDE * error, LEAST_OUTSIDE[type(self.budget)] / amount), MOST_OUTSIDE * n)))
@@ -226,7 +229,8 @@ class Plan:
         share = _share(min(max(wanted, RADIUS_SHARES[0]), RADIUS_SHARES[1]))
         radius = farthest * chosen_radius(self.curator.choose(Quantile(norms, rows), self.take(share)))
         corner = math.sqrt(CORNER) * radius
-        moment = SecondMoment(Standard(units, corner, math.hypot(radius, corner), bits), width)
+        clipped = Standard(units, corner, math.hypot(radius, corner), bits)
+        moment = GroupedMoment(clipped, width, groups) if groups else SecondMoment(clipped, width)
         self.curator.noisy(moment, self.budget.share(self.left), noise=self._matrix_noise(moment))
 
     def _share_for(self, question: Measure, noise: float, limits: tuple[float, float]) -> Fraction:
@@ -234,7 +238,7 @@ class Plan:
         ratio = self.noise(question, 1.0) / noise
         return _share(min(max(ratio if isinstance(self.budget, PureDP) else ratio**2, limits[0]), limits[1]))
 
-    def _matrix_noise(self, moment: SecondMoment) -> str:
+    def _matrix_noise(self, moment: Moment) -> str:
         if isinstance(self.budget, ZCDP):
             return GAUSSIAN
         errors = predicted_errors(moment, self.budget.share(self.left), self.curator.neighbors)
@@ -267,10 +271,10 @@ class Plan:
 
 def _by_bounds(curator: Face, budget: Budget) -> None:
     """Ask for the second moment of rows encoded by their bounds, with the noise that has the smallest error."""
-    errors = predicted_errors(curator.second_moment(), budget, curator.neighbors)
+    errors = predicted_errors(wanted_moment(curator), budget, curator.neighbors)
     if not errors:
         raise ParameterError(f"budget must be larger, got {budget!r}, too little for any noise. Hint: spend more.")
-    half = predicted_errors(curator.second_moment(), budget.share(Fraction(1, 2)), curator.neighbors)  # a radius takes less
+    half = predicted_errors(wanted_moment(curator), budget.share(Fraction(1, 2)), curator.neighbors)  # a radius takes less
     best = min([kind for kind in errors if kind in half] or errors, key=errors.__getitem__)
     ask_additive(curator, best, budget, clip="private")
 
@@ -288,4 +292,5 @@ STANDARDIZED = Mechanism(
     postprocess=("shrink", "none"),
     centring="homogeneous",
     bound="schema",
+    groups=True,
 )
