@@ -245,8 +245,10 @@ class TestRefused:
             dpcov.covariance(ROWS, RHO, **({"unit": 4, "row_norm": 1} | given))
 
     def test_rows_that_stay_where_they_are(self) -> None:
-        with pytest.raises(ParameterError, match="on a cluster, in a database"):
-            dpcov.covariance(dpcov.sql_text("SELECT 1", "duckdb"), RHO, row_norm=1, unit="who", columns=["a"])
+        frames = pytest.importorskip("dask.dataframe", reason="Dask is not installed")
+        data = frames.from_pandas(pd.DataFrame({"a": [0.5], "who": [1]}), npartitions=1)
+        with pytest.raises(ParameterError, match="unit must be left out for rows on a cluster or on a device"):
+            dpcov.covariance(data, RHO, row_norm=1, unit="who", columns=["a"])
 
     def test_nobody_at_all(self) -> None:
         nobody = np.column_stack([np.ones((9, 2)), np.full(9, np.nan)])

@@ -29,6 +29,7 @@ from dpcov.sources.fitting import drafted
 from dpcov.sources.opening import open_source
 from dpcov.sources.spark import MAX_BYTES, MAX_ROWS, NO_LIMIT, RUN
 from dpcov.sources.sql import check
+from dpcov.sources.sql.beside import Beside
 from dpcov.sources.sql.columns import Meaning
 from dpcov.sources.sql.dialects import SPARK as SPARK_SQL
 from dpcov.sources.sql.statement import Statement
@@ -198,11 +199,14 @@ def test_columns_are_found_by_their_exact_names(spark: Any) -> None:
 
 def test_a_printed_statement_has_the_same_integers(spark: Any) -> None:
     """Of public rows that are as odd as can be; the other statements of the check had them as well."""
-    schema, center, asked = check.asked()[2]
-    cells = {name: check.CELLS[name] for name in "ab"}
-    statement = Statement(SPARK_SQL, check.values(SPARK_SQL), Meaning(cells, schema, center), asked)
-    found = statement.found([tuple(row) for row in spark.sql(statement.text).collect()])
-    assert statement.read(found).tolist() == check.expected()[2]
+    for of, place in ((False, 2), (True, 5), (True, -1)):  # centred rows; weighted rows of people; groups
+        case = check.asked(beside=of)[place]
+        cells = {name: check.CELLS[name] for name in ("ab" if case.schema is None else check.CELLS)}
+        meaning, more = Meaning(cells, case.schema, case.center), Beside(case.aside, case.by, check.CELLS)
+        statement = Statement(SPARK_SQL, check.values(SPARK_SQL), meaning, case.statistic, more)
+        found = statement.found([tuple(row) for row in spark.sql(statement.text).collect()])
+        integers = np.ravel(case.statistic.entries(statement.read(found))).tolist()
+        assert (statement.n(found), integers) == check.expected(beside=of)[place]
 
 
 def test_without_partitions(spark: Any) -> None:

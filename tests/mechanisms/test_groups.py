@@ -298,7 +298,7 @@ class TestSources:
 
     def test_others_refuse(self) -> None:
         frames = pytest.importorskip("dask.dataframe", reason="Dask is not installed")
-        with pytest.raises(ParameterError, match="by must be left out for rows on a cluster, in a database or on a device"):
+        with pytest.raises(ParameterError, match="by must be left out for rows on a cluster or on a device"):
             self.integers(frames.from_pandas(TABLE.to_pandas(), npartitions=2))
 
 

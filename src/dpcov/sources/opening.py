@@ -39,18 +39,24 @@ def open_source(
 
     ``by`` is the column of groups: its source tells questions that are about groups in which one each row is.
     """
-    if aside is not None and (is_elsewhere(data) or is_printed(data) or is_on_device(data)):
+    if aside is not None and (is_on_cluster(data) or is_on_device(data)):
         raise ParameterError(
-            f"unit must be left out for rows on a cluster, in a database or on a device, got {aside.unit!r}. "
+            f"unit must be left out for rows on a cluster or on a device, got {aside.unit!r}. "
             f"Hint: write them to a Parquet file, which is read in bounded memory."
         )
-    if by is not None and (is_elsewhere(data) or is_printed(data) or is_on_device(data)):
+    if by is not None and (is_on_cluster(data) or is_on_device(data)):
         raise ParameterError(
-            f"by must be left out for rows on a cluster, in a database or on a device, got {by.name!r}. "
+            f"by must be left out for rows on a cluster or on a device, got {by.name!r}. "
             f"Hint: write them to a Parquet file, which is read in bounded memory."
         )
     if columns is not None and (isinstance(columns, str | bytes) or not isinstance(columns, Sequence) or not columns):
         raise ParameterError(f"columns must be a list of names or positions, got {shown(columns)}. Hint: columns=['age'].")
+    if is_printed(data):
+        from dpcov.sources.sql.printed import OneReading
+
+        return OneReading(data, columns, schema, center, aside, by)  # type: ignore[arg-type]  # it refuses positions
+    if is_in_database(data):
+        return _database_source(data, columns, schema, center, progress, aside, by)
     rows = open_rows(data)
     if by is not None:
         return grouped_source(data, rows, columns, schema, center, progress, by, aside)
@@ -59,10 +65,6 @@ def open_source(
         if source.d > MAX_FEATURES - center:
             raise ParameterError(f"data must have fewer than 2**15 columns when centred, got {source.d}. Hint: select columns.")
         return source
-    if is_printed(data):
-        from dpcov.sources.sql.printed import OneReading
-
-        return OneReading(data, columns, schema, center)  # type: ignore[arg-type]  # it refuses positions
     from dpcov.sources.arrow import ArrowSource
 
     if is_on_device(data):
@@ -72,11 +74,6 @@ def open_source(
         names = _array_names(checked_rows(rows).shape[1], schema)
         return DeviceTable(rows, names, _names(columns, names, schema), schema, center, progress)
     table = _table(data, schema)
-    if is_in_database(data):
-        from dpcov.sources.split import SplitSource
-        from dpcov.sources.sql.database import Database
-
-        return SplitSource(ArrowSource(table, _names(columns, table.names, schema), schema, center), Database(), progress)
     if not is_on_cluster(data):
         return ArrowSource(table, _names(columns, table.names, schema), schema, center, progress, aside)
     from dpcov.sources.cluster import Cluster
@@ -104,10 +101,26 @@ def grouped_source(
     else:
         array = checked_rows(rows)
         table = ArrayTable(array, [f"x{j}" for j in range(array.shape[1])])
-    chosen = _names(columns, table.names, schema)
-    if chosen is not None and by.name in chosen:
-        raise ParameterError(f"columns must not hold the column of groups, got {shown(by.name)}. Hint: leave it out there.")
-    return ArrowSource(table, chosen, schema, center, progress, aside, by)
+    return ArrowSource(table, _features(columns, table.names, schema, by), schema, center, progress, aside, by)
+
+
+def _database_source(
+    data: Any,
+    columns: Columns,
+    schema: Schema | None,
+    center: bool,
+    progress: Progress | None,
+    aside: Aside | None,
+    by: By | None,
+) -> Source:
+    """Return a source whose rows stay in a database."""
+    from dpcov.sources.arrow import ArrowSource
+    from dpcov.sources.split import SplitSource
+    from dpcov.sources.sql.database import Database, SqlTable
+
+    table = SqlTable(data)
+    source = ArrowSource(table, _features(columns, table.names, schema, by), schema, center, aside=aside, by=by)
+    return SplitSource(source, Database(aside), progress)
 
 
 def _array_source(data: Any, rows: Any, columns: Columns, progress: Progress | None, aside: Aside | None) -> ArraySource:
@@ -250,6 +263,14 @@ def is_unread_table(data: object) -> bool:
 def _is(data: object, package: str, name: str) -> bool:
     """Whether data are of a class of another package, which need not be imported for that."""
     return any(kind.__module__.split(".")[0] == package and kind.__name__ == name for kind in type(data).__mro__)
+
+
+def _features(columns: Columns, names: Sequence[str], schema: Schema | None, by: By | None) -> list[str] | None:
+    """Return the names of the columns that are features, and refuse the one of groups among them."""
+    chosen = _names(columns, names, schema)
+    if by is not None and chosen is not None and by.name in chosen:
+        raise ParameterError(f"columns must not hold the column of groups, got {shown(by.name)}. Hint: leave it out there.")
+    return chosen
 
 
 def _names(columns: Columns, names: Sequence[str], schema: Schema | None) -> list[str] | None:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from dpcov.errors import EngineError
 from dpcov.kernel.questions.measure import Summable
 from dpcov.kernel.questions.moments import Count
+from dpcov.kernel.rows.aside import Aside
 from dpcov.kernel.rows.groups import Groups
 from dpcov.schema import Schema
 from dpcov.sources.base import Progress, Source, in_percent
@@ -130,13 +131,18 @@ class SplitSource:
         return getattr(self._source, "groups", None)
 
     @property
+    def aside(self) -> Aside | None:
+        """Whose rows they are, and what each counts."""
+        return getattr(self._source, "aside", None)
+
+    @property
     def rereadable(self) -> bool:
         """Whether the rows can be read again."""
         return self._source.rereadable
 
     def total(self, statistic: Summable) -> Integers:
         """Add the sums of all parts, modulo 2⁶⁴ as everywhere."""
-        if isinstance(statistic, Count) and self._n is not None:
+        if isinstance(statistic, Count) and not statistic.weighs and self._n is not None:
             return np.array([self._n], dtype=np.int64)
         total: Integers | None = None
         rows, done = 0, 0.0

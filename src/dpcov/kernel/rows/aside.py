@@ -157,7 +157,7 @@ class Aside:
     @property
     def largest(self) -> float:
         """The weight that counts as 1."""
-        return self.max_weight / self._stretch
+        return self.max_weight / self.stretch
 
     @property
     def person(self) -> str:
@@ -170,13 +170,14 @@ class Aside:
         return Apart(features, self.weighed(rows).shares if self.weight else rows[:, -1])
 
     @property
-    def _stretch(self) -> float:
+    def stretch(self) -> float:
+        """How many times as much as by ``max_weight`` a weight counts, up to 1."""
         return float(np.exp2((self.cut or 0) / CUTS_PER_OCTAVE))
 
     def weighed(self, rows: Floats) -> Weighed:
         """Return what the rows of a block weigh, in parts of the weight that counts as 1: never more than it."""
         beside = rows[:, -self.width :]
-        thetas = np.clip(np.floor(beside[:, 0] * self._stretch), 0.0, 2.0**SHARE_BITS)
+        thetas = np.clip(np.floor(beside[:, 0] * self.stretch), 0.0, 2.0**SHARE_BITS)
         return Weighed(thetas, beside[:, 1] if self.unit else np.ones(len(rows)))
 
     def counted(self, shares: Floats) -> Floats:
