@@ -268,10 +268,9 @@ def request(
     check_ledger(ledger, seed)
     bits = check_max_rows(max_rows, named)
     aside = whose.aside(bits, max_rows)
-    if aside is not None and (made.pairs or workers != 1):
+    if aside is not None and made.pairs:
         raise ParameterError(
-            "unit and weight must be left out for pairs of rows, and workers must be 1 with them, got other settings. "
-            "Hint: centring='mean' has no pairs; one process counts people."
+            "unit and weight must be left out for pairs of rows, got other settings. Hint: centring='mean' has no pairs."
         )
     if aside is not None and by is not None:
         raise ParameterError(f"by must be left out with unit and weight, got {shown(by)}. Hint: leave out one of them.")

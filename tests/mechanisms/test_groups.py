@@ -297,9 +297,8 @@ class TestSources:
             ExactSums(source, dataclasses.replace(asked.encoding(source), groups=asked.by.groups), "replace")
 
     def test_others_refuse(self) -> None:
-        frames = pytest.importorskip("dask.dataframe", reason="Dask is not installed")
-        with pytest.raises(ParameterError, match="by must be left out for rows on a cluster, in a database or on a device"):
-            self.integers(frames.from_pandas(TABLE.to_pandas(), npartitions=2))
+        with pytest.raises(ParameterError, match="by must be left out for rows in a database"):
+            self.integers(dpcov.sql_text("SELECT 1", "duckdb"))
 
 
 class TestBetween:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,7 +16,7 @@ from dpcov.kernel.questions.moments import Count
 from dpcov.kernel.rows.aside import Aside, thetas
 from dpcov.kernel.rows.grid import MAX_FEATURES
 from dpcov.sources.base import Progress, add_up, default_block_rows, in_percent
-from dpcov.sources.people import People
+from dpcov.sources.people import People, Quota, Tally, tally_of
 from dpcov.sources.split import PartSums
 
 NUMERIC = "biuf"  # numpy's kinds: boolean, integer, unsigned, floating
@@ -56,6 +56,7 @@ class ArraySource:
         columns: Sequence[str | int] | None = None,
         progress: Progress | None = None,
         aside: Aside | None = None,
+        quota: Quota | None = None,
     ) -> None:
         self._array, self.aside = checked_rows(data), aside
         names = [f"x{j}" for j in range(self._array.shape[1])]
@@ -63,7 +64,7 @@ class ArraySource:
         if aside is not None:
             if aside.unit:
                 self._whose = _beside("unit", aside.unit, names, self._array.dtype)
-                self._people = People(aside.most_rows)
+                self._people = People(aside.most_rows) if quota is None else People.within(quota, aside.most_rows)
             self._heavy = _beside("weight", aside.weight, names, self._array.dtype) if aside.weight else None
             columns = [name for name in names if name not in aside.names] if columns is None else columns
         self._places = None if columns is None else [_place(column, names) for column in columns]
@@ -80,15 +81,15 @@ class ArraySource:
             )
         self._block_rows = block_rows or default_block_rows(self.d)
         self._progress = in_percent(progress)
-        self._n: int | None = len(self._array) if self._people is None else None
+        self._n: int | None = len(self._array) if self._people is None else None if quota is None else self._people.n
 
     @property
     def n(self) -> int:
         """The number of rows, or people, by a pass over the one column that says whose they are."""
         if self._n is None:
             assert self._people is not None
-            for rows in self._runs(default_block_rows(1)):
-                self._people.count(np.asarray(rows[:, self._whose]))
+            for column in self._owners():
+                self._people.count(column)
             self._people.counted()
             self._n = self._people.n
         return self._n
@@ -133,6 +134,14 @@ class ArraySource:
             return np.asarray(whole, dtype=np.float64)
         return self._people.shares(rows[:, self._whose], whole)
 
+    def _owners(self) -> Iterator[NDArray[np.generic]]:
+        """Yield the column that says whose the rows are."""
+        return (np.asarray(rows[:, self._whose]) for rows in self._runs(default_block_rows(1)))
+
+    def tally(self) -> Tally:
+        """Return how many rows each person has."""
+        return tally_of(self._owners())
+
     def _runs(self, rows: int) -> Iterator[NDArray[np.generic]]:
         """Yield the rows of the array, so many at a time; at least one run, of an array without rows as well."""
         for start in range(0, max(len(self._array), 1), rows):
@@ -140,7 +149,7 @@ class ArraySource:
 
     def parts(self) -> Iterator[ArrayPart]:
         """Yield runs of rows: their numbers where the array is in memory, where they stand in a file otherwise."""
-        return (ArrayPart(rows, self._places, share) for rows, share in runs(self._array))
+        return (ArrayPart(rows, self._places, share, self.aside) for rows, share in runs(self._array))
 
 
 def runs(array: NDArray[np.generic] | RowsElsewhere) -> Iterator[tuple[NDArray[np.generic] | RowsElsewhere, float]]:
@@ -158,10 +167,28 @@ class ArrayPart:
     rows: NDArray[np.generic] | RowsElsewhere
     places: list[int] | None
     share: float
+    aside: Aside | None = None
+    quota: Quota | None = None
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this process has the rows already."""
+        return isinstance(self.rows, np.ndarray)
 
     def sums(self, statistic: Summable) -> PartSums:
         """Read these rows as an array of their own."""
-        return PartSums(ArraySource(self.rows, columns=self.places).total(statistic), len(self.rows), self.share)
+        return PartSums(self._opened().total(statistic), len(self.rows), self.share)
+
+    def tally(self) -> Tally:
+        """Return how many of these rows each person has."""
+        return self._opened().tally()
+
+    def within(self, quota: Quota) -> ArrayPart:
+        """Return the part with what each person may have in it."""
+        return replace(self, quota=quota)
+
+    def _opened(self) -> ArraySource:
+        return ArraySource(self.rows, columns=self.places, aside=self.aside, quota=self.quota)
 
 
 def _beside(said: str, name: str, names: list[str], dtype: np.dtype[Any]) -> int:

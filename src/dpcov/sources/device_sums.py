@@ -57,7 +57,8 @@ def sums_on(device: Device, statistic: Any) -> DeviceSums | SeveralSums | None:
     if type(statistic) is Together:
         members = [sums_on(device, member) for member in statistic.members]
         return None if None in members else SeveralSums(statistic, members)
-    fits = type(statistic) in ADDED and type(getattr(statistic, "grid", None)) in SERVED
+    plain = getattr(statistic, "aside", None) is None
+    fits = plain and type(statistic) in ADDED and type(getattr(statistic, "grid", None)) in SERVED
     return DeviceSums(statistic, device) if fits else None
 
 

@@ -38,25 +38,21 @@ def open_source(
 
     ``by`` is the column of groups: its source tells questions that are about groups in which one each row is.
     """
-    if aside is not None and (is_elsewhere(data) or is_printed(data) or is_on_device(data)):
+    if aside is not None and (is_in_database(data) or is_printed(data)):
         raise ParameterError(
-            f"unit must be left out for rows on a cluster, in a database or on a device, got {aside.unit!r}. "
+            f"unit and weight must be left out for rows in a database, got {aside.names[0]!r}. "
             f"Hint: write them to a Parquet file, which is read in bounded memory."
         )
-    if by is not None and (is_elsewhere(data) or is_printed(data) or is_on_device(data)):
+    if by is not None and (is_in_database(data) or is_printed(data)):
         raise ParameterError(
-            f"by must be left out for rows on a cluster, in a database or on a device, got {by.name!r}. "
+            f"by must be left out for rows in a database, got {by.name!r}. "
             f"Hint: write them to a Parquet file, which is read in bounded memory."
-        )
-    if by is not None and aside is not None:
-        raise ParameterError(
-            f"by must be left out where a person has several rows, got {by.name!r}. Hint: leave out one of them."
         )
     if columns is not None and (isinstance(columns, str | bytes) or not isinstance(columns, Sequence) or not columns):
         raise ParameterError(f"columns must be a list of names or positions, got {shown(columns)}. Hint: columns=['age'].")
     rows = open_rows(data)
     if by is not None:
-        return grouped_source(data, rows, columns, schema, center, progress, by)
+        return grouped_source(data, rows, columns, schema, center, progress, by, aside)
     if rows is not None and schema is None:
         source = _array_source(data, rows, columns, progress, aside)
         if source.d > MAX_FEATURES - center:
@@ -73,7 +69,7 @@ def open_source(
         from dpcov.sources.torch import DeviceTable
 
         names = _array_names(checked_rows(rows).shape[1], schema)
-        return DeviceTable(rows, names, _names(columns, names, schema), schema, center, progress)
+        return DeviceTable(rows, names, _names(columns, names, schema), schema, center, progress, aside)
     table = _table(data, schema)
     if is_in_database(data):
         from dpcov.sources.split import SplitSource
@@ -82,14 +78,25 @@ def open_source(
         return SplitSource(ArrowSource(table, _names(columns, table.names, schema), schema, center), Database(), progress)
     if not is_on_cluster(data):
         return ArrowSource(table, _names(columns, table.names, schema), schema, center, progress, aside)
+    return _on_cluster(ArrowSource(table, _names(columns, table.names, schema), schema, center, aside=aside), progress)
+
+
+def _on_cluster(source: Any, progress: Progress | None) -> Source:
     from dpcov.sources.cluster import Cluster
     from dpcov.sources.split import SplitSource
 
-    return SplitSource(ArrowSource(table, _names(columns, table.names, schema), schema, center), Cluster(), progress)
+    return SplitSource(source, Cluster(), progress)
 
 
 def grouped_source(
-    data: Any, rows: Any, columns: Columns, schema: Schema | None, center: bool, progress: Progress | None, by: By
+    data: Any,
+    rows: Any,
+    columns: Columns,
+    schema: Schema | None,
+    center: bool,
+    progress: Progress | None,
+    by: By,
+    aside: Aside | None,
 ) -> Source:
     """Return a source that tells in which group each row is: of a table with named columns, as an array is one, too."""
     from dpcov.sources.arrow import ArrowSource
@@ -103,7 +110,13 @@ def grouped_source(
     chosen = _names(columns, table.names, schema)
     if chosen is not None and by.name in chosen:
         raise ParameterError(f"columns must not hold the column of groups, got {shown(by.name)}. Hint: leave it out there.")
-    return ArrowSource(table, chosen, schema, center, progress, by=by)
+    if is_on_device(data):
+        from dpcov.sources.torch import DeviceTable
+
+        return DeviceTable(checked_rows(rows), table.names, chosen, schema, center, progress, aside, by)  # type: ignore[arg-type]
+    if is_on_cluster(data):
+        return _on_cluster(ArrowSource(table, chosen, schema, center, aside=aside, by=by), progress)
+    return ArrowSource(table, chosen, schema, center, progress, aside, by)
 
 
 def _array_source(data: Any, rows: Any, columns: Columns, progress: Progress | None, aside: Aside | None) -> ArraySource:
@@ -111,7 +124,7 @@ def _array_source(data: Any, rows: Any, columns: Columns, progress: Progress | N
         return ArraySource(rows, columns=columns, progress=progress, aside=aside)
     from dpcov.sources.torch import DeviceArray
 
-    return DeviceArray(rows, columns, progress)
+    return DeviceArray(rows, columns, progress, aside)
 
 
 def open_table(data: Any, *, names_matter: bool = True, schema: Schema | None = None) -> Any:

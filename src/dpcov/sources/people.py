@@ -10,8 +10,8 @@ an owner that were taken for one person's would protect nobody among them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -70,7 +70,7 @@ class People:
     def __init__(self, most_rows: int = 0) -> None:
         self._known = _Index()
         self._most_rows = most_rows
-        self._counts = self._alone = np.empty(0, dtype=np.int64)
+        self._counts = self._quotas = self._alone = np.empty(0, dtype=np.int64)
         self._left = np.empty(0, dtype=np.int64)
 
     @property
@@ -84,12 +84,48 @@ class People:
 
     def counted(self) -> None:
         """End the first pass."""
-        self._counts = self._known.counts()
-        self._alone = 2**SHARE_BITS // np.maximum(self._counts, self._most_rows)
+        counts = self._known.counts()
+        self._set(counts, counts)
+
+    def _set(self, counts: Integers, quotas: Integers) -> None:
+        """Say how many rows each person has, and how many of them have shares in one pass."""
+        self._counts, self._quotas = counts, quotas
+        self._alone = 2**SHARE_BITS // np.maximum(counts, self._most_rows)
+
+    def counted_apart(self, tallies: Iterable[Tally]) -> None:
+        """End a first pass in which parts of the rows were counted by themselves."""
+        kept = [tally for tally in tallies if len(tally.keys)]
+        for tally in kept:
+            self._known.count(tally.keys)
+        counts = np.zeros(len(self._known.counts()), dtype=np.int64)
+        for tally in kept:
+            np.add.at(counts, self._known.places(tally.keys), tally.rows)
+        self._set(counts, counts)
+
+    def quota(self, tally: Tally) -> Quota:
+        """Return how many rows of each person a part gives shares to, in this pass: quotas of all parts add up to m at most."""
+        places = self._known.places(tally.keys) if len(tally.keys) else np.empty(0, dtype=np.intp)
+        known = places >= 0
+        whose = places[known]
+        granted = np.minimum(tally.rows[known], self._left[whose])
+        np.subtract.at(self._left, whose, granted)
+        return Quota(tally.keys.filter(pa.array(known)), granted, self._counts[whose])
+
+    @classmethod
+    def within(cls, quota: Quota, most_rows: int) -> Self:
+        """Return the people of a part: others have no share in it."""
+        people = cls(most_rows)
+        people._known.count(quota.keys)
+        counts = people._known.counts()
+        places = people._known.places(quota.keys)
+        rows = np.zeros_like(counts)
+        counts[places], rows[places] = quota.whole, quota.rows
+        people._set(counts, rows)
+        return people
 
     def start(self) -> None:
         """Begin another pass: nobody's rows were seen in it."""
-        self._left = self._counts.copy()
+        self._left = self._quotas.copy()
 
     def shares(self, column: Any, whole: Integers | None = None) -> Floats:
         """Return the shares of a batch's rows, in 2⁻⁵²; 0 for nobody's, and where a person has more rows than were counted.
@@ -109,6 +145,68 @@ class People:
             share[beyond] = 0
         found[owned] = share
         return found
+
+
+class Tally(NamedTuple):
+    """How many rows each person has in a part of the table; ``keys`` are as `named` has them, each once, and no null."""
+
+    keys: Any
+    rows: Integers
+    read: int
+    """How many rows the part has, nobody's among them."""
+
+
+class Quota(NamedTuple):
+    """What a part may give shares to: so many ``rows`` of each person, who has ``whole`` in all parts."""
+
+    keys: Any
+    rows: Integers
+    whole: Integers
+
+
+def tally_of(columns: Iterable[Any]) -> Tally:
+    """Count the rows of a part, from the batches of the column that says whose they are."""
+    waiting, many, known, read = list[Any](), 0, 0, 0
+    for column in columns:
+        read += len(column)
+        waiting.append(_alike(named(column).drop_null()))
+        many += len(waiting[-1])
+        if many >= max(RUN, 2 * known):
+            waiting = [_merged(waiting)]
+            many = known = len(waiting[0])
+    if not waiting:
+        return Tally(pa.array([], pa.int64()), np.empty(0, dtype=np.int64), 0)
+    keys, rows = _merged(waiting).columns
+    return Tally(keys.combine_chunks(), rows.to_numpy().astype(np.int64), read)
+
+
+def _alike(keys: Any) -> Any:
+    found = keys.value_counts()
+    return pa.table({"key": found.field("values"), "rows": found.field("counts")})
+
+
+def _merged(counted: list[Any]) -> Any:
+    found = pa.concat_tables(counted).group_by("key", use_threads=False).aggregate([("rows", "sum")])
+    return pa.table({"key": found["key"], "rows": found["rows_sum"]})
+
+
+def named(column: Any) -> Any:
+    """Return what tells people apart: of each cell the bits of a number or the bytes of a text, null where it is nobody's."""
+    if isinstance(column, np.ndarray) or not cells.is_text(column.type):
+        words, known = _plain_words(column)
+        return pa.array(words, mask=~known)
+    if pa.types.is_dictionary(column.type):
+        entries = named(column.dictionary)
+        places = cells.looked_up(np.arange(len(entries)), column.indices, np.int64(-1))
+        return entries.take(pa.array(places, mask=places < 0))
+    texts = column.cast(pa.large_binary())
+    return pc.if_else(_says_who(texts), texts, pa.scalar(None, pa.large_binary()))
+
+
+def spread(column: Any) -> Words:
+    """Return a word for each cell, the same wherever an identifier is met: who it is of decides it, and nothing else."""
+    words = _identifiers(named(column))[0]
+    return ((words ^ (words >> np.uint64(32))) * SCATTER) >> np.uint64(24)
 
 
 class _Index:
@@ -241,9 +339,7 @@ def _identifiers(column: Any) -> tuple[Words, Words, NDArray[np.bool_], dict[int
 
 
 def _of_texts(texts: Any) -> tuple[Words, Words, NDArray[np.bool_], dict[int, bytes]]:
-    said = pc.ascii_lower(pc.ascii_trim_whitespace(texts.cast(pa.large_string(), safe=False))).cast(pa.large_binary())
-    named = pc.and_(pc.is_valid(texts), pc.invert(pc.is_in(said, value_set=pa.array(NOBODY, pa.large_binary()))))
-    known = np.asarray(named.to_numpy(zero_copy_only=False), dtype=np.bool_)
+    known = np.asarray(_says_who(texts).to_numpy(zero_copy_only=False), dtype=np.bool_)
     _, starts, characters = texts.buffers()
     ends = np.frombuffer(starts, dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
     data = np.frombuffer(characters or b"", dtype=np.uint8)
@@ -262,6 +358,12 @@ def _of_texts(texts: Any) -> tuple[Words, Words, NDArray[np.bool_], dict[int, by
             8 * place <= lengths + 7, turned ^ (turned >> np.uint64(29)), mixed
         )  # as if there were no zeros behind
     return mixed * SCATTER, exact, known, long
+
+
+def _says_who(texts: Any) -> Any:
+    """Return whether each text names somebody."""
+    said = pc.ascii_lower(pc.ascii_trim_whitespace(texts.cast(pa.large_string(), safe=False))).cast(pa.large_binary())
+    return pc.and_(pc.is_valid(texts), pc.invert(pc.is_in(said, value_set=pa.array(NOBODY, pa.large_binary()))))
 
 
 def _plain_words(column: Any) -> tuple[Integers, NDArray[np.bool_]]:

@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 
 from dpcov.errors import EngineError, ParameterError, raise_alone
 from dpcov.kernel.questions.measure import Integers, Summable
+from dpcov.kernel.rows.aside import Aside
 from dpcov.schema import Schema
 from dpcov.sources.array import RULE, ArraySource, RowsElsewhere, checked_rows
 from dpcov.sources.arrow import ArrowSource
 from dpcov.sources.base import Progress, add_up
+from dpcov.sources.by import By
 from dpcov.sources.device_sums import Tensor, check_device, check_products, sums_on
 from dpcov.sources.on_device import OnDevice
 from dpcov.sources.tables import ArrayTable, reading
@@ -164,8 +166,14 @@ def sums_of(rows: TensorRows | MovedRows, d: int, statistic: Summable) -> Any:
 class DeviceArray(ArraySource):
     """What can be is summed on the device, and other questions here, block by block."""
 
-    def __init__(self, rows: TensorRows | MovedRows, columns: Sequence[str | int] | None, progress: Progress | None) -> None:
-        super().__init__(rows, columns=columns, progress=progress)
+    def __init__(
+        self,
+        rows: TensorRows | MovedRows,
+        columns: Sequence[str | int] | None,
+        progress: Progress | None,
+        aside: Aside | None = None,
+    ) -> None:
+        super().__init__(rows, columns=columns, progress=progress, aside=aside)
         self._rows = rows
 
     def total(self, statistic: Summable) -> Integers:
@@ -191,11 +199,13 @@ class DeviceTable(ArrowSource):
         rows: TensorRows | MovedRows,
         names: Sequence[str],
         columns: Sequence[str] | None,
-        schema: Schema,
+        schema: Schema | None,
         center: bool,
         progress: Progress | None,
+        aside: Aside | None = None,
+        by: By | None = None,
     ) -> None:
-        super().__init__(ArrayTable(rows, names), columns, schema, center, progress)
+        super().__init__(ArrayTable(rows, names), columns, schema, center, progress, aside, by)
         self._elsewhere = rows
 
     def total(self, statistic: Summable) -> Integers:
