@@ -28,8 +28,8 @@ from dpcov.sources import array as arrays
 from dpcov.sources import csv_file, parquet, people, pieces
 from dpcov.sources.arrow import ArrowSource
 from dpcov.sources.cluster import Cluster, ClusterTable, Reply, Shard, Task, joined
+from dpcov.sources.divided import DividedPeople, PeopleOfPart, Tally, named, spread, tally_of
 from dpcov.sources.opening import open_source
-from dpcov.sources.people import People, Tally, named, spread, tally_of
 from dpcov.sources.pool import Pool
 from dpcov.sources.split import CHANGED, Here, SplitSource
 from dpcov.sources.user_map import UserMap
@@ -279,7 +279,7 @@ class TestTables:
         draw = np.random.default_rng(8102)
         who = draw.integers(0, 30, 400)
         parts = [pa.array(part) for part in np.split(who, np.sort(draw.integers(0, 400, 9)))]
-        whole, tallies = People(), [tally_of([part]) for part in parts]
+        whole, tallies = DividedPeople(), [tally_of([part]) for part in parts]
         whole.counted_apart(tallies)
         assert whole.n == len(np.unique(who))
         for _ in range(2):
@@ -297,25 +297,25 @@ class TestTables:
         """What was counted in a part, and what is read in it, need not be the same."""
         draw = np.random.default_rng(8103)
         counted, read = (np.array_split(draw.integers(0, 8, 300), 7) for _ in range(2))
-        known = People(most_rows)
+        known = DividedPeople(most_rows)
         tallies = [tally_of([part]) for part in counted]
         known.counted_apart(tallies)
         known.start()
         total = np.zeros(8)
         for tally, part in zip(tallies, read, strict=True):
-            here = People.within(known.quota(tally), most_rows)
+            here = PeopleOfPart(known.quota(tally), most_rows)
             here.start()
             np.add.at(total, part, here.shares(pa.array(part)))
         assert (total <= 2**SHARE_BITS).all()
         assert total.max() > 2 ** (SHARE_BITS - 1)
 
     def test_strangers_and_nobody_have_no_share_in_a_part(self) -> None:
-        known = People()
+        known = DividedPeople()
         tally = tally_of([pa.array(["a", None, "b", "nan"])])
         assert tally.read == 4
         known.counted_apart([tally])
         known.start()
-        here = People.within(known.quota(tally), 0)
+        here = PeopleOfPart(known.quota(tally), 0)
         here.start()
         assert here.shares(pa.array(["nan", "", None, "c", "a", "b"])).tolist() == [0, 0, 0, 0, *[2.0**52] * 2]
         assert known.quota(Tally(pa.array([b"c"], pa.large_binary()), np.array([5]), 5)).rows.tolist() == []

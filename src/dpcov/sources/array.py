@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,7 +17,8 @@ from dpcov.kernel.questions.moments import Count
 from dpcov.kernel.rows.aside import Aside, thetas
 from dpcov.kernel.rows.grid import MAX_FEATURES
 from dpcov.sources.base import Progress, add_up, default_block_rows, in_percent
-from dpcov.sources.people import People, Quota, Tally, tally_of
+from dpcov.sources.divided import PeopleOfPart, Quota, Tally, tally_of
+from dpcov.sources.people import People
 from dpcov.sources.split import PartSums
 
 NUMERIC = "biuf"  # numpy's kinds: boolean, integer, unsigned, floating
@@ -64,7 +66,7 @@ class ArraySource:
         if aside is not None:
             if aside.unit:
                 self._whose = _beside("unit", aside.unit, names, self._array.dtype)
-                self._people = People(aside.most_rows) if quota is None else People.within(quota, aside.most_rows)
+                self._people = People(aside.most_rows) if quota is None else PeopleOfPart(quota, aside.most_rows)
             self._heavy = _beside("weight", aside.weight, names, self._array.dtype) if aside.weight else None
             columns = [name for name in names if name not in aside.names] if columns is None else columns
         self._places = None if columns is None else [_place(column, names) for column in columns]
@@ -120,19 +122,19 @@ class ArraySource:
                 part = read if self._places is None else read[:, self._places]
                 block = part.astype(np.float64, order="C", copy=False)
             if self.aside is not None:
-                block = np.column_stack([block, self._shares(np.asarray(read))])
+                block = np.column_stack([block, self._shares(partial(_column, np.asarray(read)))])
             yield block
             done += len(read)
             self._progress(done / max(total, 1) if total else 1.0, done)
 
-    def _shares(self, rows: NDArray[np.generic]) -> NDArray[np.float64]:
-        """Return what each row counts, in 2⁻⁵²."""
+    def _shares(self, column: Callable[[int], NDArray[np.generic]]) -> NDArray[np.float64]:
+        """Return what each row counts, in 2⁻⁵²; a column of the rows is asked for by its place."""
         whole: NDArray[np.int64] | None = None
         if self._heavy is not None and self.aside is not None:
-            whole = thetas(rows[:, self._heavy].astype(np.float64), self.aside.max_weight)
+            whole = thetas(column(self._heavy).astype(np.float64), self.aside.max_weight)
         if self._people is None:
             return np.asarray(whole, dtype=np.float64)
-        return self._people.shares(rows[:, self._whose], whole)
+        return self._people.shares(column(self._whose), whole)
 
     def _owners(self) -> Iterator[NDArray[np.generic]]:
         """Yield the column that says whose the rows are."""
@@ -189,6 +191,10 @@ class ArrayPart:
 
     def _opened(self) -> ArraySource:
         return ArraySource(self.rows, columns=self.places, aside=self.aside, quota=self.quota)
+
+
+def _column(rows: NDArray[np.generic], place: int) -> NDArray[np.generic]:
+    return rows[:, place]
 
 
 def _beside(said: str, name: str, names: list[str], dtype: np.dtype[Any]) -> int:

@@ -21,8 +21,9 @@ from dpcov.sources import cells
 from dpcov.sources.base import Progress, add_up, default_block_rows, in_percent
 from dpcov.sources.by import By
 from dpcov.sources.described import check_types, numbers, positions
+from dpcov.sources.divided import PeopleOfPart, Quota, Tally, tally_of
 from dpcov.sources.many import members_of
-from dpcov.sources.people import People, Quota, Tally, kind_of, tally_of
+from dpcov.sources.people import People, kind_of
 from dpcov.sources.pieces import pieces_of
 from dpcov.sources.split import CHANGED, PartSums
 from dpcov.sources.tables import Batch, Table
@@ -91,7 +92,7 @@ class ArrowSource:
         self._people: People | None = None if aside is None else self._people_of(aside)
         self._n = self._rows if self._people is None else None
         if aside is not None and quota is not None:
-            self._people = People.within(quota, aside.most_rows)
+            self._people = PeopleOfPart(quota, aside.most_rows)
             self._n = self._people.n
         self._kept: list[NDArray[np.float64]] | None = None
 

@@ -28,7 +28,7 @@ from dpcov.kernel.sums import check_exact_blas
 from dpcov.schema import Schema
 from dpcov.sources.arrow import ArrowPart
 from dpcov.sources.by import By
-from dpcov.sources.people import named, spread
+from dpcov.sources.divided import named, spread
 from dpcov.sources.split import PartSums
 from dpcov.sources.tables import BATCH_ROWS, Batch, Table
 from dpcov.sources.worker import Failure, check_version, in_words, raised

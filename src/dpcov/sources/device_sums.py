@@ -5,6 +5,9 @@ launched by itself, so that none is contracted with the next, and sums of intege
 order, fused or not. By what a row is shortened, and which bin its length is in, is computed here from its squared norm, by the
 kernel's own code: quotients and square roots of torch are not always rounded correctly.
 
+What stands beside the features of a row, what it counts and its group, is here: the kernel makes factors of it, which go there,
+and the rows are scaled and rounded as everywhere, with the check of ‖z‖² ≤ s·R² in integers.
+
 Rows that the kernel treats in a way of its own (with NaN, infinity or squares beyond 2⁵² for the grid, or too near a radius for
 counts by norm) count as nothing there, are brought here, and the kernel adds them up.
 """
@@ -13,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,13 +24,17 @@ from numpy.typing import NDArray
 
 from dpcov.errors import EngineError
 from dpcov.kernel.questions.clipped_pair import ClippedPair
+from dpcov.kernel.questions.groups import GroupCounts, GroupedMoment
 from dpcov.kernel.questions.measure import Integers
 from dpcov.kernel.questions.moments import Count, SecondMoment, Sum
 from dpcov.kernel.questions.norms import Norms, Trace
 from dpcov.kernel.questions.together import Together
 from dpcov.kernel.rows.annulus import Annulus
+from dpcov.kernel.rows.aside import Aside
 from dpcov.kernel.rows.grid import WILD, Grid, shrinkage
+from dpcov.kernel.rows.groups import members
 from dpcov.kernel.rows.lengths import bounds_of, by_squares
+from dpcov.linalg import pack
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -57,9 +65,22 @@ def sums_on(device: Device, statistic: Any) -> DeviceSums | SeveralSums | None:
     if type(statistic) is Together:
         members = [sums_on(device, member) for member in statistic.members]
         return None if None in members else SeveralSums(statistic, members)
-    plain = getattr(statistic, "aside", None) is None
-    fits = plain and type(statistic) in ADDED and type(getattr(statistic, "grid", None)) in SERVED
+    fits = type(statistic) in ADDED and type(getattr(statistic, "grid", None)) in SERVED
     return DeviceSums(statistic, device) if fits else None
+
+
+@dataclass(frozen=True)
+class Apart:
+    """A block of rows, there or here, and what stands beside the features, here: what each counts, and then its group."""
+
+    features: Any
+    beside: Floats
+
+    def __len__(self) -> int:
+        return len(self.beside)
+
+
+NOTHING = np.empty((0, 0))
 
 
 class DeviceSums:
@@ -69,6 +90,8 @@ class DeviceSums:
 
     def __init__(self, statistic: Any, device: Device) -> None:
         self.name, self.shape, self.max_block = statistic.name, statistic.shape, statistic.max_block
+        self.by_group = statistic.by_group if hasattr(statistic, "by_group") else False
+        self._width = (0 if statistic.aside is None else statistic.aside.width) + self.by_group
         self._statistic, self._device, self._add = statistic, device, ADDED[type(statistic)]
         self._here = np.zeros(self.shape, dtype=np.int64)
         self._there = device.zeros(self.shape)
@@ -84,12 +107,16 @@ class DeviceSums:
         if self._rows + len(rows) > self.max_block:  # sums of more rows would not be exact
             self._bring()
         self._rows += len(rows)
-        x = self._device.moved(rows)
+        if self._width and not isinstance(rows, Apart):
+            rows = Apart(rows[:, : -self._width], rows[:, -self._width :])
+        beside = rows.beside if self._width else NOTHING
+        x = self._device.moved(rows.features if self._width else rows)
         with np.errstate(all="ignore"):  # a caller's np.seterr(all="raise") must not turn a value into an exception
-            left = np.flatnonzero(self._add(self._statistic, x, self._there, self._device))
+            left = np.flatnonzero(self._add(self._statistic, x, beside, self._there, self._device))
             if len(left):
                 wide = self._device.zeros(tuple(x.shape)).copy_(x)  # cards pick rows by number from some types alone
-                self._here += self._statistic.of(self._device.brought(wide[left]))
+                kept = self._device.brought(wide[left])
+                self._here += self._statistic.of(np.column_stack([kept, beside[left]]) if self._width else kept)
 
     def entries(self, total: Integers) -> Integers:  # noqa: ARG002
         """Return the entries in storage order."""
@@ -115,6 +142,7 @@ class SeveralSums:
 
     def __init__(self, statistic: Together, members: list[Any]) -> None:
         self.name, self.shape, self.max_block = statistic.name, statistic.shape, statistic.max_block
+        self.by_group = statistic.by_group
         self._members = members
 
     def of(self, rows: Any, *, scratch: bool = False) -> Integers:  # noqa: ARG002
@@ -175,59 +203,100 @@ def squares(x: Tensor) -> Tensor:
     return x.square().sum(dim=1)
 
 
-def _add_count(asked: Count, x: Tensor, there: Tensor, device: Device) -> Bools:  # noqa: ARG001
-    there.add_(len(x))
+def shared(asked: Any, z: Tensor, beside: Floats, reach: int, device: Device) -> Tensor:
+    """Return integer rows times the root of what each counts, as `Aside.scaled` does: z itself where each row is a person."""
+    if asked.aside is None:
+        return z
+    factors, most = asked.aside.factors(beside[:, 0], reach)
+    exact = z.mul_(device.moved(factors))  # 17 times 26 bits: exact
+    allowed = device.moved(most.astype(np.float64))
+    found = exact.round()
+    long = squares(found) > allowed
+    found.copy_(exact.trunc().where(long[:, None], found))  # which is no longer than √s times the row
+    return found.masked_fill_(~(squares(found) <= allowed)[:, None], 0.0)
+
+
+def counted(asked: Any, beside: Floats) -> Floats:
+    """Return what each row counts, in whole numbers."""
+    found: Floats = asked.aside.counted(beside[:, 0])
+    return found
+
+
+def _add_count(asked: Count, x: Tensor, beside: Floats, there: Tensor, device: Device) -> Bools:  # noqa: ARG001
+    there.add_(len(x) if asked.aside is None else float(counted(asked, beside).sum()))
     return NOBODY
 
 
-def _add_sum(asked: Sum, x: Tensor, there: Tensor, device: Device) -> Bools:
+def _add_sum(asked: Sum, x: Tensor, beside: Floats, there: Tensor, device: Device) -> Bools:
     assert isinstance(asked.grid, Grid)
     z, left = encoded(asked.grid, x, device)
-    there.add_(z.sum(dim=0))
+    there.add_((z if asked.aside is None else z.mul_(device.moved(counted(asked, beside))[:, None])).sum(dim=0))
     return left
 
 
-def _add_trace(asked: Trace, x: Tensor, there: Tensor, device: Device) -> Bools:
+def _add_trace(asked: Trace, x: Tensor, beside: Floats, there: Tensor, device: Device) -> Bools:
     assert isinstance(asked.grid, Grid)
     z, left = encoded(asked.grid, x, device)
-    there.add_(squares(z).sum())
+    there.add_(squares(shared(asked, z, beside, asked.grid.reach, device)).sum())
     return left
 
 
-def _add_moment(asked: SecondMoment, x: Tensor, there: Tensor, device: Device) -> Bools:
+def _add_moment(asked: SecondMoment, x: Tensor, beside: Floats, there: Tensor, device: Device) -> Bools:
     if isinstance(asked.grid, Annulus):
         _, z, left = encoded_both(asked.grid, x, device)
     else:
         assert isinstance(asked.grid, Grid)
         z, left = encoded(asked.grid, x, device)
+    z = shared(asked, z, beside, asked.grid.reach, device)
     there.addmm_(z.T, z)
     return left
 
 
-def _add_pair(asked: ClippedPair, x: Tensor, there: Tensor, device: Device) -> Bools:
+def _add_pair(asked: ClippedPair, x: Tensor, beside: Floats, there: Tensor, device: Device) -> Bools:
     *both, left = encoded_both(asked.annulus, x, device)
-    for z, part in zip(both, there, strict=True):
-        part.addmm_(z.T, z)
+    for z, part, reach in zip(both, there, (asked.annulus.inner.reach, asked.annulus.reach), strict=True):
+        rows = shared(asked, z, beside, reach, device)
+        part.addmm_(rows.T, rows)
     return left
 
 
-def _add_norms(asked: Norms, x: Tensor, there: Tensor, device: Device) -> Bools:
+def _add_norms(asked: Norms, x: Tensor, beside: Floats, there: Tensor, device: Device) -> Bools:
     lengths = device.brought(squares(device.zeros(tuple(x.shape)).copy_(x)))
     longer, sure = by_squares(lengths, bounds_of(asked.ascending), asked.per_octave)
-    counts = np.bincount(asked.last - longer[sure], minlength=asked.last + 1)
+    weights = None if asked.aside is None else counted(asked, beside)[sure]
+    counts = np.bincount(asked.last - longer[sure], weights, asked.last + 1)
     there.add_(device.moved(counts))
     return ~sure
 
 
+def _add_groups(asked: GroupedMoment, x: Tensor, beside: Floats, there: Tensor, device: Device) -> Bools:
+    assert isinstance(asked.grid, Grid)
+    z, left = encoded(asked.grid, x, device)
+    order, begins = members(beside[:, -1], asked.count)
+    rows = shared(asked, z, beside, asked.grid.reach, device)[device.moved(order)]
+    kept = device.moved(pack(np.arange(asked.d**2).reshape(asked.d, asked.d)))
+    for group, total in enumerate(there):
+        own = rows[begins[group] : begins[group + 1]]
+        total.add_((own.T @ own).reshape(-1)[kept])
+    return left
+
+
+def _add_group_counts(asked: GroupCounts, x: Tensor, beside: Floats, there: Tensor, device: Device) -> Bools:  # noqa: ARG001
+    there.add_(device.moved(asked.of(beside)))
+    return NOBODY
+
+
 NOBODY = np.zeros(0, dtype=np.bool_)
 
-ADDED: dict[type, Callable[[Any, Tensor, Tensor, Device], Bools]] = {
+ADDED: dict[type, Callable[[Any, Tensor, Floats, Tensor, Device], Bools]] = {
     Count: _add_count,
     Sum: _add_sum,
     Trace: _add_trace,
     SecondMoment: _add_moment,
     ClippedPair: _add_pair,
     Norms: _add_norms,
+    GroupedMoment: _add_groups,
+    GroupCounts: _add_group_counts,
 }
 """What adds the sum over a block to what is there, and returns which rows are left to the kernel."""
 
@@ -281,6 +350,12 @@ def _encodes(device: Device) -> bool:
         asked: list[Any] = [SecondMoment(grid, wide), Sum(grid, wide), Trace(grid, wide), Norms(grid, wide, 5, 4)]
         if not all(_alike(device, question, rows) for question in asked):
             return False
+        shares = np.resize(SHARES, len(rows))[:, None]
+        if not all(_alike(device, replace(question, aside=PUBLIC), np.hstack([rows, shares])) for question in asked):
+            return False
+        groups = np.resize([0.0, 2.0, np.nan, 1.0], len(rows))[:, None]
+        if not _alike(device, GroupedMoment(grid, wide, 3), np.hstack([rows, groups])):
+            return False
     return all(_alike(device, ClippedPair(annulus, 5), hostile(annulus.outer.row_norm)) for annulus in ANNULI)
 
 
@@ -302,6 +377,8 @@ def hostile(row_norm: float) -> NDArray[np.float64]:
     return np.vstack([ordinary, ties, -ties, on, beside, on * 2.0**20, strange, strange * 1e-140]) * row_norm
 
 
+PUBLIC = Aside("x5", 2, 18)
+SHARES = np.array([2.0**52, 0.0, 1.0, 2.0**52 // 3, 2.0**51 - 1, 2.0**52 // 100, 2.0**34, 2.0**52 - 1])
 GRIDS = (Grid(1.0), Grid(3.7, center=True), Grid(1e-40, 12), Grid(1e120, 16, center=True))
 ANNULI = (Annulus(Grid(0.3), Grid(1.0)), Annulus(Grid(1.7, 9), Grid(2.9, 9)))
 TINY, LARGE = 2.0**-149, 2.0**53

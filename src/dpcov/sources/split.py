@@ -29,7 +29,7 @@ from dpcov.kernel.rows.aside import Aside
 from dpcov.kernel.rows.groups import Groups
 from dpcov.schema import Schema
 from dpcov.sources.base import Progress, Source, in_percent
-from dpcov.sources.people import People, Quota, Tally
+from dpcov.sources.divided import DividedPeople, Quota, Tally
 
 Integers = NDArray[np.int64]
 
@@ -155,7 +155,7 @@ class SplitSource:
         self._source, self._engine, self._progress = source, engine, in_percent(progress)
         self._n = self._rows = source.known_n
         divided = self.aside is not None and bool(self.aside.unit) and not getattr(engine, "joins_people", False)
-        self._people = People(self.aside.most_rows) if self.aside is not None and divided else None
+        self._people = DividedPeople(self.aside.most_rows) if self.aside is not None and divided else None
         self._tallies: dict[int, Tally] = {}
 
     @property
@@ -227,7 +227,7 @@ class SplitSource:
         self._rows = rows
         return total
 
-    def _count(self, people: People) -> None:
+    def _count(self, people: DividedPeople) -> None:
         """Count the rows of each person, part by part: here where the rows are here, else where they are read."""
         here: list[Tally] = []
 
@@ -244,7 +244,7 @@ class SplitSource:
         self._rows = sum(tally.read for tally in (*self._tallies.values(), *here))
         self._n = people.n
 
-    def _with_quotas(self, people: People) -> Iterator[Part]:
+    def _with_quotas(self, people: DividedPeople) -> Iterator[Part]:
         """Yield the parts, each with how many rows of a person have a share there."""
         people.start()
         for number, part in enumerate(self._source.parts()):
