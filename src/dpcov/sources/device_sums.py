@@ -90,7 +90,7 @@ class DeviceSums:
 
     def __init__(self, statistic: Any, device: Device) -> None:
         self.name, self.shape, self.max_block = statistic.name, statistic.shape, statistic.max_block
-        self.by_group = statistic.by_group if hasattr(statistic, "by_group") else False
+        self.by_group = getattr(statistic, "by_group", False)
         self._width = (0 if statistic.aside is None else statistic.aside.width) + self.by_group
         self._statistic, self._device, self._add = statistic, device, ADDED[type(statistic)]
         self._here = np.zeros(self.shape, dtype=np.int64)
@@ -216,21 +216,16 @@ def shared(asked: Any, z: Tensor, beside: Floats, reach: int, device: Device) ->
     return found.masked_fill_(~(squares(found) <= allowed)[:, None], 0.0)
 
 
-def counted(asked: Any, beside: Floats) -> Floats:
-    """Return what each row counts, in whole numbers."""
-    found: Floats = asked.aside.counted(beside[:, 0])
-    return found
-
-
 def _add_count(asked: Count, x: Tensor, beside: Floats, there: Tensor, device: Device) -> Bools:  # noqa: ARG001
-    there.add_(len(x) if asked.aside is None else float(counted(asked, beside).sum()))
+    there.add_(len(x) if asked.aside is None else float(asked.aside.counted(beside[:, 0]).sum()))
     return NOBODY
 
 
 def _add_sum(asked: Sum, x: Tensor, beside: Floats, there: Tensor, device: Device) -> Bools:
     assert isinstance(asked.grid, Grid)
     z, left = encoded(asked.grid, x, device)
-    there.add_((z if asked.aside is None else z.mul_(device.moved(counted(asked, beside))[:, None])).sum(dim=0))
+    z = z if asked.aside is None else z.mul_(device.moved(asked.aside.counted(beside[:, 0]))[:, None])
+    there.add_(z.sum(dim=0))
     return left
 
 
@@ -263,7 +258,7 @@ def _add_pair(asked: ClippedPair, x: Tensor, beside: Floats, there: Tensor, devi
 def _add_norms(asked: Norms, x: Tensor, beside: Floats, there: Tensor, device: Device) -> Bools:
     lengths = device.brought(squares(device.zeros(tuple(x.shape)).copy_(x)))
     longer, sure = by_squares(lengths, bounds_of(asked.ascending), asked.per_octave)
-    weights = None if asked.aside is None else counted(asked, beside)[sure]
+    weights = None if asked.aside is None else asked.aside.counted(beside[:, 0])[sure]
     counts = np.bincount(asked.last - longer[sure], weights, asked.last + 1)
     there.add_(device.moved(counts))
     return ~sure
