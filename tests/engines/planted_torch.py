@@ -85,7 +85,7 @@ OF_TORCH = {
         (ON_DEVICE, "field(repr=False)", "field()"), by=TEST_TORCH + "TestRefused::test_a_record_shows_no_cell"
     ),
     "columns of a tensor in another order": mutant(
-        (TORCH, "block[:, self._places]", "block[:, sorted(self._places)]"),
+        (TORCH, "whole[:, self._places]", "whole[:, sorted(self._places)]"),
         by=TEST_TORCH + "test_some_columns[gaussian-columns0-cpu]",
     ),
     "a tensor that is still learning": mutant(

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import dpcov
 from dpcov.errors import EngineError, ParameterError, SchemaError
 from dpcov.kernel.questions.clipped_pair import ClippedPair
-from dpcov.kernel.questions.moments import SecondMoment, Sum
+from dpcov.kernel.questions.moments import Count, SecondMoment, Sum
 from dpcov.kernel.questions.norms import Norms, Trace
 from dpcov.kernel.questions.together import Together
 from dpcov.kernel.rows.annulus import Annulus
@@ -140,6 +140,17 @@ def test_rows_of_people_that_try_to_break_things(device: str, data: st.DataObjec
         sums = DeviceSums(question, TorchDevice(device))
         sums.of(block)
         assert sums.whole().tolist() == question.of(block).tolist(), question.name
+
+
+@any_device
+def test_a_count_of_people_is_no_count_of_rows(device: str) -> None:
+    """Also where it does not say whose the rows are."""
+    rows, unit = beside.array("number"), beside.aside("x5")
+    people = len(np.unique(NAMED))
+    for question in (Count(aside=unit), Count()):
+        source = open_source(dpcov.OnDevice(rows, device), aside=unit)
+        assert source.known_n is None
+        assert source.total(question).tolist() == [people] == [source.n]
 
 
 @any_device
