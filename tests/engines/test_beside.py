@@ -27,7 +27,7 @@ from dpcov.release.file import text_of
 from dpcov.sources import array as arrays
 from dpcov.sources import csv_file, parquet, people, pieces
 from dpcov.sources.arrow import ArrowSource
-from dpcov.sources.cluster import Cluster, ClusterTable, Reply, Shard, Task, joined
+from dpcov.sources.cluster import Cluster, ClusterTable, PartitionTable, Reply, Shard, Task, joined
 from dpcov.sources.divided import DividedPeople, PeopleOfPart, Tally, named, spread, tally_of
 from dpcov.sources.opening import open_source
 from dpcov.sources.pool import Pool
@@ -270,6 +270,15 @@ class TestClusters:
         assert failed.error is not None
         assert failed.error[0] == "EngineError"
         assert "SECRET" not in str(task.reply_of(failed))
+
+    def test_nor_is_one_on_the_way(self) -> None:
+        """What fails with rows among its arguments is written into logs, rows and all."""
+        task = Task(SecondMoment(Grid(1.0), 1), ["a"], None, False, aside=aside("who"))
+        broken = Shard([PartitionTable(["a", "who"], [pa.float64(), pa.int64()], [pa.table({"a": ["SECRET"]}), "SECRET"])])
+        for found in (*task.cut(broken, 2, 0), joined([broken])):
+            assert found.error is not None
+            assert found.error[0] == "EngineError"
+            assert "SECRET" not in str(found)
 
 
 class TestTables:

@@ -93,18 +93,22 @@ class Task:
         return Shard([], failure) if shard is None else Shard(shard)
 
     def _owned(self, table: Table) -> PartitionTable:
-        """Keep the rows that are somebody's: they are read twice, and no other counts."""
+        """Keep the rows that are somebody's, with what tells people apart in place of the cell: no dictionary travels along."""
         check_version(self.version)
-        kept = []
+        kept, place = [], table.names.index(self.unit)
         for batch, _ in table.batches(table.names, BATCH_ROWS):
-            owned = named(batch.column(self.unit)).is_valid()
-            kept.append(batch.filter(owned))
+            keys = named(batch.column(place))
+            kept.append(batch.set_column(place, self.unit, keys).filter(keys.is_valid()))
         return PartitionTable(table.names, table.types, kept)
 
     def cut(self, shard: Shard, count: int, level: int) -> list[Shard]:
-        """Cut rows into so many shards, by who they are of; by something else about the same person at each level."""
+        """Cut rows into so many shards, by who they are of, by other bits at each level; never raise, as logs show arguments."""
         if shard.error is not None:
             return [shard] * count
+        found, failure = in_words(lambda: self._cut(shard, count, level), BROKEN)
+        return [Shard([], failure)] * count if found is None else found
+
+    def _cut(self, shard: Shard, count: int, level: int) -> list[Shard]:
         found: list[list[PartitionTable]] = [[] for _ in range(count)]
         for table in shard.tables:
             cut: list[list[Batch]] = [[] for _ in range(count)]
@@ -135,15 +139,22 @@ class Task:
 
 
 def joined(shards: Iterable[Shard]) -> Shard:
-    """Put shards together; tables of the same columns become one. An error in one of them is all that is left of them."""
-    alike: dict[Any, PartitionTable] = {}
-    for shard in shards:
+    """Put shards together; never raise. An error in one of them is all that is left of them."""
+    mine = list(shards)
+    for shard in mine:
         if shard.error is not None:
             return shard
-        for table in shard.tables:
-            first = alike.setdefault((*table.names, *table.types), PartitionTable(table.names, table.types, []))
-            first.kept.extend(table.kept)
-    return Shard([PartitionTable(table.names, table.types, list(_larger(table.kept))) for table in alike.values()])
+    tables, failure = in_words(lambda: _joined([table for shard in mine for table in shard.tables]), BROKEN)
+    return Shard([], failure) if tables is None else Shard(tables)
+
+
+def _joined(tables: list[PartitionTable]) -> list[PartitionTable]:
+    """Put tables of the same columns together."""
+    alike: dict[Any, PartitionTable] = {}
+    for table in tables:
+        first = alike.setdefault((*table.names, *table.types), PartitionTable(table.names, table.types, []))
+        first.kept.extend(table.kept)
+    return [PartitionTable(table.names, table.types, list(_larger(table.kept))) for table in alike.values()]
 
 
 def _larger(batches: Iterable[Batch]) -> Iterator[Batch]:

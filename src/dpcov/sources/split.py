@@ -232,11 +232,11 @@ class SplitSource:
         here: list[Tally] = []
 
         def elsewhere() -> Iterator[Part]:
-            for number, part in enumerate(self._source.parts()):
-                if part.is_here:  # type: ignore[attr-defined]  # a source whose rows have owners has such parts
-                    here.append(part.tally())  # type: ignore[attr-defined]
+            for number, part in enumerate(self._divided_parts()):
+                if part.is_here:
+                    here.append(part.tally())
                 else:
-                    yield Counting(part, number)  # type: ignore[arg-type]
+                    yield Counting(part, number)
 
         found = self._added(Count(), elsewhere())
         self._tallies = {} if found is None else found.of_parts
@@ -247,11 +247,16 @@ class SplitSource:
     def _with_quotas(self, people: DividedPeople) -> Iterator[Part]:
         """Yield the parts, each with how many rows of a person have a share there."""
         people.start()
-        for number, part in enumerate(self._source.parts()):
-            tally = part.tally() if part.is_here else self._tallies.get(number)  # type: ignore[attr-defined]
+        for number, part in enumerate(self._divided_parts()):
+            tally = part.tally() if part.is_here else self._tallies.get(number)
             if tally is None:
                 raise EngineError(CHANGED)
-            yield part.within(people.quota(tally))  # type: ignore[attr-defined]
+            yield part.within(people.quota(tally))
+
+    def _divided_parts(self) -> Iterator[DividedPart]:
+        """Yield the parts of a source whose rows have owners."""
+        parts: Any = self._source.parts()
+        yield from parts
 
     def close(self) -> None:
         """Leave no process behind."""
