@@ -19,13 +19,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpcov
-from dpcov.errors import EngineError, SchemaError
+from dpcov.errors import DpcovError, EngineError, SchemaError
+from dpcov.kernel.account import Account
 from dpcov.kernel.questions.moments import Count, SecondMoment
 from dpcov.kernel.rows.aside import SHARE_BITS
 from dpcov.kernel.rows.grid import Grid
 from dpcov.release.file import text_of
 from dpcov.sources import array as arrays
-from dpcov.sources import csv_file, parquet, people, pieces
+from dpcov.sources import csv_file, opening, parquet, people, pieces
 from dpcov.sources.arrow import ArrowSource
 from dpcov.sources.cluster import Cluster, ClusterTable, PartitionTable, Reply, Shard, Task, joined
 from dpcov.sources.divided import DividedPeople, PeopleOfPart, Tally, named, spread, tally_of
@@ -349,6 +350,78 @@ class TestTables:
             assert source.total(question)[0] == 4 << question.unit_bits
             pq.write_table(rows.set_column(0, "who", pa.array([1] * 4)), tmp_path / "t.parquet", row_group_size=1)
             assert source.total(question)[0] <= 1 << question.unit_bits
+
+
+class TestFailures:
+    def test_a_worker_that_dies_between_two_readings(self, tmp_path: Path) -> None:
+        """The next reading hands out all quotas anew."""
+        pool = Pool(2)
+        source: Any = open_source(in_parquet(tmp_path), NUMBERS, aside=ASIDES["unit"])
+        divided = SplitSource(source, pool)
+        question, integers = expected("unit", False, None)[2]
+        try:
+            assert divided.n == 9
+            pool._processes[0].kill()
+            pool._processes[0].wait()
+            with pytest.raises(EngineError, match="workers must stay alive"):
+                divided.total(question)
+            assert divided.total(question).tolist() == integers
+        finally:
+            divided.close()
+
+    def test_an_interrupt_while_people_are_counted_leaves_nobody_behind(self, tmp_path: Path) -> None:
+        def stopped(portion: Any) -> None:  # noqa: ARG001
+            raise KeyboardInterrupt
+
+        source: Any = open_source(in_parquet(tmp_path), NUMBERS, aside=ASIDES["unit"])
+        pool = Pool(2)
+        with pytest.raises(KeyboardInterrupt):
+            _ = SplitSource(source, pool, stopped).n
+        assert not pool._processes
+
+    def test_one_that_fails_while_people_are_counted_costs_nothing(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def charge(*_: object) -> None:
+            raise AssertionError("something was spent")
+
+        def failing(task: Any, parts: Any) -> Any:  # noqa: ARG001
+            raise ValueError(f"SECRET {list(parts)}")
+
+        monkeypatch.setattr(Account, "charge", charge)
+        with pytest.raises(EngineError, match="workers must return the sums of each part once") as caught:
+            dpcov.covariance(in_parquet(tmp_path), dpcov.ZCDP(1), schema=SCHEMA, unit="who", workers=failing)
+        assert caught.value.__context__ is None
+        assert "SECRET" not in str(caught.value)
+
+    @pytest.mark.parametrize(
+        ("given", "words"),
+        [
+            ({"unit": "nobody there"}, "unit must be a column of the data"),
+            ({"unit": "height"}, "which is one"),
+            ({"unit": "smoker"}, "which is one"),
+            ({"weight": "patient", "max_weight": 1}, "column 'patient' must be numeric"),
+            ({"by": "patient"}, "by must be a column with levels in the schema"),
+            ({"unit": "who", "mechanism": "coinpress", "centring": "pairs", "schema": None, "upper": 9}, "pairs"),
+        ],
+    )
+    @pytest.mark.parametrize("where", ["pool", "cluster"])
+    def test_what_says_nothing_of_people_is_refused_before_anything_is_read(
+        self, where: str, given: dict[str, Any], words: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def read(*_: object) -> None:
+            raise AssertionError("rows were read")
+
+        def on_a_cluster(data: Any, schema: Any) -> Any:  # noqa: ARG001
+            return Shuffled([data], data)
+
+        monkeypatch.setattr(Pool, "run", read)
+        monkeypatch.setattr(Shuffled, "run", read)
+        monkeypatch.setattr(opening, "is_on_cluster", lambda _: where == "cluster")
+        monkeypatch.setattr(opening, "_cluster_table", on_a_cluster)
+        settings = {"schema": SCHEMA, "workers": 2 if where == "pool" else 1} | given
+        with pytest.raises(DpcovError, match=words):
+            dpcov.covariance(table(), dpcov.ZCDP(1), **settings)
 
 
 class TestIdentifiers:

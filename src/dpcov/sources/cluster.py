@@ -102,7 +102,7 @@ class Task:
         return PartitionTable(table.names, table.types, kept)
 
     def cut(self, shard: Shard, count: int, level: int) -> list[Shard]:
-        """Cut rows into so many shards, by who they are of, by other bits at each level; never raise, as logs show arguments."""
+        """Cut rows into shards, by who they are of, by other bits at each level; never raise, as logs show arguments."""
         if shard.error is not None:
             return [shard] * count
         found, failure = in_words(lambda: self._cut(shard, count, level), BROKEN)
