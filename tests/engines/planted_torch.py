@@ -6,6 +6,7 @@ from importlib.util import find_spec
 
 from tests.mutation.form import Mutant, mutant
 
+CHECK = "sources/device_check.py"
 SUMS = "sources/device_sums.py"
 TORCH = "sources/torch.py"
 ON_DEVICE = "sources/on_device.py"
@@ -66,7 +67,7 @@ OF_TORCH = {
         (TORCH, "@cache\ndef _check_once", "def _check_once"), by=TEST_DIFFER + "test_each_device_is_tried_once"
     ),
     "small numbers that nobody looked at": mutant(
-        (SUMS, "if not (_converts(device) and _encodes(device)):", "if not _encodes(device):"),
+        (CHECK, "if not (_converts(device) and _encodes(device)):", "if not _encodes(device):"),
         by=TEST_DIFFER + "test_by_flushing_the_smallest_numbers",
     ),
     "freed memory read on": mutant(

@@ -29,7 +29,8 @@ from dpcov.release.file import text_of
 from dpcov.sources import device_sums
 from dpcov.sources import torch as torch_source
 from dpcov.sources.by import checked_by
-from dpcov.sources.device_sums import DeviceSums, check_device, check_products, sums_on
+from dpcov.sources.device_check import check_device, check_products, hostile
+from dpcov.sources.device_sums import DeviceSums, sums_on
 from dpcov.sources.opening import open_source
 from dpcov.sources.torch import TorchDevice
 from tests.engines import beside
@@ -556,7 +557,7 @@ class TestDevicesThatDiffer:
 
     def test_rows_that_are_tried_go_every_way(self) -> None:
         """Most are tame; some are on the radius, beyond it, and left to the kernel."""
-        rows = device_sums.hostile(1.0)
+        rows = hostile(1.0)
         with np.errstate(all="ignore"):
             _, norms, left = device_sums.rounded(Grid(1.0), torch.from_numpy(rows), TorchDevice("cpu"))
         assert 5 <= left.sum() < len(rows) / 10

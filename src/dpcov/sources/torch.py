@@ -21,7 +21,8 @@ from dpcov.sources.array import RULE, ArraySource, RowsElsewhere, checked_rows
 from dpcov.sources.arrow import ArrowSource
 from dpcov.sources.base import Progress, add_up, default_block_rows
 from dpcov.sources.by import By
-from dpcov.sources.device_sums import Apart, Tensor, check_device, check_products, sums_on
+from dpcov.sources.device_check import check_device, check_products
+from dpcov.sources.device_sums import Apart, Tensor, sums_on
 from dpcov.sources.on_device import OnDevice
 from dpcov.sources.tables import ArrayTable, reading
 
