@@ -296,11 +296,6 @@ class TestSources:
         with pytest.raises(ParameterError, match="encoding must have the groups of the source, got others"):
             ExactSums(source, dataclasses.replace(asked.encoding(source), groups=asked.by.groups), "replace")
 
-    def test_others_refuse(self) -> None:
-        frames = pytest.importorskip("dask.dataframe", reason="Dask is not installed")
-        with pytest.raises(ParameterError, match="by must be left out for rows on a cluster or on a device"):
-            self.integers(frames.from_pandas(TABLE.to_pandas(), npartitions=2))
-
 
 class TestBetween:
     def test_differences_of_means(self) -> None:
