@@ -223,7 +223,7 @@ class Request:
         found = planned(self.named, public, budget, purse, postprocess=self.postprocess, **settings)
         if self.ledger is not None:
             self.ledger.rehearse(budget, self.neighbors, self.what(found.mechanism), whom)
-        return rehearsal_of(found, known_n)
+        return rehearsal_of(found, None if self.aside is not None and self.aside.partial else known_n)
 
 
 def request(
