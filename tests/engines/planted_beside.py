@@ -63,6 +63,10 @@ OF_PARTS = {
     "the rows of all partitions counted as people": mutant(
         (ARROW, "counted = source.n if self.quota is None else source.rows", "counted = source.rows"), by=N
     ),
+    "people counted in each partition of a cluster": mutant(
+        (CLUSTER, "part.aside.unit and not table.joins_people:", "part.aside.unit and False:"),
+        by=BESIDE + "TestClusters::test_a_cluster_that_leaves_rows_where_they_are_is_refused",
+    ),
     "rows that are cut by where they stand": mutant(
         (
             CLUSTER,

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpcov
-from dpcov.errors import DpcovError, EngineError, SchemaError
+from dpcov.errors import DpcovError, EngineError, ParameterError, SchemaError
 from dpcov.kernel.account import Account
 from dpcov.kernel.questions.moments import Count, SecondMoment
 from dpcov.kernel.rows.aside import SHARE_BITS
@@ -50,7 +50,7 @@ from tests.engines.beside import (
     table,
 )
 from tests.engines.engines import Lent
-from tests.engines.test_cluster import partition
+from tests.engines.test_cluster import Partitions, partition
 from tests.sources.mixed import NUMBERS, SCHEMA
 
 POOL = Pool(2)
@@ -201,7 +201,7 @@ def test_workers_of_other_libraries(tmp_path: Path) -> None:
 class Shuffled(ClusterTable):
     """A cluster that brings all rows of a person together by cutting shards, as Dask does."""
 
-    kind = "a table in partitions"
+    kind, joins_people = "a table in partitions", True
 
     def __init__(self, tables: Sequence[Any], like: Any) -> None:
         super().__init__(like.schema.names, like.schema.types)
@@ -246,6 +246,14 @@ class TestClusters:
     def test_groups(self, numbered: bool, center: bool) -> None:
         by = NUMBERED_GROUPS if numbered else GROUPS
         check(on_cluster(in_tables(), *grouped(by), center, by=by), expected_groups(center, numbered))
+
+    def test_a_cluster_that_leaves_rows_where_they_are_is_refused(self) -> None:
+        """A person would count once in each partition."""
+        rows = pa.table({"a": [0.5], "who": [1]})
+        source = SplitSource(ArrowSource(Partitions(rows, rows), ["a"], aside=aside("who")), Cluster())
+        for asked in (SecondMoment(Grid(1.0), 1, aside=aside("who")), Count(aside=aside("who"))):
+            with pytest.raises(ParameterError, match="unit must be left out for a table in partitions, got 'who'"):
+                source.total(asked)
 
     def test_identifiers_of_another_kind_in_one_partition_are_refused(self) -> None:
         """1 and 1.0 would be two people."""

@@ -197,6 +197,9 @@ class ClusterTable(ABC):
     kind: str
     """What messages call it."""
 
+    joins_people = False
+    """Whether `run` brings all rows of a person to one worker, where the task says that they have an owner."""
+
     def __init__(self, names: Sequence[str], types: Sequence[Any]) -> None:
         self.names, self.types = list(names), list(types)
 
@@ -235,6 +238,10 @@ def _sums(statistic: Any, part: ArrowPart) -> PartSums:
     table: Any = part.table
     if type(statistic) not in SENT:
         raise ParameterError(_not_here(table.kind))
+    if part.aside is not None and part.aside.unit and not table.joins_people:  # a person would count in each partition
+        raise ParameterError(
+            f"unit must be left out for {table.kind}, got {part.aside.unit!r}. Hint: pass a frame of Dask or Spark."
+        )
     task = Task(statistic, part.columns, part.schema, part.center, part.by, part.aside)
     # A cluster may have no partition at all, but a table without rows has sums too.
     nothing = task.sums(PartitionTable(table.names, table.types, [], getattr(table, "written", frozenset())))

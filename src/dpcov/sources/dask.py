@@ -32,7 +32,7 @@ FAN_OUT = 16
 class DaskFrame(ClusterTable):
     """A frame of Dask; its partitions are pandas frames, each checked as one is."""
 
-    kind = "a Dask frame"
+    kind, joins_people = "a Dask frame", True
 
     def __init__(self, data: Any) -> None:
         empty = PandasTable(data._meta)
@@ -53,7 +53,7 @@ class DaskFrame(ClusterTable):
 class DaskArray(ClusterTable):
     """A two-dimensional array of Dask, under given names; chunks that hold some columns only are put together first."""
 
-    kind = "a Dask array"
+    kind, joins_people = "a Dask array", True
 
     def __init__(self, data: Any, names: Sequence[str]) -> None:
         self._data = data

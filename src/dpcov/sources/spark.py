@@ -75,7 +75,7 @@ TYPES = {
 class SparkFrame(ClusterTable):
     """A frame of Spark, or of Spark Connect."""
 
-    kind = "a Spark frame"
+    kind, joins_people = "a Spark frame", True
 
     def __init__(self, data: Any) -> None:
         if not hasattr(data, "mapInArrow"):
