@@ -96,6 +96,8 @@ def covariance(
     weight, max_weight : str or int, float
         The column of weights, as of a survey, and a public bound: what is above counts as it, what is missing or negative as 0.
         Estimates are those of a weighted sample; ``release.n`` is a noisy total, in weights of ``max_weight``.
+    clip_weight : {"none", "private"}
+        "private": a lower bound than a loose ``max_weight`` is found, for a small part of the budget; ``release.max_weight``.
     by : str, or mapping of one name to levels, optional
         A column with public levels, or its name with them: a matrix for each level, at the price of one: docs/groups.md.
     **options
@@ -189,7 +191,8 @@ def mean(
         A name in ``dpcov.MECHANISMS["mean"]``, or a mechanism of your own.
     postprocess : {"project", "none"}, optional
         By default an estimate outside the public ball is moved to its surface.
-    neighbors, columns, seed, progress, allow_weak, expected_n, workers, ledger, unit, weighting, most_rows, weight, max_weight
+    neighbors, columns, seed, progress, allow_weak, expected_n, workers, ledger, unit, weighting, most_rows, weight, max_weight,
+    clip_weight
         As in `covariance`.
     **options
         Of the mechanism: docs/mechanisms/README.md lists them. ``covariance=`` is a public variance, a list of them or a
@@ -280,7 +283,7 @@ def pca(
     center : bool
         True: components of the centred rows; served by "auto", "wishart" and "gaussian". Else of the rows as they are, about 0.
     neighbors, columns, seed, allow_weak, expected_n, workers, max_rows, ledger, unit, weighting, most_rows,
-    weight, max_weight
+    weight, max_weight, clip_weight
         As in `covariance`.
     progress : callable, optional
         Called now and then while rows are read, or a long draw is made, with the fraction done or None.

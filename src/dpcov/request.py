@@ -223,7 +223,7 @@ class Request:
         found = planned(self.named, public, budget, purse, postprocess=self.postprocess, **settings)
         if self.ledger is not None:
             self.ledger.rehearse(budget, self.neighbors, self.what(found.mechanism), whom)
-        return rehearsal_of(found, known_n)
+        return rehearsal_of(found, None if self.aside is not None and self.aside.partial else known_n)
 
 
 def request(
@@ -272,10 +272,9 @@ def request(
     check_ledger(ledger, seed)
     bits = check_max_rows(max_rows, named)
     aside = aside_for(whose.checked(), bits, max_rows)
-    if aside is not None and (made.pairs or workers != 1):
+    if aside is not None and made.pairs:
         raise ParameterError(
-            "unit and weight must be left out for pairs of rows, and workers must be 1 with them, got other settings. "
-            "Hint: centring='mean' has no pairs; one process counts people."
+            "unit and weight must be left out for pairs of rows, got other settings. Hint: centring='mean' has no pairs."
         )
     if not isinstance(allow_weak, bool):
         raise ParameterError(f"allow_weak must be True or False, got {shown(allow_weak)}. Hint: False is the default.")

@@ -235,7 +235,6 @@ class TestRefused:
             ({"unit": 2.0}, "name of a column"),
             ({"unit": "x9"}, "column of the array"),
             ({"unit": "x0", "columns": ["x0", "x1"]}, "no feature"),
-            ({"workers": 2}, "workers must be 1"),
             ({"mechanism": "coinpress", "row_norm": None, "upper": 4, "centring": "pairs"}, "pairs"),
             ({"mechanism": "coinpress", "row_norm": None, "upper": 4, "constants": "proved"}, "averages"),
         ],
@@ -243,12 +242,6 @@ class TestRefused:
     def test_what_says_nothing_of_people(self, given: dict[str, Any], words: str) -> None:
         with pytest.raises(DpcovError, match=words):
             dpcov.covariance(ROWS, RHO, **({"unit": 4, "row_norm": 1} | given))
-
-    def test_rows_that_stay_where_they_are(self) -> None:
-        frames = pytest.importorskip("dask.dataframe", reason="Dask is not installed")
-        data = frames.from_pandas(pd.DataFrame({"a": [0.5], "who": [1]}), npartitions=1)
-        with pytest.raises(ParameterError, match="unit must be left out for rows on a cluster or on a device"):
-            dpcov.covariance(data, RHO, row_norm=1, unit="who", columns=["a"])
 
     def test_nobody_at_all(self) -> None:
         nobody = np.column_stack([np.ones((9, 2)), np.full(9, np.nan)])

@@ -14,7 +14,7 @@ from dpcov.kernel.questions.moments import NEIGHBORS, REPLACE
 from dpcov.mechanisms.standardized.covariance import STANDARDIZED
 from dpcov.request import request
 from dpcov.schema import Categorical, Schema
-from dpcov.sources.whose import Whose
+from dpcov.schema.whose import Whose
 from dpcov.verify.replay import Step, replay
 from tests.audit.test_standardized import HIGH, LOW, MISSING, MIXED, USUAL, Row, others
 

@@ -93,8 +93,8 @@ OF_DASK = {
     "errors of Dask quote cells": mutant(
         (
             DASK,
-            "        with reading(HINT):\n            return _summed(task, _of_frame, self._data.to_delayed())\n",
-            "        if HINT:\n            return _summed(task, _of_frame, self._data.to_delayed())\n",
+            "        with reading(HINT):\n            return _summed(task, _frame, self._data.to_delayed())\n",
+            "        if HINT:\n            return _summed(task, _frame, self._data.to_delayed())\n",
         ),
         by=TEST_DASK + "test_an_error_of_the_graph_quotes_nothing",
     ),

@@ -33,6 +33,7 @@ from dpcov.sources.sql.beside import Beside
 from dpcov.sources.sql.columns import Meaning
 from dpcov.sources.sql.dialects import SPARK as SPARK_SQL
 from dpcov.sources.sql.statement import Statement
+from tests.engines import beside
 from tests.engines.engines import MIXED, expected, parquet_files
 from tests.engines.test_every_engine import RELEASES, in_memory
 from tests.sources.mixed import NUMBERS, SCHEMA, arrow
@@ -113,6 +114,52 @@ def test_every_question_has_the_same_integers(frame: Any, center: bool) -> None:
     assert source.n == 240
     assert source.feature_names == SCHEMA.feature_names
     asked_together(open_source(frame, NUMBERS, None, center), center, None)
+
+
+@pytest.fixture(scope="session")
+def people(spark: Any) -> Any:
+    """Rows of a person stand in several partitions; an own number of partitions after a shuffle, one of which may be empty."""
+    spark.conf.set("spark.sql.shuffle.partitions", "5")
+    return spark.createDataFrame(beside.table()).repartition(4)
+
+
+@pytest.mark.parametrize("kind", ["unit", "floats", "text, weight", "number, rows, weight", "one person", "nobody", "weight"])
+def test_people_and_weights_have_the_same_integers(people: Any, kind: str) -> None:
+    source = open_source(people, None, SCHEMA, False, aside=beside.ASIDES[kind])
+    counts = [pair for pair in beside.expected(kind, False) if pair[0].name == "count"]
+    sums = [pair for pair in beside.expected(kind, False) if pair[0].name != "count"]
+    together = Together(tuple(question for question, _ in sums))
+    for (question, exact), found in zip(sums, together.split(source.total(together)), strict=True):
+        assert found.tolist() == exact, question.name
+    beside.check(source, counts)
+
+
+def test_groups_have_the_same_integers(people: Any) -> None:
+    names, schema = beside.grouped(beside.GROUPS)
+    beside.check(open_source(people, names, schema, by=beside.GROUPS), beside.expected_groups(False, False)[:1])
+
+
+def test_text_is_compared_by_its_bytes_whatever_the_collation(spark: Any) -> None:
+    rows = spark.sql("SELECT double(id % 7) / 7 AS a, collate(if(id % 2 = 0, 'A', 'a'), 'UTF8_LCASE') AS who FROM range(20)")
+    source = open_source(rows, ["a"], aside=beside.aside("who"))
+    assert source.n == 2
+
+
+def test_people_though_a_worker_is_killed(people: Any, tmp_path: Path) -> None:
+    """Spark starts another, and its rows go to the others anew."""
+    marker = str(tmp_path / "killed")
+
+    def dying(batches: Any) -> Any:
+        for batch in batches:
+            if len(batch) and not Path(marker).exists():
+                Path(marker).touch()
+                os._exit(1)
+            yield batch
+
+    given: dict[str, Any] = {"schema": SCHEMA, "unit": "patient", "mechanism": "gaussian", "seed": 7}
+    found = dpcov.covariance(people.mapInArrow(dying, people.schema), BUDGET, **given)
+    assert Path(marker).exists()
+    assert text_of(found) == text_of(dpcov.covariance(beside.table(), BUDGET, **given))
 
 
 @pytest.mark.parametrize("release", ["three readings, by column", "add-remove"])

@@ -12,8 +12,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+import dpcov
 from dpcov.errors import ParameterError
 from dpcov.kernel.account import unwritten
 from dpcov.kernel.budget import ZCDP, PureDP, exact_fraction
@@ -25,6 +27,7 @@ from dpcov.kernel.questions.bins import Bins
 from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.questions.norms import Norms
 from dpcov.kernel.questions.solution import Solution
+from dpcov.kernel.rows.aside import aside_of
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.frames import Ball, Box, Ellipsoid
 from dpcov.kernel.rows.grid import Grid, checked_row_norm
@@ -109,6 +112,14 @@ def test_denominators_of_2_to_the_19_bits_fit_into_a_file() -> None:
     numbers = {(1, 2**2047 + odd) for odd in range(1, 2 * 256, 2)}
     assert unwritten(numbers, 0) == ""
     assert unwritten({*numbers, (1, 1)}, 0) == unwritten(numbers, 0, 1) == "numbers in too many digits"
+
+
+def test_there_is_room_for_2_to_the_26_people_unless_more_are_expected() -> None:
+    """It decides how fine counts and shares are: 18 bits, and 2 more than the grid has."""
+    table = pa.table({"x": [0.1, 0.2, 0.3], "who": ["a", "b", "b"]})
+    release = dpcov.covariance(table, ZCDP(1), row_norm=1, unit="who", columns=["x"], mechanism="gaussian")
+    assert release.encoding.aside == aside_of("who", 16, 2**26)
+    assert release.encoding.room == "2**26"
 
 
 @pytest.mark.parametrize("name", LIMITS)

@@ -25,7 +25,7 @@ from dpcov.kernel.budget import Budget
 from dpcov.kernel.curator import Curator
 from dpcov.kernel.noise.laws import DiscreteLaplace
 from dpcov.kernel.questions.groups import GroupCounts, GroupedMoment
-from dpcov.kernel.questions.moments import Count, SecondMoment
+from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.sums import ExactSums
 from dpcov.mechanisms import MECHANISMS
 from dpcov.mechanisms.running import released
@@ -295,11 +295,6 @@ class TestSources:
         assert asked.by is not None
         with pytest.raises(ParameterError, match="encoding must have the groups of the source, got others"):
             ExactSums(source, dataclasses.replace(asked.encoding(source), groups=asked.by.groups), "replace")
-
-    def test_others_refuse(self) -> None:
-        frames = pytest.importorskip("dask.dataframe", reason="Dask is not installed")
-        with pytest.raises(ParameterError, match="by must be left out for rows on a cluster or on a device"):
-            self.integers(frames.from_pandas(TABLE.to_pandas(), npartitions=2))
 
 
 class TestBetween:

@@ -148,7 +148,7 @@ PLANTED = {
         by="tests/schema/test_schema_file.py::TestOthers::test_what_was_begun_is_not",
     ),
     "drafts are left out unasked": mutant(
-        ("schema/file.py", "Ignored() if others == IGNORE and _is_draft(entry) else", "Ignored() if _is_draft(entry) else"),
+        ("schema/file.py", "left = (others == IGNORE or name in beside) and _is_draft(entry)", "left = _is_draft(entry)"),
         by=(
             "tests/schema/test_schema_file.py::TestOthers::test_what_is_left_as_drafted_is_ignored",
             "tests/schema/test_schema_file.py::test_all_wrong_entries_are_told_at_once",

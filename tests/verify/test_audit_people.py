@@ -111,7 +111,7 @@ WRONG: dict[str, tuple[Any, str, Callable[..., Any], dict[str, Any]]] = {
 def test_a_promise_about_rows_is_found(bug: str, relation: str, monkeypatch: pytest.MonkeyPatch) -> None:
     holder, name, wrong, settings = WRONG[bug]
     monkeypatch.setattr(holder, name, wrong)
-    given: dict[str, Any] = {"name": "gaussian", "neighbors": relation, "pairs": 40} | settings
+    given: dict[str, Any] = {"name": "gaussian", "neighbors": relation, "pairs": 60} | settings
     assert audited(**given).refuted
 
 

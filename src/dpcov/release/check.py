@@ -77,7 +77,7 @@ def check_answers(transcript: Transcript) -> None:
     before, after = (Public(replace(transcript.encoding, aside=one), transcript.neighbors, known) for one in asides)
     for place, answer in enumerate(transcript.answers):
         public = before if last is None or place <= last else after
-        if answer.question.aside != public.encoding.aside:
+        if chosen is not None and chosen.searched and answer.question.aside != public.encoding.aside:
             refuse("consistent", f"an answer to {answer.question.name!r} with another weight than that which was chosen")
         if answer.question.aside is not None and not answer.question.serves_people:
             refuse("consistent", f"an answer to {answer.question.name!r}, which is not proved for people with several rows")

@@ -21,7 +21,7 @@ class Checked(NamedTuple):
     most_rows: int
     weight: str
     max_weight: float
-    searched: bool
+    searched: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:

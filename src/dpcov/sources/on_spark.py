@@ -23,11 +23,6 @@ class OnSpark:
     path : str or path
         A Parquet file, a folder, a pattern, or a URI that pyarrow opens. It must lead to the same files here, where their
         names and types are read, and on each executor: a shared folder, or an address such as "s3://bucket/people/".
-
-    Examples
-    --------
-    >>> OnSpark(spark, "people/*.parquet")  # doctest: +SKIP
-    OnSpark()
     """
 
     spark: Any = field(repr=False)

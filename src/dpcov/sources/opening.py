@@ -39,16 +39,6 @@ def open_source(
 
     ``by`` is the column of groups: its source tells questions that are about groups in which one each row is.
     """
-    if aside is not None and (is_on_cluster(data) or is_on_device(data)):
-        raise ParameterError(
-            f"unit must be left out for rows on a cluster or on a device, got {aside.unit!r}. "
-            f"Hint: write them to a Parquet file, which is read in bounded memory."
-        )
-    if by is not None and (is_on_cluster(data) or is_on_device(data)):
-        raise ParameterError(
-            f"by must be left out for rows on a cluster or on a device, got {by.name!r}. "
-            f"Hint: write them to a Parquet file, which is read in bounded memory."
-        )
     if columns is not None and (isinstance(columns, str | bytes) or not isinstance(columns, Sequence) or not columns):
         raise ParameterError(f"columns must be a list of names or positions, got {shown(columns)}. Hint: columns=['age'].")
     if is_printed(data):
@@ -72,14 +62,18 @@ def open_source(
         from dpcov.sources.torch import DeviceTable
 
         names = _array_names(checked_rows(rows).shape[1], schema)
-        return DeviceTable(rows, names, _names(columns, names, schema), schema, center, progress)
+        return DeviceTable(rows, names, _names(columns, names, schema), schema, center, progress, aside)
     table = _table(data, schema)
     if not is_on_cluster(data):
         return ArrowSource(table, _names(columns, table.names, schema), schema, center, progress, aside)
+    return _on_cluster(ArrowSource(table, _names(columns, table.names, schema), schema, center, aside=aside), progress)
+
+
+def _on_cluster(source: Any, progress: Progress | None) -> Source:
     from dpcov.sources.cluster import Cluster
     from dpcov.sources.split import SplitSource
 
-    return SplitSource(ArrowSource(table, _names(columns, table.names, schema), schema, center), Cluster(), progress)
+    return SplitSource(source, Cluster(), progress)
 
 
 def grouped_source(
@@ -101,7 +95,14 @@ def grouped_source(
     else:
         array = checked_rows(rows)
         table = ArrayTable(array, [f"x{j}" for j in range(array.shape[1])])
-    return ArrowSource(table, _features(columns, table.names, schema, by), schema, center, progress, aside, by)
+    chosen = _features(columns, table.names, schema, by)
+    if is_on_device(data):
+        from dpcov.sources.torch import DeviceTable
+
+        return DeviceTable(checked_rows(rows), table.names, chosen, schema, center, progress, aside, by)  # type: ignore[arg-type]
+    if is_on_cluster(data):
+        return _on_cluster(ArrowSource(table, chosen, schema, center, aside=aside, by=by), progress)
+    return ArrowSource(table, chosen, schema, center, progress, aside, by)
 
 
 def _database_source(
@@ -128,7 +129,7 @@ def _array_source(data: Any, rows: Any, columns: Columns, progress: Progress | N
         return ArraySource(rows, columns=columns, progress=progress, aside=aside)
     from dpcov.sources.torch import DeviceArray
 
-    return DeviceArray(rows, columns, progress)
+    return DeviceArray(rows, columns, progress, aside)
 
 
 def open_table(data: Any, *, names_matter: bool = True, schema: Schema | None = None) -> Any:

@@ -70,7 +70,7 @@ class People:
     def __init__(self, most_rows: int = 0) -> None:
         self._known = _Index()
         self._most_rows = most_rows
-        self._counts = self._parts = self._alone = np.empty(0, dtype=np.int64)
+        self._counts = self._quotas = self._parts = self._alone = np.empty(0, dtype=np.int64)
         self._left = np.empty(0, dtype=np.int64)
 
     @property
@@ -84,13 +84,18 @@ class People:
 
     def counted(self) -> None:
         """End the first pass."""
-        self._counts = self._known.counts()
-        self._parts = np.maximum(self._counts, self._most_rows)
+        counts = self._known.counts()
+        self._set(counts, counts)
+
+    def _set(self, counts: Integers, quotas: Integers) -> None:
+        """Say how many rows each person has, and how many of them have shares in one pass."""
+        self._counts, self._quotas = counts, quotas
+        self._parts = np.maximum(counts, self._most_rows)
         self._alone = 2**SHARE_BITS // self._parts
 
     def start(self) -> None:
         """Begin another pass: nobody's rows were seen in it."""
-        self._left = self._counts.copy()
+        self._left = self._quotas.copy()
 
     def shares(self, column: Any) -> Floats:
         """Return the shares of a batch's rows, in 2⁻⁵²; 0 for nobody's, and where a person has more rows than were counted."""
@@ -243,9 +248,7 @@ def _identifiers(column: Any) -> tuple[Words, Words, NDArray[np.bool_], dict[int
 
 
 def _of_texts(texts: Any) -> tuple[Words, Words, NDArray[np.bool_], dict[int, bytes]]:
-    said = pc.ascii_lower(pc.ascii_trim_whitespace(texts.cast(pa.large_string(), safe=False))).cast(pa.large_binary())
-    named = pc.and_(pc.is_valid(texts), pc.invert(pc.is_in(said, value_set=pa.array(NOBODY, pa.large_binary()))))
-    known = np.asarray(named.to_numpy(zero_copy_only=False), dtype=np.bool_)
+    known = np.asarray(_says_who(texts).to_numpy(zero_copy_only=False), dtype=np.bool_)
     _, starts, characters = texts.buffers()
     ends = np.frombuffer(starts, dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
     data = np.frombuffer(characters or b"", dtype=np.uint8)
@@ -264,6 +267,12 @@ def _of_texts(texts: Any) -> tuple[Words, Words, NDArray[np.bool_], dict[int, by
             8 * place <= lengths + 7, turned ^ (turned >> np.uint64(29)), mixed
         )  # as if there were no zeros behind
     return mixed * SCATTER, exact, known, long
+
+
+def _says_who(texts: Any) -> Any:
+    """Return whether each text names somebody."""
+    said = pc.ascii_lower(pc.ascii_trim_whitespace(texts.cast(pa.large_string(), safe=False))).cast(pa.large_binary())
+    return pc.and_(pc.is_valid(texts), pc.invert(pc.is_in(said, value_set=pa.array(NOBODY, pa.large_binary()))))
 
 
 def _plain_words(column: Any) -> tuple[Integers, NDArray[np.bool_]]:

@@ -3,7 +3,8 @@
 The sum of a partition is cut into runs of entries. Each run has its place, and all runs of one place meet in one task: so many
 tasks share the adding, none holds more than its part of a sum, and the driver gets one sum, however many partitions there are.
 Only operations on frames are used, with which Spark counts each partition once whatever fails in between; accumulators would
-count a repeated task twice. Frames of Spark Connect have the same operations.
+count a repeated task twice. Where people have several rows, one more shuffle brings all rows of a person into one partition.
+Frames of Spark Connect have the same operations.
 
 Files of an `OnSpark` are read by the workers themselves: the frame has a row for each task, the number of its pieces of files.
 """
@@ -104,6 +105,8 @@ class SparkFrame(ClusterTable):
 
         with reading(HINT), _unmeasured(self._data.sparkSession.conf, types):
             numbered = self._data.toDF(*(f"c{j}" for j in range(len(names))))
+            if task.unit:
+                numbered = _with_all_rows(numbered, names.index(task.unit), types)
             runs = numbered.selectExpr(*(_together(group) for group in groups)).mapInArrow(of_partition, RECORD)
             return _collected(_added_there(runs, size), size)
 
@@ -162,6 +165,20 @@ def _added_there(runs: Any, size: int) -> Any:
 
 def _collected(runs: Any, size: int) -> list[Reply]:
     return _replies(((row["place"], row["integers"], row["error"]) for row in runs.collect()), size)
+
+
+def _with_all_rows(numbered: Any, place: int, types: Sequence[Any]) -> Any:
+    """Bring all rows of a person into one partition: cells that name the same person must have the same key here.
+
+    Keys that are equal may be of several people. Rows without an identifier are nobody's, and would fill one partition.
+    """
+    cell, kind = f"c{place}", types[place]
+    if pa.types.is_floating(kind):
+        key = f"nullif(CAST({cell} AS DOUBLE) + 0.0D, double('NaN'))"  # −0 is 0
+    else:
+        key = cell if _has_one_size(kind) else f"CAST({cell} AS BINARY)"  # whatever the collation
+    keyed = numbered.selectExpr("*", f"{key} AS who").where("who IS NOT NULL")
+    return keyed.repartition("who").drop("who")
 
 
 def _arrow_type(kind: str) -> Any:

@@ -132,6 +132,11 @@ class PandasTable:
             yield pa.record_batch(arrays, names=list(columns)), min(start + step, total) / total
 
 
+def cell_type(kind: np.dtype[Any]) -> np.dtype[Any]:
+    """Return what the cells of an array become: float64, but for truth values and for whole numbers, which may be longer."""
+    return kind.newbyteorder("=") if kind.kind in "biu" else np.dtype(np.float64)
+
+
 class ArrayTable:
     """The columns of a numeric array, under given names."""
 
@@ -141,8 +146,9 @@ class ArrayTable:
     def __init__(self, array: NDArray[np.generic] | RowsElsewhere, names: Sequence[str]) -> None:
         self._array = array
         self.names = list(names)
-        self.types = [pa.bool_() if array.dtype.kind == "b" else pa.float64()] * len(self.names)
+        self.types = [pa.from_numpy_dtype(cell_type(array.dtype))] * len(self.names)
         self.rows: int | None = len(array)
+        self.is_here = isinstance(array, np.ndarray)
         self._whose: int | None = None
 
     def identify(self, unit: str) -> None:
@@ -152,7 +158,7 @@ class ArrayTable:
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[tuple[Batch, float | None]]:
         """Copy slices of rows, column by column."""
-        kind = np.bool_ if self._array.dtype.kind == "b" else np.float64
+        kind = cell_type(self._array.dtype)
         places = [self.names.index(name) for name in columns]
         total, step = len(self._array), min(rows, BATCH_ROWS)
         for start in range(0, total, step):

@@ -37,7 +37,7 @@ class People:
         usual = self._record(dice)
         alike = dice.below(2) == 0
         records = [usual, *(usual if alike else self._record(dice) for _ in range(dice.one_of(RECORDS) - 1))]
-        nobody_s = (self._record(dice),) if dice.below(6) == 0 else ()
+        nobody_s = (self._record(dice),) if dice.below(3) == 0 else ()
         return tuple(records), dice.one_of(TIMES), nobody_s
 
     def changed(self, row: Row, dice: Dice) -> Row:

@@ -112,7 +112,7 @@ PLANTED = {
         by=API + "TestFiles::test_another_answer_is_refused[1]",
     ),
     "answers of releases whose weight nobody compares": mutant(
-        (CHECK, "        if answer.question.aside != public.encoding.aside:\n", "        if False:\n"),
+        (CHECK, "        if chosen is not None and chosen.searched and answer", "        if False and answer"),
         by=API + "TestFiles::test_a_release_whose_questions_have_another_weight_is_refused",
     ),
     "intervals with more rows than there are": mutant(

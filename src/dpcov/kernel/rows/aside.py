@@ -184,16 +184,20 @@ class Aside:
         """Return what each row counts, a whole number of 2⁻ᵇ, rounded down."""
         return np.floor(np.ldexp(shares, self.share_bits - SHARE_BITS))
 
+    def factors(self, shares: Floats, reach: int) -> tuple[Floats, NDArray[np.int64]]:
+        """Return 2ᵉ·√s for each row, its root cut to 26 bits, and ⌊s·4ᵉ·reach⌋."""
+        whole = shares.astype(np.int64)
+        roots = np.floor(np.sqrt(shares)).astype(np.int64)
+        roots -= roots * roots > whole
+        factors = np.ldexp(roots.astype(np.float64), self.finer - ROOT_BITS)[:, None]
+        return factors, _parts(reach << 2 * self.finer, whole)
+
     def scaled(self, z: Floats, shares: Floats, reach: int) -> Floats:
         """Return integer rows z, ‖z‖² ≤ ``reach``, times 2ᵉ·√s, rounded: with ‖·‖² ≤ ⌊s·4ᵉ·reach⌋ for each, exactly.
 
         z is written over.
         """
-        whole = shares.astype(np.int64)
-        roots = np.floor(np.sqrt(shares)).astype(np.int64)
-        roots -= roots * roots > whole
-        factors = np.ldexp(roots.astype(np.float64), self.finer - ROOT_BITS)[:, None]
-        most = _parts(reach << 2 * self.finer, whole)
+        factors, most = self.factors(shares, reach)
         columnar = z.flags.f_contiguous and not z.flags.c_contiguous
         step = max(CHUNK // z.shape[1], 1)
         for start in range(0, len(z), step):

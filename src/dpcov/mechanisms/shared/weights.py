@@ -20,7 +20,7 @@ from dpcov.kernel.questions.calibrated import noise_for
 from dpcov.kernel.questions.weights import HeavyWeight, SquaredWeights
 from dpcov.mechanisms.shared.clipping import check_rereadable, plan_radius
 
-PURE_BEYOND, ZCDP_BEYOND = 250, 60
+PURE_BEYOND, ZCDP_BEYOND = 500, 120
 """Rows beyond the weight that counts as 1, for each feature: over ε, over √ρ. A third and three times as many are near."""
 
 PART = 10  # of all rows one in so many is cut at most: where weights go with values that moves estimates, as no interval says
