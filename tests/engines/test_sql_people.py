@@ -338,6 +338,7 @@ RELEASES: dict[str, tuple[str, dict[str, Any]]] = {
     "regression": ("ridge", {"schema": BOUNDS, "target": "x1", "unit": "whole", "alpha": 0.1}),
     "groups": ("covariance", {"schema": BOUNDS, "by": "ward"}),
     "groups of people": ("covariance", {"schema": BOUNDS, "by": "ward", "unit": "text", "weight": "w", "max_weight": 2.0}),
+    "groups in private units": ("covariance", {"schema": BOUNDS, "by": "ward", "unit": "whole", "mechanism": "standardized"}),
     "weights that are searched": (
         "covariance",
         {**PLAIN, "unit": "whole", "weight": "w", "max_weight": 1e6, "clip_weight": "private"},

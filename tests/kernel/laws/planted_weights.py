@@ -19,8 +19,8 @@ PLANTED = {
     "a weight beyond the one that was found counts more than 1": mutant(
         (
             ASIDE,
-            "thetas = np.clip(np.floor(beside[:, 0] * self._stretch), 0.0, 2.0**SHARE_BITS)",
-            "thetas = np.floor(beside[:, 0] * self._stretch)",
+            "thetas = np.clip(np.floor(beside[:, 0] * self.stretch), 0.0, 2.0**SHARE_BITS)",
+            "thetas = np.floor(beside[:, 0] * self.stretch)",
         ),
         by=(LAWS + "TestShares::test_what_counts_as_one_is_as_if_it_had_been_the_bound", MOVES + "[sum-people]"),
     ),

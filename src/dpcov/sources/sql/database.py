@@ -141,6 +141,8 @@ class Database:
     Its transaction begins with the first reading and is rolled back when it is closed. ``aside`` says whose rows they are.
     """
 
+    joins_people = True  # the table is one part, and its statement counts them
+
     def __init__(self, aside: Aside | None = None) -> None:
         self._aside = aside
         self._end: Callable[[], object] | None = None
