@@ -25,7 +25,7 @@ from dpcov.kernel.budget import Budget
 from dpcov.kernel.curator import Curator
 from dpcov.kernel.noise.laws import DiscreteLaplace
 from dpcov.kernel.questions.groups import GroupCounts, GroupedMoment
-from dpcov.kernel.questions.moments import Count, SecondMoment
+from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.sums import ExactSums
 from dpcov.mechanisms import MECHANISMS
 from dpcov.mechanisms.running import released
