@@ -64,7 +64,7 @@ def made(budget: str = "zcdp", neighbors: str = "replace", seed: int = 7541, **s
     return dpcov.covariance(said.pop("data", TABLE), BUDGETS[budget], by="region", neighbors=neighbors, seed=seed, **said)
 
 
-def exact(neighbors: str, way: str, data: Any = TABLE) -> Release:
+def exact(neighbors: str, way: str, data: Any = TABLE, schema: dpcov.Schema = SCHEMA) -> Release:
     """Return a release without noise."""
     budget = dpcov.ZCDP(10)
     asked = request(
@@ -72,7 +72,7 @@ def exact(neighbors: str, way: str, data: Any = TABLE) -> Release:
         budget,
         mechanism="standardized",
         bound=None,
-        schema=SCHEMA,
+        schema=schema,
         neighbors=neighbors,
         center=True,
         whose=Whose(**WAYS[way]),
@@ -110,6 +110,18 @@ def test_without_noise_each_group_is_that_of_its_rows(neighbors: str, way: str) 
         assert np.abs(np.sqrt(part.covariance.diagonal()) / deviation - 1).max() < 0.03
         found, truth = part.correlation(), covariance / np.outer(deviation, deviation)
         assert np.abs(found - truth)[:2].max() < 0.02  # of levels with each other it follows from their shares
+
+
+def test_missing_cells_are_those_of_all_rows() -> None:
+    """A third of them, at random: deviations and correlations of each group are of cells that are there."""
+    gaps = TABLE.assign(a=np.where(np.arange(N) % 3 == 0, np.nan, A))
+    schema = dpcov.Schema({**SCHEMA.columns, "a": dpcov.Numeric(-20, 20, nullable=True)})
+    release = exact("replace", "rows", gaps, schema)
+    for level in LEVELS:
+        mine = (level == REGION) & (np.arange(N) % 3 > 0)
+        assert np.sqrt(release[level].covariance[0, 0]) == pytest.approx(A[mine].std(), rel=0.05)
+        assert release[level].mean[0] == pytest.approx(A[mine].mean(), abs=0.05)
+        assert release[level].correlation()[0, 1] == pytest.approx(np.corrcoef(A[mine], B[mine])[0, 1], abs=0.05)
 
 
 @each_relation
@@ -163,6 +175,18 @@ class TestDrawing:
                     found = np.sqrt(one[level].covariance.diagonal())[:2] / FEATURES[:, :2].std(axis=0)
                     errors[name] += np.abs(found - 1).tolist()
         assert np.mean(errors["drawn"]) < 0.7 * np.mean(errors["alone"])
+
+    def test_what_intervals_are_made_of_is_a_group_s_own(self) -> None:
+        """Raw numbers are the same whether estimates are drawn or not; what penalties are about has other noise."""
+        release = made("pure")
+        drawn, alone = release["east"].estimate.units, release.finished("none")["east"].estimate.units
+        assert drawn is not None
+        assert alone is not None
+        for name in ("mean", "raw_covariance", "variance", "weight_error"):
+            assert np.allclose(getattr(drawn, name), getattr(alone, name), rtol=1e-5)  # what denoising leaves of the corner
+        assert np.allclose(drawn.raw[:2, :2], alone.raw[:2, :2])
+        assert drawn.left != drawn.variance
+        assert alone.left == alone.variance
 
     def test_intervals_are_not_drawn(self) -> None:
         """Over the noise alone, 95 % intervals of means hold: size 1e-6, and intervals a third too short are rejected."""
@@ -242,6 +266,17 @@ class TestPaths:
 
 
 class TestFiles:
+    def test_noise_is_the_least_that_a_group_is_divided_by(self) -> None:
+        """Of a group whose corner is negative: sums over thousands of rows, over the noise of their number and not over 1."""
+        record = json.loads(text_of(made()))
+        place = next(
+            i for i, answer in enumerate(record["answers"]) if answer["question"]["asked"] == "second moments of groups"
+        )
+        record["answers"][place]["integers"][0] = -(2**30)
+        units = parse(sealed(record))["north"].estimate.units
+        assert units is not None
+        assert 100 < np.abs(units.mean).max() < 1000  # 370; over 1 it would be 7900
+
     def test_a_corner_that_no_rows_have(self) -> None:
         """Negative, or enormous: an estimate of numbers, or a `ReleaseError`."""
         record = json.loads(text_of(made()))

@@ -5,7 +5,8 @@ its bounds has correlations ten times as noisy as the others. So a centre and a 
 is cheap; rows are measured in these units, with a private radius; and each estimate is shrunk by its own noise.
 
 Clipped rows are scaled *as a whole*, the constant in front included: a row that is too long is a row of smaller weight, and
-means, covariances and correlations are those of a weighted sample. No scale need be bought back.
+means, covariances and correlations are those of a weighted sample. No scale need be bought back. With groups each has a moment
+of its own in these units, at the price of one (`by_group.py`).
 
 Proof    docs/mechanisms/standardized.md, with figures for the constants
 
@@ -17,7 +18,7 @@ code            mathematics
 ``units``       rows z in private units: step 4
 ``radius``      :math:`r`, about M rows have ‖z‖ > r: step 5
 ``corner``      :math:`a`, the constant in front of z; rows (a, z) are scaled to norm R, R² = r² + a²
-``moment``      :math:`H`, noisy second moment of these rows: step 6
+``moment``      :math:`H`, noisy second moment of these rows: step 6; of each group :math:`H_g`
 ==============  ================================================================================================
 """
 
@@ -90,7 +91,8 @@ def ask(curator: Face, budget: Budget) -> None:
     -------
     ``budget`` (PureDP, ZCDP, or ApproxDP by way of ρ): moments of columns, intervals of some, moments of these again, counts
     of levels, a radius, one second moment, and under add-remove one count. Later shares depend on earlier answers; their sum
-    is the budget on every path. With too few rows for the first question: a radius and one second moment by the bounds.
+    is the budget on every path. With too few rows for the first question: a radius and one second moment by the bounds. By
+    group the last question is that of the moment of each group; where no column varies, of their sizes.
 
     Utility
     -------
