@@ -23,11 +23,6 @@ PLANTED = {
         ("verify/mechanism_audit.py", '(People(kind, said), "person") if said.unit else (kind, "row")', '(kind, "row")'),
         by=AUDITED + "TestChosenPairs::test_tables",
     ),
-    "made-up people of one row": mutant(
-        ("verify/people.py", "TIMES = (1, 1, 1, 1, 1, 1, 1, 2, 3, 17, 10_000)", "TIMES = (1,)"),
-        ("verify/people.py", "RECORDS = (1, 1, 1, 1, 2, 2, 3, 5)", "RECORDS = (1,)"),
-        by=AUDITED + "test_a_promise_about_rows_is_found[each row counts fully-replace]",
-    ),
     "an audit of seeded releases": mutant(
         ("verify/audit.py", "    seed: int | None = None,\n", "    seed: int | None = 0,\n"),
         by=TEST_AUDIT + "test_black_box_audits_what_is_released",
