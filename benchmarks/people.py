@@ -1,7 +1,8 @@
 """People with several rows: what releases about people cost in time, memory and accuracy.
 
-``python -m benchmarks.people`` prints tables for docs/people.md, those of `benchmarks.weights` last. Times are of processor time in a process of their own for each
-pass; memory is the most that such a process had beyond the same without ``unit``. ``--rows`` makes it smaller.
+``python -m benchmarks.people`` prints tables for docs/people.md, those of `benchmarks.weights` last. Times are of processor
+time in a process of their own for each pass; memory is the most that such a process had beyond the same without ``unit``.
+``--rows`` makes it smaller.
 """
 
 from __future__ import annotations
