@@ -310,6 +310,9 @@ class TestFiles:
 COUNTS = (Count, GroupCounts)
 """Of rows however they are encoded."""
 
+BESIDE = (*COUNTS, Weights, SquaredWeights, HeavyWeight)
+"""About nothing that a row is encoded to."""
+
 LITERAL: dict[str, dict[str, Any]] = {
     "count": {"asked": "count"},
     "sum, clipped": {"asked": "sum", "rows": {"radius": 0.5}},
@@ -488,7 +491,7 @@ class TestFits:
     def test_other_bits(self, name: str) -> None:
         question, encoding = EXAMPLES[name]
         for bits in {8, 12, 16} - {encoding.bits}:
-            assert question.fits(changed(encoding, bits=bits)) is isinstance(question, COUNTS)
+            assert question.fits(changed(encoding, bits=bits)) is isinstance(question, BESIDE)
 
     def test_another_constant(self, name: str) -> None:
         """As many coordinates, but the first is a constant, or is not."""
@@ -496,18 +499,18 @@ class TestFits:
         names = ("a", "b", "c") if encoding.constant else ("a", "b")
         other = changed(encoding, feature_names=names, constant=not encoding.constant)
         assert other.d == 3
-        assert question.fits(other) is isinstance(question, COUNTS)
+        assert question.fits(other) is isinstance(question, BESIDE)
 
     @pytest.mark.parametrize("more", [-1, 1])
     def test_another_width(self, name: str, more: int) -> None:
         question, encoding = EXAMPLES[name]
         names = tuple("abcdef"[: encoding.d + more])
-        assert question.fits(changed(encoding, feature_names=names)) is isinstance(question, COUNTS)
+        assert question.fits(changed(encoding, feature_names=names)) is isinstance(question, BESIDE)
 
     def test_other_shapes(self, name: str) -> None:
         """Its sensitivity is proved for some; a class of one's own is none of them."""
         question, encoding = EXAMPLES[name]
-        if isinstance(question, COUNTS):
+        if isinstance(question, BESIDE):
             assert question.shapes == ()
             return
         shapes, plain, bits = shapes_of(type(question)), not encoding.constant, encoding.bits
