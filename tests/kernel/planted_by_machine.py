@@ -65,6 +65,14 @@ PLANTED = {
         (SUBSPACE, "self._used + count > len(self._stock)", "self._used + count >= len(self._stock)"),
         by=STREAMS + "[subspace, a block]",
     ),
+    "a step of Newton's that is none": mutant(
+        (
+            SUBSPACE,
+            "factor.trace * (factor.trace - 1) / factor.squared_trace",
+            "factor.trace * (factor.trace - 2) / factor.squared_trace",
+        ),
+        by="tests/kernel/distribution/test_subspace.py::TestColumn::test_kappa_is_found_in_few_factorings",
+    ),
     "a chain whose first number is 0": mutant(
         (SUBSPACE, "self._stock, self._used = np.zeros(0), 0", "self._stock, self._used = np.zeros(1), 0"),
         by="tests/kernel/distribution/test_subspace.py::TestColumn::test_normal_numbers_are_used_once",
@@ -149,6 +157,10 @@ PLANTED = {
     "floats that are sure too soon": mutant(
         ("kernel/rows/lengths.py", "SURE = 2.0**-36", "SURE = 2.1**-36"),
         by="tests/kernel/laws/test_norms.py::test_floats_decide_only_where_twice_their_error_does_not_matter",
+    ),
+    "a cell that is no level and counts as the last": mutant(
+        (STANDARD, "if len(self.shares) > max(self.groups) + 1 else", "if len(self.shares) <= max(self.groups) + 1 else"),
+        by="tests/kernel/laws/test_table.py::TestLevelUnits::test_a_cell_that_is_none_of_them_is_the_mean_or_a_group_of_its_own[two]",
     ),
     "an underflow that a caller is told of": mutant(
         (

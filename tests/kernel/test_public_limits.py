@@ -91,6 +91,7 @@ LIMITS: dict[str, Limit] = {
     "most divisor of a level": most(lambda x: LevelUnits((0, 1), (0.5, 0.5), (1.0, x)), 1e12),
     "most shares of levels": Limit(lambda x: LevelUnits((0, 1), (0.5, 0.5 + x), (1.0, 1.0)), 0.9999e-9, 1.0001e-9),
     "least shares of levels": Limit(lambda x: LevelUnits((0, 1), (0.5, 0.5 - x), (1.0, 1.0)), 0.9999e-9, 1.0001e-9),
+    "most weight of a person": most(lambda weight: aside_of("who", 16, 2**26, 0, "weight", weight), 1e150),
     "least bins of an octave": Limit(lambda bins: Norms(GRID, 1, bins, 1), 1, 0),
     "most bins of an octave": Limit(lambda bins: Norms(GRID, 1, bins, 1), 1024, 1025),
     "least octaves": Limit(lambda octaves: Norms(GRID, 1, 1, octaves), 1, 0),
