@@ -95,6 +95,8 @@ class Task:
     def _owned(self, table: Table) -> PartitionTable:
         """Keep the rows that are somebody's, with what tells people apart in place of the cell: no dictionary travels along."""
         check_version(self.version)
+        if (identify := getattr(table, "identify", None)) is not None:  # a table that reads identifiers otherwise than features
+            identify(self.unit)
         kept, place = [], table.names.index(self.unit)
         for batch, _ in table.batches(table.names, BATCH_ROWS):
             keys = named(batch.column(place))
