@@ -351,3 +351,19 @@ def test_a_rehearsal_says_what_is_asked(tmp_path: Path) -> None:
     found = dpcov.rehearse("covariance", path, RHO, row_norm=9, columns=["a", "c"], **FOUND)
     assert [spend.asked for spend in found.spent[:2]] == ["largest weight", "squared weights"]
     assert pays_for(RHO, [spend.budget for spend in found.spent])
+
+
+@pytest.mark.parametrize("mechanism", ["gaussian", "standardized"])
+@pytest.mark.parametrize("center", [True, False])
+def test_groups_say_how_certain_their_weights_are(mechanism: str, center: bool) -> None:
+    """A group is never worth more rows than its weights add up to, since squares were summed over all groups only."""
+    if mechanism == "standardized" and not center:
+        pytest.skip("standardized centres")
+    table = TABLE.assign(g=np.where(TABLE["a"] < 0, "low", "high"))
+    schema = dpcov.Schema({**SCHEMA.columns, "g": dpcov.Categorical(["low", "high"])})
+    said: Any = {"weight": "w", "max_weight": 400, "by": "g", "center": center, "mechanism": mechanism}
+    release = dpcov.covariance(table, dpcov.ZCDP(5), schema=schema, seed=7, **said)
+    for part in (release, release["low"], release["high"], release.pooled):
+        assert part.n <= part.effective_n <= 3000 * 1.2
+        assert 0 < part.effective_n_error < part.effective_n
+        assert weights_line(part)

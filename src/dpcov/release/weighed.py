@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, cast
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.questions.weights import SquaredWeights, weighed_by
+from dpcov.kernel.rows.grid import Grid
+from dpcov.kernel.rows.standard import Standard
 
 if TYPE_CHECKING:
     from dpcov.release.record import Release
@@ -76,12 +78,20 @@ class Weighed:
     @property
     def _n_deviation(self) -> float:
         """The standard deviation of the noise in n, which a count or the corner of a centred moment told."""
-        told = [answer for answer in self._of.answers if answer.question.gives_n(answer.integers)]
-        answer = min(told, key=lambda one: isinstance(one.question, SecondMoment))
-        grid = getattr(answer.question, "grid", None)
-        corner = 1.0 if grid is None else (grid.constant / grid.one) ** 2
-        return answer.deviation / corner
+        told = [(answer.deviation / of_n, of_n) for answer in self._of.answers if (of_n := _weight_of_n(answer))]
+        return min(told, key=lambda one: one[1] < 1)[0]  # a count, where there is one
 
     @property
     def _of(self) -> Release:
         return cast("Release", self)
+
+
+def _weight_of_n(answer: Answer) -> float:
+    """Return what n is multiplied by in the first number of an answer: 1 in a count, less in a corner, else 0."""
+    question = answer.question
+    grid = getattr(question, "grid", None)
+    if isinstance(question, SecondMoment) and isinstance(grid, Standard):
+        return (grid.corner / grid.row_norm) ** 2
+    if not question.gives_n(answer.integers):
+        return 0.0
+    return (grid.constant / grid.one) ** 2 if isinstance(question, SecondMoment) and isinstance(grid, Grid) else 1.0
