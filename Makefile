@@ -48,6 +48,7 @@ site: $(SITE) ## Install what builds the documentation's site, without which its
 docs: $(SITE) ## Make the pages that are made from the code, run those that show what code prints, and build the site into site/
 	$(RUN) docs/generate.py
 	$(ONE_THREAD) $(RUN) docs/run_page.py docs/hospital.md
+	$(ONE_THREAD) $(RUN) docs/run_page.py docs/visits.md
 	$(ONE_THREAD) $(RUN) docs/run_page.py docs/tutorial.md
 	$(ONE_THREAD) $(RUN) docs/make_gallery.py
 	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict --quiet

@@ -3,8 +3,9 @@
 python -m benchmarks.clusters --rows 4000000 --columns 20 108 400
 
 Schedulers and workers are warm: their first readings are not counted. What is compared takes turns. CPU time is that of
-this process and of all below it, so that of a JVM and its Python workers, too. Spark is also compared with a pass that hands
-all rows to Python, column by column, where they are dropped. Files of more columns have fewer rows, and as many cells.
+this process and of all below it, so that of a JVM and its Python workers, too. Spark reads the files into a frame, or its
+workers read them themselves (`dpcov.OnSpark`); a pass that hands all rows to Python, column by column, where they are dropped,
+stands beside both. Files of more columns have fewer rows, and as many cells.
 
 --plain writes cells as they are, as Spark does itself where a dictionary saves nothing; pyarrow begins each column with a
 dictionary of up to 131 072 numbers, which Spark takes long to read.
@@ -22,6 +23,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -37,7 +39,7 @@ from dpcov.sources.opening import open_source
 
 PARTITIONS, NORM, WARMING = 8, 10.0, 3
 ROWS_OF = 20  # columns: how many --rows is about
-MOST = {"Dask": 1.5, "Spark": 4.0}  # times the CPU of one process that has the rows in memory
+MOST = {"Dask": 1.5, "Spark": 4.0, "Spark, files": 1.5}  # times the CPU of one process that reads the same files
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -68,21 +70,24 @@ def turn(call: Callable[[], object]) -> tuple[float, float]:
 
 
 def moment(data: Any) -> None:
+    if callable(data):
+        data()
+        return
     source = open_source(data)
     source.total(SecondMoment(Grid(NORM), source.d))
 
 
 @contextmanager
-def dask_frame(folder: Path) -> Iterator[Any]:
+def of_dask(folder: Path) -> Iterator[dict[str, Any]]:
     import dask
     import dask.dataframe as dd
 
     with dask.config.set(scheduler="threads", num_workers=2):
-        yield dd.read_parquet(folder)
+        yield {"Dask": dd.read_parquet(folder)}
 
 
 @contextmanager
-def spark_frame(folder: Path) -> Iterator[Any]:
+def of_spark(folder: Path) -> Iterator[dict[str, Any]]:
     from pyspark.sql import SparkSession
 
     with tempfile.TemporaryDirectory() as local:
@@ -102,7 +107,12 @@ def spark_frame(folder: Path) -> Iterator[Any]:
             builder = builder.config(name, value)
         session = builder.getOrCreate()
         try:
-            yield session.read.parquet(str(folder))
+            frame = session.read.parquet(str(folder))
+            yield {
+                "Spark": frame,
+                "Spark, files": dpcov.OnSpark(session, folder),
+                "Spark, all rows dropped": frame.mapInArrow(dropped, "n long").collect,
+            }
         finally:
             session.stop()
 
@@ -114,7 +124,7 @@ def dropped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield pa.RecordBatch.from_arrays([pa.array([0])], names=["n"])
 
 
-CLUSTERS: dict[str, Callable[[Path], Any]] = {"Dask": dask_frame, "Spark": spark_frame}
+CLUSTERS: dict[str, Callable[[Path], Any]] = {"Dask": of_dask, "Spark": of_spark}
 
 
 def main() -> None:
@@ -132,37 +142,28 @@ def main() -> None:
             rows = options.rows * ROWS_OF // columns // PARTITIONS
             for part in range(PARTITIONS):
                 write_parquet(folder / f"{part}.parquet", rows, columns, dictionaries=not options.plain)
-            for name, opened in CLUSTERS.items():
-                if options.only in (None, name):
-                    known = {
-                        "what": name,
-                        "d": columns,
-                        "rows": rows * PARTITIONS,
-                        "plain": options.plain,
-                    }
-                    records.append(known | measured(name, opened, folder, options.rounds))
+            known = {"d": columns, "rows": rows * PARTITIONS, "plain": options.plain}
+            for cluster, opened in CLUSTERS.items():
+                if options.only in (None, cluster):
+                    records += [known | found for found in measured(opened, folder, columns, options.rounds)]
     write("clusters.csv", records)
 
 
-def measured(name: str, opened: Callable[[Path], Any], folder: Path, rounds: int) -> dict[str, object]:
+def measured(opened: Callable[[Path], Any], folder: Path, columns: int, rounds: int) -> Iterator[dict[str, object]]:
     """Compare readings on a cluster with those of this process."""
-    with opened(folder) as frame:
-        for data in (folder, *WARMING * [frame]):
+    with opened(folder) as ways:
+        every = {"one process": folder} | ways
+        for data in (folder, *WARMING * list(ways.values())):
             moment(data)
-        turns = [(turn(lambda: moment(folder)), turn(lambda: moment(frame))) for _ in range(rounds)]
-        beside = ""
-        if hasattr(frame, "mapInArrow"):
-            both = [(turn(frame.mapInArrow(dropped, "n long").collect), turn(lambda: moment(frame))) for _ in range(rounds)]
-            beside = f", {median(ours[1] / theirs[1] for theirs, ours in both):.2f} of that of a pass that drops all rows"
-    wall, cpu = (median(there[part] / here[part] for here, there in turns) for part in (0, 1))
-    print(
-        f"{name}: {PARTITIONS} files of {len(frame.columns)} columns: "
-        f"{cpu:.2f} of the CPU of one process (target {MOST[name]:g}){beside}; "
-        f"{wall:.2f} of its time; {median(here[1] for here, _ in turns):.2f} s here; "
-        f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
-        flush=True,
-    )
-    return {"cpu": cpu, "wall": wall, "target": MOST[name]}
+        turns = [{way: turn(partial(moment, data)) for way, data in every.items()} for _ in range(rounds)]
+    here = median(took["one process"][1] for took in turns)
+    busy = f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+    print(f"{PARTITIONS} files of {columns} columns: {here:.2f} s of CPU in one process; {busy}", flush=True)
+    for way in ways:
+        wall, cpu = (median(took[way][part] / took["one process"][part] for took in turns) for part in (0, 1))
+        target = f" (target {MOST[way]:g})" if way in MOST else ""
+        print(f"  {way}: {cpu:.2f} of its CPU{target}, {wall:.2f} of its time", flush=True)
+        yield {"what": way, "cpu": cpu, "wall": wall, "target": MOST.get(way, "")}
 
 
 if __name__ == "__main__":

@@ -5,10 +5,13 @@
     python -m benchmarks.groups noise
     python -m benchmarks.groups pooling --data shared/data            # the data on which constants were chosen
     python -m benchmarks.groups pooling --data shared/data --measure  # other data, on which they were not
+    python -m benchmarks.groups units --data shared/data              # Adult by kind of work, on which constants were chosen
+    python -m benchmarks.groups units --data shared/data --measure    # Adult by marriage, on which they were not
 
 ``noise``: r.m.s. of the raw noise of a block's covariance for k groups at a fixed budget, over that of one group.
 ``pooling``: the error of each group's covariance, in the Frobenius norm of encoded rows, with and without pooling, both
 denoised; r.m.s. over groups of a size and repetitions. One group is the plain release.
+``units``: what people read of each group with all columns of Adult, measured in private units and by its bounds.
 """
 
 from __future__ import annotations
@@ -21,9 +24,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 import dpcov
+from benchmarks import units_tables
+from benchmarks.units_runs import FIGURES, Measured
+from benchmarks.units_tables import Table
 from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.release.record import Release
 
@@ -183,10 +190,36 @@ def pooling(data: Callable[[], Iterator[Data]], runs: int, only: str) -> None:
             print(f"| {one[0]} | {name} | {' | '.join(cells)} |", flush=True)
 
 
+def units(by: str, folder: Path, runs: int) -> None:
+    """Print errors of groups of more than 30 people, averaged over groups of a size and releases."""
+    table = units_tables.adult(folder)
+    groups = table.schema.columns[by]
+    assert isinstance(groups, dpcov.Categorical)
+    features = dpcov.Schema({name: one for name, one in table.schema.columns.items() if name != by}, table.schema.others)
+    parts = {level: table.rows.filter(pc.equal(table.rows[by], level)) for level in groups.names}
+    truths = {level: Measured.of(Table(rows, features)) for level, rows in parts.items() if len(rows) > 30}
+    print(f"| Adult by {by} | mechanism | people | {' | '.join(FIGURES[:5])} |\n|---|---|---|---|---|---|---|---|")
+    for name, budget in {**BUDGETS, "ρ=1": dpcov.ZCDP(1)}.items():
+        additive = "gaussian" if isinstance(budget, dpcov.ZCDP) else "wishart"
+        settings: dict[str, dict[str, Any]] = {additive: {"clip": "private"}, "standardized": {}}
+        for mechanism, more in settings.items():
+            found: dict[str, list[list[float]]] = {"over 2000": [], "fewer": []}
+            for seed in range(runs):
+                release = dpcov.covariance(
+                    table.rows, budget, schema=table.schema, by=by, mechanism=mechanism, seed=seed, **more
+                )
+                for level, truth in truths.items():
+                    errors = truth.errors(release[level])
+                    found["over 2000" if len(parts[level]) > 2000 else "fewer"].append([errors[one] for one in FIGURES[:5]])
+            for size, all_errors in found.items():
+                cells = " | ".join(f"{error:.3f}" for error in np.mean(np.array(all_errors), axis=0))
+                print(f"| {name} | {mechanism} | {size} | {cells} |", flush=True)
+
+
 def main() -> None:
     """Print what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["noise", "pooling"])
+    parser.add_argument("what", choices=["noise", "pooling", "units"])
     parser.add_argument("--measure", action="store_true")
     parser.add_argument("--data", type=Path)
     parser.add_argument("--only", default="")
@@ -194,6 +227,8 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.what == "noise":
         noise()
+    elif asked.what == "units":
+        units("marital-status" if asked.measure else "workclass", asked.data, asked.runs)
     else:
         pooling(lambda: (measured_on if asked.measure else chosen_on)(asked.data), asked.runs, asked.only)
 

@@ -1,7 +1,8 @@
 """People with several rows: what releases about people cost in time, memory and accuracy.
 
-``python -m benchmarks.people`` prints tables for docs/people.md. Times are of processor time in a process of their own for each
-pass; memory is the most that such a process had beyond the same without ``unit``. ``--rows`` makes it smaller.
+``python -m benchmarks.people`` prints tables for docs/people.md, those of `benchmarks.weights` last. Times are of processor
+time in a process of their own for each pass; memory is the most that such a process had beyond the same without ``unit``.
+``--rows`` makes it smaller.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import dpcov
+from benchmarks import weights
 from dpcov.kernel.rows.aside import USUAL_PEOPLE, Aside, aside_of
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.grid import DEFAULT_BITS
@@ -27,6 +29,7 @@ from dpcov.kernel.sums import ExactSums, check_exact_blas
 from dpcov.sources.opening import open_source
 
 COLUMNS, EACH = 10, 10
+RUNS_OF_WEIGHTS = 24
 PASSES = 5
 
 
@@ -124,42 +127,11 @@ def accuracy(people: int = 2000, runs: int = 200) -> None:
     print(f"| 10 independent | {error(several, mean, budget, runs, unit=5):.5f} | {np.linalg.norm(mean - truth):.5f} |")
 
 
-def weights(folder: Path | None, runs: int = 40) -> None:
-    """Compare correlations of Adult with survey weights and without, at epsilon = 1; made-up weights without the file."""
-    if folder is None:
-        return
-    import pandas as pd
-
-    names = ["age", "workclass", "fnlwgt", "education", "education-num", "marital", "occupation", "relationship", "race"]
-    names += ["sex", "gain", "loss", "hours", "country", "income"]
-    parts = [
-        pd.read_csv(folder / name, names=names, skipinitialspace=True, comment="|") for name in ("adult.data", "adult.test")
-    ]
-    table = pd.concat(parts, ignore_index=True)
-    numbers = {"age": (17, 90), "education-num": (1, 16), "hours": (1, 99), "gain": (0, 99999), "loss": (0, 4356)}
-    schema = dpcov.Schema({name: dpcov.Numeric(*bounds) for name, bounds in numbers.items()})
-    values = table[list(numbers)].to_numpy(dtype=np.float64)
-    covariance = np.cov(values, rowvar=False, aweights=table["fnlwgt"])
-    scale = np.sqrt(np.diag(covariance))
-    weighted = covariance / np.outer(scale, scale)
-    print(f"\nAdult, {len(table):,} rows, numeric columns, epsilon = 1, {runs} runs: mean absolute error of correlations\n")
-    print("| weights | error | n told |")
-    print("|---|---|---|")
-    pairs = np.triu_indices(len(numbers), 1)
-    ways: list[tuple[str, dict[str, Any]]] = [("without", {})]
-    ways += [(f"up to {most:,}", {"weight": "fnlwgt", "max_weight": most}) for most in (300_000, 400_000, 500_000)]
-    for name, given in ways:
-        made = [dpcov.covariance(table, dpcov.PureDP(1), schema=schema, center=True, **given) for _ in range(runs)]
-        exact = weighted if given else np.corrcoef(values, rowvar=False)
-        errors = [np.abs(np.asarray(one.correlation()) - exact)[pairs].mean() for one in made]
-        print(f"| {name} | {np.mean(errors):.4f} | {made[0].n:,} |")
-
-
 def main() -> None:
     """Print all tables, or one pass."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rows", type=int, default=5_000_000)
-    options.add_argument("--data", type=Path, help="folder with adult.data and adult.test")
+    options.add_argument("--data", type=Path, help="folder with adult.data, adult.test and census-income.data")
     options.add_argument("--pass", dest="path", help=argparse.SUPPRESS)
     options.add_argument("--unit", default="", help=argparse.SUPPRESS)
     given = options.parse_args()
@@ -168,7 +140,9 @@ def main() -> None:
         return
     speed(given.rows)
     accuracy()
-    weights(given.data)
+    weights.hajek()
+    weights.accuracy(given.data, RUNS_OF_WEIGHTS)
+    weights.coverage(10 * RUNS_OF_WEIGHTS)
 
 
 if __name__ == "__main__":

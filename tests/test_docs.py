@@ -265,7 +265,7 @@ def returned(name: str) -> Iterator[str]:
 
 
 INSIDE = {"NoiseLevel", "Decomposed", "Iterator", "NDArray", "Floats", "Any", "Self", "None", "Rule", "Callable", "Option"}
-INSIDE |= {"Path", "Purse", "Unspent", "Entry"}
+INSIDE |= {"Path", "Purse", "Unspent", "Entry", "Whose"}
 """What is passed on within the package, or is not of it."""
 
 

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = [DOCS / "hospital.md", DOCS / "tutorial.md"]
+PAGES = [DOCS / "hospital.md", DOCS / "visits.md", DOCS / "tutorial.md"]
 TOOL = runpy.run_path(str(ROOT / "docs" / "run_page.py"))
 
 

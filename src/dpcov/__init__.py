@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from dpcov.schema import Categorical, Ignored, Numeric, Product, Schema
     from dpcov.sources.csv_text import Csv
     from dpcov.sources.on_device import OnDevice
+    from dpcov.sources.on_spark import OnSpark
     from dpcov.sources.sql.database import sql
     from dpcov.sources.sql.printed import SqlToRun, sql_text
     from dpcov.uses.between import Differences
@@ -109,6 +110,7 @@ _HOME = {
     "Signer": "custody.signing",
     "Csv": "sources.csv_text",
     "OnDevice": "sources.on_device",
+    "OnSpark": "sources.on_spark",
     "sql": "sources.sql.database",
     "sql_text": "sources.sql.printed",
     "SqlToRun": "sources.sql.printed",
@@ -166,6 +168,7 @@ __all__ = [  # noqa: RUF022 - in the order people meet them
     "public_key",
     "Csv",
     "OnDevice",
+    "OnSpark",
     "sql",
     "sql_text",
     "SqlToRun",

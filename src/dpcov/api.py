@@ -14,8 +14,8 @@ from dpcov.mechanisms.shared.means import Origin
 from dpcov.release.record import Release
 from dpcov.request import request
 from dpcov.schema import Level, Schema
+from dpcov.schema.whose import Whose
 from dpcov.sources.user_map import Map
-from dpcov.sources.whose import Whose
 
 
 def covariance(
@@ -37,10 +37,11 @@ def covariance(
     ledger: DataSet | None = None,
     max_rows: int | None = None,
     unit: str | int | None = None,
-    weighting: str = "person",
+    weighting: str | None = None,
     most_rows: int | None = None,
     weight: str | int | None = None,
     max_weight: float | None = None,
+    clip_weight: str | None = None,
     by: str | Mapping[str, Sequence[Level]] | None = None,
     **options: Any,
 ) -> Release:
@@ -95,6 +96,8 @@ def covariance(
     weight, max_weight : str or int, float
         The column of weights, as of a survey, and a public bound: what is above counts as it, what is missing or negative as 0.
         Estimates are those of a weighted sample; ``release.n`` is a noisy total, in weights of ``max_weight``.
+    clip_weight : {"none", "private"}
+        "private": a lower bound than a loose ``max_weight`` is found, for a small part of the budget; ``release.max_weight``.
     by : str, or mapping of one name to levels, optional
         A column with public levels, or its name with them: a matrix for each level, at the price of one: docs/groups.md.
     **options
@@ -140,7 +143,7 @@ def covariance(
         ledger=ledger,
         max_rows=max_rows,
         by=by,
-        whose=Whose(unit, weighting, most_rows, weight, max_weight),
+        whose=Whose(unit, weighting, most_rows, weight, max_weight, clip_weight),
         options=options,
     )
     return asked.run(asked.source(data, columns, progress), budget)
@@ -164,10 +167,11 @@ def mean(
     workers: int | Map = 1,
     ledger: DataSet | None = None,
     unit: str | int | None = None,
-    weighting: str = "person",
+    weighting: str | None = None,
     most_rows: int | None = None,
     weight: str | int | None = None,
     max_weight: float | None = None,
+    clip_weight: str | None = None,
     **options: Any,
 ) -> Release:
     """Release the mean of the rows, once, under differential privacy.
@@ -187,7 +191,8 @@ def mean(
         A name in ``dpcov.MECHANISMS["mean"]``, or a mechanism of your own.
     postprocess : {"project", "none"}, optional
         By default an estimate outside the public ball is moved to its surface.
-    neighbors, columns, seed, progress, allow_weak, expected_n, workers, ledger, unit, weighting, most_rows, weight, max_weight
+    neighbors, columns, seed, progress, allow_weak, expected_n, workers, ledger, unit, weighting, most_rows, weight, max_weight,
+    clip_weight
         As in `covariance`.
     **options
         Of the mechanism: docs/mechanisms/README.md lists them. ``covariance=`` is a public variance, a list of them or a
@@ -228,7 +233,7 @@ def mean(
         expected_n=expected_n,
         workers=workers,
         ledger=ledger,
-        whose=Whose(unit, weighting, most_rows, weight, max_weight),
+        whose=Whose(unit, weighting, most_rows, weight, max_weight, clip_weight),
         options={**options, "origin": origin},
     )
     return asked.run(asked.source(data, columns, progress), budget)
@@ -253,10 +258,11 @@ def pca(
     ledger: DataSet | None = None,
     max_rows: int | None = None,
     unit: str | int | None = None,
-    weighting: str = "person",
+    weighting: str | None = None,
     most_rows: int | None = None,
     weight: str | int | None = None,
     max_weight: float | None = None,
+    clip_weight: str | None = None,
     **options: Any,
 ) -> Release:
     """Release k principal components of the rows, once, under differential privacy.
@@ -277,7 +283,7 @@ def pca(
     center : bool
         True: components of the centred rows; served by "auto", "wishart" and "gaussian". Else of the rows as they are, about 0.
     neighbors, columns, seed, allow_weak, expected_n, workers, max_rows, ledger, unit, weighting, most_rows,
-    weight, max_weight
+    weight, max_weight, clip_weight
         As in `covariance`.
     progress : callable, optional
         Called now and then while rows are read, or a long draw is made, with the fraction done or None.
@@ -315,7 +321,7 @@ def pca(
         workers=workers,
         ledger=ledger,
         max_rows=max_rows,
-        whose=Whose(unit, weighting, most_rows, weight, max_weight),
+        whose=Whose(unit, weighting, most_rows, weight, max_weight, clip_weight),
         options={**options, "k": k},
     )
     return asked.run(asked.source(data, columns, progress), budget, progress=progress)

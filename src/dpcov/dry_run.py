@@ -14,7 +14,7 @@ from dpcov.mechanisms import MECHANISMS, ridge_mechanism
 from dpcov.rehearsal import Rehearsal
 from dpcov.release.record import Release
 from dpcov.request import request
-from dpcov.sources.whose import Whose
+from dpcov.schema.whose import Whose
 
 
 def rehearse(target: str, data: object, budget: Budget, /, **arguments: Any) -> Rehearsal:

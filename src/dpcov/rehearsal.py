@@ -13,10 +13,11 @@ from typing import Any, NoReturn
 from dpcov.errors import printable
 from dpcov.kernel.answer import Spend
 from dpcov.kernel.budget import Budget
+from dpcov.kernel.questions.asked import BESIDE
 from dpcov.kernel.questions.calibrated import LAWS, noise_for
 from dpcov.kernel.questions.choices import Bias, Quantile, Radius
 from dpcov.kernel.questions.measure import Summable
-from dpcov.kernel.questions.moments import MAX_ROWS, Count
+from dpcov.kernel.questions.moments import MAX_ROWS
 from dpcov.mechanisms import mechanism_of
 from dpcov.mechanisms.rehearsing import remaining
 from dpcov.release.estimate import NoisyDirections
@@ -168,7 +169,7 @@ class Rehearsal(Result):
             return BY_ROUND
         if self.raw.estimate.k is not None:
             return BY_SPECTRUM
-        if all(isinstance(answer.question, Count) for answer in self.planned.answers):
+        if all(isinstance(answer.question, BESIDE) for answer in self.planned.answers):
             return NOTHING_ASKED
         return DIRECTIONS if isinstance(self.raw.estimate.noise, NoisyDirections) else NOT_TOLD
 
@@ -209,7 +210,7 @@ class Rehearsal(Result):
 def rehearsal_of(planned: Release, n: int | None) -> Rehearsal:
     """Return what a release of zeros tells, with what would be asked last where zeros do not lead there."""
     last, asked = mechanism_of(planned).last, planned.spent
-    if last is None or planned.find(last) is not None or all(type(answer.question) is Count for answer in planned.answers):
+    if last is None or planned.find(last) is not None or all(isinstance(answer.question, BESIDE) for answer in planned.answers):
         return Rehearsal(planned, asked, n)
     rest = remaining(planned.privacy, [spend.budget for spend in asked])
     added = () if rest is None else (Spend(last.name, LAWS[noise_for(rest)].law, rest),)

@@ -21,7 +21,7 @@ from dpcov.kernel.curator import Curator
 from dpcov.kernel.noise.sampler import RandomSampler
 from dpcov.kernel.public import Public
 from dpcov.kernel.questions.moments import REPLACE, check_neighbors
-from dpcov.kernel.rows.aside import ROW, Aside
+from dpcov.kernel.rows.aside import ROW, Aside, aside_for
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.grid import DEFAULT_BITS, MOST_ROWS, bits_for, checked_row_norm
 from dpcov.kernel.sums import ExactSums
@@ -34,6 +34,7 @@ from dpcov.rehearsal import Rehearsal, rehearsal_of
 from dpcov.release.record import Release
 from dpcov.schema import Categorical, Level, Schema
 from dpcov.schema.file import digest as schema_digest
+from dpcov.schema.whose import ROWS_THEMSELVES, Whose
 from dpcov.sources.base import Source, checked_progress
 from dpcov.sources.by import By, checked_by
 from dpcov.sources.opening import is_in_database, is_printed, open_source
@@ -41,7 +42,6 @@ from dpcov.sources.paired import PairedSource
 from dpcov.sources.pool import Pool, checked_workers
 from dpcov.sources.split import SplitSource
 from dpcov.sources.user_map import Map, UserMap
-from dpcov.sources.whose import ROWS_THEMSELVES, Whose
 from dpcov.uses.selection import column_of_feature, target_place
 
 BOUNDS = {
@@ -70,7 +70,7 @@ class Request:
     """What a user asked for, checked: a mechanism, how rows are to be encoded, and options that are still in the data's units.
 
     ``constant``, ``midpoints``, ``pairs``, ``bits`` and ``aside`` are as in `Encoding`. Unless ``allow_weak``, delta is
-    compared with a public n. ``by`` is the column of groups.
+    compared with a public n. ``by`` is the column of groups. ``schema`` is about features; ``described`` is as it was given.
     """
 
     named: Named
@@ -89,6 +89,7 @@ class Request:
     ledger: DataSet | None = None
     aside: Aside | None = None
     by: By | None = None
+    described: Schema | None = None
 
     def __repr__(self) -> str:
         bound = f"row_norm={self.row_norm:g}" if self.schema is None else f"schema of {len(self.schema.columns)} columns"
@@ -136,7 +137,7 @@ class Request:
             pairs=self.pairs,
             schema=source.schema,
             groups=None if self.by is None else self.by.groups,
-            aside=getattr(source, "aside", None),
+            aside=self.aside,
         )
 
     def settings(self, source: Source) -> dict[str, Any]:
@@ -188,7 +189,7 @@ class Request:
 
     def what(self, resolved: str | None = None) -> dict[str, Any]:
         """Return what an entry of a ledger says of the release, ``resolved`` once it is known: all of it is public."""
-        bounds = {"row_norm": self.row_norm} if self.schema is None else {"schema": schema_digest(self.schema)}
+        bounds = {"row_norm": self.row_norm} if self.described is None else {"schema": schema_digest(self.described)}
         name = self.named.name
         ran = resolved or (name if isinstance(self.named, Mechanism) else None)
         return {"target": self.named.target, "mechanism": name, **({} if ran is None else {"resolved": ran}), **bounds}
@@ -222,7 +223,7 @@ class Request:
         found = planned(self.named, public, budget, purse, postprocess=self.postprocess, **settings)
         if self.ledger is not None:
             self.ledger.rehearse(budget, self.neighbors, self.what(found.mechanism), whom)
-        return rehearsal_of(found, known_n)
+        return rehearsal_of(found, None if self.aside is not None and self.aside.partial else known_n)
 
 
 def request(
@@ -255,6 +256,9 @@ def request(
     check_budget(budget)
     named = checked_mechanism(target, mechanism, options)
     centred = checked_center(center, schema, named) if target == "covariance" else center
+    described = schema
+    if isinstance(schema, Schema):
+        whose, schema = whose.joined(schema.whose), schema.of_features()
     grouped = None if by is None else checked_by(by, schema)
     schema = schema if grouped is None else grouped.features
     made = checked_request(named, bound, schema, neighbors, centred, options)  # type: ignore[arg-type]  # which it refuses
@@ -267,14 +271,11 @@ def request(
     check_seed(seed)
     check_ledger(ledger, seed)
     bits = check_max_rows(max_rows, named)
-    aside = whose.aside(bits, max_rows)
-    if aside is not None and (made.pairs or workers != 1):
+    aside = aside_for(whose.checked(), bits, max_rows)
+    if aside is not None and made.pairs:
         raise ParameterError(
-            "unit and weight must be left out for pairs of rows, and workers must be 1 with them, got other settings. "
-            "Hint: centring='mean' has no pairs; one process counts people."
+            "unit and weight must be left out for pairs of rows, got other settings. Hint: centring='mean' has no pairs."
         )
-    if aside is not None and by is not None:
-        raise ParameterError(f"by must be left out with unit and weight, got {shown(by)}. Hint: leave out one of them.")
     if not isinstance(allow_weak, bool):
         raise ParameterError(f"allow_weak must be True or False, got {shown(allow_weak)}. Hint: False is the default.")
     strong = not allow_weak and seed is None  # what is seeded is stamped as not private
@@ -287,9 +288,10 @@ def request(
         check_epsilon(budget)  # type: ignore[arg-type]  # a budget, as checked above
         check_delta(budget, neighbors, expected_n)  # type: ignore[arg-type]
     made = replace(made, postprocess=postprocess, seed=seed, allow_weak=not strong, ledger=ledger, aside=aside)
+    made = replace(made, workers=workers, bits=bits, by=grouped, described=described)
     if ledger is not None:
         ledger.rehearse(budget, neighbors, made.what(), made.protected)  # type: ignore[arg-type]
-    return replace(made, workers=workers, bits=bits, by=grouped)
+    return made
 
 
 def _target_place(source: Source, target: object) -> int:

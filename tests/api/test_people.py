@@ -33,7 +33,7 @@ from dpcov.verify.testing import Noiseless, opened
 from tests.helpers.people import asked, encoding_of, joined, source_of
 from tests.helpers.small import NULLABLE, assert_same, sealed
 
-ALONE = {"most_rows": 0, "weight": "", "max_weight": 0.0}
+ALONE = {"most_rows": 0, "weight": "", "max_weight": 0.0, "searched": False}
 RHO, PURE, BOTH = dpcov.ZCDP(1), dpcov.PureDP(4), dpcov.ApproxDP(2, "1/1000000")
 DRAW = np.random.default_rng(7400)
 PEOPLE = [DRAW.normal(size=(m, 4)) * [0.4, 0.3, 0.2, 0.1] for m in [1, 2, 7, 30] * 15]
@@ -235,7 +235,6 @@ class TestRefused:
             ({"unit": 2.0}, "name of a column"),
             ({"unit": "x9"}, "column of the array"),
             ({"unit": "x0", "columns": ["x0", "x1"]}, "no feature"),
-            ({"workers": 2}, "workers must be 1"),
             ({"mechanism": "coinpress", "row_norm": None, "upper": 4, "centring": "pairs"}, "pairs"),
             ({"mechanism": "coinpress", "row_norm": None, "upper": 4, "constants": "proved"}, "averages"),
         ],
@@ -243,10 +242,6 @@ class TestRefused:
     def test_what_says_nothing_of_people(self, given: dict[str, Any], words: str) -> None:
         with pytest.raises(DpcovError, match=words):
             dpcov.covariance(ROWS, RHO, **({"unit": 4, "row_norm": 1} | given))
-
-    def test_rows_that_stay_where_they_are(self) -> None:
-        with pytest.raises(ParameterError, match="on a cluster, in a database"):
-            dpcov.covariance(dpcov.sql_text("SELECT 1", "duckdb"), RHO, row_norm=1, unit="who", columns=["a"])
 
     def test_nobody_at_all(self) -> None:
         nobody = np.column_stack([np.ones((9, 2)), np.full(9, np.nan)])
@@ -356,6 +351,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "weights of visits": {"unit": "who", "weight": "w", "max_weight": 300},
     "rows": {"unit": "who", "weighting": "rows", "most_rows": 5},
     "weighted rows": {"unit": "who", "weighting": "rows", "most_rows": 5, "weight": "w", "max_weight": 300},
+    "weights found": {"unit": "who", "weight": "w", "max_weight": 300, "clip_weight": "private"},
 }
 
 

@@ -203,3 +203,13 @@ class TestDidYouMean:
         with pytest.raises(DpcovError) as found:
             dpcov.covariance(path, HALF, row_norm=1, columns=["secret"])
         assert "secret1" not in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "option"), [("pca", "by"), ("pca", "postprocess"), ("mean", "by"), ("mean", "center"), ("mean", "max_rows")]
+)
+def test_what_only_a_covariance_takes_is_not_offered_again(name: str, option: str) -> None:
+    """It was asked whether one had meant what one had said."""
+    bound: dict[str, Any] = {"k": 1, "row_norm": 1} if name == "pca" else {"radius": 1}
+    with pytest.raises(dpcov.ParameterError, match=rf"got '{option}'\. Hint: dpcov\.covariance takes it, and its release has"):
+        getattr(dpcov, name)(np.zeros((9, 3)), dpcov.ZCDP(1), **bound, **{option: None})

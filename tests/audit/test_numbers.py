@@ -53,7 +53,10 @@ def test_two_releases_differ_and_only_seeded_ones_repeat() -> None:
     assert np.array_equal(seeded[0].answers[0].integers, seeded[1].answers[0].integers)
     assert seeded[0].seeded
     assert "not private" in seeded[0].statement()
-    assert "for replacing any one of the 500 rows, not against those who time it; column names" in free[0].statement()
+    assert (
+        "for replacing any one of the 500 rows (each row is a person), not against those who time it; column names"
+        in free[0].statement()
+    )
     assert "not private" in repr(seeded[0])
 
 

@@ -63,6 +63,36 @@ def test_a_dry_run_asks_once() -> None:
     assert "would be asked: 1 question" in told
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--unit", "who"],
+        ["--unit", "who", "--weighting", "rows", "--most-rows", "3"],
+        ["--unit", "who", "--weight", "weight", "--max-weight", "2"],
+    ],
+)
+def test_people_with_several_rows_and_weights(options: list[str]) -> None:
+    """Into a ledger about people, a file, and what is shown of a group."""
+    visits = pq.read_table("people.parquet")
+    visits = visits.append_column("who", pa.array(np.arange(6000) % 700))
+    pq.write_table(visits.append_column("weight", pa.array(np.linspace(0, 2, 6000))), "people.parquet")
+    call("ledger", "init", "budget.db", "--dataset", "visits", "--unit", "who", "--rho", "1")
+    told = made(*options)
+    assert "Groups by region: north, south, east." in told
+    assert "all rows of any one" in " ".join(told.split())
+    paid = (
+        *("release", "people.parquet", "--rho", "1", "--schema", "people.toml", "--by", "region"),
+        *("--mechanism", "gaussian", "--ledger", "budget.db", "--dataset", "visits", "-o", "paid.json"),
+    )
+    call(*paid, *options)
+    entries = [json.loads(line) for line in call("ledger", "export", "budget.db").splitlines()]
+    assert [entry["facts"]["unit"] for entry in entries if entry["event"] == "spent"] == ["person: who"]
+    release = dpcov.load("paid.json")
+    assert (release.groups, release.unit) == (("north", "south", "east"), "who")
+    shown = " ".join(call("show", "paid.json", "--group", "south").split())
+    assert f"its {release['south'].n} people are a noisy number, too" in shown
+
+
 class TestShow:
     def test_one_group(self) -> None:
         made()

@@ -40,6 +40,7 @@ def test_a_release_is_about_people_and_says_so(visits: Path, tmp_path: Path) -> 
     [
         ["--unit", "who", "--weighting", "rows", "--most-rows", "5"],
         ["--weight", "weight", "--max-weight", "2"],
+        ["--weight", "weight", "--max-weight", "2000", "--clip-weight", "private"],
         ["--unit", "who", "--weight", "weight", "--max-weight", "2"],
     ],
 )

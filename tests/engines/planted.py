@@ -64,7 +64,8 @@ PLANTED = {
         (SPLIT, "    ordered = False\n", "    ordered = True\n"), by=TEST_POOL + "test_pairs_are_refused"
     ),
     "parts of other rows at a second reading": mutant(
-        (SPLIT, "if self._n not in (None, rows):", "if False:"), by=TEST_POOL + "test_a_second_reading_of_other_rows_is_noticed"
+        (SPLIT, "if self._rows not in (None, rows):", "if False:"),
+        by=TEST_POOL + "test_a_second_reading_of_other_rows_is_noticed",
     ),
     "a worker that forgets its last part": mutant(
         (WORKER, "total = found.integers if total is None else total + found.integers", "total = found.integers"),

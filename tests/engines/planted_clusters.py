@@ -11,6 +11,8 @@ from tests.mutation.form import Mutant, mutant
 CLUSTER = "sources/cluster.py"
 DASK = "sources/dask.py"
 SPARK = "sources/spark.py"
+ON_SPARK = "sources/on_spark.py"
+PARQUET = "sources/parquet.py"
 INPUTS = "estimators/inputs.py"
 
 PLACE = '"in a database" if is_in_database(X) else "on a cluster"'
@@ -91,8 +93,8 @@ OF_DASK = {
     "errors of Dask quote cells": mutant(
         (
             DASK,
-            "        with reading(HINT):\n            return _summed(task, _of_frame, self._data.to_delayed())\n",
-            "        if HINT:\n            return _summed(task, _of_frame, self._data.to_delayed())\n",
+            "        with reading(HINT):\n            return _summed(task, _frame, self._data.to_delayed())\n",
+            "        if HINT:\n            return _summed(task, _frame, self._data.to_delayed())\n",
         ),
         by=TEST_DASK + "test_an_error_of_the_graph_quotes_nothing",
     ),
@@ -147,6 +149,22 @@ OF_RECORDS = {
         (SPARK, "lists.flatten().take(", "lists.values.take("),
         by=TEST_RECORDS + "TestCellsThatTravelTogether::test_they_come_apart_as_they_were[cuts1]",
     ),
+    "the last pieces of files are dealt to nobody": mutant(
+        (SPARK, "    if together:\n        yield together\n", ""),
+        by=TEST_RECORDS + "TestFiles::test_each_row_is_dealt_once[500-2]",
+    ),
+    "pieces of files are dealt to each task that follows": mutant(
+        (SPARK, "            together, cells = [], 0\n", "            cells = 0\n"),
+        by=TEST_RECORDS + "TestFiles::test_each_row_is_dealt_once[1-8]",
+    ),
+    "pieces of files are all the file": mutant(
+        (PARQUET, "piece._groups, piece.rows = run, rows", "piece.rows = rows"),
+        by=TEST_RECORDS + "TestFiles::test_each_row_is_dealt_once[1-8]",
+    ),
+    "a record that shows where rows are": mutant(
+        (ON_SPARK, "path: str | os.PathLike[str] = field(repr=False)", "path: str | os.PathLike[str] = field()"),
+        by=TEST_RECORDS + "TestFiles::test_a_record_shows_no_path",
+    ),
     "columns in the order of their types": mutant(
         (SPARK, "[columns[place] for place in range(len(names))]", "list(columns.values())"),
         by=TEST_RECORDS + "TestCellsThatTravelTogether::test_they_come_apart_as_they_were[cuts0]",
@@ -154,6 +172,22 @@ OF_RECORDS = {
 }
 
 OF_SPARK = {
+    "a task has the sums of its first piece": mutant(
+        (
+            SPARK,
+            "return _records(added(replies)) if replies else iter(())",
+            "return _records(replies[0]) if replies else iter(())",
+        ),
+        by=TEST_SPARK + "TestFiles::test_a_path_from_where_this_process_is",
+    ),
+    "paths that are relative to this process": mutant(
+        (SPARK, "checked_path(path).absolute()", "checked_path(path)"),
+        by=TEST_SPARK + "TestFiles::test_a_path_from_where_this_process_is",
+    ),
+    "a file that one worker lacks is a broken one": mutant(
+        (PARQUET, "except (FileNotFoundError, PermissionError):", "except InterruptedError:"),
+        by=TEST_SPARK + "TestFiles::test_files_that_workers_do_not_see",
+    ),
     "columns in the order of Spark": mutant(
         (
             SPARK,

@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.mutation.form import Mutant, mutant
 
 ARITHMETIC = "sources/sql/arithmetic.py"
+BESIDE = "sources/sql/beside.py"
 CHAIN = "sources/sql/chain.py"
 COLUMNS = "sources/sql/columns.py"
 CONNECTIONS = "sources/sql/connections.py"
@@ -15,9 +16,13 @@ DATABASE = "sources/sql/database.py"
 DIALECTS = "sources/sql/dialects.py"
 INTEGERS = "sources/sql/integers.py"
 PRINTED = "sources/sql/printed.py"
+RESULT = "sources/sql/result.py"
 STATEMENT = "sources/sql/statement.py"
 
 TEST = "tests/engines/test_sql.py::"
+TEST_PEOPLE = "tests/engines/test_sql_people.py::"
+TEST_CROWD = TEST_PEOPLE + "test_extreme_rows_have_the_same_integers[duckdb-{}]"
+TEST_ONE_PERSON = TEST_PEOPLE + "TestWhoIsWho::test_one_person_with_all_rows_and_every_row_a_person[duckdb-cells{}]"
 TEST_TEXT = "tests/engines/test_sql_text.py::"
 TEST_ALL = TEST + "test_every_question_has_the_same_integers[duckdb-{}]"
 TEST_EXTREME = TEST + "test_extreme_rows_have_the_same_integers[duckdb]"
@@ -60,7 +65,7 @@ OF_DUCKDB = {
         by=TEST_EXTREME,
     ),
     "sums of a database stop at 64 bits": mutant(
-        (STATEMENT, "(one + 2**63) % 2**64 - 2**63", "max(min(one, 2**63 - 1), -(2**63))"),
+        (RESULT, "(one + 2**63) % 2**64 - 2**63", "max(min(one, 2**63 - 1), -(2**63))"),
         by=TEST + "test_sums_wrap_as_everywhere",
     ),
     "a missing cell is 0 where it should be the midpoint": mutant(
@@ -98,7 +103,7 @@ OF_DUCKDB = {
         by=TEST + "test_rows_at_a_radius_are_decided_exactly[duckdb]",
     ),
     "a database is trusted": mutant(
-        (DATABASE, "if not table.query._checked:", "if False:"),
+        (DATABASE, "sorted({False, more} - table.query._checked)", "()"),
         by=TEST + "TestADatabaseThatComputesOtherwise::test_it_is_refused_and_nothing_is_spent[half up]",
     ),
     "literals are trusted": mutant(
@@ -118,7 +123,7 @@ OF_DUCKDB = {
         by=TEST + "TestReadings::test_a_later_one_that_fails_ends_in_one_clear_error",
     ),
     "counts that cannot be are taken": mutant(
-        (STATEMENT, "or any(sum(one.values()) != rows for one in counts)", ""),
+        (STATEMENT, "if sum(counts.values()) != (", "if 0 * sum(counts.values()) != 0 * ("),
         by=TEST + "TestADatabaseThatComputesOtherwise::test_answers_that_cannot_be_are_refused[counts]",
     ),
     "levels are compared as the column says": mutant(
@@ -151,13 +156,17 @@ OF_DUCKDB = {
         (PRINTED, "(?![\\w.,+-])", ""), by=TEST_TEXT + "TestTheFile::test_it_holds_what_rows_can_have"
     ),
     "sums of another statement": mutant(
-        (PRINTED, "meant = (__version__, self.data.query, self._names, self.center, statistic)", "meant = (__version__,)"),
+        (
+            PRINTED,
+            "meant = (__version__, self.data.query, self._names, self.center, statistic, self.aside, self.groups)",
+            "meant = (__version__,)",
+        ),
         (PRINTED, "schema = None if self.schema is None else list(self.schema.columns.items())", "schema = None"),
-        (PRINTED, "if len(numbers) != 1 + len(statement.sums):", "if not numbers:"),
+        (PRINTED, "if len(numbers) != statement.width:", "if not numbers:"),
         by=TEST_TEXT + "TestTheFile::test_it_is_of_this_statement",
     ),
     "sums that no rows have": mutant(
-        (PRINTED, "if not possible(read.rows, statement, statistic, read):", "if False:"),
+        (PRINTED, "if not possible(statement.n(read), statement, statistic, read):", "if False:"),
         by=TEST_TEXT + "TestTheFile::test_it_holds_what_rows_can_have",
     ),
     "secret sums stay": mutant(
@@ -166,6 +175,59 @@ OF_DUCKDB = {
     ),
     "a second reading after the first was paid for": mutant(
         (PRINTED, "if len(set(self.asked)) > 1:", "if False:"), by=TEST_TEXT + "test_a_second_reading_is_refused"
+    ),
+    "people whose identifiers differ in capitals are one": mutant(
+        (DIALECTS, 'octets=lambda x: f"encode({x})"', 'octets=lambda x: f"encode(lower({x}))"'),
+        by=TEST_PEOPLE + "TestWhoIsWho::test_whatever_collation_duckdb_has",
+    ),
+    "people are told as the column says": mutant(
+        (DIALECTS, 'octets=lambda x: f"encode({x})"', 'octets=lambda x: f"concat({x})"'),
+        by=TEST_PEOPLE + "TestWhoIsWho::test_whatever_collation_duckdb_has",
+    ),
+    "rows of nobody are one person's": mutant(
+        (
+            BESIDE,
+            'f"CASE WHEN {owner} IS NULL THEN 0 ELSE {part} END"',
+            'f"CASE WHEN {owner} IS NULL THEN {part} ELSE {part} END"',
+        ),
+        by=TEST_ONE_PERSON.format(2),
+    ),
+    "each row of a person counts as a person": mutant(
+        (BESIDE, 'f"greatest({rows}, {max(aside.most_rows, 1)})"', 'f"greatest(0 * {rows}, {max(aside.most_rows, 1)})"'),
+        by=TEST_PEOPLE + "TestWhoIsWho::test_a_persons_rows_never_count_more_than_one[duckdb]",
+    ),
+    "rows of people are only rounded": mutant(
+        (
+            BESIDE,
+            'kept = chain.let(f"CASE WHEN {squares(cut)} <= {most} THEN',
+            'kept = chain.let(f"CASE WHEN {squares(cut)} > 0e0 THEN',
+        ),
+        (BESIDE, 'f"CASE WHEN {long} THEN {dialect.toward_zero(x)} ELSE {z} END"', "z"),
+        by=TEST_CROWD.format("text"),
+    ),
+    "people are rows in a database": mutant(
+        (STATEMENT, "return found.rows if self._people is None else found.sums[self._people]", "return found.rows"),
+        by=TEST_ONE_PERSON.format(0),
+    ),
+    "infinite weights count as none": mutant(
+        (BESIDE, 'WHEN {chain.let(infinite(cells.text))} THEN {WHOLE} "', 'WHEN {chain.let(infinite(cells.text))} THEN 0 "'),
+        by=TEST_CROWD.format("weights"),
+    ),
+    "a weight that was found is forgotten": mutant(
+        (BESIDE, "if not aside.cut:", "if not aside.cut or aside.weight:"),
+        by=TEST_PEOPLE + "test_weights_that_are_searched_have_the_same_integers[duckdb-60-weights]",
+    ),
+    "rows of no group are in the first": mutant(
+        (BESIDE, "WHEN {place} IS NULL THEN {self.by.groups.count}", "WHEN {place} IS NULL THEN 0"),
+        by=TEST_PEOPLE + "test_groups_have_the_same_integers[duckdb-numbers-True]",
+    ),
+    "people and weights of a database are trusted": mutant(
+        (DATABASE, "sorted({False, more} - table.query._checked)", "sorted({False} - table.query._checked)"),
+        by=TEST_PEOPLE + "TestADatabaseThatComputesOtherwise::test_it_is_refused_and_nothing_is_spent[infinite weights]",
+    ),
+    "identifiers of any type in a printed statement": mutant(
+        (PRINTED, "kinds[self.aside.unit] = WRITTEN", 'kinds[self.aside.unit] = "text"'),
+        by=TEST_TEXT + "test_identifiers_that_are_no_text_are_refused_there[grade]",
     ),
     "decimals are divided": mutant(
         (
@@ -178,6 +240,14 @@ OF_DUCKDB = {
 }
 
 OF_POSTGRES = {
+    "people of Postgres are told as the column says": mutant(
+        (
+            DIALECTS,
+            'octets=lambda x: f"convert_to({x}, getdatabaseencoding()::name)"',
+            'octets=lambda x: f"btrim({x}, chr(1))"',
+        ),
+        by=TEST_PEOPLE + "TestWhoIsWho::test_whatever_collation_postgres_has",
+    ),
     "rows of the user's own kind": mutant(
         (CONNECTIONS, "cursor(binary=True, row_factory=lambda _: tuple)", "cursor(binary=True)"),
         by=TEST + "test_connections_whose_rows_are_no_tuples",
@@ -205,7 +275,7 @@ OF_POSTGRES = {
         (
             DATABASE,
             "            if self._end is None:  # before",
-            "            if table.query._checked and self._end is None:  # before",
+            "            if False in table.query._checked and self._end is None:  # before",
         ),
         (
             DATABASE,

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 
 from tests.mutation.form import Mutant, mutant
 
+CHECK = "sources/device_check.py"
 SUMS = "sources/device_sums.py"
 TORCH = "sources/torch.py"
 ON_DEVICE = "sources/on_device.py"
@@ -66,7 +67,7 @@ OF_TORCH = {
         (TORCH, "@cache\ndef _check_once", "def _check_once"), by=TEST_DIFFER + "test_each_device_is_tried_once"
     ),
     "small numbers that nobody looked at": mutant(
-        (SUMS, "if not (_converts(device) and _encodes(device)):", "if not _encodes(device):"),
+        (CHECK, "if not (_converts(device) and _encodes(device)):", "if not _encodes(device):"),
         by=TEST_DIFFER + "test_by_flushing_the_smallest_numbers",
     ),
     "freed memory read on": mutant(
@@ -85,7 +86,7 @@ OF_TORCH = {
         (ON_DEVICE, "field(repr=False)", "field()"), by=TEST_TORCH + "TestRefused::test_a_record_shows_no_cell"
     ),
     "columns of a tensor in another order": mutant(
-        (TORCH, "block[:, self._places]", "block[:, sorted(self._places)]"),
+        (TORCH, "whole[:, self._places]", "whole[:, sorted(self._places)]"),
         by=TEST_TORCH + "test_some_columns[gaussian-columns0-cpu]",
     ),
     "a tensor that is still learning": mutant(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -16,8 +18,10 @@ import scipy.sparse
 import dpcov
 from dpcov.errors import EngineError, ParameterError, SchemaError
 from dpcov.release.file import text_of
+from dpcov.sources.cluster import Reply
 from dpcov.sources.fitting import drafted
 from dpcov.sources.opening import open_source
+from tests.engines import beside
 from tests.engines.engines import array, expected
 from tests.engines.test_every_engine import RELEASES, in_memory
 from tests.sources.mixed import CONTAINERS, NUMBERS, SCHEMA, arrow
@@ -99,6 +103,62 @@ def test_every_question_about_an_array_has_the_same_integers(kind: str, center: 
     for question, integers in expected(center, None):
         assert source.total(question).tolist() == integers, question.name
     assert source.feature_names == ("x0", "x1", "x2", "x3", "x4")
+
+
+@pytest.mark.parametrize("kind", ["unit", "floats", "text, weight", "number, rows, weight", "one person", "weight"])
+def test_people_weights_and_groups_of_a_frame(kind: str) -> None:
+    """Rows of a person stand in several of ten partitions, three of which have no rows."""
+    frame = beside.table().to_pandas(types_mapper=lambda kind: None if pa.types.is_string(kind) else pd.ArrowDtype(kind))
+    rows = in_partitions(frame, 0, 1, 1, 7, 30, 90, 91, 200, 240)
+    beside.check(open_source(rows, None, SCHEMA, True, aside=beside.ASIDES[kind]), beside.expected(kind, True)[:4])
+    if kind == "weight":
+        beside.check(open_source(rows, *beside.grouped(beside.GROUPS), by=beside.GROUPS), beside.expected_groups(False, False))
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 16, 17, 40])
+def test_rows_of_a_person_are_brought_together_at_every_number_of_partitions(partitions: int) -> None:
+    whole = table_of_people(["text"])
+    rows = dd.from_pandas(whole, npartitions=partitions, sort=False)
+    kind = "text, weight"
+    moment = [pair for pair in beside.expected(kind, False, None) if pair[0].name == "second moment"][:1]
+    beside.check(open_source(rows, NUMBERS, None, aside=beside.ASIDES[kind]), moment)
+
+
+def table_of_people(categories: Sequence[str] = ()) -> Any:
+    """Names are categories, which need not be the same in each partition."""
+    frame = beside.table().to_pandas(types_mapper=lambda kind: None if pa.types.is_string(kind) else pd.ArrowDtype(kind))
+    return frame.assign(patient=frame["patient"].astype("category")) if categories else frame
+
+
+@pytest.mark.parametrize("chunks", [(31, 7), ((0, 100, 1, 139), (2, 5))])
+@pytest.mark.parametrize("kind", beside.ARRAYS)
+def test_people_and_weights_of_an_array(kind: str, chunks: Any) -> None:
+    rows = da.from_array(beside.array("number"), chunks=chunks)
+    source = open_source(rows, [0, 1, 2, 3, 4], aside=beside.ARRAYS[kind])
+    beside.check(
+        source, [pair for pair in beside.expected_of_array(kind, False) if pair[0].name in ("count", "norms", "trace")]
+    )
+
+
+def test_identifiers_stay_on_the_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes here is one sum."""
+    delayed = importlib.import_module("dask.delayed")
+    came: list[Any] = []
+    brought = delayed.Delayed.compute
+
+    def watched(self: Any, **given: Any) -> Any:
+        came.append(brought(self, **given))
+        return came[-1]
+
+    monkeypatch.setattr(delayed.Delayed, "compute", watched)
+    rows = dd.from_pandas(table_of_people(), npartitions=9, sort=False)
+    source = open_source(rows, NUMBERS, aside=beside.ASIDES["text"])
+    question, integers = beside.expected("text", False, None)[1]
+    assert source.total(question).tolist() == integers
+    [reply] = came
+    assert type(reply) is Reply
+    assert reply.integers.shape == (1 + len(integers),)
+    assert reply.error is None
 
 
 def test_an_array_with_a_schema_and_an_array_of_some_columns() -> None:
@@ -291,6 +351,22 @@ class TestACluster:
         found = getattr(dpcov, target)(rows.map_partitions(dying, meta=rows._meta), budget, seed=7, **settings)
         assert Path(marker).exists()
         assert text_of(found) == in_memory("three readings, by column")
+
+    def test_people_though_a_worker_is_killed(self, tmp_path: Path) -> None:
+        """On its way to the others half of its rows are lost, and are cut anew."""
+        marker = str(tmp_path / "killed")
+
+        def dying(part: Any) -> Any:
+            if len(part) and not Path(marker).exists():
+                Path(marker).touch()
+                os._exit(1)
+            return part
+
+        rows = dd.from_pandas(table_of_people(), npartitions=7, sort=False)
+        given: dict[str, Any] = {"schema": SCHEMA, "unit": "patient", "weight": "amount", "max_weight": 5.0, "seed": 7}
+        found = dpcov.covariance(rows.map_partitions(dying, meta=rows._meta), BUDGET, mechanism="gaussian", **given)
+        assert Path(marker).exists()
+        assert text_of(found) == text_of(dpcov.covariance(beside.table(), BUDGET, mechanism="gaussian", **given))
 
     def test_one_that_never_succeeds_ends_in_an_error(self, tmp_path: Path) -> None:
         rows = made("of one partition", tmp_path)

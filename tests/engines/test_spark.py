@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import dpcov
@@ -22,15 +23,18 @@ from dpcov.kernel.questions.together import Together
 from dpcov.kernel.rows.grid import Grid
 from dpcov.release.file import text_of
 from dpcov.schema import Schema
+from dpcov.sources import cluster, parquet
 from dpcov.sources import spark as engine
 from dpcov.sources.fitting import drafted
 from dpcov.sources.opening import open_source
 from dpcov.sources.spark import MAX_BYTES, MAX_ROWS, NO_LIMIT, RUN
 from dpcov.sources.sql import check
+from dpcov.sources.sql.beside import Beside
 from dpcov.sources.sql.columns import Meaning
 from dpcov.sources.sql.dialects import SPARK as SPARK_SQL
 from dpcov.sources.sql.statement import Statement
-from tests.engines.engines import expected
+from tests.engines import beside
+from tests.engines.engines import MIXED, expected, parquet_files
 from tests.engines.test_every_engine import RELEASES, in_memory
 from tests.sources.mixed import NUMBERS, SCHEMA, arrow
 from tests.test_docs import ROOT, blocks
@@ -110,6 +114,52 @@ def test_every_question_has_the_same_integers(frame: Any, center: bool) -> None:
     assert source.n == 240
     assert source.feature_names == SCHEMA.feature_names
     asked_together(open_source(frame, NUMBERS, None, center), center, None)
+
+
+@pytest.fixture(scope="session")
+def people(spark: Any) -> Any:
+    """Rows of a person stand in several partitions; an own number of partitions after a shuffle, one of which may be empty."""
+    spark.conf.set("spark.sql.shuffle.partitions", "5")
+    return spark.createDataFrame(beside.table()).repartition(4)
+
+
+@pytest.mark.parametrize("kind", ["unit", "floats", "text, weight", "number, rows, weight", "one person", "nobody", "weight"])
+def test_people_and_weights_have_the_same_integers(people: Any, kind: str) -> None:
+    source = open_source(people, None, SCHEMA, False, aside=beside.ASIDES[kind])
+    counts = [pair for pair in beside.expected(kind, False) if pair[0].name == "count"]
+    sums = [pair for pair in beside.expected(kind, False) if pair[0].name != "count"]
+    together = Together(tuple(question for question, _ in sums))
+    for (question, exact), found in zip(sums, together.split(source.total(together)), strict=True):
+        assert found.tolist() == exact, question.name
+    beside.check(source, counts)
+
+
+def test_groups_have_the_same_integers(people: Any) -> None:
+    names, schema = beside.grouped(beside.GROUPS)
+    beside.check(open_source(people, names, schema, by=beside.GROUPS), beside.expected_groups(False, False)[:1])
+
+
+def test_text_is_compared_by_its_bytes_whatever_the_collation(spark: Any) -> None:
+    rows = spark.sql("SELECT double(id % 7) / 7 AS a, collate(if(id % 2 = 0, 'A', 'a'), 'UTF8_LCASE') AS who FROM range(20)")
+    source = open_source(rows, ["a"], aside=beside.aside("who"))
+    assert source.n == 2
+
+
+def test_people_though_a_worker_is_killed(people: Any, tmp_path: Path) -> None:
+    """Spark starts another, and its rows go to the others anew."""
+    marker = str(tmp_path / "killed")
+
+    def dying(batches: Any) -> Any:
+        for batch in batches:
+            if len(batch) and not Path(marker).exists():
+                Path(marker).touch()
+                os._exit(1)
+            yield batch
+
+    given: dict[str, Any] = {"schema": SCHEMA, "unit": "patient", "mechanism": "gaussian", "seed": 7}
+    found = dpcov.covariance(people.mapInArrow(dying, people.schema), BUDGET, **given)
+    assert Path(marker).exists()
+    assert text_of(found) == text_of(dpcov.covariance(beside.table(), BUDGET, **given))
 
 
 @pytest.mark.parametrize("release", ["three readings, by column", "add-remove"])
@@ -196,11 +246,14 @@ def test_columns_are_found_by_their_exact_names(spark: Any) -> None:
 
 def test_a_printed_statement_has_the_same_integers(spark: Any) -> None:
     """Of public rows that are as odd as can be; the other statements of the check had them as well."""
-    schema, center, asked = check.asked()[2]
-    cells = {name: check.CELLS[name] for name in "ab"}
-    statement = Statement(SPARK_SQL, check.values(SPARK_SQL), Meaning(cells, schema, center), asked)
-    found = statement.found([tuple(row) for row in spark.sql(statement.text).collect()])
-    assert statement.read(found).tolist() == check.expected()[2]
+    for of, place in ((False, 2), (True, 5), (True, -1)):  # centred rows; weighted rows of people; groups
+        case = check.asked(beside=of)[place]
+        cells = {name: check.CELLS[name] for name in ("ab" if case.schema is None else check.CELLS)}
+        meaning, more = Meaning(cells, case.schema, case.center), Beside(case.aside, case.by, check.CELLS)
+        statement = Statement(SPARK_SQL, check.values(SPARK_SQL), meaning, case.statistic, more)
+        found = statement.found([tuple(row) for row in spark.sql(statement.text).collect()])
+        integers = np.ravel(case.statistic.entries(statement.read(found))).tolist()
+        assert (statement.n(found), integers) == check.expected(beside=of)[place]
 
 
 def test_without_partitions(spark: Any) -> None:
@@ -216,11 +269,13 @@ def test_an_estimator(frame: Any) -> None:
     assert there.tolist() == estimator.fit(arrow()).covariance_.tolist()
 
 
-def test_the_pages_example_runs(spark: Any) -> None:
-    [code] = blocks(ROOT / "docs" / "engines.md", "python spark")
+def test_the_pages_examples_run(spark: Any, tmp_path: Path) -> None:
+    of_a_frame, of_files = blocks(ROOT / "docs" / "engines.md", "python spark")
+    with contextlib.chdir(tmp_path):
+        exec(of_files, {})
     found: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()):
-        exec(code, found)
+        exec(of_a_frame, found)
     assert found["spark"] is spark
     age = 18 + np.arange(20_000) % 72
     income = 20_000 + 900 * (np.arange(20_000) % 72) + np.arange(20_000) % 7000
@@ -299,3 +354,101 @@ class TestWorkersThatFail:
         assert caught.value.__context__ is None
         assert caught.value.__cause__ is None
         assert "SECRET" not in str(caught.value)
+
+
+class TestFiles:
+    """They are read by the workers, each its own pieces."""
+
+    @pytest.fixture(autouse=True)
+    def _small_tasks(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(parquet, "PIECE_ROWS", 30)
+        monkeypatch.setattr(engine, "TASK_CELLS", 500)
+
+    @pytest.mark.parametrize("container", ["folder of parquet", "parquet of other types", "folders that name towns", "parquet"])
+    def test_every_question_has_the_same_integers(self, spark: Any, container: str, tmp_path: Path) -> None:
+        source = open_source(dpcov.OnSpark(spark, MIXED[container](tmp_path)), None, SCHEMA, True)
+        assert source.known_n == 240  # as their footers say
+        asked_together(source, True, SCHEMA)
+        assert source.feature_names == SCHEMA.feature_names
+
+    @pytest.mark.parametrize("center", [False, True])
+    def test_every_question_about_numbers_has_the_same_integers(self, spark: Any, center: bool, tmp_path: Path) -> None:
+        asked_together(open_source(dpcov.OnSpark(spark, parquet_files(tmp_path)), NUMBERS, None, center), center, None)
+
+    @pytest.mark.parametrize("release", ["three readings, by column", "add-remove"])
+    def test_a_seeded_release_is_the_same_byte_by_byte(self, spark: Any, release: str, tmp_path: Path) -> None:
+        target, budget, settings = RELEASES[release]
+        data = dpcov.OnSpark(spark, parquet_files(tmp_path))
+        assert text_of(getattr(dpcov, target)(data, budget, seed=7, **settings)) == in_memory(release)
+
+    @pytest.mark.parametrize("width", [4, 270])
+    def test_sums_are_added_there_where_they_are_large(self, spark: Any, width: int, tmp_path: Path) -> None:
+        rows = np.random.default_rng(3).normal(size=(60, width)).round(3)
+        pq.write_table(pa.table({f"c{j}": rows[:, j] for j in range(width)}), tmp_path / "wide.parquet", row_group_size=20)
+        moment = SecondMoment(Grid(50.0), width)
+        found = open_source(dpcov.OnSpark(spark, tmp_path / "wide.parquet")).total(moment)
+        assert found.tolist() == open_source(rows).total(moment).tolist()
+
+    def test_an_estimator(self, spark: Any, tmp_path: Path) -> None:
+        estimator = dpcov.PrivateCovariance(rho=1, schema=SCHEMA, random_state=7)
+        there = estimator.fit(dpcov.OnSpark(spark, parquet_files(tmp_path))).covariance_
+        assert there.tolist() == estimator.fit(arrow()).covariance_.tolist()
+
+    def test_a_path_from_where_this_process_is(self, spark: Any, tmp_path: Path) -> None:
+        """Workers are somewhere else."""
+        parquet_files(tmp_path)
+        moment = SecondMoment(Grid(50.0), 1)
+        with contextlib.chdir(tmp_path):
+            found = open_source(dpcov.OnSpark(spark, "part-*.parquet"), ["height"]).total(moment)
+        assert found.tolist() == open_source(arrow(), ["height"]).total(moment).tolist()
+
+    def test_a_worker_that_is_killed_while_it_reads(self, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Its task is run anew, and counts once."""
+        data, marker = dpcov.OnSpark(spark, parquet_files(tmp_path)), str(tmp_path / "killed")
+
+        class Dying(cluster.Task):
+            def reply(self, table: Any) -> Any:
+                found = super().reply(table)
+                if not Path(marker).exists():
+                    Path(marker).touch()
+                    os._exit(1)
+                return found
+
+        monkeypatch.setattr(cluster, "Task", Dying)
+        target, budget, settings = RELEASES["add-remove"]
+        found = getattr(dpcov, target)(data, budget, seed=7, **settings)
+        assert Path(marker).exists()
+        assert text_of(found) == in_memory("add-remove")
+
+    @pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="a name that means another file in each process")
+    def test_files_that_workers_do_not_see(self, spark: Any, tmp_path: Path) -> None:
+        parquet_files(tmp_path)
+        ledger = dpcov.Ledger.create(tmp_path / "budget.db")
+        ledger.add("people", BUDGET)
+        data = dpcov.OnSpark(spark, "/proc/self/cwd/part-*.parquet")
+        told = r"files that each process can read, got 'part-\d+.parquet' \(file \d of 4\), which one cannot"
+        with contextlib.chdir(tmp_path), pytest.raises(EngineError, match=told):
+            dpcov.covariance(data, BUDGET, schema=SCHEMA, ledger=ledger.dataset("people"))
+        assert ledger.status().of("people").left == BUDGET
+
+    def test_files_that_are_others_than_they_were(self, spark: Any, tmp_path: Path) -> None:
+        source = open_source(dpcov.OnSpark(spark, parquet_files(tmp_path, rows=240)), None, SCHEMA)
+        pq.write_table(arrow()[:200], tmp_path / "part-0.parquet", row_group_size=17)
+        with pytest.raises(EngineError, match="data must be"):
+            source.total(SecondMoment(Grid(1.0), source.d))
+
+    def test_refused_before_anything_is_read(self, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        data = dpcov.OnSpark(spark, parquet_files(tmp_path))
+        monkeypatch.setattr(engine.SparkFiles, "run", lambda *_: pytest.fail("read"))
+        with pytest.raises(ParameterError, match="workers must be 1 for data on a cluster"):
+            dpcov.covariance(data, BUDGET, schema=SCHEMA, workers=2)
+        with pytest.raises(ParameterError, match="data must have rows in a fixed order for pairs"):
+            dpcov.covariance(data, BUDGET, row_norm=1, columns=["height"], mechanism="coinpress", centring="pairs")
+        with pytest.raises(
+            SchemaError, match=r"column 'note' must be numeric, got the declared type string in 'part-0.parquet'"
+        ):
+            dpcov.covariance(data, BUDGET, row_norm=1, columns=["note"])
+        with pytest.raises(SchemaError, match=r"must have one column 'z', got no column of that name in 'part-0.parquet'"):
+            dpcov.covariance(data, BUDGET, row_norm=1, columns=["z"])
+        with pytest.raises(ParameterError, match="got files on Spark, whose rows stay on the cluster"):
+            dpcov.look(data, SCHEMA)

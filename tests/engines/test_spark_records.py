@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ import pytest
 
 import dpcov
 from dpcov.errors import EngineError, ParameterError
-from dpcov.sources import spark
+from dpcov.sources import parquet, spark
 from dpcov.sources.cluster import Reply, added
+from dpcov.sources.files import open_file
+from tests.engines.engines import csv_files, parquet_files
 from tests.sources.mixed import arrow
 
 LARGE = [
@@ -112,3 +115,37 @@ class TestCellsThatTravelTogether:
         found = pa.Table.from_batches(spark._apart(table.column_names, groups, batches))
         assert found.schema.types == table.schema.types
         assert repr(found.to_pydict()) == repr(table.to_pydict())  # in which NaN is NaN
+
+
+class TestFiles:
+    SESSION = type("SparkSession", (), {"__module__": "pyspark.sql.session"})()
+
+    @pytest.mark.parametrize(("cells", "tasks"), [(1, 8), (500, 2), (10**9, 1)])
+    def test_each_row_is_dealt_once(self, cells: int, tasks: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(parquet, "PIECE_ROWS", 30)
+        monkeypatch.setattr(spark, "TASK_CELLS", cells)
+        dealt = list(spark._dealt(open_file(parquet_files(tmp_path, rows=240)), ["height", "grade", "member"]))
+        read = [batch for task in dealt for piece in task for batch, _ in piece.batches(["height"], 1000)]
+        assert len(dealt) == tasks
+        assert repr(pa.Table.from_batches(read).to_pydict()) == repr(arrow().select(["height"]).to_pydict())
+
+    def test_what_is_no_session_or_no_path(self, tmp_path: Path) -> None:
+        with pytest.raises(ParameterError, match="spark must be a session of Spark, got str"):
+            dpcov.OnSpark("local", "people.parquet")
+        with pytest.raises(ParameterError, match="path must lead to Parquet files, got Table"):
+            dpcov.OnSpark(self.SESSION, arrow())
+        with pytest.raises(ParameterError, match=r"data must be files that end in .parquet or .pq here, got 't0.csv'"):
+            dpcov.covariance(dpcov.OnSpark(self.SESSION, csv_files(tmp_path)), dpcov.ZCDP(1), row_norm=1)
+        with pytest.raises(ParameterError, match="path must be the name of a file"):
+            dpcov.covariance(dpcov.OnSpark(self.SESSION, ""), dpcov.ZCDP(1), row_norm=1)
+
+    def test_a_record_shows_no_path(self) -> None:
+        """Names of folders may be cells, and an address may hold a password."""
+        assert repr(dpcov.OnSpark(self.SESSION, "s3://key:SECRET@bucket/people/")) == "OnSpark()"
+
+    def test_a_ledger_that_keeps_the_budget_of_the_files(self, tmp_path: Path) -> None:
+        ledger = dpcov.Ledger.create(tmp_path / "budget.db")
+        folder = parquet_files(tmp_path / "people")
+        ledger.add("people", dpcov.ZCDP(1), data=folder)
+        with pytest.raises(ParameterError, match="whose budget is kept in one as 'people', got none"):
+            dpcov.covariance(dpcov.OnSpark(self.SESSION, folder / "part-*.parquet"), dpcov.ZCDP(1), row_norm=1)

@@ -12,8 +12,10 @@ import pytest
 
 import dpcov
 from dpcov.errors import DpcovError, EngineError, ParameterError, SchemaError
+from dpcov.kernel.questions.groups import GroupCounts, GroupedMoment
 from dpcov.kernel.questions.moments import Count, SecondMoment, Sum
 from dpcov.kernel.questions.norms import Trace
+from dpcov.kernel.rows.aside import aside_of
 from dpcov.kernel.rows.grid import Grid
 from dpcov.release.file import text_of
 from dpcov.sources.opening import open_source
@@ -22,14 +24,15 @@ from tests.cli.shell import call
 from tests.engines.databases import in_duckdb
 from tests.sources.mixed import SCHEMA, arrow
 
-QUERY = "SELECT height, stadt, grade, smoker FROM people"
+QUERY = "SELECT height, stadt, grade, smoker, stadt AS who, height AS w FROM people"
+TABLE = arrow().append_column("who", arrow()["stadt"]).append_column("w", arrow()["height"])
 SMALL = SCHEMA.select(["height", "stadt", "grade", "smoker"])
 BUDGET = dpcov.ZCDP(1)
 
 
 def statement(dialect: str = "duckdb", **settings: Any) -> str:
     with pytest.raises(dpcov.SqlToRun) as found:
-        dpcov.covariance(dpcov.sql_text(QUERY, dialect), BUDGET, **settings)
+        dpcov.covariance(dpcov.sql_text(QUERY, dialect), **({"budget": BUDGET} | settings))
     return found.value.statement
 
 
@@ -42,20 +45,31 @@ def sums(folder: Path, **settings: Any) -> Path:
     return path
 
 
+OTHER = dpcov.ApproxDP(1, 1e-6)
+"""A budget of which nothing is spent on the sum of squared weights."""
+
 SETTINGS: dict[str, dict[str, Any]] = {
     "gaussian": {"mechanism": "gaussian"},
     "add-remove": {"mechanism": "gaussian", "neighbors": "add-remove"},
     "projection": {"mechanism": "projection", "center": False},
     "some columns": {"mechanism": "gaussian", "columns": ["smoker", "height"]},
+    "people": {"mechanism": "gaussian", "unit": "who"},
+    "people who are counted": {"mechanism": "gaussian", "unit": "who", "neighbors": "add-remove"},
+    "rows alike": {"mechanism": "gaussian", "unit": "who", "weighting": "rows", "most_rows": 40},
+    "weights": {"mechanism": "gaussian", "weight": "w", "max_weight": 3.0, "budget": OTHER},
+    "weights of people": {"mechanism": "wishart", "unit": "who", "weight": "w", "max_weight": 3.0, "budget": OTHER},
+    "groups": {"mechanism": "gaussian", "by": "stadt"},
+    "groups of people": {"mechanism": "gaussian", "by": "grade", "unit": "who", "weighting": "rows", "most_rows": 9},
+    "groups of some columns": {"mechanism": "gaussian", "by": "grade", "columns": ["smoker", "height"]},
 }
 
 
 @pytest.mark.parametrize("how", SETTINGS)
 def test_a_seeded_release_is_the_same_byte_by_byte(how: str, tmp_path: Path) -> None:
-    settings: dict[str, Any] = {"schema": SMALL, "seed": 7, **SETTINGS[how]}
-    here = dpcov.covariance(arrow(), BUDGET, **settings)
+    settings: dict[str, Any] = {"schema": SMALL, "seed": 7, "budget": BUDGET, **SETTINGS[how]}
+    here = dpcov.covariance(TABLE, **settings)
     path = sums(tmp_path, **settings)
-    assert text_of(dpcov.covariance(dpcov.sql_text(QUERY, exact_sums=path), BUDGET, **settings)) == text_of(here)
+    assert text_of(dpcov.covariance(dpcov.sql_text(QUERY, exact_sums=path), **settings)) == text_of(here)
     assert not path.exists()
 
 
@@ -78,11 +92,73 @@ def test_what_reads_more_than_once_is_refused(mechanism: str) -> None:
         )  # fmt: skip
 
 
-def test_a_second_reading_is_refused() -> None:
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"mechanism": "projection", "neighbors": "add-remove"},
+        {"mechanism": "gaussian", "weight": "w", "max_weight": 3.0},
+        {"mechanism": "gaussian", "by": "grade"},
+    ],
+    ids=["rows that are counted", "weights", "groups"],
+)
+def test_a_second_reading_is_refused(more: dict[str, Any]) -> None:
     """Of sums alone: a count, and then the others. Before anything is spent, and not when it is asked for."""
-    settings: dict[str, Any] = {"schema": SMALL, "mechanism": "projection", "neighbors": "add-remove", "center": False}
     with pytest.raises(ParameterError, match="mechanism must read the rows once where somebody else runs the statement"):
-        dpcov.covariance(dpcov.sql_text(QUERY, "postgres"), BUDGET, **settings)
+        dpcov.covariance(dpcov.sql_text(QUERY, "postgres"), BUDGET, schema=SMALL, center=False, **more)
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"unit": "height"}, "unit, weight and by must be different columns that are no features"),
+        ({"weight": "smoker", "max_weight": 1.0}, "unit, weight and by must be different columns"),
+        ({"unit": "stadt", "by": "stadt"}, "unit, weight and by must be different columns"),
+    ],
+)
+def test_what_stands_beside_is_no_feature(more: dict[str, Any], told: str) -> None:
+    with pytest.raises(ParameterError, match=told):
+        dpcov.covariance(dpcov.sql_text(QUERY, "duckdb"), BUDGET, schema=SMALL, mechanism="gaussian", **more)
+
+
+def test_groups_with_too_many_sums() -> None:
+    """There is one sum for each group and entry; inside a database that this process reaches, one for each entry."""
+    by = {"w": [str(level) for level in range(2000)]}
+    with pytest.raises(ParameterError, match="groups must have at most 8192 sums together where somebody else runs"):
+        statement(row_norm=1, columns=["height", "grade"], by=by, mechanism="gaussian", center=True)
+
+
+@pytest.mark.parametrize("unit", ["grade", "smoker"])
+def test_identifiers_that_are_no_text_are_refused_there(unit: str, request: pytest.FixtureRequest) -> None:
+    """By their declared type: as text two numbers might be one person's, and infinite ones somebody's."""
+    import psycopg
+
+    asked: dict[str, Any] = {"row_norm": 1, "columns": ["height"], "unit": unit, "mechanism": "gaussian"}
+    with pytest.raises(duckdb.BinderException):
+        in_duckdb().execute(statement(**asked))
+    with psycopg.connect(request.getfixturevalue("server")) as connection, pytest.raises(psycopg.errors.UndefinedFunction):
+        connection.execute(statement("postgres", **asked))
+
+
+def test_in_postgres(tmp_path: Path, postgres: Any) -> None:
+    """Statements that are printed have this process's sums there, too."""
+    for how in ("weights of people", "groups"):
+        settings: dict[str, Any] = {"schema": SMALL, "seed": 7, "budget": BUDGET, **SETTINGS[how]}
+        [cell] = postgres.execute(statement("postgres", **settings)).fetchone()
+        path = tmp_path / "sums.txt"
+        path.write_text(cell, encoding="ascii")
+        path.chmod(0o600)
+        there = dpcov.covariance(dpcov.sql_text(QUERY, exact_sums=path), **settings)
+        assert text_of(there) == text_of(dpcov.covariance(TABLE, **settings))
+
+
+def test_weights_are_those_of_rows_that_are_read_once(tmp_path: Path) -> None:
+    """Their squares are not asked for, as of a stream."""
+    settings: dict[str, Any] = {"schema": SMALL, "seed": 7, "mechanism": "gaussian", "weight": "w", "max_weight": 3.0}
+    path = sums(tmp_path, **settings)
+    there = dpcov.covariance(dpcov.sql_text(QUERY, exact_sums=path), BUDGET, **settings)
+    assert text_of(there) == text_of(dpcov.covariance(TABLE.to_reader(), BUDGET, **settings))
+    with pytest.raises(ParameterError, match="clip_weight='private'"):
+        statement(**settings | {"clip_weight": "private"})
 
 
 class TestTheFile:
@@ -170,14 +246,22 @@ class TestWhatRowsCanHave:
     """Sums of n rows of length 1 at most, on the grid: by their number, and by Cauchy and Schwarz."""
 
     GRID = Grid(1.0, bits=1)  # 4 is the largest square
+    PEOPLE, WEIGHTS = aside_of("who", 16, 2**26), aside_of("", 16, 2**26, 0, "w", 1.0)  # 4 and 18 bits finer
 
     @pytest.mark.parametrize(
         ("asked", "n", "right", "wrong"),
         [
-            (Count(), 3, [], None),
+            (Count(), 3, [3], [4]),
             (Trace(GRID, 2), 3, [12], [13]),
             (Trace(GRID, 2), 3, [0], [-1]),
             (Sum(GRID, 2), 3, [6, 0], [6, 1]),
+            (Sum(GRID, 2, aside=PEOPLE), 3, [6 << 18, 0], [6 << 18, 1]),
+            (Count(aside=WEIGHTS), 3, [3 << 18], [(3 << 18) + 1]),
+            (Count(aside=WEIGHTS), 3, [0], [-1]),
+            (SecondMoment(GRID, 1, aside=PEOPLE), 3, [12 << 4], [(12 << 4) + 1]),
+            (GroupCounts(2), 3, [2, 1], [2, 2]),
+            (GroupedMoment(GRID, 2, 2), 3, [4, 2, 1, 5, -2, 2], [4, 2, 1, 5, -2, 3]),
+            (GroupedMoment(GRID, 1, 2), 3, [8, 4], [8, 5]),
             (SecondMoment(GRID, 2), 3, [6, 6, 6], [6, 6, 7]),
             (SecondMoment(GRID, 2), 3, [12, 0, 0], [12, 1, 0]),
             (SecondMoment(Grid(1.0), 1), 2**31, [-1], None),  # it may have wrapped

@@ -20,17 +20,20 @@ from hypothesis import strategies as st
 import dpcov
 from dpcov.errors import EngineError, ParameterError, SchemaError
 from dpcov.kernel.questions.clipped_pair import ClippedPair
-from dpcov.kernel.questions.moments import SecondMoment
-from dpcov.kernel.questions.norms import Norms
+from dpcov.kernel.questions.moments import Count, SecondMoment, Sum
+from dpcov.kernel.questions.norms import Norms, Trace
 from dpcov.kernel.questions.together import Together
 from dpcov.kernel.rows.annulus import Annulus
 from dpcov.kernel.rows.grid import Grid
 from dpcov.release.file import text_of
 from dpcov.sources import device_sums
 from dpcov.sources import torch as torch_source
-from dpcov.sources.device_sums import DeviceSums, check_device, check_products, sums_on
+from dpcov.sources.by import checked_by
+from dpcov.sources.device_check import check_device, check_products, hostile
+from dpcov.sources.device_sums import DeviceSums, sums_on
 from dpcov.sources.opening import open_source
 from dpcov.sources.torch import TorchDevice
+from tests.engines import beside
 from tests.engines.asked import questions
 from tests.engines.engines import array, expected
 from tests.engines.test_every_engine import RELEASES
@@ -57,6 +60,7 @@ HELD: dict[str, Callable[[Any, str], Any]] = {
     "array that is read only, moved": lambda rows, device: dpcov.OnDevice(np.broadcast_to(rows, rows.shape), device),
     "sparse matrix, moved": lambda rows, device: dpcov.OnDevice(scipy.sparse.csr_array(rows), device),
 }
+NAMED = [cell + 0.0 for cell in beside.array("number")[:, 5] if np.isfinite(cell)]
 any_holder = pytest.mark.parametrize("held", HELD)
 
 
@@ -88,6 +92,85 @@ def test_every_question_with_a_schema_has_the_same_integers(held: str, center: b
     for question in questions(source.d, center, schema):
         assert source.total(question).tolist() == in_memory.total(question).tolist(), question.name
     assert source.feature_names == in_memory.feature_names
+
+
+@any_device
+@either
+@pytest.mark.parametrize("kind", beside.ARRAYS)
+@pytest.mark.parametrize("held", ["tensor", "tensor by columns", "tensor, moved", "array, moved", "sparse matrix, moved"])
+def test_people_and_weights_have_the_same_integers(held: str, kind: str, center: bool, device: str) -> None:
+    source = open_source(HELD[held](beside.array("number"), device), [0, 1, 2, 3, 4], None, center, aside=beside.ARRAYS[kind])
+    beside.check(source, beside.expected_of_array(kind, center))
+    assert source.known_n == source.n == (240 if kind == "weight" else len(np.unique(NAMED)))
+
+
+@any_device
+@pytest.mark.parametrize("kind", ["unit", "number, rows, weight"])
+def test_people_with_a_schema_have_the_same_integers(kind: str, device: str) -> None:
+    names = [*NUMBERS, "number", "amount"]
+    schema = dpcov.Schema({name: SCHEMA.columns.get(name, dpcov.Ignored()) for name in names})
+    unit = beside.aside("number", *((3, "amount") if kind != "unit" else ()))
+    rows = beside.array("number")
+    source, here = (open_source(held, None, schema, True, aside=unit) for held in (dpcov.OnDevice(rows, device), rows))
+    asked = [beside.about(question, unit) for question in questions(source.d, True, schema)]
+    beside.check(source, [(question, here.total(question).tolist()) for question in asked])
+
+
+@any_device
+@either
+def test_groups_have_the_same_integers(center: bool, device: str) -> None:
+    by, rows = checked_by({"x4": [1, 2.5, 3]}, None), beside.array("number")
+    source = open_source(dpcov.OnDevice(rows, device), ["x0", "x1", "x2", "x3"], None, center, by=by)
+    beside.check(source, beside.expected_groups(center, True))
+
+
+@any_device
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_rows_of_people_that_try_to_break_things(device: str, data: st.DataObject) -> None:
+    """Whatever the rows and the shares: each is rounded as the kernel rounds it."""
+    rows, centre = data.draw(tables(3, 1, 20)), data.draw(st.booleans())
+    parts = st.one_of(st.integers(0, 2**52), st.integers(0, 52).map(lambda bits: 2**bits), st.sampled_from([2**52 - 1, 3]))
+    shares = np.array([data.draw(parts) for _ in rows], dtype=np.float64)
+    grid, beyond = Grid(1.0, center=centre), Annulus(Grid(0.3), Grid(1.0))
+    wide, unit = grid.width(3), beside.aside("who")
+    asked: list[Any] = [kind(grid, wide, aside=unit) for kind in (Sum, SecondMoment, Trace)]
+    asked += [Norms(grid, wide, 3, 4, aside=unit), ClippedPair(beyond, 3, unit), SecondMoment(beyond, 3, aside=unit)]
+    block = np.column_stack([rows, shares])
+    for question in asked:
+        sums = DeviceSums(question, TorchDevice(device))
+        sums.of(block)
+        assert sums.whole().tolist() == question.of(block).tolist(), question.name
+
+
+@any_device
+def test_a_count_of_people_is_no_count_of_rows(device: str) -> None:
+    """Also where it does not say whose the rows are."""
+    rows, unit = beside.array("number"), beside.aside("x5")
+    people = len(np.unique(NAMED))
+    for question in (Count(aside=unit), Count()):
+        source = open_source(dpcov.OnDevice(rows, device), aside=unit)
+        assert source.known_n is None
+        assert source.total(question).tolist() == [people] == [source.n]
+
+
+@any_device
+def test_columns_beside_the_features_are_all_that_comes_here(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    came: list[tuple[int, ...]] = []
+    brought = TorchDevice.brought
+
+    def watched(self: TorchDevice, tensor: Any) -> Any:
+        came.append(tuple(tensor.shape))
+        return brought(self, tensor)
+
+    rows = np.column_stack([np.full((700, 9), 0.01), np.arange(700) % 70])
+    source = open_source(dpcov.OnDevice(torch.from_numpy(rows), device), aside=beside.aside("x9"))
+    moment = SecondMoment(Grid(1.0), 9, aside=beside.aside("x9"))
+    source.total(moment)
+    monkeypatch.setattr(TorchDevice, "brought", watched)
+    source.total(moment)
+    assert {shape for shape in came if len(shape) > 1} == {(9, 9)}
+    assert source.n == 70
 
 
 @any_device
@@ -474,7 +557,7 @@ class TestDevicesThatDiffer:
 
     def test_rows_that_are_tried_go_every_way(self) -> None:
         """Most are tame; some are on the radius, beyond it, and left to the kernel."""
-        rows = device_sums.hostile(1.0)
+        rows = hostile(1.0)
         with np.errstate(all="ignore"):
             _, norms, left = device_sums.rounded(Grid(1.0), torch.from_numpy(rows), TorchDevice("cpu"))
         assert 5 <= left.sum() < len(rows) / 10

@@ -71,6 +71,24 @@ def test_any_map_will_do(function: Any, monkeypatch: pytest.MonkeyPatch) -> None
     assert max(parts) == 3
 
 
+def test_counts_of_another_part_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two parts would share out as if they had each other's rows."""
+    monkeypatch.setattr(array, "PART_ELEMENTS", 300)
+    np.save(tmp_path / "rows.npy", np.column_stack([ROWS, np.arange(400) % 9]))
+
+    def swapped(task: Any, parts: Iterable[Any]) -> list[Any]:
+        found = [task(part) for part in parts]
+        numbers = [result.number for result in found]
+        return [result._replace(number=number) for result, number in zip(found, numbers[::-1], strict=True)]
+
+    with pytest.raises(EngineError, match="workers must return the sums of each part once"):
+        dpcov.covariance(tmp_path / "rows.npy", dpcov.ZCDP(1), row_norm=1, unit=3, workers=swapped)
+    made = dpcov.covariance(
+        tmp_path / "rows.npy", dpcov.ZCDP(1), row_norm=1, unit=3, workers=lambda task, parts: map(task, parts)
+    )
+    assert made.n == 9
+
+
 def twice(task: Any, parts: Iterable[Any]) -> Iterator[Any]:
     found = [task(part) for part in parts]
     return iter([*found, found[0]])

@@ -9,7 +9,21 @@ RIDGE = "estimators/ridge.py"
 TEST_RIDGE_NOISE_OFF = "tests/estimators/test_ridge_noise_off.py::"
 AGREES = TEST_RIDGE_NOISE_OFF + "TestNoiseOff::test_scikit_learn_agrees"
 
+PEOPLE = "tests/estimators/test_people.py::"
+
 PLANTED = {
+    "estimators that fit rows where people were asked for": mutant(
+        ("estimators/common.py", "for name in self._settings} | self._whose", "for name in self._settings}"),
+        by=PEOPLE + "TestFits::test_they_are_the_functions_in_another_form[people-pandas]",
+    ),
+    "a regression whose people are dropped": mutant(
+        (RIDGE, "            **self._whose,\n            **options,\n        )\n\n", "            **options,\n        )\n\n"),
+        by=PEOPLE + "TestFits::test_clones_and_pickles_are_about_people_too[PrivateRidge]",
+    ),
+    "identifiers of an array that a target makes floats": mutant(
+        (RIDGE, "            refuse_merging(X, y)\n", "            pass\n"),
+        by=PEOPLE + "TestRefused::test_identifiers_that_a_target_would_make_floats",
+    ),
     "an estimator's penalty over row_norm": mutant(
         (RIDGE, "return alpha / longest / longest", "return alpha / longest"), by=AGREES + "[True-3.0]"
     ),

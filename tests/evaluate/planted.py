@@ -10,7 +10,37 @@ NARROWER = TEST_PLAN + "TestPrediction::test_narrower_bounds_are_of_the_same_row
 MADE_UP = TEST_PLAN + "TestMadeUpRows::"
 WORDS = TEST_PLAN + "TestWords::"
 
+PEOPLE = "tests/evaluate/test_compare_people.py::"
+
 PLANTED = {
+    "a comparison of rows where people were asked for": mutant(
+        ("evaluate/comparing.py", "aside = aside_for(whose.checked(), DEFAULT_BITS, None)", "aside = None"),
+        by=PEOPLE + "test_a_schema_that_names_people_makes_it_about_them",
+    ),
+    "a plan of rows where people were asked for": mutant(
+        (
+            "evaluate/table_plan.py",
+            "tables = (made_up(self.made_from, self.n // times, self.spread, first + run, asked.aside)",
+            "tables = (made_up(self.made_from, self.n // times, self.spread, first + run)",
+        ),
+        by="tests/evaluate/test_plan_people.py::TestTables::test_people_of_a_schema",
+    ),
+    "a total whose price a plan forgets": mutant(
+        ("evaluate/plan.py", "if additive and not (beside.weight or beside.most_rows)", "if additive"),
+        by="tests/evaluate/test_plan_people.py::TestPlan::test_a_private_total_is_paid_for[more0]",
+    ),
+    "a dry run that takes rows for the total of weights": mutant(
+        ("request.py", "None if self.aside is not None and self.aside.partial else known_n)", "known_n)"),
+        by="tests/evaluate/test_plan_people.py::test_a_dry_run_of_weights_does_not_take_rows_for_their_total",
+    ),
+    "a truth that is divided by all rows": mutant(
+        (
+            "evaluate/comparing.py",
+            "to_floats(sums.read(moment), moment) / weight",
+            "to_floats(sums.read(moment), moment) / sums.n",
+        ),
+        by=PEOPLE + "test_the_truth_is_that_of_averages[False-weights]",
+    ),
     "cells outside the bounds are not counted as clipped": mutant(
         ("evaluate/looking.py", "(values < described.lower) | (values > described.upper)", "(values < described.lower)"),
         by="tests/evaluate/test_looking.py::test_counts_are_those_of_the_cells",

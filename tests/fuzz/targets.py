@@ -29,7 +29,7 @@ import pyarrow as pa
 import dpcov
 from dpcov.errors import DpcovError, EngineError, ParameterError, ReleaseError, SchemaError
 from dpcov.release.file import parse as parse_release
-from dpcov.schema import codebook
+from dpcov.schema import SAID, codebook
 from dpcov.schema import file as schema_file
 from dpcov.schema.drafts import quoted
 from dpcov.sources import csv_file
@@ -146,12 +146,14 @@ SCHEMAS = (
     '[columns.a]\nlower = 0\nupper = 1\n[columns."b c"]\nlevels = ["x", """y""", \'z\']\nweight = 1_0.5\n',
     '[columns]\nx = { lower = 0, upper = 100, transform = "sqrt" }\n'
     'y = { of = "x", lower = 1, upper = 50, transform = "log" }\n',
+    'unit = "who"\nweighting = "rows"\nmost_rows = 9\nweight = "w"\nmax_weight = 2.5\n[columns]\n'
+    "x = { lower = 0, upper = 100 }\nwho = { }\n",
 )
 WORDS = (
     *("lower", "upper", "levels", "weight", "nullable", "missing", "of", "about", "transform", "integer", "product", "ignore"),
     *(
         "columns",
-        "others",
+        *SAID,
         '"flag"',
         '"log"',
         '"sqrt"',
@@ -244,7 +246,7 @@ def another_word(tree: Any, draw: random.Random) -> None:
 
 
 KEYS = (
-    *("lower", "upper", "levels", "weight", "nullable", "missing", "of", "about", "transform", "integer"),
+    *("lower", "upper", "levels", "weight", "nullable", "missing", "of", "about", "transform", "integer", *SAID),
     "product",
     "ignore",
 )
@@ -333,7 +335,8 @@ def read_schema(data: bytes) -> str:
     written = json.loads(json.dumps(schema_file.to_record(schema), allow_nan=False))
     again = schema_file.from_record(written)
     assert schema_file.to_record(again) == written, "a schema that is not read as it was written"
-    assert schema_file.digest(again) == schema_file.digest(schema)
+    assert schema_file.digest(again) == schema_file.digest(schema.of_features())
+    assert (schema_file.digest(again) == schema_file.digest(schema)) == (not schema.whose.checked().names)
     assert deepcopy(schema) == schema, "a copy that differs"
     if one_in(RARELY, data):
         assert pickle.loads(pickle.dumps(schema)) == schema, "a pickle that differs"
@@ -346,7 +349,7 @@ HOSTILE_CELLS = (None, "", " ", "1", "-1e308", "nan", "inf", "x", "Female", "tru
 
 def release_with(schema: dpcov.Schema) -> None:
     """Release a table of text that a schema describes: its cells are hostile, and only its types may be refused."""
-    columns = schema.table_columns(schema.used)
+    columns = [*schema.table_columns(schema.used), *schema.whose.checked().names]
     cells = {name: [HOSTILE_CELLS[(i + j) % len(HOSTILE_CELLS)] for i in range(20)] for j, name in enumerate(columns)}
     numeric = {name for name, column in schema.cells().items() if isinstance(column, dpcov.Numeric)}
     made = {

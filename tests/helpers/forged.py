@@ -135,13 +135,16 @@ def requests() -> Iterator[tuple[str, Budget, Asked]]:
 
 
 def in_units() -> Iterator[tuple[str, Any, Asked]]:
-    """Yield what more is needed for: releases of a table in private units, few of which the others are, and by group."""
+    """Yield what more is needed for: releases of tables in private units, few of which the others are, by group and weighed."""
     for budget, relation in itertools.product(BUDGETS, ("replace", "add-remove")):
         asked = {"schema": SCHEMA, "center": True, "mechanism": "standardized", "seed": 7, "neighbors": relation}
         yield "covariance", budget, {"data": PEOPLE, **asked}
         for mechanism, center in itertools.product(("gaussian", "wishart", "laplace"), (False, True)):
             grouped = {"mechanism": mechanism, "center": center, "by": "b"}
             yield "covariance", budget, {"data": PEOPLE, **asked, **grouped}
+        rows = np.random.default_rng(7).uniform(size=(1000, 4))
+        weighed = {"weight": 3, "max_weight": 9.0, "clip_weight": "private", "row_norm": 2, "neighbors": relation, "seed": 7}
+        yield "covariance", budget, {"data": rows, "mechanism": "separate", **weighed}
 
 
 def answered(kind: str, budget: Budget, given: Asked) -> dpcov.Release:

@@ -137,7 +137,7 @@ PLANTED = {
         by=TEST_CURATOR + "TestOrder::test_a_failed_read_costs_nothing",
     ),
     "one draw for all entries": mutant(
-        (CURATOR, "if made is None or not made.fits(self.public):", "if made is None:"),
+        (CURATOR, "if made is None or not made.fits(public):", "if made is None:"),
         by=TEST_CURATOR + "TestStatisticsThatDoNotFit::test_another_shape_or_grid",
     ),
     "true n under add-remove": mutant(
@@ -263,7 +263,7 @@ PLANTED = {
     "a stranger's measure that says how many rows there are": mutant(
         (
             CURATOR,
-            "self._sized(remade(question, self.public.encoding.aside)) if type(question) in known else None",
+            "self._sized(remade(question, public.encoding.aside)) if type(question) in known else None",
             "self._sized(question)",
         ),
         by=TEST_FLOAT_STEPS + "TestCurator::test_a_measure_of_another_type_says_nothing_of_rows",
@@ -308,7 +308,7 @@ PLANTED = {
         (CURATOR, "    return copied(budget)\n", "    return budget\n"), by=KEPT + "test_nor_directions"
     ),
     "a sensitivity that is in others' hands": mutant(
-        (CURATOR, "self._sized(remade(question, self.public.encoding.aside)) if", "self._sized(question) if"),
+        (CURATOR, "self._sized(remade(question, public.encoding.aside)) if", "self._sized(question) if"),
         by=(KEPT + "test_a_question_with_a_sensitivity_of_its_own", KEPT + "test_numbers_that_are_others_by_now"),
     ),
     "questions after the release": mutant(
@@ -334,14 +334,14 @@ PLANTED = {
         ),
     ),
     "an encoding that a mechanism shares with its curator": mutant(
-        (FACE, "pass_on, curator.public.apart()", "pass_on, curator.public"),
+        (FACE, "pass_on, curator.so_far.apart()", "pass_on, curator.so_far"),
         by=TEST_HOSTILE_MECHANISMS + "TestEncodings::test_it_is_not_that_of_the_curator[replace]",
     ),
     "a mechanism that holds the curator": mutant(
         (
             FACE,
-            "self._pass_on, public = pass_on, curator.public",
-            "self._pass_on, self.curator, public = pass_on, curator, curator.public",
+            "self._pass_on, public = pass_on, curator.so_far",
+            "self._pass_on, self.curator, public = pass_on, curator, curator.so_far",
         ),
         by=TEST_DOORS + "TestFace::test_nothing_leads_to_the_rows[replace]",
     ),

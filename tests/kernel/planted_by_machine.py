@@ -11,6 +11,7 @@ DISCRETE = "kernel/noise/discrete.py"
 FRAMES = "kernel/rows/frames.py"
 MATRIX = "kernel/noise/matrix.py"
 STANDARD = "kernel/rows/standard.py"
+SUBSPACE = "kernel/noise/subspace.py"
 
 TEST_CALIBRATED = "tests/kernel/calibration/test_calibrated.py::test_noise_is_near_continuous_"
 TEST_CURATOR = "tests/kernel/test_curator.py::TestFilesCanHoldIt::"
@@ -19,6 +20,7 @@ TEST_FRAMES = "tests/kernel/laws/test_frames.py::"
 TEST_MATRIX = "tests/kernel/distribution/test_matrix.py::"
 TEST_SPECTRAL = "tests/kernel/laws/test_spectral.py::"
 OF_THE_STATED_SIZE = TEST_SPECTRAL + "TestBasis::test_it_is_of_the_stated_size"
+STREAMS = "tests/kernel/distribution/test_streams.py::test_a_draw_is_the_recorded_one"
 SPARE_SHARE = TEST_MATRIX + "test_half_of_what_is_spare_must_be_left"
 
 PLANTED = {
@@ -52,6 +54,29 @@ PLANTED = {
         by=TEST_MATRIX + "test_an_entry_errs_by_no_more_than_is_counted",
     ),
     "a law that is read without its spare share": mutant((MATRIX, "(1 + SPARE / 2)", "(1 - SPARE / 2)"), by=SPARE_SHARE),
+    "a lattice coarser than the noise": mutant(
+        (MATRIX, "math.floor(math.log2(terms.deviation * scale))", "math.ceil(math.log2(terms.deviation * scale))"),
+        by="tests/kernel/distribution/test_matrix_limits.py::test_the_lattice_is_no_coarser_than_the_noise[784-wishart]",
+    ),
+    "proposals for what is filled": mutant(
+        (DISCRETE, "2 * (size - filled) + 32", "2 * (size + filled) + 32"), by=STREAMS + "[gaussian of scale 1]"
+    ),
+    "a block that is left before its last number": mutant(
+        (SUBSPACE, "self._used + count > len(self._stock)", "self._used + count >= len(self._stock)"),
+        by=STREAMS + "[subspace, a block]",
+    ),
+    "a step of Newton's that is none": mutant(
+        (
+            SUBSPACE,
+            "factor.trace * (factor.trace - 1) / factor.squared_trace",
+            "factor.trace * (factor.trace - 2) / factor.squared_trace",
+        ),
+        by="tests/kernel/distribution/test_subspace.py::TestColumn::test_kappa_is_found_in_few_factorings",
+    ),
+    "a chain whose first number is 0": mutant(
+        (SUBSPACE, "self._stock, self._used = np.zeros(0), 0", "self._stock, self._used = np.zeros(1), 0"),
+        by="tests/kernel/distribution/test_subspace.py::TestColumn::test_normal_numbers_are_used_once",
+    ),
     "a float that is above": mutant(
         ("kernel/noise/sphere.py", "math.nextafter(nearest, 0.0)", "math.nextafter(nearest, 1.0)"),
         by="tests/kernel/calibration/test_subspace.py::TestLaws::test_the_float_that_is_drawn_with_is_not_above",
@@ -59,6 +84,10 @@ PLANTED = {
     "a value of a peel that was given up": mutant(
         ("kernel/peel.py", "if self._closed or self._taken ==", "if self._taken =="),
         by=TEST_SPECTRAL + "TestPeel::test_a_run_that_was_given_up_answers_nothing",
+    ),
+    "a peel that is closed again after an interrupt": mutant(
+        ("kernel/peel.py", "self._closed = True\n        rows = self._directions()", "rows = self._directions()"),
+        by=TEST_SPECTRAL + "TestPeel::test_a_record_that_was_interrupted_is_not_made_again",
     ),
     "analytic noise whatever its difference": mutant(
         (CALIBRATED, "float(budget.delta) / 100", "float(budget.delta) * 100"),
@@ -101,6 +130,26 @@ PLANTED = {
         (FRAMES, "columns = math.ceil(math.log2(d))", "columns = math.floor(math.log2(d))"),
         by=TEST_FRAMES + "TestEllipsoid::test_the_corner_of_the_box_is_inside_the_ball",
     ),
+    "a clip that ends on the sphere": mutant(
+        ("kernel/rows/grid.py", "SHRINK = 1 - 2.0**-40", "SHRINK = 1 + 2.0**-40"),
+        by="tests/kernel/laws/test_grid.py::test_clipped_rows_end_strictly_inside[1]",
+    ),
+    "room for few people": mutant(
+        ("kernel/rows/aside.py", "USUAL_PEOPLE = 2**26", "USUAL_PEOPLE = 2*26"),
+        by="tests/kernel/test_public_limits.py::test_there_is_room_for_2_to_the_26_people_unless_more_are_expected",
+    ),
+    "rows that are finite in the place of those that are not": mutant(
+        ("kernel/rows/lengths.py", "batched(~np.isfinite(squares))", "batched(np.isfinite(squares))"),
+        by="tests/kernel/laws/test_norms.py::TestBins::test_only_rows_at_a_radius_need_fractions",
+    ),
+    "a corner too many": mutant(
+        (
+            "kernel/questions/groups.py",
+            "integers[: self.count * self.d : self.d]",
+            "integers[: self.count * self.d + 1 : self.d]",
+        ),
+        by="tests/kernel/laws/test_groups.py::TestPrivateNumberOfRows::test_a_centred_moment_tells_it_by_all_corners_together",
+    ),
     "a whitener of negative numbers that is refused": mutant(
         (FRAMES, "largest = np.abs(whitener).max()", "largest = whitener.max()"),
         by=TEST_FRAMES + "TestEllipsoid::test_a_mirrored_whitener_mirrors_the_integers",
@@ -108,6 +157,10 @@ PLANTED = {
     "floats that are sure too soon": mutant(
         ("kernel/rows/lengths.py", "SURE = 2.0**-36", "SURE = 2.1**-36"),
         by="tests/kernel/laws/test_norms.py::test_floats_decide_only_where_twice_their_error_does_not_matter",
+    ),
+    "a cell that is no level and counts as the last": mutant(
+        (STANDARD, "if len(self.shares) > max(self.groups) + 1 else", "if len(self.shares) <= max(self.groups) + 1 else"),
+        by="tests/kernel/laws/test_table.py::TestLevelUnits::test_a_cell_that_is_none_of_them_is_the_mean_or_a_group_of_its_own[two]",
     ),
     "an underflow that a caller is told of": mutant(
         (

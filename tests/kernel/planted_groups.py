@@ -15,6 +15,10 @@ CALIBRATION = "tests/kernel/calibration/test_groups.py::"
 DISTRIBUTION = "tests/kernel/distribution/test_groups.py::"
 RELEASES = "tests/mechanisms/test_groups.py::"
 AUDIT = "tests/audit/test_groups.py::"
+ARROW = "sources/arrow.py"
+PEOPLE_LAWS = "tests/kernel/laws/test_people_in_groups.py::"
+PEOPLE_COST = "tests/audit/test_people_in_groups.py::"
+PEOPLE_RELEASES = "tests/api/test_people_in_groups.py::"
 
 PLANTED = {
     "groups that a mechanism shares with its curator": mutant(
@@ -32,35 +36,98 @@ PLANTED = {
     "one matrix's L1 for groups": mutant(
         (
             GROUPS,
-            "return Fraction(self.moved(neighbors) * (self.d + 1), 2) * self.grid.reach",
-            "return (2 if neighbors == REPLACE else Fraction(self.d + 1, 2)) * Fraction(self.grid.reach)",
+            "return Fraction(WITH_NOTHING_SHARED[neighbors] * (self.d + 1), 2) * self.scaled_reach",
+            "return (2 if neighbors == REPLACE else Fraction(self.d + 1, 2)) * Fraction(self.scaled_reach)",
         ),
         by=(
             LAWS + "TestTightness::test_the_bounds_are_attained[4]",
             LAWS + "TestTightness::test_they_are_those_of_the_table[5]",
+            PEOPLE_COST + "test_no_person_costs_more_than_was_charged[laplace-PureDP-replace-False-people]",
         ),
     ),
     "a row that moves one block only": mutant(
         (
             GROUPS,
-            "return {REPLACE: 2, ADD_REMOVE: 1}[neighbors]\n\n    def sensitivity_squared",
-            "return 1\n\n    def sensitivity_squared",
+            "return self.count if several else WITH_NOTHING_SHARED[neighbors]",
+            "return self.count if several else 1",
         ),
+        by=CALIBRATION + "TestLaws::test_wishart[2-3-replace]",
+    ),
+    "a row that is in one group before and after": mutant(
+        (GROUPS, "WITH_NOTHING_SHARED = {REPLACE: 2, ADD_REMOVE: 1}", "WITH_NOTHING_SHARED = {REPLACE: 1, ADD_REMOVE: 1}"),
         by=(
             LAWS + "TestTightness::test_the_bounds_are_attained[1]",
             LAWS + "TestTightness::test_they_are_those_of_the_table[2]",
         ),
     ),
     "a group's size as if it were public": mutant(
-        (
-            GROUPS,
-            "return {REPLACE: 2, ADD_REMOVE: 1}[neighbors]\n\n    def sensitivity_l1",
-            "return 1\n\n    def sensitivity_l1",
-        ),
+        (GROUPS, "return Fraction(WITH_NOTHING_SHARED[neighbors] * self.person)", "return Fraction(self.person)"),
         by=(
             LAWS + "TestTightness::test_the_bounds_are_attained[2]",
             AUDIT + "test_counts_of_groups_are_private_under_either_relation[replace]",
         ),
+    ),
+    "two excesses for a person who is in all groups": mutant(
+        (
+            GROUPS,
+            "return self.count if several else WITH_NOTHING_SHARED[neighbors]",
+            "return WITH_NOTHING_SHARED[neighbors]",
+        ),
+        by=(
+            PEOPLE_LAWS + "TestTightness::test_a_person_may_be_in_all_groups",
+            CALIBRATION + "TestPeople::test_every_block_that_a_person_may_move_costs_an_excess[8-64-replace-people]",
+        ),
+    ),
+    "a person's rows counted in each group for themselves": mutant(
+        (
+            ARROW,
+            "self._table.batches([self.aside.unit], default_block_rows(1))",
+            "self._table.batches(_both(self), default_block_rows(1))",
+        ),
+        (ARROW, "people.count(batch.column(self.aside.unit))", "people.count(_in_each(batch, self))"),
+        (
+            ARROW,
+            "return self._people.shares(part.column(aside.unit))",
+            "return self._people.shares(_in_each(part, self))",
+        ),
+        (
+            ARROW,
+            "@dataclass(frozen=True)\nclass ArrowPart:",
+            "def _both(source):\n    return [source.aside.unit] + ([source._by.of] if source._by else [])\n\n\n"
+            "def _in_each(batch, source):\n    import pyarrow as pa\n\n"
+            "    rows = zip(*(np.asarray(batch.column(name)).tolist() for name in _both(source)), strict=True)\n"
+            "    return pa.array([str(row) for row in rows])\n\n\n"
+            "@dataclass(frozen=True)\nclass ArrowPart:",
+        ),
+        by=(
+            PEOPLE_LAWS + "TestTightness::test_a_person_may_be_in_all_groups",
+            PEOPLE_LAWS + "TestWholeTables::test_averages_are_over_all_rows_of_a_person[people]",
+            PEOPLE_COST + "test_no_person_costs_more_than_was_charged[gaussian-ZCDP-add-remove-True-people]",
+        ),
+    ),
+    "sizes of groups with the noise of a part of a person": mutant(
+        (
+            GROUPS,
+            "return Fraction(WITH_NOTHING_SHARED[neighbors] * self.person)",
+            "return Fraction(WITH_NOTHING_SHARED[neighbors])",
+        ),
+        (GROUPS, "return WITH_NOTHING_SHARED[neighbors] * self.person**2", "return WITH_NOTHING_SHARED[neighbors]"),
+        by=(
+            PEOPLE_LAWS + "TestTightness::test_the_bounds_are_attained[1]",
+            CALIBRATION + "TestPeople::test_exact_noise_is_that_of_rows[2-3-replace-people]",
+        ),
+    ),
+    "rows of people in groups that count as whole people": mutant(
+        (
+            GROUPS,
+            "z = self.scaled(rows[:, :-1], scratch=False)[order]",
+            "z = self.grid.encode(rows[:, : self.d - getattr(self.grid, 'center', 0)])[order] * 2.0**self.finer",
+        ),
+        by=PEOPLE_LAWS + "TestTightness::test_the_bounds_are_attained[10000]",
+    ),
+    "sizes of people's groups in whole people": mutant(
+        (PARTS, "return self.person_bits\n", "return super().unit_bits\n"),
+        by=PEOPLE_RELEASES + "TestExact::test_sizes_are_asked_for_where_no_corner_tells_them[gaussian-replace-people]",
     ),
     "a row of no group in the last block": mutant(
         (MEMBERS, "group = np.where(known, positions, count)", "group = np.where(known, positions, count - 1)"),

@@ -60,7 +60,7 @@ PLANTED = {
         by=TEST_RECORDS + "test_a_fault_is_refused_when_the_record_is_made[estimate without_options]",
     ),
     "facts that least shares are told by, shared with the run": mutant(
-        (REHEARSING, "mechanism.least(public.apart(), copied(budget),", "mechanism.least(public, budget,"),
+        (REHEARSING, "mechanism.least(public.apart(), copied(left),", "mechanism.least(public, left,"),
         by=TEST_HOSTILE_MECHANISMS + "TestEncodings::test_nor_is_what_its_least_shares_are_told_by",
     ),
     "a sum of charges that must be a budget": mutant(
@@ -72,12 +72,12 @@ PLANTED = {
         by=TEST_REHEARSAL + "test_charges_of_more_digits_together_than_a_budget_has_are_served",
     ),
     "lists that a rehearsal leaves empty": mutant(
-        (REHEARSING, "copied(budget), **_own(options))  #", "copied(budget), **options)  #"),
+        (REHEARSING, "copied(left), **_own(options))  #", "copied(left), **options)  #"),
         (REHEARSING, "whole=curator.budget, options=_own(options))", "whole=curator.budget, options=options)"),
         by=TEST_REHEARSAL + "TestListsAmongOptions::test_what_a_rehearsal_takes_out_of_them_is_there_in_the_run",
     ),
     "lists that one rehearsal leaves empty for the next": mutant(
-        (REHEARSING, "copied(budget), **_own(options))  #", "copied(budget), **options)  #"),
+        (REHEARSING, "copied(left), **_own(options))  #", "copied(left), **options)  #"),
         by=TEST_REHEARSAL + "TestListsAmongOptions::test_also_after_the_reading_that_tells_how_many_rows_there_are",
     ),
     "lists that the run has written into, rehearsed with": mutant(
@@ -101,7 +101,7 @@ PLANTED = {
         by=TEST_HOSTILE_MECHANISMS + "TestEncodings::test_nor_is_what_a_name_is_resolved_by",
     ),
     "a mechanism that holds its caller's budget": mutant(
-        (RUNNING, "mechanism.ask(Face(curator), copied(budget), **asked)", "mechanism.ask(Face(curator), budget, **asked)"),
+        (RUNNING, "mechanism.ask(Face(curator), copied(left), **asked)", "mechanism.ask(Face(curator), left, **asked)"),
         by=KEPT + "test_nor_does_that_of_the_caller",
     ),
     "notes that lead to the rows": mutant(

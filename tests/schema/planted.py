@@ -14,7 +14,45 @@ TEST_CODEBOOK = "tests/schema/test_codebook.py::"
 TEST_DATES = "tests/schema/test_dates.py::"
 TEST_DERIVED = "tests/schema/test_derived.py::"
 
+UNIT = "tests/schema/test_schema_unit.py::"
+COPIED = UNIT + "TestEveryEntryPoint::test_a_schema_that_was_copied_or_pickled_does_so_too[covariance]"
+
 PLANTED = {
+    "a schema's people are dropped where a release is asked for": mutant(
+        ("request.py", "whose, schema = whose.joined(schema.whose), schema.of_features()", "schema = schema.of_features()"),
+        by=tuple(
+            f"{UNIT}TestEveryEntryPoint::test_promises_people[{name}]" for name in ("covariance", "mean", "ridge", "PrivatePCA")
+        ),
+    ),
+    "people that are read, and not promised": mutant(
+        ("request.py", "            aside=self.aside,\n", ""), by=UNIT + "TestEveryEntryPoint::test_promises_people[covariance]"
+    ),
+    "a schema's people are lost in a pickle": mutant(
+        ("schema/__init__.py", "return Schema, (dict(self.columns), *said)", "return Schema, (dict(self.columns),)"), by=COPIED
+    ),
+    "a schema's people are lost in a copy": mutant(
+        ("schema/__init__.py", "        for name in SAID:\n", "        for name in SAID[:1]:\n"), by=COPIED
+    ),
+    "a schema's people are lost where columns are chosen": mutant(
+        (
+            "schema/__init__.py",
+            "return replace(self, columns={name: used[name] for name in names}, others=None)",
+            "return Schema({name: used[name] for name in names})",
+        ),
+        by=COPIED,
+    ),
+    "a schema's people are lost in its file": mutant(
+        ("schema/file.py", "return Schema(found, others=others, **whose)", "return Schema(found, others=others)"),
+        by=UNIT + "TestEveryEntryPoint::test_promises_people[covariance]",
+    ),
+    "a digest that does not cover people": mutant(
+        ("schema/file.py", "[record, whose] if whose.names else record", "record"),
+        by=UNIT + "TestDigest::test_a_policy_holds_releases_to_it",
+    ),
+    "an argument that overrules the schema": mutant(
+        ("schema/whose.py", "if said is not None and said != described:", "if False:"),
+        by=UNIT + "TestRefused::test_an_argument_that_says_another_thing[covariance-given0]",
+    ),
     "columns that a copied schema shares": mutant(
         (
             "schema/__init__.py",
@@ -110,7 +148,7 @@ PLANTED = {
         by="tests/schema/test_schema_file.py::TestOthers::test_what_was_begun_is_not",
     ),
     "drafts are left out unasked": mutant(
-        ("schema/file.py", "Ignored() if others == IGNORE and _is_draft(entry) else", "Ignored() if _is_draft(entry) else"),
+        ("schema/file.py", "left = (others == IGNORE or name in beside) and _is_draft(entry)", "left = _is_draft(entry)"),
         by=(
             "tests/schema/test_schema_file.py::TestOthers::test_what_is_left_as_drafted_is_ignored",
             "tests/schema/test_schema_file.py::test_all_wrong_entries_are_told_at_once",

@@ -15,7 +15,17 @@ TEST_DERIVED = "tests/sources/test_derived.py::"
 TEST_PAIRED = "tests/sources/test_paired.py::"
 TEST_PROMISES = "tests/sources/test_promises.py::"
 
+PEOPLE = "tests/sources/test_people.py::"
+
 PLANTED = {
+    "whole numbers among Python objects are nobody's": mutant(
+        ("sources/tables.py", "[identifier if name == self._unit else _text for name in columns]", "[_text for _ in columns]"),
+        by=PEOPLE + "TestPythonObjects::test_are_told_apart_by_what_they_are[objects-cells0]",
+    ),
+    "identifiers of an array that float64 merges": mutant(
+        ("sources/tables.py", "            if self._whose in places:\n", "            if False:\n"),
+        by=PEOPLE + "TestArraysWithASchema::test_beyond_two_to_the_53[int64]",
+    ),
     "missing numbers count as zero": mutant(
         (ARROW, "description, offset, scale, description.midpoint)", "description, offset, scale, 0.0)"),
         by="tests/sources/test_noise_off.py::TestPandas::test_mean_and_covariance",

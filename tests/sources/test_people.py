@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import duckdb
 import numpy as np
@@ -296,10 +298,10 @@ class TestRefusals:
             opened(tmp_path)
         assert kind_of("who", [pa.int32(), pa.int64(), pa.dictionary(pa.int8(), pa.int16())]) == WHOLE
 
-    def test_mixed_objects_of_pandas_are_text_or_nobody_s(self) -> None:
+    def test_mixed_objects_of_pandas_are_who_they_say(self) -> None:
         data = pd.DataFrame({"who": ["1", 1, None, 2.5, "1", True], "a": np.ones(6)})
         source = opened(data)
-        assert source.n == 2  # "1" and "True"
+        assert source.n == 3  # "1", 2.5 and "True"
 
     def test_a_table_of_other_rows_at_the_second_reading(self) -> None:
         class Growing(Restless):
@@ -312,3 +314,102 @@ class TestRefusals:
         source = ArrowSource(table, ["a", "b"], aside=aside_of("who", DEFAULT_BITS, USUAL_PEOPLE))
         with pytest.raises(EngineError, match="the same each time"):
             source.total(SecondMoment(Grid(1.0), 2, aside=source.aside))
+
+
+class Told:
+    """An object whose text nobody may ask for."""
+
+    def __str__(self) -> str:
+        raise AssertionError("a cell was made text")
+
+    __repr__ = __str__
+
+
+class TestPythonObjects:
+    """Columns of pandas that declare nothing: whole numbers among them are people, and no cell raises."""
+
+    @pytest.mark.parametrize(
+        "cells",
+        [
+            [1, 2, 2, 3],
+            [2**53, 2**53 + 1, 2**53 + 1, 2**70],
+            [np.int64(1), 2, np.int8(2), -3],
+            [b"a", b"b", b"b", b"c"],
+            [UUID(int=1), UUID(int=2), UUID(int=2), UUID(int=3)],
+            [Decimal("1.5"), Decimal("2.50"), Decimal("2.5"), Decimal("1E+999999")],
+            [Decimal("1E+999999999"), Decimal("10E+99999"), Decimal("1E+100000"), Decimal("-" + "9" * 9999)],
+            [0.1, 0.5, np.float32(0.5), 5e-324],
+            ["1", "7", 7, 7.5],
+            [10**5000, 7, Decimal(7), -(10**5000)],
+            ["x", -0.0, 0, 1e308],
+            ["x", 1, np.float64(1), "é"],
+        ],
+    )
+    @pytest.mark.parametrize("kind", ["objects", "categories"])
+    def test_are_told_apart_by_what_they_are(self, cells: list[Any], kind: str) -> None:
+        column = pd.Series(cells, dtype=object)
+        if kind == "categories":
+            known = pd.Index(list(dict.fromkeys(cells)), dtype=object)
+            column = pd.Series(pd.Categorical(column, categories=known))
+        made = opened(pd.DataFrame({"who": column, "a": [0.1, 0.2, 0.3, 0.4]}), columns=["a"])
+        assert made.n == 3
+
+    @pytest.mark.parametrize(
+        "cell",
+        [
+            None,
+            pd.NA,
+            pd.NaT,
+            np.nan,
+            np.inf,
+            Decimal("NaN"),
+            Decimal("sNaN"),
+            Decimal("-Infinity"),
+            (1,),
+            [],
+            Told(),
+            1j,
+            "na",
+            "",
+        ],
+    )
+    def test_nobody_s(self, cell: Any) -> None:
+        cells = pd.Series([cell, 7, 7, 8], dtype=object)
+        assert opened(pd.DataFrame({"who": cells, "a": [0.1, 0.2, 0.3, 0.4]}), columns=["a"]).n == 2
+
+    def test_features_are_what_they_were(self) -> None:
+        """Numbers among objects are no text, and so no level."""
+        levels = dpcov.Schema({"ward": dpcov.Categorical(["1", "2"])})
+        table = pd.DataFrame({"who": pd.Series([1, 2], dtype=object), "ward": pd.Series([1, "2"], dtype=object)})
+        source = opened(table, schema=levels)
+        assert moment_of(source).tolist() == [0.0, 0.5]
+
+
+def moment_of(source: Source) -> Any:
+    question = SecondMoment(Grid(1.0), 2, aside=source.aside)  # type: ignore[attr-defined]
+    return np.diag(unpack(source.total(question), 2)).round() / 2.0**question.unit_bits / source.n
+
+
+class TestArraysWithASchema:
+    """The identifiers of an array that a schema describes are read in its own type: float64 would merge some of them."""
+
+    DESCRIBED = dpcov.Schema({"a": dpcov.Numeric(0, 9), "who": dpcov.Ignored(), "b": dpcov.Numeric(0, 9)}, unit="who")
+
+    @pytest.mark.parametrize("kind", [np.int64, ">i8", np.uint64])
+    def test_beyond_two_to_the_53(self, kind: Any, tmp_path: Path) -> None:
+        who = 2**62 + np.arange(300) // 3
+        array = np.column_stack([np.arange(300) % 7, who, np.arange(300) % 5]).astype(kind)
+        np.save(tmp_path / "rows.npy", array)
+        for data in (array, tmp_path / "rows.npy"):
+            made = dpcov.covariance(data, dpcov.ZCDP(1), schema=self.DESCRIBED)
+            assert (made.n, made.feature_names) == (100, ("a", "b"))
+
+    @pytest.mark.parametrize("kind", [np.float32, np.float64, np.float16, np.int16])
+    def test_of_any_type_of_numbers(self, kind: Any) -> None:
+        array = np.column_stack([np.arange(300) % 7, np.arange(300) // 3, np.arange(300) % 5]).astype(kind)
+        assert dpcov.covariance(array, dpcov.ZCDP(1), schema=self.DESCRIBED).n == 100
+
+    @pytest.mark.parametrize("kind", [np.longdouble, np.bool_])
+    def test_of_no_type_that_says_whose_a_row_is(self, kind: Any) -> None:
+        with pytest.raises(DpcovError, match="unit must be a column of whole numbers, numbers or text"):
+            dpcov.covariance(np.ones((9, 3)).astype(kind), dpcov.ZCDP(1), schema=self.DESCRIBED)

@@ -16,7 +16,13 @@ WRONG = TEST_MECHANISM + "test_what_is_wrong_in_the_kernel_is_found"
 
 BY_NAME = "zip(*(sorted(each, key=lambda answer: answer.question.name) for each in (made, known)), strict=False)"
 
+AUDITED = "tests/verify/test_audit_people.py::"
+
 PLANTED = {
+    "an audit of rows where people were asked for": mutant(
+        ("verify/mechanism_audit.py", '(People(kind, said), "person") if said.unit else (kind, "row")', '(kind, "row")'),
+        by=AUDITED + "TestChosenPairs::test_tables",
+    ),
     "an audit of seeded releases": mutant(
         ("verify/audit.py", "    seed: int | None = None,\n", "    seed: int | None = 0,\n"),
         by=TEST_AUDIT + "test_black_box_audits_what_is_released",

@@ -19,6 +19,7 @@ EXAMPLE = """\b
 Example:
   dpcov audit eigenvectors --rho 0.5
   dpcov audit screened --target pca --option k=1 --epsilon 1 --neighbors add-remove
+  dpcov audit rescaled --rho 0.5 --unit --max-weight 1
   dpcov audit --from examples/own_mechanism.py:COLUMNS_ONLY --epsilon 1 --seconds 20"""
 
 
@@ -33,10 +34,13 @@ Example:
 @click.option("--option", multiple=True, metavar="NAME=VALUE", help="An option of the mechanism; can be repeated.")
 @click.option("--schema", type=click.Path(), metavar="FILE", help="Make tables with its columns; by default rows of norm 1.")
 @click.option("--center/--no-center", default=None, help="Audit centred releases; the default with --schema.")
+@click.option("--unit", is_flag=True, help="Neighbours differ in all rows of one person; so too where the schema names a unit.")
+@click.option("--most-rows", type=int, metavar="NUMBER", help="With --unit: rows count alike, but those of who has more.")
+@click.option("--max-weight", type=float, metavar="NUMBER", help="With --unit: rows have weights, of which this is the most.")
 @click.option("--width", type=int, default=2, show_default=True, metavar="NUMBER", help="Columns of rows without a schema.")
 @click.option("--pairs", type=int, default=200, show_default=True, metavar="NUMBER", help="Neighbours to search and price.")
 @click.option("--first", type=click.Path(), metavar="FILE", help="In place of a search: a table (.csv, .parquet or .npy).")
-@click.option("--second", type=click.Path(), metavar="FILE", help="Its neighbour: they differ in one row.")
+@click.option("--second", type=click.Path(), metavar="FILE", help="Its neighbour: they differ in one row, or person.")
 @click.option(
     "--trials", type=int, default=1000, show_default=True, metavar="NUMBER", help="Releases of each of the dearest neighbours."
 )
@@ -85,7 +89,8 @@ def audit(
     settings |= {"target": target, "options": read_options(option), "schema": read_schema(schema)}
     if first is not None and second is not None:
         tables = [read_table(file, of_array=schema is None) for file in (first, second)]
-        settings |= {"pairs": [tuple(tables)]} | ({"width": tables[0].shape[1]} if schema is None else {})
+        beside = settings["unit"] + (settings["max_weight"] is not None)  # an identifier, and a weight before it
+        settings |= {"pairs": [tuple(tables)]} | ({"width": tables[0].shape[1] - beside} if schema is None else {})
     named = own_mechanism(source) if source is not None else str(mechanism)
     with progress_bar(quiet=False, work="auditing") as progress:
         found = audit_mechanism(named, budget, progress=progress, **settings)

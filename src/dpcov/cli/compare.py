@@ -12,6 +12,7 @@ from dpcov.cli.options import (
     csv_options,
     json_option,
     neighbors_option,
+    people_options,
     read_budgets,
     read_columns,
     read_schema,
@@ -46,6 +47,7 @@ KEPT = "it was drawn or written before"
 @click.option("--columns", metavar="A,B,C", help="Use these columns only, in this order.")
 @csv_options
 @neighbors_option
+@people_options
 @click.option("--runs", type=int, default=20, show_default=True, metavar="NUMBER", help="Releases per mechanism and budget.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="NUMBER", help="Seed of the first run.")
 @click.option("--csv", "table", type=click.Path(), metavar="FILE", help="Also write the errors as a table.")
@@ -69,6 +71,7 @@ def compare(
     force: bool,
     as_json: bool,
     output: str | None,
+    **whose: Any,
 ) -> None:
     """Measure how far off each mechanism is on the rows in DATA (.csv, .tsv or .parquet), at each budget.
 
@@ -91,7 +94,7 @@ def compare(
         picture_format(picture, "compare.png")
     differ("--csv", written, "--output", picture)
     settings: dict[str, Any] = {"row_norm": row_norm, "schema": read_schema(schema), "neighbors": neighbors, "center": center}
-    settings |= {"columns": read_columns(columns), "runs": runs, "seed": seed}
+    settings |= {"columns": read_columns(columns), "runs": runs, "seed": seed, **whose}
     with progress_bar(quiet=False, work="comparing") as progress:
         found = measured(data, budgets, mechanisms or None, progress=progress, **settings)
     if picture is not None:
@@ -103,6 +106,8 @@ def compare(
         return
     public = ["--row-norm", f"{row_norm:g}"] if schema is None else ["--schema", schema]
     about = ["--center"] if found.center else ["--no-center"] * (schema is not None)
+    told = {f"--{name.replace('_', '-')}": value for name, value in whose.items() if value is not None}
+    about += [word for flag, value in told.items() for word in (flag, f"{value:g}" if isinstance(value, float) else str(value))]
     flags = about + (["--neighbors", neighbors] if neighbors != "replace" else [])
     write(console(), found, settings=[*public, *flags, *([] if columns is None else ["--columns", columns])])
     tell_written(picture, written)

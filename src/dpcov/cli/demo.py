@@ -26,7 +26,10 @@ def demo(output: str) -> None:
     The picture goes beside the release, with the ending .png.
     """
     target, picture = _checked_targets(output)
-    click.echo("Wine: 178 rows, 6 columns with public bounds; one release of mean and covariance ...", err=True)
+    click.echo(
+        "Wine: 178 rows, each taken for a person, 6 columns with public bounds; one release of mean and covariance ...",
+        err=True,
+    )
     from dpcov.evaluate.demo import demo as release_wine
     from dpcov.report.demos import next_lines, write
     from dpcov.report.text import console

@@ -86,7 +86,8 @@ def tell_dry_run(target: str, data: str, budget: Budget, *, as_json: bool, isola
     if planned is not None:
         write(console(), planned, within=True)
     elif found.by_column:
-        click.echo("How large errors will be, column by column: `dpcov plan --schema FILE --n ROWS`.")
+        of = "PEOPLE" if found.planned.unit else "ROWS"
+        click.echo(f"How large errors will be, column by column: `dpcov plan --schema FILE --n {of}`.")
 
 
 def _planned(found: Rehearsal) -> TablePlan | None:

@@ -34,7 +34,8 @@ neighbors_option = click.option(
     type=click.Choice(NEIGHBORS),
     default=NEIGHBORS[0],
     show_default=True,
-    help="What is hidden: replace, the values of one row; add-remove, also whether it is there. With replace, n is public.",
+    help="What is hidden: replace, the values of one row (with --unit: of all rows of a person); add-remove, also whether "
+    "it is there. With replace, n is public.",
 )
 
 
@@ -74,7 +75,7 @@ def budget_parts(command: Command) -> Command:
 
 def making_options(command: Command) -> Command:
     """Add what every command that makes a release has, after its own options."""
-    command = publishing_options(_ledger_options(_people_options(command)))
+    command = publishing_options(_ledger_options(people_options(command)))
     for option in (
         click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Where to write the release (JSON)."),
         json_option,
@@ -110,13 +111,13 @@ def making_options(command: Command) -> Command:
     return command
 
 
-def _people_options(command: Command) -> Command:
+def people_options(command: Command) -> Command:
     """Add who a person is, and how much a row counts."""
     for option in (
         click.option(
             "--unit",
             metavar="COLUMN",
-            help="Protect people, not rows: the column that says whose a row is. By default each row is a person.",
+            help="Protect people: the column that says whose a row is. By default the schema's, else each row is a person.",
         ),
         click.option(
             "--most-rows",
@@ -127,12 +128,15 @@ def _people_options(command: Command) -> Command:
         click.option(
             "--weighting",
             type=click.Choice(["person", "rows"]),
-            default="person",
-            show_default=True,
-            help="With --unit: whether each person counts once, or each row.",
+            help="With --unit: whether each person counts once, the default, or each row.",
         ),
         click.option(
             "--max-weight", type=float, metavar="NUMBER", help="With --weight: a public bound; what is above counts as it."
+        ),
+        click.option(
+            "--clip-weight",
+            type=click.Choice(["none", "private"]),
+            help="With --weight: private finds a lower bound than --max-weight, for a part of the budget.",
         ),
         click.option("--weight", metavar="COLUMN", help="The column of weights, as of a survey."),
     ):

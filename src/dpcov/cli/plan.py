@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpcov.cli.groups import TableByDefault
-from dpcov.cli.options import budget_options, json_option, neighbors_option
+from dpcov.cli.options import budget_options, json_option, neighbors_option, people_options
 from dpcov.cli.plan_pca import plan_pca
 from dpcov.cli.plan_table import EXAMPLE as TABLE_EXAMPLE
 from dpcov.cli.plan_table import plan_table
@@ -32,19 +32,20 @@ plan.add_command(plan_pca)
 
 
 @plan.command(epilog=EXAMPLE, short_help="Predict the error of a covariance release.")
-@click.option("--n", type=int, required=True, help="Number of rows.")
+@click.option("--n", type=int, required=True, help="Number of rows, with --unit of people.")
 @click.option("--d", type=int, required=True, help="Number of features: a column of text counts once per level.")
 @budget_options
 @neighbors_option
+@people_options
 @click.option("--center", is_flag=True, help="Predict for a centred covariance.")
 @json_option
-def covariance(n: int, d: int, budget: Budget, neighbors: str, center: bool, as_json: bool) -> None:
+def covariance(n: int, d: int, budget: Budget, neighbors: str, center: bool, as_json: bool, **whose: Any) -> None:
     """Predict the r.m.s. Frobenius error of a covariance release, for rows of norm 1, before post-processing."""
     from dpcov.evaluate.plan import plan
     from dpcov.report import record, write
     from dpcov.report.text import console
 
-    found = plan("covariance", budget, n=n, d=d, neighbors=neighbors, center=center)
+    found = plan("covariance", budget, n=n, d=d, neighbors=neighbors, center=center, **whose)
     if as_json:
         print_json(record(found))
     else:

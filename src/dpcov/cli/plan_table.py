@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpcov.cli.options import budget_options, json_option, neighbors_option, read_columns, read_schema
+from dpcov.cli.options import budget_options, json_option, neighbors_option, people_options, read_columns, read_schema
 from dpcov.cli.telling import plot_option, print_json, tell_written
 
 if TYPE_CHECKING:
@@ -26,9 +26,10 @@ Example:
     required=True,
     help="Public bounds and levels of the columns: see `dpcov schema init`.",
 )
-@click.option("--n", type=int, required=True, help="Number of rows; a guess where it is private.")
+@click.option("--n", type=int, required=True, help="Number of rows, with --unit of people; a guess where it is private.")
 @budget_options
 @neighbors_option
+@people_options
 @click.option("--columns", metavar="A,B,C", help="The columns that you need: what is gained by releasing these only.")
 @click.option(
     "--spread",
@@ -50,6 +51,7 @@ def plan_table(
     everything: bool,
     plot: str | None,
     as_json: bool,
+    **whose: Any,
 ) -> None:
     """Predict the errors of means, deviations and correlations of a table, in its own units, without data.
 
@@ -63,7 +65,7 @@ def plan_table(
     picture = checked_picture(plot, schema)
     public = read_schema(schema)
     assert public is not None
-    found = planned(public, budget, n=n, columns=read_columns(columns), neighbors=neighbors, spread=spread)
+    found = planned(public, budget, n=n, columns=read_columns(columns), neighbors=neighbors, spread=spread, **whose)
     if picture is not None:
         found.plot(picture)
     if as_json:

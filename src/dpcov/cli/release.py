@@ -81,6 +81,8 @@ def release(
     Give a budget (--epsilon, --epsilon with --delta, or --rho) and public bounds (--row-norm or --schema). There is no default:
     a bound read from the data would itself leak. Everything is checked before anything is spent.
 
+    A row is a person. Where people have several rows, --unit COLUMN, or unit = "COLUMN" in the schema, says whose a row is.
+
     A database that only its administrator reaches: --query and --print-sql print the statement to be run there, --query and
     --exact-sums make the release from its result, which is as secret as the rows.
 

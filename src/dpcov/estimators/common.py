@@ -20,6 +20,8 @@ from dpcov.estimators.inputs import (
     is_table,
     plain_rows,
     read_budget,
+    refuse_merging,
+    refuse_others,
     watched,
     without_objects,
 )
@@ -51,6 +53,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
     schema: Schema | None
     neighbors: str
     columns: Sequence[str | int] | None
+    unit: str | int | None
+    weighting: str | None
+    most_rows: int | None
+    weight: str | int | None
+    max_weight: float | None
     options: Mapping[str, Any] | None
     random_state: int | None
 
@@ -58,16 +65,19 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
     _settings: ClassVar[tuple[str, ...]]
     _renamed: ClassVar[Mapping[str, str]] = {}
 
-    def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002 - y is there for pipelines
+    def fit(self, X: Any, y: object = None, **given: object) -> Self:  # noqa: ARG002 - y is there for pipelines
         """Release once from X and keep the release, not X.
 
         Parameters
         ----------
         X : array-like, frame, path or anything with ``__arrow_c_stream__``
-            A row per person. Values are never checked: NaN and infinity are data like any other, and in lists and arrays of
-            Python objects a cell that is no number is missing.
+            A row per person, unless ``unit``, or the schema, says whose a row is. Values are never checked: NaN and infinity
+            are data like any other, and in lists and arrays of Python objects a cell that is no number is missing.
         y : ignored
+        **given
+            Refused, ``sample_weight`` with a hint: weights stand in a column of X.
         """
+        refuse_others(given)
         release = type(self)._release
         budget = read_budget(self.epsilon, self.delta, self.rho, type(self).__name__, self._settings[0])
         options = checked_options(self.options, release)
@@ -75,12 +85,22 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         table = is_table(X)
         data = watched(X) if table else self._checked(X)
         self._warn_of_spending()
-        settings = {self._renamed.get(name, name): getattr(self, name) for name in self._settings}
+        settings = {self._renamed.get(name, name): getattr(self, name) for name in self._settings} | self._whose
         self.release_ = release(data, budget, seed=self.random_state, **settings, **options)  # first of all: it was paid for
         self._keep(self.release_)
         if table:
             self._note_columns(column_names(data))
         return self
+
+    @property
+    def _whose(self) -> dict[str, Any]:
+        """What is said of rows beside their features."""
+        return {name: getattr(self, name) for name in ("unit", "weighting", "most_rows", "weight", "max_weight")}
+
+    @property
+    def _has_people(self) -> bool:
+        """Whether a column says whose a row is."""
+        return self.unit is not None or getattr(self.schema, "unit", None) is not None
 
     def __sklearn_clone__(self) -> Self:
         """Return an unfitted copy that remembers whose copy it is: searches fit one clone after another."""
@@ -110,6 +130,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
             shape = open_rows(X).shape
             self._note_columns([None] * shape[-1] if len(shape) == 2 else [])
             return X
+        if self._has_people:
+            refuse_merging(X)
         array = without_objects(X)
         plain = isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray) and array.ndim == 2
         if not plain and not issparse(array):  # scikit-learn's own words for sparse matrices are the clearer ones

@@ -36,6 +36,8 @@ class PrivateCovariance(PrivateEstimator):
         zCDP.
     row_norm, schema, mechanism, postprocess, neighbors, center, columns, allow_weak, expected_n, ledger, by
         As in `dpcov.covariance`. With ``by`` the attributes are about all groups together; ``release_["north"]`` is one.
+    unit, weighting, most_rows, weight, max_weight
+        As in `dpcov.covariance`: columns of X by name, of an array by position, and none of the features.
     options : dict, optional
         Of the mechanism, for example ``{"constants": "paper"}``.
     random_state : int, optional
@@ -92,6 +94,11 @@ class PrivateCovariance(PrivateEstimator):
         allow_weak: bool = False,
         expected_n: int | None = None,
         ledger: DataSet | None = None,
+        unit: str | int | None = None,
+        weighting: str | None = None,
+        most_rows: int | None = None,
+        weight: str | int | None = None,
+        max_weight: float | None = None,
         by: str | Mapping[str, Sequence[Level]] | None = None,
         options: Mapping[str, Any] | None = None,
         random_state: int | None = None,
@@ -109,6 +116,11 @@ class PrivateCovariance(PrivateEstimator):
         self.allow_weak = allow_weak
         self.expected_n = expected_n
         self.ledger = ledger
+        self.unit = unit
+        self.weighting = weighting
+        self.most_rows = most_rows
+        self.weight = weight
+        self.max_weight = max_weight
         self.by = by
         self.options = options
         self.random_state = random_state

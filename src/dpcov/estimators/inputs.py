@@ -60,6 +60,24 @@ def checked_options(options: object, release: Callable[..., Any]) -> dict[str, A
     return dict(options)
 
 
+def refuse_others(given: Mapping[str, object]) -> None:
+    """Refuse what else `fit` is given: weights beside X would be told apart from the rows that they belong to."""
+    for name in given:
+        hint = "the estimator's weight= and max_weight= weigh rows by a column of X" if "weight" in name else "leave it out"
+        raise ParameterError(f"fit must be given X and y alone, got {shown(name)}. Hint: {hint}.")
+
+
+def refuse_merging(X: Any, y: Any = None) -> None:
+    """Refuse cells that become floats on the way, where some of them say whose a row is: floats merge large numbers."""
+    array = isinstance(X, np.ndarray)
+    merged = array and y is not None and X.dtype.kind in "iu" and X.dtype.itemsize == 8
+    if isinstance(X, list | tuple) or (array and X.dtype == object) or merged:
+        raise ParameterError(
+            f"X must be a frame, or an array of floats, where unit says whose a row is, got {type(X).__name__} of other cells. "
+            f"Hint: pandas.DataFrame(X) keeps identifiers as they are."
+        )
+
+
 def is_table(data: Any) -> bool:
     """Whether the data bring the names and declared types of their columns along."""
     frame = hasattr(data, "iloc") and hasattr(data, "columns")  # pandas before 2.2 has no Arrow stream

@@ -35,6 +35,8 @@ class PrivateMean(PrivateEstimator):
         zCDP.
     radius, origin, schema, mechanism, postprocess, neighbors, columns, allow_weak, expected_n, ledger
         As in `dpcov.mean`.
+    unit, weighting, most_rows, weight, max_weight
+        As in `dpcov.covariance`: columns of X by name, of an array by position, and none of the features.
     options : dict, optional
         Of the mechanism, for example ``{"covariance": 1.0}``.
     random_state : int, optional
@@ -82,6 +84,11 @@ class PrivateMean(PrivateEstimator):
         allow_weak: bool = False,
         expected_n: int | None = None,
         ledger: DataSet | None = None,
+        unit: str | int | None = None,
+        weighting: str | None = None,
+        most_rows: int | None = None,
+        weight: str | int | None = None,
+        max_weight: float | None = None,
         options: Mapping[str, Any] | None = None,
         random_state: int | None = None,
     ) -> None:
@@ -98,6 +105,11 @@ class PrivateMean(PrivateEstimator):
         self.allow_weak = allow_weak
         self.expected_n = expected_n
         self.ledger = ledger
+        self.unit = unit
+        self.weighting = weighting
+        self.most_rows = most_rows
+        self.weight = weight
+        self.max_weight = max_weight
         self.options = options
         self.random_state = random_state
 

@@ -42,6 +42,9 @@ class PrivatePCA(TransformerMixin, ClassNamePrefixFeaturesOutMixin, PrivateEstim
         zCDP.
     row_norm, schema, mechanism, neighbors, center, columns, allow_weak, expected_n, ledger
         As in `dpcov.pca`. Unlike scikit-learn's PCA, rows are not centred by default.
+    unit, weighting, most_rows, weight, max_weight
+        As in `dpcov.covariance`: columns of X by name, of an array by position, and none of the features. A frame that is
+        transformed may have them or not; an array has the columns that X had.
     options : dict, optional
         Of the mechanism, for example ``{"clip": "private"}``.
     random_state : int, optional
@@ -101,6 +104,11 @@ class PrivatePCA(TransformerMixin, ClassNamePrefixFeaturesOutMixin, PrivateEstim
         allow_weak: bool = False,
         expected_n: int | None = None,
         ledger: DataSet | None = None,
+        unit: str | int | None = None,
+        weighting: str | None = None,
+        most_rows: int | None = None,
+        weight: str | int | None = None,
+        max_weight: float | None = None,
         options: Mapping[str, Any] | None = None,
         random_state: int | None = None,
     ) -> None:
@@ -117,6 +125,11 @@ class PrivatePCA(TransformerMixin, ClassNamePrefixFeaturesOutMixin, PrivateEstim
         self.allow_weak = allow_weak
         self.expected_n = expected_n
         self.ledger = ledger
+        self.unit = unit
+        self.weighting = weighting
+        self.most_rows = most_rows
+        self.weight = weight
+        self.max_weight = max_weight
         self.options = options
         self.random_state = random_state
 
@@ -151,7 +164,7 @@ class PrivatePCA(TransformerMixin, ClassNamePrefixFeaturesOutMixin, PrivateEstim
         found = self.release_.pca(self.n_components_)
         if self.schema is None and not is_table(X):
             rows = plain_rows(self, X, reset=False)
-            source = open_source(np.asarray(rows), self.columns)
+            source = open_source(np.asarray(rows), list(self.release_.feature_names))
         else:
             names = self.columns if self.columns is not None else None if self.schema else list(self.release_.feature_names)
             source = open_source(X if is_table(X) else np.asarray(without_objects(X)), names, self.schema, self.center)

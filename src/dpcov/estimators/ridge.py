@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from dpcov.api import covariance, ridge
 from dpcov.custody.ledger import DataSet
 from dpcov.errors import ParameterError, check_choice, check_real, shown
+from dpcov.estimators.beside import apart, features_of
 from dpcov.estimators.common import PrivateEstimator
 from dpcov.estimators.inputs import (
     check_seed,
@@ -22,6 +23,8 @@ from dpcov.estimators.inputs import (
     is_table,
     plain_rows,
     read_budget,
+    refuse_merging,
+    refuse_others,
     watched,
     with_target,
     without_objects,
@@ -32,6 +35,7 @@ from dpcov.kernel.rows.grid import checked_row_norm
 from dpcov.mechanisms import MECHANISMS
 from dpcov.release.record import Release
 from dpcov.schema import Schema
+from dpcov.schema.whose import Whose
 from dpcov.sources.array import checked_array
 from dpcov.uses.ridge import AUTO, RidgeModel
 from dpcov.uses.selection import column_of_feature, target_place
@@ -74,6 +78,9 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
         As in `dpcov.covariance`.
     allow_weak, expected_n, ledger
         As in `dpcov.covariance`.
+    unit, weighting, most_rows, weight, max_weight
+        As in `dpcov.covariance`: columns of X by name, of an array by position, and none of the features. A frame to predict
+        may have them or not; an array has the columns that X had.
     options : dict, optional
         Of the mechanism.
     random_state : int, optional
@@ -94,7 +101,7 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
     model_ : RidgeModel
         The model, with its intervals and its reading; without a schema in units of the bounds.
     n_features_in_ : int
-        Number of columns of X.
+        Number of columns of X, ``unit`` and ``weight`` among them.
     feature_names_in_ : array of str
         Names of the columns of X, where it has any.
 
@@ -134,6 +141,11 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
         allow_weak: bool = False,
         expected_n: int | None = None,
         ledger: DataSet | None = None,
+        unit: str | int | None = None,
+        weighting: str | None = None,
+        most_rows: int | None = None,
+        weight: str | int | None = None,
+        max_weight: float | None = None,
         options: Mapping[str, Any] | None = None,
         random_state: int | None = None,
     ) -> None:
@@ -151,10 +163,15 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
         self.allow_weak = allow_weak
         self.expected_n = expected_n
         self.ledger = ledger
+        self.unit = unit
+        self.weighting = weighting
+        self.most_rows = most_rows
+        self.weight = weight
+        self.max_weight = max_weight
         self.options = options
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, **given: object) -> Self:
         """Release once from X and y and keep the release, not the data.
 
         Parameters
@@ -163,7 +180,10 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
             A row per person. With a schema any table, or an array of its columns in order, but for the target, the last.
         y : array-like
             The target, a number per person; with a schema also a level. It may be left out where X is a table that holds it.
+        **given
+            Refused, ``sample_weight`` with a hint: weights stand in a column of X.
         """
+        refuse_others(given)
         budget = read_budget(self.epsilon, self.delta, self.rho, type(self).__name__, "target_bound=10, row_norm")
         check_seed(self.random_state)
         if self.schema is not None:
@@ -174,7 +194,9 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
         penalty = self._checked_penalty(longest)
         if y is None:
             raise ParameterError(f"{type(self).__name__} requires y to be passed, but the target y is None. Hint: fit(X, y).")
-        rows = checked_array(without_objects(self._checked(X)))
+        whose = Whose(**self._whose).checked()
+        parts = apart(X if is_table(X) else self._checked(X), whose) if whose.names else None
+        rows = checked_array(without_objects(self._checked(X) if parts is None else parts.features))
         if is_table(X):
             validate_data(self, X, skip_check_array=True)  # notes the names of columns
         target = _numbers(y)
@@ -183,8 +205,9 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
                 "y must have one number for each row of X, got more or fewer. Hint: give one target per person."
             )
         self._warn_of_spending()
-        self.release_ = self._released(_joined(rows, target, longest, largest), budget, penalty)
-        last = self.release_.d - 1
+        joined = _joined(rows, target, longest, largest)
+        last = joined.shape[1] - 1
+        self.release_ = self._released(joined if parts is None else parts.with_target(joined), last, budget, penalty)
         self.model_ = model = self.release_.ridge(last, alpha=penalty)
         self.coef_ = model.coefficients * (largest / longest)
         self.intercept_ = model.intercept * largest
@@ -201,6 +224,8 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
         alpha = (
             AUTO if self.alpha == AUTO else check_real("alpha", self.alpha, "'auto', or 0 or more", 0.0, LARGEST_ALPHA, HINT)
         )
+        if self._has_people:
+            refuse_merging(X, y)
         data = watched(X) if y is None else with_target(X, y, column_of_feature(schema, names)[place], schema)
         if not is_table(data) and not isinstance(data, np.ndarray):
             raise ParameterError(f"X must be a table or an array, got {type(X).__name__}. Hint: pass a frame.")
@@ -215,6 +240,7 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
             allow_weak=self.allow_weak,
             expected_n=self.expected_n,
             ledger=self.ledger,
+            **self._whose,
             **options,
         )
         self.model_ = self.release_.ridge(place, alpha=alpha)
@@ -241,16 +267,20 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
         check_is_fitted(self)
         if self.schema is not None:
             return self.model_.predict(X if is_table(X) else without_objects(X))
-        array = without_objects(X)
-        if is_table(X):
+        aside = self.release_.encoding.aside
+        if is_table(X) and aside is not None:
+            array = without_objects(features_of(X, list(self.feature_names_in_), aside.names))
+        elif is_table(X):
+            array = without_objects(X)
             validate_data(self, X, skip_check_array=True, reset=False)  # columns by the same names, in the same order
         else:
             array = np.asarray(plain_rows(self, X, reset=False))
+            array = array[:, [int(name[1:]) for name in self.release_.feature_names[:-1]]]
         rows = checked_array(array).astype(np.float64, order="C")  # the same product for a frame and an array
         with np.errstate(all="ignore"):
             return np.asarray(np.where(np.isfinite(rows), rows, 0.0) @ self.coef_ + self.intercept_)
 
-    def _released(self, rows: Floats, budget: Budget, alpha: float | str) -> Release:
+    def _released(self, rows: Any, last: int, budget: Budget, alpha: float | str) -> Release:
         """Release rows with their target, each of norm at most 1, together."""
         bound = math.sqrt(2)
         check_choice("mechanism", self.mechanism, [*MECHANISMS["covariance"], *MECHANISMS["ridge"]], "'auto' takes any budget")
@@ -261,7 +291,11 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
                     f"mechanism {self.mechanism!r} must have fit_intercept=False, neighbors='replace', a number for alpha "
                     f"and no options, got something else. Hint: mechanism='auto' allows all of them."
                 )
-            last = rows.shape[1] - 1
+            if self.weight is not None or self.weighting == "rows":
+                raise ParameterError(
+                    f"weight and weighting='rows' must be left out for mechanism {self.mechanism!r}, got one of them. "
+                    f"Hint: mechanism='auto' takes them."
+                )
             return ridge(
                 rows,
                 budget,
@@ -272,6 +306,7 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
                 seed=self.random_state,
                 allow_weak=self.allow_weak,
                 ledger=self.ledger,
+                unit=self.unit,
             )
         options = checked_options(self.options, covariance)
         if "centring" in options:
@@ -287,6 +322,7 @@ class PrivateRidge(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # s
             allow_weak=self.allow_weak,
             expected_n=self.expected_n,
             ledger=self.ledger,
+            **self._whose,
             **options,
         )
 

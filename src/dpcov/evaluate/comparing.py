@@ -6,7 +6,7 @@ import inspect
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeGuard, cast
 
 import numpy as np
@@ -19,8 +19,10 @@ from dpcov.kernel.budget import Budget
 from dpcov.kernel.noise.sampler import RandomSampler, Sampler
 from dpcov.kernel.questions.moments import REPLACE
 from dpcov.kernel.questions.spectral import to_floats
+from dpcov.kernel.rows.aside import Aside, aside_for
 from dpcov.kernel.rows.centring import mean_and_covariance
 from dpcov.kernel.rows.encoding import Encoding
+from dpcov.kernel.rows.grid import DEFAULT_BITS
 from dpcov.kernel.sums import ExactSums
 from dpcov.mechanisms import MECHANISMS, checked_mechanism
 from dpcov.mechanisms.base import Described, Named
@@ -30,6 +32,7 @@ from dpcov.promise import check_budget, check_seed
 from dpcov.release.record import Release
 from dpcov.request import Request, checked_center, checked_norm, checked_request
 from dpcov.schema import Schema
+from dpcov.schema.whose import Whose
 from dpcov.sources.base import Source, checked_progress
 from dpcov.sources.kept import KeptSource
 from dpcov.sources.opening import open_source
@@ -49,6 +52,11 @@ def compare(
     neighbors: str = REPLACE,
     center: bool | None = None,
     columns: Sequence[str | int] | None = None,
+    unit: str | int | None = None,
+    weighting: str | None = None,
+    most_rows: int | None = None,
+    weight: str | int | None = None,
+    max_weight: float | None = None,
     runs: int = 20,
     seed: int = 0,
     progress: Callable[[float | None], None] | None = None,
@@ -68,6 +76,8 @@ def compare(
         Or mechanisms themselves, of others, too; or pairs of either with a dictionary of options.
     row_norm, schema, neighbors, columns
         As in `covariance`.
+    unit, weighting, most_rows, weight, max_weight
+        As in `covariance`: the truth is then about people's averages, or the weighted sample, and n is the number of people.
     center : bool, optional
         True: centred covariances are compared. By default as in `covariance`: with a schema, unless none of the mechanisms
         has a centred form; not with row_norm.
@@ -101,14 +111,18 @@ def compare(
     wanted = _checked_budgets(budgets)
     chosen = _checked_mechanisms(mechanisms, schema, center)
     centred = any(checked_center(center, schema, one.named) is True for one in chosen)  # the truth is one for all of them
-    entries = _entries(chosen, row_norm, schema, neighbors, centred if center is None else center)
+    whose = Whose(unit, weighting, most_rows, weight, max_weight)
+    if isinstance(schema, Schema):
+        whose, schema = whose.joined(schema.whose), schema.of_features()
+    aside = aside_for(whose.checked(), DEFAULT_BITS, None)
+    entries = _entries(chosen, row_norm, schema, neighbors, centred if center is None else center, aside)
     norm = checked_norm(row_norm, schema, neighbors, centred)
     if isinstance(runs, bool) or not isinstance(runs, int) or runs < 2:
         raise ParameterError(f"runs must be an integer of at least 2, got {shown(runs)}. Hint: one run has no standard error.")
     check_seed(seed)
     checked_progress(progress)
     report = _silent if progress is None else progress
-    source = open_source(data, columns, schema, centred, lambda _: report(None))
+    source = open_source(data, columns, schema, centred, lambda _: report(None), aside)
     served = {(entry, budget) for entry in entries for budget in entry.served(source, wanted)}
     bench = _Bench(KeptSource(source), norm, centred, range(seed, seed + runs))
     ticks = itertools.count(1)
@@ -120,8 +134,8 @@ def compare(
         for entry in entries
         for budget in wanted
     ]
-    n, d = bench.source.n, bench.source.d
-    return Comparison(n, d, centred, neighbors, runs, bench.error(np.zeros((d, d))), tuple(cells))
+    n, d, counted = max(round(bench.source.weight), 1), bench.source.d, "people" if whose.unit is not None else "rows"
+    return Comparison(n, d, centred, neighbors, runs, bench.error(np.zeros((d, d))), tuple(cells), counted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,9 +180,11 @@ class _Bench:
 
     def __init__(self, source: KeptSource, row_norm: float, center: bool, seeds: range) -> None:
         self.source, self._seeds = source, seeds
-        encoding = Encoding(source.feature_names, row_norm, constant=center, midpoints=center, schema=source.schema)
+        encoding = Encoding(
+            source.feature_names, row_norm, constant=center, midpoints=center, schema=source.schema, aside=source.aside
+        )
         self._scales = row_norm * encoding.units
-        self._truth = _truth(ExactSums(source, encoding, REPLACE)) * np.outer(self._scales, self._scales)
+        self._truth = _truth(ExactSums(source, encoding, REPLACE), source.weight) * np.outer(self._scales, self._scales)
 
     def error(self, estimate: Floats) -> float:
         """Return the Frobenius norm of estimate − truth, in units of encoded rows."""
@@ -188,10 +204,10 @@ class _Bench:
         return Cell(entry.label, budget, " or ".join(ran), float(np.mean(errors)), deviation)
 
 
-def _truth(sums: ExactSums) -> Floats:
-    """Return the exact second moment of encoded rows; where they have a constant, their covariance."""
+def _truth(sums: ExactSums, weight: float) -> Floats:
+    """Return the exact second moment of encoded rows that count so much together; of rows with a constant, their covariance."""
     moment = sums.public.second_moment()
-    lifted = to_floats(sums.read(moment), moment) / sums.n
+    lifted = to_floats(sums.read(moment), moment) / weight
     return mean_and_covariance(lifted)[1] if moment.grid.center else lifted
 
 
@@ -235,7 +251,12 @@ def _checked_mechanisms(mechanisms: object, schema: Schema | None, center: bool 
 
 
 def _entries(
-    chosen: Sequence[_Chosen], row_norm: float | None, schema: Schema | None, neighbors: str, center: bool
+    chosen: Sequence[_Chosen],
+    row_norm: float | None,
+    schema: Schema | None,
+    neighbors: str,
+    center: bool,
+    aside: Aside | None,
 ) -> list[_Entry]:
     """Return what to ask for each, or refuse what does not describe an encoding."""
     entries = []
@@ -244,9 +265,10 @@ def _entries(
             raise ParameterError(
                 "centring must be left out of a comparison, got one. Hint: set center=True to compare centred covariances."
             )
-        request = checked_request(named, row_norm, schema, neighbors, center, options)
+        request = replace(checked_request(named, row_norm, schema, neighbors, center, options), aside=aside)
         needed = {n: value for n, value in options.items() if named.options[n] is inspect.Parameter.empty}
-        usual = request if needed == options else checked_request(named, row_norm, schema, neighbors, center, needed)
+        usual = checked_request(named, row_norm, schema, neighbors, center, needed)
+        usual = request if needed == options else replace(usual, aside=aside)
         entries.append(_Entry(label, request, usual))
     return entries
 

@@ -63,7 +63,7 @@ class Comparison(Drawable):
     Attributes
     ----------
     n, d : int
-        Number of rows and of features.
+        Number of rows, or of people, and of features; with weights how much all count together.
     center, neighbors
         As in `covariance`.
     runs : int
@@ -72,6 +72,8 @@ class Comparison(Drawable):
         The error of the zero matrix: what is achieved without spending anything.
     cells : tuple of Cell
         Mechanisms in the order in which they were given; for each its budgets.
+    counted : {"rows", "people"}
+        What n counts.
     """
 
     n: int
@@ -81,6 +83,12 @@ class Comparison(Drawable):
     runs: int
     zero: float
     cells: tuple[Cell, ...]
+    counted: str = "rows"
+
+    @property
+    def size(self) -> str:
+        """How many rows, or people, there are, as tables and pictures say it."""
+        return f"n = {self.n} people" if self.counted == "people" else f"n = {self.n}"
 
     @property
     def budgets(self) -> tuple[Budget, ...]:
@@ -145,7 +153,7 @@ class Comparison(Drawable):
         rows = [head, *rows, [ZERO, *[f"{self.zero:.3g}"] * len(self.budgets)]]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-        return "\n".join([f"Frobenius error of the {self.target}, n = {self.n}, d = {self.d}", *lines, CAUTION])
+        return "\n".join([f"Frobenius error of the {self.target}, {self.size}, d = {self.d}", *lines, CAUTION])
 
     def _marked(self, cell: Cell) -> str:
         return cell.text if cell.error is None or cell != self.best(cell.budget) else f"{cell.text} *"

@@ -6,7 +6,9 @@ itself, numbers skewed and spread over a part of their bounds, levels equally fr
 
 from __future__ import annotations
 
+import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 from dpcov.kernel.bits import SeededBits
 from dpcov.kernel.noise.normal import normals
 from dpcov.kernel.questions.measure import Summable
+from dpcov.kernel.rows.aside import Aside
 from dpcov.schema import Numeric, Schema
 from dpcov.sources.base import Source
 from dpcov.sources.dates import dates
@@ -25,8 +28,11 @@ FIRST_SEED = 2**40  # of rows: apart from the seeds of the noise that is added t
 MOST_ROWS = 4000  # are made up; of more rows each stands for several
 
 
-def made_up(schema: Schema, n: int, spread: float, seed: int) -> pa.Table:
-    """Return n rows: deviations are ``spread`` times the width of a column's bounds, but for what lies beyond them."""
+def made_up(schema: Schema, n: int, spread: float, seed: int, aside: Aside | None = None) -> pa.Table:
+    """Return n rows: deviations are ``spread`` times the width of a column's bounds, but for what lies beyond them.
+
+    Each is a person's who has no other, and counts once.
+    """
     bits = SeededBits(FIRST_SEED + seed)
     unit = math.sqrt(math.expm1(SKEW**2) * math.exp(SKEW**2))  # the deviation of exp(SKEW·z), z normal
     cells = {}
@@ -40,7 +46,19 @@ def made_up(schema: Schema, n: int, spread: float, seed: int) -> pa.Table:
         else:
             places = np.argsort(bits.words(n), kind="stable") % len(column.levels)
             cells[name] = pa.array(list(column.levels)).take(pa.array(places, mask=gone))
+    if aside is not None and aside.unit:
+        cells[aside.unit] = pa.array(np.arange(n))
+    if aside is not None and aside.weight:
+        cells[aside.weight] = pa.array(np.full(n, aside.max_weight))
     return pa.table(cells)
+
+
+def alone(aside: Aside, schema: Schema) -> Aside:
+    """Return what costs as much where each person has one row, and counts once: weights stand for rows that count alike."""
+    if aside.most_rows <= 1 or aside.weight:
+        return replace(aside, most_rows=0)
+    free = next(name for name in ("weight" + "_" * tries for tries in itertools.count()) if name not in schema.columns)
+    return replace(aside, most_rows=0, weight=free, max_weight=1.0)
 
 
 class Repeated:
@@ -52,6 +70,7 @@ class Repeated:
         self._source, self._times = source, times
         self.feature_names: tuple[str, ...] = source.feature_names
         self.schema: Schema | None = source.schema
+        self.aside: Aside | None = getattr(source, "aside", None)
 
     @property
     def n(self) -> int:

@@ -23,6 +23,7 @@ from dpcov.release.record import TARGETS
 from dpcov.request import checked_norm, request
 from dpcov.results import Result
 from dpcov.schema import Schema
+from dpcov.schema.whose import Whose
 
 MOST_ROWS = 2**62
 MOST_NAMED = 3  # mechanisms, in a repr
@@ -69,6 +70,8 @@ class Plan(Result):
         As in `covariance`.
     predictions : tuple of Prediction
         One for each mechanism.
+    counted : {"rows", "people"}
+        What n counts.
     """
 
     target: str
@@ -78,6 +81,7 @@ class Plan(Result):
     neighbors: str
     center: bool
     predictions: tuple[Prediction, ...]
+    counted: str = "rows"
 
     @property
     def best(self) -> Prediction:
@@ -106,6 +110,11 @@ def plan(
     mechanism: str | Named | Sequence[str | Named] | None = None,
     neighbors: str = REPLACE,
     center: bool = False,
+    unit: str | int | None = None,
+    weighting: str | None = None,
+    most_rows: int | None = None,
+    weight: str | int | None = None,
+    max_weight: float | None = None,
     **options: Any,
 ) -> Plan:
     """Predict errors, and what would be asked, from public numbers alone.
@@ -125,6 +134,9 @@ def plan(
         shown there unless it is asked for.
     neighbors, center
         As in `covariance`.
+    unit, weighting, most_rows, weight, max_weight
+        As in `covariance`, or in the schema; no table has to have these columns. n is then the number of people, and with
+        weights or ``weighting="rows"`` what you expect all to count together: it is private, and a question of its own.
     **options
         Of the mechanism.
 
@@ -141,6 +153,8 @@ def plan(
     """
     check_choice("target", target, TARGETS, "say what you would release")
     check_budget(budget)
+    whose = Whose(unit, weighting, most_rows, weight, max_weight)
+    beside = (whose.joined(schema.whose) if isinstance(schema, Schema) else whose).checked()
     additive = mechanism is None and target == "covariance" and not options
     usual = next(iter(MECHANISMS[target])) if mechanism is None else mechanism
     if not isinstance(usual, str | Described | Sequence):
@@ -149,7 +163,7 @@ def plan(
         )
     several = () if additive else (usual,) if isinstance(usual, str | Described) else tuple(usual)
     bound = 1.0 if schema is None else None
-    said: dict[str, Any] = {"bound": bound, "schema": schema, "neighbors": neighbors, "center": center}
+    said: dict[str, Any] = {"bound": bound, "schema": schema, "neighbors": neighbors, "center": center, "whose": whose}
     asked = {one: request(target, budget, mechanism=one, options=options, **said) for one in several}
     checked_norm(bound, schema, neighbors, center)
     if (d is None) == (schema is None):
@@ -157,17 +171,20 @@ def plan(
         raise ParameterError(
             f"either d or schema must be given, got {got}. Hint: a schema already says how many features there are."
         )
-    shape = Shape(_names(d, center) if schema is None else schema.feature_names, schema, _checked_size("n", n, MOST_ROWS))
+    known = None if schema is None else schema.of_features()
+    shape = Shape(_names(d, center) if known is None else known.feature_names, known, _checked_size("n", n, MOST_ROWS))
     if additive:
         errors = _additive(shape, budget, neighbors, center)
         asked = {name: request(target, budget, mechanism=name, options={}, **said) for name in errors}
     rehearsed = {one if isinstance(one, str) else one.name: made.rehearse(shape, budget) for one, made in asked.items()}
     found = [
-        Prediction(name, errors[name] / shape.n, None, one.spent) if additive else _prediction(name, one, shape.n)
+        Prediction(name, errors[name] / shape.n, None, one.spent)
+        if additive and not (beside.weight or beside.most_rows)  # a total that is asked for leaves less for the matrix
+        else _prediction(name, one, shape.n)
         for name, one in rehearsed.items()
     ]
     found.sort(key=lambda one: math.inf if one.expected_error is None else one.expected_error)
-    return Plan(target, budget, n, shape.d, neighbors, center, tuple(found))
+    return Plan(target, budget, n, shape.d, neighbors, center, tuple(found), "people" if beside.unit else "rows")
 
 
 def _additive(shape: Shape, budget: Budget, neighbors: str, center: bool) -> dict[str, float]:

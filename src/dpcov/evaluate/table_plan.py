@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ParameterError, check_real, shown
-from dpcov.evaluate.made_up import GONE, MOST_ROWS, Repeated, made_up
+from dpcov.evaluate.made_up import GONE, MOST_ROWS, Repeated, alone, made_up
 from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.kernel.questions.moments import REPLACE
 from dpcov.mechanisms.base import Named
@@ -26,6 +26,7 @@ from dpcov.release.statement import risk
 from dpcov.request import Request, request
 from dpcov.results import Drawable
 from dpcov.schema import SMALLEST, Categorical, Numeric, Schema
+from dpcov.schema.whose import Whose
 from dpcov.sources.kept import KeptSource
 from dpcov.uses.description import CLEAR, Description
 
@@ -121,6 +122,8 @@ class TablePlan(Drawable):
         With bounds of numbers half as wide, for the same rows; None where there are no numbers.
     chosen : Outlook
         With the chosen columns only; None where none were chosen.
+    counted : {"rows", "people"}
+        What n counts.
     """
 
     schema: Schema
@@ -131,6 +134,7 @@ class TablePlan(Drawable):
     outlook: Outlook
     narrower: Outlook | None
     chosen: Outlook | None
+    counted: str
     _trial: _Trial = field(repr=False)
 
     @cached_property
@@ -156,7 +160,7 @@ class TablePlan(Drawable):
     @property
     def risk(self) -> str:
         """What such a release could change for one person, in one sentence."""
-        return risk(self.budget, self.neighbors)
+        return risk(self.budget, self.neighbors, unit="people" if self.counted == "people" else "")
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain values; what is not known, or infinite, is None."""
@@ -165,6 +169,7 @@ class TablePlan(Drawable):
             "risk": self.risk,
             "neighbors": self.neighbors,
             "n": self.n,
+            "counted": self.counted,
             "assumed": {"spread": self.spread, "text": self.assumed},
             **self.outlook.to_dict(),
             "half_as_wide": None if self.narrower is None else self.narrower.to_dict(),
@@ -186,6 +191,11 @@ def plan_table(
     neighbors: str = REPLACE,
     spread: float = SPREAD,
     seed: int = 0,
+    unit: str | None = None,
+    weighting: str | None = None,
+    most_rows: int | None = None,
+    weight: str | None = None,
+    max_weight: float | None = None,
     **options: Any,
 ) -> TablePlan:
     """Predict the errors of means, deviations and correlations of a table in its own units, from public numbers alone.
@@ -210,6 +220,9 @@ def plan_table(
         What you assume of the deviations, above 0 and at most 1/2.
     seed : int
         Of the rows and of the noise.
+    unit, weighting, most_rows, weight, max_weight
+        As in `covariance`, or in the schema. n is then the number of people, each of whom is taken to have one row, and with
+        weights or ``weighting="rows"`` what you expect all to count together.
 
     Returns
     -------
@@ -232,12 +245,16 @@ def plan_table(
     if not isinstance(schema, Schema):
         raise ParameterError(f"schema must be a Schema, got {shown(schema)}. Hint: dpcov.Schema.read('schema.toml').")
     said: dict[str, Any] = {"bound": None, "schema": schema, "neighbors": neighbors, "center": None, "seed": seed}
+    said["whose"] = Whose(unit, weighting, most_rows, weight, max_weight)
     asked = request("covariance", budget, mechanism=mechanism, options=options, **said)
     if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST:
         raise ParameterError(f"n must be an integer from 1 to 2**30, got {shown(n)}. Hint: give a public number.")
     wide = check_real("spread", spread, "above 0 and at most 0.5", 1e-6, 0.5, "0.0625 is a sixteenth of the bounds")
     if columns is not None and (isinstance(columns, str | bytes) or not isinstance(columns, Sequence) or not columns):
         raise ParameterError(f"columns must be a list of names, got {shown(columns)}. Hint: columns=['age'].")
+    counted = "people" if asked.aside is not None and asked.aside.unit else "rows"
+    schema = schema.of_features()
+    asked = replace(asked, aside=None if asked.aside is None else alone(asked.aside, schema))
     whole = _Trial(asked, schema, schema, n, wide)
     chosen = None if columns is None else schema.select(columns)
     small = whole if chosen is None else _Trial(asked, chosen, chosen, n, wide)
@@ -251,6 +268,7 @@ def plan_table(
         outlook=whole.outlook(budget),
         narrower=None if half is None else _Trial(asked, schema, half, n, wide).outlook(budget),
         chosen=None if chosen is None else small.outlook(budget),
+        counted=counted,
         _trial=small,
     )
 
@@ -271,7 +289,7 @@ class _Trial:
         asked, first = replace(self.request, schema=self.schema), self.request.seed or 0
         numbers = sum(isinstance(column, Numeric) for column in self.schema.used.values())
         runs = min(max(RUNS[0], -(-TRIED // max(numbers, 1))), RUNS[1])
-        tables = (made_up(self.made_from, self.n // times, self.spread, first + run) for run in range(runs))
+        tables = (made_up(self.made_from, self.n // times, self.spread, first + run, asked.aside) for run in range(runs))
         return [Repeated(KeptSource(asked.source(table, None)), times) for table in tables]
 
     def outlook(self, budget: Budget) -> Outlook:

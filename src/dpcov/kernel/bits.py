@@ -51,4 +51,4 @@ class SeededBits:
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """Return the next ``count`` words of the stream (the generator holds a lock for threads)."""
-        return np.asarray(self._generator.random_raw(count))
+        return self._generator.random_raw(count)

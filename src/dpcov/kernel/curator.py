@@ -43,6 +43,7 @@ from dpcov.kernel.questions.moments import Count
 from dpcov.kernel.questions.overlap import Overlap
 from dpcov.kernel.questions.remade import remade
 from dpcov.kernel.questions.spectral import Values, to_floats
+from dpcov.kernel.questions.weights import weighed_by
 from dpcov.kernel.sums import Sums
 
 Asked = TypeVar("Asked", bound=Question)
@@ -71,6 +72,13 @@ class Curator(Held):
     def public(self) -> Public:
         """What is known of the rows before anything is asked."""
         return self._sums.public
+
+    @property
+    def so_far(self) -> Public:
+        """The same after the answers so far: one of them may have said which weight counts as 1 from now on."""
+        known = self.public
+        aside, _ = weighed_by(known.encoding.aside, self.answers)
+        return known if aside is known.encoding.aside else replace(known, encoding=replace(known.encoding, aside=aside))
 
     @property
     def budget(self) -> Budget:
@@ -279,12 +287,13 @@ class Curator(Held):
             raise ParameterError(
                 "a question must be asked by the run, got one from its rehearsal. Hint: ask the curator that `ask` is handed."
             )
-        made = self._sized(remade(question, self.public.encoding.aside)) if type(question) in known else None
+        public = self.so_far
+        made = self._sized(remade(question, public.encoding.aside)) if type(question) in known else None
         if made is not None and made.aside is not None and not made.serves_people:
             raise ParameterError(
                 f"unit must be left out for a question about {made.name}, got one. Hint: it is proved for one row each only."
             )
-        if made is None or not made.fits(self.public):
+        if made is None or not made.fits(public):
             raise ParameterError(
                 "question must be about this curator's rows, got something else. Hint: ask for curator.second_moment()."
             )

@@ -41,7 +41,7 @@ class Face(Facts):
         def pass_on(name: str, *arguments: Any, **named: Any) -> Any:
             return primitives[name](*arguments, **named)
 
-        self._pass_on, public = pass_on, curator.public.apart()
+        self._pass_on, public = pass_on, curator.so_far.apart()
         self.encoding, self.neighbors, self.rereadable = public.encoding, public.neighbors, public.rereadable
 
     @property

@@ -69,11 +69,12 @@ class Facts:
 
     def grouped_moment(self, radius: float = 1.0) -> GroupedMoment:
         """Return the question Σ z zᵀ of the encoded rows of each group, clipped at a part of row_norm."""
-        return GroupedMoment(self.grid if radius == 1.0 else self.grid.clipped(radius), self.d, self.groups)
+        rows = self.grid if radius == 1.0 else self.grid.clipped(radius)
+        return GroupedMoment(rows, self.d, self.groups, aside=self.encoding.aside)
 
     def group_counts(self) -> GroupCounts:
-        """Return the question of how many rows each group has."""
-        return GroupCounts(self.groups)
+        """Return the question of how many rows each group has, or how much they count."""
+        return GroupCounts(self.groups, aside=self.encoding.aside)
 
     def beyond(self, inner: float, outer: float) -> SecondMoment:
         """Return the question Σ z zᵀ of what clipping at ``inner`` takes from rows clipped at ``outer``."""

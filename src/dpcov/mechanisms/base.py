@@ -186,6 +186,7 @@ class Described:
         for option in sorted(set(options) - set(known)):
             having = [name for name, other in MECHANISMS[self.target].items() if option in other.options]
             usual = f"{did_you_mean(option, [*known, *RESERVED])}`dpcov mechanisms` lists them"
+            usual = "dpcov.covariance takes it, and its release has components and means" if option in RESERVED else usual
             hint = f"{' and '.join(having[:2])} {'have' if len(having) > 1 else 'has'} this option" if having else usual
             raise ParameterError(f"options of {self.name!r} must be among {known}, got {option!r}. Hint: {hint}.")
 

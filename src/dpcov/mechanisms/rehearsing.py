@@ -31,6 +31,7 @@ from dpcov.kernel.questions.choices import Choice, Radius, Search
 from dpcov.kernel.questions.measure import Measure, Question
 from dpcov.kernel.questions.moments import REPLACE, Count
 from dpcov.mechanisms.base import Mechanism
+from dpcov.mechanisms.shared.weights import after_weights
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -143,9 +144,10 @@ def _rehearse(mechanism: Mechanism, public: Public, budget: Budget, whole: Budge
     account = Account(whole)
     still = Still(partial(_stop_at_the_end, account)) if is_own(mechanism) else Still()  # a stranger's may ask for more
     curator = Curator(Zeros(with_rows(public)), account, still)
+    left = after_weights(Face(curator), budget, mechanism.serves)
     try:
         with np.errstate(all="ignore"):
-            mechanism.ask(Face(curator), copied(budget), **_own(options))  # a stranger's may do anything to them
+            mechanism.ask(Face(curator), copied(left), **_own(options))  # a stranger's may do anything to them
     except _AllSpent:
         pass
     except BudgetError:
@@ -158,7 +160,7 @@ def _rehearse(mechanism: Mechanism, public: Public, budget: Budget, whole: Budge
     else:
         _ = curator.n  # as after a run
         curator.close()
-    for least in () if mechanism.least is None else mechanism.least(public.apart(), copied(budget), **_own(options)):
+    for least in () if mechanism.least is None else mechanism.least(public.apart(), copied(left), **_own(options)):
         law = calibrated(least.question, least.budget, public.neighbors, least.noise, least.at_least)
         if isinstance(budget, ApproxDP):
             check_tail([law], budget)

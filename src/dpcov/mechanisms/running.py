@@ -19,6 +19,7 @@ from dpcov.kernel.face import Face
 from dpcov.kernel.public import Public
 from dpcov.mechanisms.base import Alias, Described, Mechanism, Named
 from dpcov.mechanisms.rehearsing import Still, Zeros, rehearsed, with_rows
+from dpcov.mechanisms.shared.weights import after_weights
 from dpcov.release.check import check_made
 from dpcov.release.options import is_option
 from dpcov.release.record import Option, Release
@@ -93,7 +94,8 @@ def _released(
         rehearsed(mechanism, curator, budget, asked)
     for written in (kept_as_asked, kept):
         _check_written(written)  # before anything is spent; what is wrong a mechanism has refused in its words
-    notes = mechanism.ask(Face(curator), copied(budget), **asked)  # whoever called may have further uses for theirs
+    left = after_weights(Face(curator), budget, mechanism.serves)
+    notes = mechanism.ask(Face(curator), copied(left), **asked)  # whoever called may have further uses for theirs
     n = curator.n  # of a file that was not asked about it is read, and nothing is read after this
     curator.close()
     release = Release(

@@ -8,6 +8,7 @@ gives a verdict on the first, only a signature could on the second.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -26,6 +27,7 @@ from dpcov.kernel.questions.choices import Choice, Search
 from dpcov.kernel.questions.directions import Directions, Subspace
 from dpcov.kernel.questions.measure import Measure, Question
 from dpcov.kernel.questions.moments import REPLACE
+from dpcov.kernel.questions.weights import weighed_by
 from dpcov.kernel.rows.aside import ROOM_BITS, Aside
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.grid import MAX_FEATURES
@@ -45,8 +47,8 @@ def check_header(transcript: Transcript) -> None:
         refuse("consistent", "columns that differ from those of its schema")
     if encoding.groups is not None and any(is_broken(name) for name in (encoding.groups.by, *encoding.groups.levels)):
         refuse("consistent", "a group whose name is not valid text")
-    if encoding.groups is not None and (encoding.pairs or encoding.aside is not None):
-        refuse("consistent", "pairs of rows, or people with several, in groups")
+    if encoding.groups is not None and encoding.pairs:
+        refuse("consistent", "pairs of rows in groups")
     if encoding.pairs and (encoding.constant or transcript.neighbors != REPLACE):
         refuse("consistent", "pairs of rows under add-remove, or with a constant")
     if encoding.aside is not None:
@@ -70,8 +72,13 @@ def _check_unit(encoding: Encoding, aside: Aside) -> None:
 def check_answers(transcript: Transcript) -> None:
     """Refuse answers that no curator can have given for this promise."""
     known = None if hides_n(transcript) else transcript.n
-    public = Public(transcript.encoding, transcript.neighbors, known)
-    for answer in transcript.answers:
+    chosen, last = weighed_by(transcript.encoding.aside, transcript.answers)
+    asides = (transcript.encoding.aside, chosen)  # before that answer and it, and after it
+    before, after = (Public(replace(transcript.encoding, aside=one), transcript.neighbors, known) for one in asides)
+    for place, answer in enumerate(transcript.answers):
+        public = before if last is None or place <= last else after
+        if chosen is not None and chosen.searched and answer.question.aside != public.encoding.aside:
+            refuse("consistent", f"an answer to {answer.question.name!r} with another weight than that which was chosen")
         if answer.question.aside is not None and not answer.question.serves_people:
             refuse("consistent", f"an answer to {answer.question.name!r}, which is not proved for people with several rows")
         if not answer.question.fits(public):

@@ -130,12 +130,16 @@ class PrivateUnits:
         The column of each coordinate, and of each feature.
     mean, raw_covariance : arrays
         Of z, with all of their noise; missing cells are 0.
+    raw_mean : array
+        Of encoded features: what intervals are about, which of a group is not drawn towards others.
     mean_variance, weight_error : float
         Variance of the noise of an entry of that mean, and the relative standard error of the sum of weights.
     covariance : array
         Of z, positive semidefinite, between cells that are there.
     variance : float
         That of the noise of an entry of the covariance of z, above the diagonal; twice as much on it.
+    left : float
+        The same of ``covariance``: less where a group's was drawn towards others.
     raw : array
         The covariance of features with all of its noise, whose variances are ``noise``.
     deviation, deviation_error, mean_error : arrays
@@ -165,12 +169,14 @@ class PrivateUnits:
     owner: NDArray[np.intp]
     column: NDArray[np.intp]
     mean: Floats
+    raw_mean: Floats
     raw_covariance: Floats
     mean_variance: float
     weight_error: float
     law: NoiseLaw
     covariance: Floats
     variance: float
+    left: float
     raw: Floats
     noise: Floats
     deviation: Floats

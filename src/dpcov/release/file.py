@@ -227,7 +227,7 @@ def _unit_record(aside: Aside | None) -> dict[str, Any]:
     """Return who is protected; nothing where each row is a person."""
     if aside is None:
         return {}
-    weighed = {"most_rows": aside.most_rows, "weight": aside.weight, "max_weight": aside.max_weight}
+    weighed = {"most_rows": aside.most_rows, "weight": aside.weight, "max_weight": aside.max_weight, "searched": aside.searched}
     return {"column": aside.unit, "finer": aside.finer, "share_bits": aside.share_bits, **weighed}
 
 
@@ -242,6 +242,7 @@ def _unit(record: dict[str, Any]) -> Aside | None:
         fields.take("most_rows", int),
         _text(fields, "weight"),
         fields.take("max_weight", float),
+        fields.take("searched", bool),
     )
     fields.end()
     return aside
@@ -316,7 +317,7 @@ def _answer_record(answer: Answer, writing: Writing) -> dict[str, Any]:
         for law, charge in zip(answer.laws, answer.charges, strict=True)
     ]
     return {
-        "question": {"asked": question.tag or question.name, **question.to_json(writing)},
+        "question": {"asked": question.tag or question.name, **question.to_json(writing), **writing.weighed(question)},
         "noise": paid,
         "integers": integers_record(answer.integers),
     }
@@ -326,7 +327,7 @@ def _answer(record: dict[str, Any], reading: Reading) -> Answer:
     fields = Fields(record, "answer")
     asked = Fields(fields.take("question", dict), "question")
     kind = BY_TAG[asked.choice("asked", BY_TAG)]
-    question = remade(kind.from_json(asked, reading), reading.encoding.aside)
+    question = remade(kind.from_json(asked, reading), reading.weighed(asked))
     asked.end()
     noise = [_noise(entry) for entry in each(fields.take("noise", list), dict, "noise")]
     if len(noise) != len(question.names) or question.size < 1:

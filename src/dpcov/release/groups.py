@@ -25,6 +25,7 @@ from dpcov.kernel.public import hides_n
 from dpcov.kernel.questions.groups import GroupCounts, GroupedMoment
 from dpcov.kernel.questions.measure import Question
 from dpcov.kernel.questions.moments import Count, SecondMoment
+from dpcov.kernel.rows.standard import Standard
 
 if TYPE_CHECKING:
     from dpcov.release.record import Release
@@ -32,9 +33,19 @@ if TYPE_CHECKING:
 Integers = NDArray[np.int64]
 
 MOST_NAMED = 20  # groups, in a message
+MOST_WEIGHT = 2.0**62  # of rows: a number, also in a forged file
 
 ABOUT_ROWS = (SecondMoment, Count, GroupedMoment, GroupCounts)
 """What the transcript of a part has of its own: one second moment, and a count where no corner tells it."""
+
+
+class GroupSize(Count):
+    """How many rows one group has, or all groups together: a part of `GroupCounts`, in its units. It is never asked for."""
+
+    @property
+    def unit_bits(self) -> int:
+        """Whole rows, or the least part of a person that is counted."""
+        return self.person_bits
 
 
 @dataclass(frozen=True)
@@ -131,19 +142,29 @@ class Grouped:
 
 def part_of(whole: Release, level: str | None) -> Release:
     """Return what a release says of one group, or of all groups together."""
-    found = whole.take(GroupedMoment)
-    asked = found.question
-    assert isinstance(asked, GroupedMoment)
-    blocks = asked.blocks(found.integers)
-    made = [_answer(SecondMoment(asked.grid, asked.d), found, blocks, whole.groups, level)]
-    counts = whole.find(GroupCounts)
+    found, counts, made = whole.find(GroupedMoment), whole.find(GroupCounts), list[Answer]()
+    if found is not None:
+        asked = found.question
+        assert isinstance(asked, GroupedMoment)
+        blocks, moment = asked.blocks(found.integers), SecondMoment(asked.grid, asked.d, aside=asked.aside)
+        made.append(_answer(moment, found, blocks, whole.groups, level))
     if counts is not None:
-        made.append(_answer(Count(), counts, counts.integers[:, None], whole.groups, level))
-    n = n_of(made)
+        size = GroupSize(aside=counts.question.aside)
+        made.append(_answer(size, counts, counts.integers[:, None], whole.groups, level))
+    n = n_of(made) or _weight(made)
     if n is None:
         raise ReleaseError("release must tell how many rows each group has, got none. Hint: another version?")
     others = (answer for answer in whole.answers if type(answer.question) not in ABOUT_ROWS)
     return dataclasses.replace(whole, n=n, answers=(*others, *made), part=Part(whole, level))
+
+
+def _weight(answers: list[Answer]) -> int | None:
+    """Return the sum of the weights of rows in private units, which their corner tells: long rows have less than 1."""
+    for answer in answers:
+        rows = getattr(answer.question, "grid", None)
+        if isinstance(rows, Standard) and rows.corner > 0:
+            return round(min(max(float(answer.values[0]) * (rows.row_norm / rows.corner) ** 2, 1.0), MOST_WEIGHT))
+    return None
 
 
 def _answer(question: Question, found: Answer, blocks: Integers, levels: tuple[str, ...], level: str | None) -> Answer:

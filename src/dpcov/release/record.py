@@ -28,6 +28,7 @@ from dpcov.release.groups import Grouped, Part
 from dpcov.release.mark import Mark
 from dpcov.release.statement import promise, risk, statement
 from dpcov.release.uses import Uses
+from dpcov.release.weighed import Weighed
 from dpcov.schema import Categorical, Numeric, Schema
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ NARROWER = 0.999  # of the bounds: a range that is as wide is none
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Transcript(Grouped):
+class Transcript(Grouped, Weighed):
     """The answers, under a public header.
 
     Attributes

@@ -59,7 +59,7 @@ def statement(promised: str, neighbors: str, encoding: Encoding, n: int, seeded:
     of = f"any one row of the {n} pairs" if encoding.pairs else of.replace(f"{n} ", "") if encoding.partial else of
     added = "all rows of any one person" if several else "any one row"
     change = {"replace": f"replacing {of}", "add-remove": f"adding or removing {added}"}[neighbors]
-    change += f" (rows with one value of {printable(several)!r} are a person's)" * bool(several)
+    change += f" (rows with one value of {printable(several)!r} are a person's)" if several else " (each row is a person)"
     if seeded:
         return f"seeded: not private. With the operating system's randomness it would be {promised} for {change}."
     return f"{promised} for {change}, not against those who time it; column names, {public} and the options are public."

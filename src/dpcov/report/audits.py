@@ -32,7 +32,8 @@ def write(out: Console, found: Audit) -> None:
     else:
         out.print(f"{promise}: not refuted", style="green", soft_wrap=True)
     refused = f"; {found.refused} of them it refuses, both alike" * (found.refused > 0)
-    out.print(f"Prices: exact, on {counted(found.pairs, 'pair')} of neighbours{refused}.", soft_wrap=True)
+    differ = ", who differ in all rows of one person" * (found.protected == "person")
+    out.print(f"Prices: exact, on {counted(found.pairs, 'pair')} of neighbours{differ}{refused}.", soft_wrap=True)
     table = Table(box=None, pad_edge=False)
     table.add_column("question")
     table.add_column("largest cost / charge", justify="right")
@@ -68,6 +69,7 @@ def record(found: Audit) -> dict[str, Any]:
         "mechanism": found.name,
         "promise": budget_words(found.budget),
         "neighbors": found.neighbors,
+        "protected": found.protected,
         "refuted": found.refuted,
         "violations": list(found.violations),
         "pairs": found.pairs,

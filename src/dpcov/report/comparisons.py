@@ -49,7 +49,7 @@ def write(out: Console, found: Comparison, settings: Sequence[str] = ()) -> None
     table.add_section()
     table.add_row(ZERO, *[f"{found.zero:.3g}  "] * len(found.budgets))
     out.print(CAUTION, style="bold", soft_wrap=True)
-    facts = f"n = {found.n}, d = {found.d}, neighbours: {found.neighbors}"
+    facts = f"{found.size}, d = {found.d}, neighbours: {found.neighbors}"
     out.print(f"Frobenius error of the {found.target}, for rows of norm at most 1; {facts}.", soft_wrap=True)
     out.print(table)
     empty = "does not serve the budget" + ", or centred rows" * found.center
@@ -118,6 +118,7 @@ def record(found: Comparison) -> dict[str, Any]:
         "caution": CAUTION,
         "target": found.target,
         "n": found.n,
+        "counted": found.counted,
         "d": found.d,
         "neighbors": found.neighbors,
         "runs": found.runs,
@@ -148,7 +149,7 @@ def figure(comparison: Comparison) -> Any:
     for budget in comparison.budgets:
         panels.setdefault(_panel(budget), []).append(budget)
     widths = [WIDE if len(budgets) > 1 else NARROW for budgets in panels.values()]
-    title = f"Error of the {comparison.target}: n = {comparison.n}, d = {comparison.d}, neighbours: {comparison.neighbors}"
+    title = f"Error of the {comparison.target}: {comparison.size}, d = {comparison.d}, neighbours: {comparison.neighbors}"
     drawn = new_figure(max(sum(widths), WIDE), 5.4, f"{title}\nmean of {comparison.runs} runs ± standard error")
     drawn.supxlabel(CAUTION, fontsize=8, color="#a02020")
     axes = drawn.subplots(1, len(panels), sharey=True, squeeze=False, width_ratios=widths)[0]

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 def write(out: Console, found: Plan) -> None:
     """Print the expected error of each mechanism, the smallest first."""
     centred = ", centred" * found.center
-    table = new_table(f"{budget_words(found.budget)}, neighbours: {found.neighbors}, n = {found.n}, d = {found.d}{centred}")
+    size = f"n = {found.n}{' people' * (found.counted == 'people')}, d = {found.d}{centred}"
+    table = new_table(f"{budget_words(found.budget)}, neighbours: {found.neighbors}, {size}")
     for heading in ("mechanism", "expected error", ""):
         table.add_column(heading)
     for place, prediction in enumerate(found.predictions):

@@ -22,6 +22,7 @@ def write(out: Console, found: Rehearsal, data: str | None = None) -> None:
     planned = found.planned
     out.print("Dry run: only names and types were read; nothing is spent, nothing is written.")
     rows = "n is not known before reading" if planned.neighbors == "replace" else "n is private"
+    rows = "how much all count together is private" if planned.encoding.partial else rows
     rows = rows if found.n is None else f"n = {found.n}{' pairs' * planned.encoding.pairs}{' people' * bool(planned.unit)}"
     name = "" if data is None else f"{printable(data)}, "
     out.print(f"Table: {name}{counted(found.d, 'feature')} ({_names(found)}), {rows}.", soft_wrap=True)

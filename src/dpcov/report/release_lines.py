@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from dpcov.errors import ReleaseError, printable
+from dpcov.kernel.questions.asked import BESIDE
 from dpcov.kernel.questions.choices import Bias, Quantile, Radius
-from dpcov.kernel.questions.moments import Count
 from dpcov.release.estimate import ConfidenceBall, NoisyDirections
 from dpcov.release.record import Release
 from dpcov.report.text import by, finite
@@ -51,7 +51,8 @@ def groups_line(release: Release, file: str = "FILE") -> str | None:
         part = "" if own is None else f" by {100 * (1 - float(own.part.mean())):.0f} %"
         return (
             f"Group {printable(release.part.level)} of {len(release.groups)} by {column}: estimates are drawn towards all "
-            f"groups together{part}, as far as noise hides how it differs; its {release.n} rows are a noisy number, too."
+            f"groups together{part}, as far as noise hides how it differs; its {release.n} {release.encoding.counted} "
+            f"are a noisy number, too."
         )
     named = ", ".join(map(printable, release.groups[:MOST_GROUPS])) + ", ..." * (len(release.groups) > MOST_GROUPS)
     one = by(f"dpcov show {file} --group {shlex.quote(release.groups[0])}", f"release[{release.groups[0]!r}]")
@@ -76,6 +77,22 @@ def clip_line(release: Release) -> str | None:
     return f"Clipped further: at norm {release.clip_radius:.3g}{unit}, {found}.{longer}"
 
 
+def weights_line(release: Release) -> str | None:
+    """Say what a weight counts as, and how much certainty weights cost; None where rows have none."""
+    most = release.max_weight
+    if most is None or release.encoding.aside is None:
+        return None
+    searched = release.encoding.aside.searched
+    found = (
+        f"{most:.4g}, found privately below {release.encoding.aside.max_weight:.4g}" if searched else f"{most:.4g}, as asked"
+    )
+    error, who = release.effective_n_error, release.encoding.counted
+    size = f"at least {release.n:,}" if np.isinf(error) else f"about {release.effective_n:,.0f} (± {error:.2g})"
+    said = f"Weights: {printable(release.weight)}; what is above {found}, counts as that. As weights differ, the sample tells "
+    careful = f"; intervals take it for {release.independent_n:,.0f}, as weights may go with values"
+    return f"{said}as much of a population as {size} {who} of equal weight, its effective size{careful}."
+
+
 def zero_line(release: Release) -> str | None:
     """Say that an estimate is 0 although something was asked; None where it is not."""
     if not holds_covariance(release) or not release.answers or release.covariance.any():
@@ -93,7 +110,7 @@ def error_line(release: Release, *, known_n: bool = True) -> str | None:
     if knows_no_mean(release):
         return "Expected error: not known; the noise is small beside what clipping may have done."
     expected = known_error(release)
-    if all(isinstance(answer.question, Count) for answer in release.answers):
+    if all(isinstance(answer.question, BESIDE) for answer in release.answers):
         return "Too few rows for this budget: nothing was asked of them, and the estimate is 0."
     if expected is None and isinstance(release.estimate.noise, NoisyDirections):
         return "Expected error: not known before reading; the error of drawn directions depends on the spectrum."

@@ -20,6 +20,7 @@ from dpcov.report.release_lines import (
     numbers_line,
     options_line,
     unknown_line,
+    weights_line,
     zero_line,
 )
 from dpcov.report.text import MORE, finite, ledger_line, print_promise, printable, spends_table
@@ -46,6 +47,7 @@ def write(out: Console, release: Release, everything: bool = False, about: str =
     for line in (
         groups_line(release),
         numbers_line(release),
+        weights_line(release),
         clip_line(release),
         options_line(release),
         error_line(release),
@@ -76,7 +78,8 @@ def write_made(out: Console, release: Release, file: str) -> None:
     if release.ledger is not None:
         out.print(ledger_line(release.ledger), soft_wrap=True)
     out.print(f"Mechanism: {release.how()}.")
-    for line in (groups_line(release, shlex.quote(file)), clip_line(release), error_line(release), zero_line(release)):
+    about_rows = groups_line(release, shlex.quote(file)), weights_line(release)
+    for line in (*about_rows, clip_line(release), error_line(release), zero_line(release)):
         if line:
             out.print(line, soft_wrap=True)
     if release.estimate.k is not None:
@@ -140,6 +143,17 @@ def _grouped(release: Release) -> dict[str, Any]:
     return {"by": release.encoding.groups.by, "groups": list(release.groups), "group": level, "group_rows": rows}
 
 
+def _weighed(release: Release) -> dict[str, Any]:
+    """Return what weight counts as 1, and how many rows of equal weight these are worth; nothing where all are alike."""
+    if release.max_weight is None:
+        return {}
+    return {
+        "max_weight": release.max_weight,
+        "effective_n": release.effective_n,
+        "effective_n_error": finite(release.effective_n_error),
+    }
+
+
 def dated_features(release: Release) -> dict[str, str]:
     """Return for each feature that is a date what its numbers are."""
     return {release.feature_names[place]: DAYS for place in Units(release.schema, release.d).dated}
@@ -152,6 +166,7 @@ def facts(release: Release, about: str = POPULATION) -> dict[str, Any]:
         **promise(release),
         "neighbors": release.neighbors,
         "unit": header["unit"],
+        **_weighed(release),
         "requested": header["requested"]["name"],
         "postprocess": release.postprocess,
         "options": header["mechanism"]["options"],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dpcov.evaluate.looking import WARNING, Look
 from dpcov.report.text import new_table, printable
 from dpcov.report.units import bounds
-from dpcov.schema import IGNORE, Categorical, Column, Derived, Numeric, Schema
+from dpcov.schema import IGNORE, SAID, Categorical, Column, Derived, Numeric, Schema
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,6 +29,7 @@ def write(out: Console, schema: Schema, file: str, data: str | None = None, fit:
         table.add_row(printable(name), entry["kind"], entry["range"], f"{entry['share']:.1%}", str(entry["features"]))
     out.print(table)
     out.print(f"d = {len(schema.feature_names)} features in all.")
+    out.print(person(schema), soft_wrap=True)
     if data is not None and fit is not None:
         how = "every column is there, with a fitting type." if fit.declared else UNTYPED
         out.print(f"{printable(data)} fits: {how}", soft_wrap=True)
@@ -50,7 +51,18 @@ def write_look(out: Console, found: Look) -> None:
 def record(schema: Schema, fit: Fit | None = None) -> dict[str, Any]:
     """Return a schema for machines."""
     unused = None if fit is None else list(fit.unused)
-    return {"d": len(schema.feature_names), "columns": described(schema), "unused_columns": unused}
+    whose = {name: getattr(schema, name) for name in SAID if name != "others"}
+    return {"d": len(schema.feature_names), **whose, "columns": described(schema), "unused_columns": unused}
+
+
+def person(schema: Schema) -> str:
+    """Say who a person is, and how much a row counts."""
+    whose = schema.whose.checked()
+    weighed = f" Rows count by '{printable(whose.weight)}', {whose.max_weight:g} at most." if whose.weight else ""
+    if not whose.unit:
+        return f"A row is a person: where people have several, the schema must say whose a row is, as unit.{weighed}"
+    counts = f"each row of somebody with at most {whose.most_rows} counts alike" if whose.most_rows else "each counts once"
+    return f"A person is a value of '{printable(whose.unit)}', with all rows that have it: {counts}.{weighed}"
 
 
 def _unused_line(schema: Schema, fit: Fit) -> str:

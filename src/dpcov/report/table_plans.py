@@ -29,7 +29,7 @@ def write(out: Console, found: TablePlan, everything: bool = False, within: bool
     """
     outlook = found.outlook
     if not within:
-        rows = f"{found.n} rows, {counted(len(found.schema.used), 'column')}"
+        rows = f"{found.n} {found.counted}, {counted(len(found.schema.used), 'column')}"
         out.print(f"Plan: {rows}, {budget_words(found.budget)}, neighbours: {found.neighbors}.", style="bold", soft_wrap=True)
         out.print(found.risk, soft_wrap=True)
     names = _listed(found)
@@ -77,7 +77,7 @@ def _lines(found: TablePlan, outlook: Outlook) -> list[str]:
     said.append("±: one standard error, of the noise; it leaves out which people happened to be in the table.")
     other = by("`dpcov plan --spread`", "dpcov.plan_table(..., spread=)")
     said.append(
-        f"Predicted from the schema and the number of rows alone, by releases ({printable(outlook.ran)}) of made-up "
+        f"Predicted from the schema and the number of {found.counted} alone, by releases ({printable(outlook.ran)}) of made-up "
         f"rows: {found.assumed}. Real columns differ: {other} takes another deviation."
     )
     return said
@@ -144,9 +144,10 @@ def figure(found: TablePlan) -> Any:
     names, widths = list(found.outlook.feature_names), np.subtract(*found.schema.bounds()[::-1])
     width = widths[[names.index(name) for name in planned.feature_names]]
     sizes = [float(getattr(one.budget, one.budget.names[0])) for one in curve]
-    about = f"{found.n} rows, {counted(len(dict.fromkeys(planned.columns)), 'column')}, neighbours: {found.neighbors}"
-    drawn = new_figure(9.0, 4.4, f"Expected errors: {about}")
-    drawn.supxlabel("Predicted from the schema and the number of rows alone, by releases of made-up rows", fontsize=8)
+    columns_of = counted(len(dict.fromkeys(planned.columns)), "column")
+    drawn = new_figure(9.0, 4.4, f"Expected errors: {found.n} {found.counted}, {columns_of}, neighbours: {found.neighbors}")
+    said = f"Predicted from the schema and the number of {found.counted} alone, by releases of made-up rows"
+    drawn.supxlabel(said, fontsize=8)
     panels = {
         "a correlation ±": [one.correlation for one in curve],
         "a mean ±, in widths of its bounds": [float(np.median(one.mean / width)) for one in curve],

@@ -22,7 +22,7 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -42,10 +42,12 @@ from dpcov.schema.columns import (
     is_broken,
 )
 from dpcov.schema.derived import Derived, Product, multiplied, transformed
+from dpcov.schema.whose import ROWS_THEMSELVES, Whose
 
 __all__ = [
     "IGNORE",
     "LARGEST",
+    "SAID",
     "SMALLEST",
     "Categorical",
     "Column",
@@ -66,6 +68,8 @@ Floats = NDArray[np.float64]
 
 MOST_NAMES = 3  # of columns, in a repr
 IGNORE = "ignore"  # what `others` of a schema can be
+SAID = ("others", "unit", "weighting", "most_rows", "weight", "max_weight")
+"""What a schema says above its columns: the names are those of its file."""
 PLAIN = {int, float, str, bool, tuple, type(None)}  # nothing of such a type can be set: tuples are of others of them
 
 Column = Numeric | Categorical | Product | Ignored
@@ -84,6 +88,9 @@ class Schema:
     others : {"ignore"}, optional
         "ignore" says that columns of the table without an entry were left out on purpose: `dpcov schema check` then does not
         ask about them, and a file may leave entries as they were drafted.
+    unit, weighting, most_rows, weight, max_weight : optional
+        Whose a row is, and how much it counts, as in `covariance`: every release with this schema is then about people. These
+        columns are no features, and need no entry.
 
     Examples
     --------
@@ -94,6 +101,11 @@ class Schema:
 
     columns: Mapping[str, Column]
     others: str | None = None
+    unit: str | None = None
+    weighting: str | None = None
+    most_rows: int | None = None
+    weight: str | None = None
+    max_weight: float | None = None
 
     def __post_init__(self) -> None:
         check_others(self.others)
@@ -117,6 +129,7 @@ class Schema:
                 raise SchemaError(
                     f"column {name!r} must not be ignored, got a column that is made of it. Hint: remove its ignore = true."
                 )
+        self._check_whose()
         if any(observed_name(n) in self.columns for n, c in self.columns.items() if getattr(c, "missing", None) == "flag"):
             raise SchemaError(
                 "column names must differ from the 'NAME observed' of columns with missing='flag', got one that does not. "
@@ -130,7 +143,8 @@ class Schema:
     def __repr__(self) -> str:
         names = ", ".join(printable(name, 20) for name in list(self.columns)[:MOST_NAMES])
         more = ", ..." * (len(self.columns) > MOST_NAMES)
-        return f"<Schema of {len(self.columns)} columns, {len(self.feature_names)} features: {names}{more}>"
+        people = "" if self.unit is None else f", people by {printable(self.unit, 20)}"
+        return f"<Schema of {len(self.columns)} columns, {len(self.feature_names)} features{people}: {names}{more}>"
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Schema:
@@ -138,6 +152,29 @@ class Schema:
         from dpcov.schema.file import read
 
         return read(path)
+
+    @property
+    def whose(self) -> Whose:
+        """What it says of rows beside their features."""
+        return Whose(self.unit, self.weighting, self.most_rows, self.weight, self.max_weight)
+
+    def of_features(self) -> Schema:
+        """Return the schema of the features alone: whose a row is then stands beside it, as in the file of a release."""
+        alone = {"unit": None, "weighting": None, "most_rows": None, "weight": None, "max_weight": None}
+        return self if self.whose == ROWS_THEMSELVES else replace(self, **alone)  # type: ignore[arg-type]
+
+    def _check_whose(self) -> None:
+        """Refuse what does not say whose a row is, or says it by a column that is a feature."""
+        try:
+            self.whose.checked()
+        except ParameterError as error:
+            raise SchemaError(str(error)) from None
+        features = {*self.used, *self.table_columns(self.used)}
+        for said, name in (("unit", self.unit), ("weight", self.weight)):
+            if name is not None and (not isinstance(name, str) or name in features):
+                raise SchemaError(
+                    f"{said} must be the name of a column that is no feature, got {shown(name)}. Hint: it needs no entry."
+                )
 
     @property
     def used(self) -> dict[str, Numeric | Categorical]:
@@ -168,7 +205,7 @@ class Schema:
                 raise SchemaError(f"columns must have bounds or levels in the schema, got {shown(name)}. Hint: {hint}.")
         if len(set(names)) < len(names):
             raise SchemaError(f"columns must differ, got {first_repeated(names)} twice. Hint: remove one of them.")
-        return Schema({name: used[name] for name in names})
+        return replace(self, columns={name: used[name] for name in names}, others=None)
 
     def table_columns(self, names: Iterable[str]) -> list[str]:
         """Return the columns of the table that these used ones are made of, each once."""
@@ -251,7 +288,9 @@ class Schema:
         return found
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Schema) and list(self.columns.items()) == list(other.columns.items())  # order counts
+        if not isinstance(other, Schema) or self.whose != other.whose:
+            return False
+        return list(self.columns.items()) == list(other.columns.items())  # order counts
 
     def __hash__(self) -> int:
         return hash(tuple(self.columns))
@@ -261,11 +300,13 @@ class Schema:
         made = object.__new__(Schema)
         columns = {deepcopy(name, memo): _twin(column) for name, column in self.columns.items()}
         object.__setattr__(made, "columns", MappingProxyType(columns))
-        object.__setattr__(made, "others", self.others)
+        for name in SAID:
+            object.__setattr__(made, name, getattr(self, name))
         return made
 
-    def __reduce__(self) -> tuple[type[Schema], tuple[dict[str, Column], str | None]]:
-        return Schema, (dict(self.columns), self.others)  # a read-only mapping can be neither copied nor pickled
+    def __reduce__(self) -> tuple[type[Schema], tuple[Any, ...]]:
+        said = (getattr(self, name) for name in SAID)
+        return Schema, (dict(self.columns), *said)  # a read-only mapping can be neither copied nor pickled
 
 
 def _twin(column: Column) -> Column:

@@ -145,7 +145,7 @@ def parse(text: str) -> dict[str, Described]:
 def drafted(entries: Mapping[str, Described], absent: Sequence[str] = ()) -> str:
     """Return a draft with these entries, as text; ``absent`` columns are named below."""
     named = f"# In the codebook, and not in the table: {', '.join(map(quoted, absent))}\n" if absent else ""
-    return header(ORIGIN) + "".join(line(name, one.entry, one.comment) for name, one in entries.items()) + named
+    return header(entries, ORIGIN) + "".join(line(name, one.entry, one.comment) for name, one in entries.items()) + named
 
 
 def _lines(text: str) -> list[_Line]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from dpcov.schema.usual import usual
+from dpcov.schema.usual import is_identifier, usual
 
 NUMERIC, BOOLEAN, TEXT, DATED, UNKNOWN = "numeric", "boolean", "text", "dated", "unknown"
 """What the declared type of a column tells a draft."""
@@ -27,6 +27,8 @@ RULES = """\
 # "usual:" is what is publicly known of fields with such names, and why; nobody looked at the data. Take it where meaning
 # and unit are yours.
 # others = "ignore"                  # without the first #, entries that are left as drafted are not read
+# unit = {unit}                # without the first #: the column that says whose a row is, where people may have
+#   several rows. Without it a row is a person, and somebody with ten rows is protected ten times less. It needs no entry.
 
 [columns]
 """
@@ -43,19 +45,26 @@ REMARKS = {
 }
 """What is said of an entry that is open, where no field is known by its name."""
 
+USUAL_UNIT = "patient_id"
+IDENTIFIER = "an identifier, by its name: if it says whose a row is, name it as unit above; else ignore = true"
 
-def header(origin: str = FROM_TYPES) -> str:
-    """Return what stands above the entries: where they come from, and how to complete them."""
-    return RULES.format(origin=origin)
+
+def header(names: Iterable[str], origin: str = FROM_TYPES) -> str:
+    """Return what stands above the entries: where they come from, and how to complete them; by names, who may be a person."""
+    people = sorted(filter(is_identifier, names), key=lambda name: not is_identifier(name, of_person=True))
+    return RULES.format(origin=origin, unit=quoted(next(iter(people), USUAL_UNIT)))
 
 
 def draft(columns: Iterable[tuple[str, str]]) -> str:
     """Draft a schema from names and declared types: bounds and levels are for a person."""
-    return header() + "".join(line(name, DRAFTS[kind], remark(name, kind)) for name, kind in columns)
+    known = dict(columns)
+    return header(known) + "".join(line(name, DRAFTS[kind], remark(name, kind)) for name, kind in known.items())
 
 
 def remark(name: str, kind: str, unit: str = "") -> str:
     """Return what is publicly known of a column by its name, or what its entry may be; nothing of one that is complete."""
+    if is_identifier(name):
+        return IDENTIFIER
     found = usual(name)
     fits = found is not None and kind in ((TEXT, UNKNOWN) if found.levels else (NUMERIC, UNKNOWN))
     return found.suggestion(unit) if found is not None and fits else REMARKS.get(kind, "")

@@ -11,6 +11,7 @@
     "age * male" = { product = ["age", "sex=Male"] }
 
 With ``others = "ignore"`` above ``[columns]``, entries that are still as `dpcov schema init` drafted them are ignored as well.
+``unit = "patient_id"`` there says whose a row is; ``weighting``, ``most_rows``, ``weight`` and ``max_weight`` go with it.
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ from pathlib import Path
 from typing import Any
 
 from dpcov.errors import EngineError, ParameterError, SchemaError, printable, raise_alone, shown
-from dpcov.schema import IGNORE, Categorical, Column, Derived, Described, Ignored, Numeric, Product, Schema, check_others
+from dpcov.schema import IGNORE, SAID, Categorical, Column, Derived, Described, Ignored, Numeric, Product, Schema, check_others
 from dpcov.schema.dates import iso
 from dpcov.schema.derived import Factor, Indicator
 
 OPTIONAL = {"weight", "nullable", "missing", "of"}
 OF_NUMBERS = OPTIONAL | {"integer", "transform", "about"}
 OF_CELLS = ("lower", "upper", "nullable", "integer")  # what an entry that is `of` another takes from that
+NOTHING_SAID: Mapping[str, Any] = {}
 MOST_NAMED = 200
 """Columns that one message names: a file that somebody forged has as many as it likes."""
 
@@ -71,28 +73,30 @@ def parse(text: str) -> Schema:
         raise SchemaError(
             "schema must be plain TOML, got too many digits or nested brackets. Hint: see `dpcov schema init`."
         ) from None
-    if not {"columns"} <= set(record) <= {"columns", "others"} or not isinstance(record["columns"], dict):
+    if not {"columns"} <= set(record) <= {"columns", *SAID} or not isinstance(record["columns"], dict):
         raise SchemaError(
-            'schema must have the table [columns] and nothing else but others = "ignore" above it, got something else. '
-            "Hint: see `dpcov schema init`."
+            f"schema must have the table [columns] and nothing else but {', '.join(SAID)} above it, got something else. "
+            f"Hint: see `dpcov schema init`."
         )
-    return from_record(record["columns"], check_others(record.get("others")))
+    return from_record(record.pop("columns"), check_others(record.pop("others", None)), record)
 
 
-def from_record(columns: Mapping[str, Any], others: str | None = None) -> Schema:
+def from_record(columns: Mapping[str, Any], others: str | None = None, whose: Mapping[str, Any] = NOTHING_SAID) -> Schema:
     """Build a schema from names and their entries; all that are wrong are told in one message."""
+    beside = [whose.get("unit"), whose.get("weight")]
     found: dict[str, Column] = {}
     wrong: dict[str, SchemaError] = {}
     for name, entry in columns.items():
         try:
-            found[name] = Ignored() if others == IGNORE and _is_draft(entry) else _column(name, _inherited(entry, columns))
+            left = (others == IGNORE or name in beside) and _is_draft(entry)
+            found[name] = Ignored() if left else _column(name, _inherited(entry, columns))
         except SchemaError as error:
             wrong[name] = error
     if len(wrong) == 1:
         raise next(iter(wrong.values()))
     if wrong:
         raise SchemaError(_wrong_ones(wrong, [name for name in wrong if _is_draft(columns[name])]))
-    return Schema(found, others=others)
+    return Schema(found, others=others, **whose)
 
 
 def _wrong_ones(wrong: Mapping[str, SchemaError], drafts: list[str]) -> str:
@@ -115,13 +119,14 @@ def _is_draft(entry: object) -> bool:
 
 
 def to_record(schema: Schema) -> dict[str, dict[str, Any]]:
-    """Return what a release stores: the used columns."""
+    """Return what a release stores: the used columns. Whose a row is stands beside it, in the header of the file."""
     return {name: _record(column) for name, column in schema.columns.items() if isinstance(column, Described)}
 
 
 def digest(schema: Schema) -> str:
-    """Return a hash of what a schema says: two files that say the same have the same."""
-    text = json.dumps(to_record(schema), sort_keys=True, separators=(",", ":"))
+    """Return a hash of what a schema says, of features and of people: two files that say the same have the same."""
+    whose, record = schema.whose.checked(), to_record(schema)
+    text = json.dumps([record, whose] if whose.names else record, sort_keys=True, separators=(",", ":"))
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -164,12 +164,35 @@ USUAL = (
 )
 
 
+IDENTIFIERS = {"id", "ids", "uid", "uuid", "guid", "identifier", "pseudonym", "mrn", "ssn"}
+"""Words that make a field one that tells somebody or something apart."""
+
+NUMBERED = {"number", "no", "nr", "num", "key", "code", "hash"}
+PERSONS = {
+    *("patient", "person", "people", "customer", "client", "user", "member", "subject", "participant", "respondent"),
+    *("employee", "staff", "student", "pupil", "citizen", "resident", "household", "account", "cardholder", "mrn", "ssn"),
+}
+"""Whom an identifier may be of; with one of the words above also where none says that it is an identifier."""
+
+
+def is_identifier(name: str, *, of_person: bool = False) -> bool:
+    """Whether a column tells somebody or something apart, by its name alone; or a person."""
+    words = _words(name)
+    known = bool(words & IDENTIFIERS or (words & NUMBERED and words & PERSONS))
+    return known and (not of_person or bool(words & PERSONS))
+
+
 def usual(name: str) -> Usual | None:
     """Return the field that a column's name tells, if any: the one with the most words in it."""
-    split = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)  # heartRate
-    words = set(re.findall(r"[a-z0-9]+", f"{name} {split}".lower()))
+    words = _words(name)
     fits = [one for one in USUAL if words.issuperset(one.names) and not words & {*one.other, *GROUPED}]
     return max(fits, key=lambda one: len(one.names), default=None)
+
+
+def _words(name: str) -> set[str]:
+    """Return the words that a name is made of, in small letters: heartRate has two, and is one."""
+    split = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
+    return set(re.findall(r"[a-z0-9]+", f"{name} {split}".lower()))
 
 
 def plain(unit: str) -> str:

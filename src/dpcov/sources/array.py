@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,6 +17,7 @@ from dpcov.kernel.questions.moments import Count
 from dpcov.kernel.rows.aside import Aside, thetas
 from dpcov.kernel.rows.grid import MAX_FEATURES
 from dpcov.sources.base import Progress, add_up, default_block_rows, in_percent
+from dpcov.sources.divided import PeopleOfPart, Quota, Tally, tally_of
 from dpcov.sources.people import People
 from dpcov.sources.split import PartSums
 
@@ -56,15 +58,16 @@ class ArraySource:
         columns: Sequence[str | int] | None = None,
         progress: Progress | None = None,
         aside: Aside | None = None,
+        quota: Quota | None = None,
     ) -> None:
         self._array, self.aside = checked_rows(data), aside
         names = [f"x{j}" for j in range(self._array.shape[1])]
         self._people: People | None = None
         if aside is not None:
             if aside.unit:
-                self._whose = _beside("unit", aside.unit, names, self._array.dtype)
-                self._people = People(aside.most_rows)
-            self._heavy = _beside("weight", aside.weight, names, self._array.dtype) if aside.weight else None
+                self._whose = place_beside("unit", aside.unit, names, self._array.dtype)
+                self._people = People(aside.most_rows) if quota is None else PeopleOfPart(quota, aside.most_rows)
+            self._heavy = place_beside("weight", aside.weight, names, self._array.dtype) if aside.weight else None
             columns = [name for name in names if name not in aside.names] if columns is None else columns
         self._places = None if columns is None else [_place(column, names) for column in columns]
         self.feature_names = tuple(names if self._places is None else (names[j] for j in self._places))
@@ -80,15 +83,15 @@ class ArraySource:
             )
         self._block_rows = block_rows or default_block_rows(self.d)
         self._progress = in_percent(progress)
-        self._n: int | None = len(self._array) if self._people is None else None
+        self._n: int | None = len(self._array) if self._people is None else None if quota is None else self._people.n
 
     @property
     def n(self) -> int:
         """The number of rows, or people, by a pass over the one column that says whose they are."""
         if self._n is None:
             assert self._people is not None
-            for rows in self._runs(default_block_rows(1)):
-                self._people.count(np.asarray(rows[:, self._whose]))
+            for column in self._owners():
+                self._people.count(column)
             self._people.counted()
             self._n = self._people.n
         return self._n
@@ -119,19 +122,29 @@ class ArraySource:
                 part = read if self._places is None else read[:, self._places]
                 block = part.astype(np.float64, order="C", copy=False)
             if self.aside is not None:
-                block = np.column_stack([block, self._shares(np.asarray(read))])
+                block = np.column_stack([block, *self._beside(partial(_column, np.asarray(read)))])
             yield block
             done += len(read)
             self._progress(done / max(total, 1) if total else 1.0, done)
 
-    def _shares(self, rows: NDArray[np.generic]) -> NDArray[np.float64]:
-        """Return what each row counts, in 2⁻⁵²."""
-        whole: NDArray[np.int64] | None = None
-        if self._heavy is not None and self.aside is not None:
-            whole = thetas(rows[:, self._heavy].astype(np.float64), self.aside.max_weight)
-        if self._people is None:
-            return np.asarray(whole, dtype=np.float64)
-        return self._people.shares(rows[:, self._whose], whole)
+    def _beside(self, column: Callable[[int], NDArray[np.generic]]) -> list[NDArray[np.float64]]:
+        """Return what stands beside the features: what each row weighs, and in how many parts, or its share.
+
+        A column of the rows is asked for by its place.
+        """
+        if self._heavy is None or self.aside is None:
+            assert self._people is not None
+            return [self._people.shares(column(self._whose))]
+        weights = thetas(column(self._heavy).astype(np.float64), self.aside.max_weight)
+        return [weights] if self._people is None else [weights, self._people.parts(column(self._whose))]
+
+    def _owners(self) -> Iterator[NDArray[np.generic]]:
+        """Yield the column that says whose the rows are."""
+        return (np.asarray(rows[:, self._whose]) for rows in self._runs(default_block_rows(1)))
+
+    def tally(self) -> Tally:
+        """Return how many rows each person has."""
+        return tally_of(self._owners())
 
     def _runs(self, rows: int) -> Iterator[NDArray[np.generic]]:
         """Yield the rows of the array, so many at a time; at least one run, of an array without rows as well."""
@@ -140,7 +153,7 @@ class ArraySource:
 
     def parts(self) -> Iterator[ArrayPart]:
         """Yield runs of rows: their numbers where the array is in memory, where they stand in a file otherwise."""
-        return (ArrayPart(rows, self._places, share) for rows, share in runs(self._array))
+        return (ArrayPart(rows, self._places, share, self.aside) for rows, share in runs(self._array))
 
 
 def runs(array: NDArray[np.generic] | RowsElsewhere) -> Iterator[tuple[NDArray[np.generic] | RowsElsewhere, float]]:
@@ -158,13 +171,35 @@ class ArrayPart:
     rows: NDArray[np.generic] | RowsElsewhere
     places: list[int] | None
     share: float
+    aside: Aside | None = None
+    quota: Quota | None = None
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this process has the rows already."""
+        return isinstance(self.rows, np.ndarray)
 
     def sums(self, statistic: Summable) -> PartSums:
         """Read these rows as an array of their own."""
-        return PartSums(ArraySource(self.rows, columns=self.places).total(statistic), len(self.rows), self.share)
+        return PartSums(self._opened().total(statistic), len(self.rows), self.share)
+
+    def tally(self) -> Tally:
+        """Return how many of these rows each person has."""
+        return self._opened().tally()
+
+    def within(self, quota: Quota) -> ArrayPart:
+        """Return the part with what each person may have in it."""
+        return replace(self, quota=quota)
+
+    def _opened(self) -> ArraySource:
+        return ArraySource(self.rows, columns=self.places, aside=self.aside, quota=self.quota)
 
 
-def _beside(said: str, name: str, names: list[str], dtype: np.dtype[Any]) -> int:
+def _column(rows: NDArray[np.generic], place: int) -> NDArray[np.generic]:
+    return rows[:, place]
+
+
+def place_beside(said: str, name: str, names: list[str], dtype: np.dtype[Any]) -> int:
     """Return the position of the column that says whose a row is, or how much it counts."""
     if name not in names:
         raise ParameterError(f"{said} must be a column of the array, x0..{names[-1]}, got {shown(name)}. Hint: count from 0.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from dpcov.sources import cells
 from dpcov.sources.base import Progress, add_up, default_block_rows, in_percent
 from dpcov.sources.by import By
 from dpcov.sources.described import check_types, numbers, positions
+from dpcov.sources.divided import PeopleOfPart, Quota, Tally, tally_of
 from dpcov.sources.many import members_of
 from dpcov.sources.people import People, kind_of
 from dpcov.sources.pieces import pieces_of
@@ -50,6 +51,8 @@ class ArrowSource:
         The column of groups: questions about groups are given its position after a row's other entries.
     aside : Aside, optional
         What stands after the features in each block: whose a row is. People are then counted in a pass of its own.
+    quota : Quota, optional
+        How many rows of each person have a share, where these are a part of the rows; they are counted already.
     """
 
     guesses_types: bool
@@ -64,9 +67,11 @@ class ArrowSource:
         progress: Progress | None = None,
         aside: Aside | None = None,
         by: By | None = None,
+        quota: Quota | None = None,
     ) -> None:
         self._by, self.aside = by, aside
         self._table, self._center, self._progress = table, center, in_percent(progress)
+        _refuse_beside(aside, () if columns is None else columns)
         self.schema = schema.select(columns) if schema is not None and columns is not None else schema
         self._names_from_table = self.schema is None and columns is None
         if self._names_from_table and table.parsed:
@@ -87,6 +92,9 @@ class ArrowSource:
         self._rows = table.rows  # all rows of the table, of which `n` counts people
         self._people: People | None = None if aside is None else self._people_of(aside)
         self._n = self._rows if self._people is None else None
+        if aside is not None and quota is not None:
+            self._people = PeopleOfPart(quota, aside.most_rows)
+            self._n = self._people.n
         self._kept: list[NDArray[np.float64]] | None = None
 
     @property
@@ -96,6 +104,11 @@ class ArrowSource:
             self.total(Count())
         assert self._n is not None
         return self._n
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows the table has, once it was read."""
+        return self._rows
 
     @property
     def known_n(self) -> int | None:
@@ -159,14 +172,12 @@ class ArrowSource:
                 "data must be rows that can be read more than once where a person has several, got a stream. "
                 "Hint: write it to a file first."
             )
-        read = self._columns if self.schema is None else [*self._columns, *self.schema.used]
+        _refuse_beside(aside, self._read if self.schema is None else [*self._read, *self.schema.used])
         members, types = members_of(self._table), dict[str, list[Any]]()
+        for member, _ in members:
+            if hasattr(member, "identify") and aside.unit in member.names:
+                member.identify(aside.unit)
         for said, name in (("unit", aside.unit), ("weight", aside.weight)):
-            if name in read:
-                raise ParameterError(
-                    f"{said} must be a column that is no feature, got {name!r}, which is one. "
-                    f"Hint: leave it out of columns= and out of the schema."
-                )
             for member, where in members if name else ():
                 found = list(member.names).count(name)
                 if found != 1:
@@ -183,25 +194,33 @@ class ArrowSource:
         kind_of(aside.unit, types["unit"])
         return People(aside.most_rows)
 
-    def _shares(self, part: Batch, aside: Aside) -> NDArray[np.float64]:
-        """Return what each row counts, in 2⁻⁵²."""
+    def _beside(self, part: Batch, aside: Aside) -> list[NDArray[np.float64]]:
+        """Return what stands beside the features: what each row weighs, and in how many parts, or its share."""
         if not aside.weight:
             assert self._people is not None
-            return self._people.shares(part.column(aside.unit))
-        alone = thetas(cells.values(part.column(aside.weight), self._table.decimal), aside.max_weight)
-        return alone.astype(np.float64) if self._people is None else self._people.shares(part.column(aside.unit), alone)
+            return [self._people.shares(part.column(aside.unit))]
+        weights = thetas(cells.values(part.column(aside.weight), self._table.decimal), aside.max_weight)
+        return [weights] if self._people is None else [weights, self._people.parts(part.column(aside.unit))]
 
     def _count_people(self, people: People) -> None:
         """Read the one column that says whose a row is."""
-        assert self.aside is not None
         done = 0
-        for batch, fraction in self._table.batches([self.aside.unit], default_block_rows(1)):
-            people.count(batch.column(self.aside.unit))
-            done += len(batch)
+        for column, fraction in self._owners():
+            people.count(column)
+            done += len(column)
             self._progress(fraction, done)
         people.counted()
         self._check_rows(done)
         self._n = people.n
+
+    def _owners(self) -> Iterator[tuple[Any, float | None]]:
+        assert self.aside is not None
+        for batch, fraction in self._table.batches([self.aside.unit], default_block_rows(1)):
+            yield batch.column(self.aside.unit), fraction
+
+    def tally(self) -> Tally:
+        """Return how many rows each person has."""
+        return tally_of(column for column, _ in self._owners())
 
     def _blocks(self, rows: int, by_column: bool = False, by_group: bool = False) -> Iterator[NDArray[np.float64]]:
         shown = slice(self._width(by_column) + by_group)  # of blocks that are kept, which have the groups as well
@@ -222,7 +241,7 @@ class ArrowSource:
                 features = block[: self._width(by_column) - (0 if self.aside is None else self.aside.width)]
                 (self._cells if by_column else self._encoded)(part, features)
                 if self.aside is not None:
-                    block[len(features)] = self._shares(part, self.aside)
+                    block[len(features) : len(features) + self.aside.width] = self._beside(part, self.aside)
                 if with_group and self._by is not None:
                     block[-1] = self._by.positions(part, self._table)
                 yield block.T[:, shown]
@@ -236,8 +255,9 @@ class ArrowSource:
     def parts(self) -> Iterator[ArrowPart]:
         """Yield parts of the table: where they stand in files, or their cells where they are in no file."""
         named = None if self.schema is not None else self._columns
-        for piece, share in pieces_of(self._table, self._read):
-            yield ArrowPart(piece, named, self.schema, self._center, share, self._by)
+        beside = () if self.aside is None else self.aside.names
+        for piece, share in pieces_of(self._table, [*self._read, *beside]):
+            yield ArrowPart(piece, named, self.schema, self._center, share, self._by, self.aside)
 
     def _width(self, by_column: bool) -> int:
         """Return how many entries a row has."""
@@ -315,6 +335,16 @@ class ArrowSource:
             check_types(types, name, column, texts=texts, where=where)
 
 
+def _refuse_beside(aside: Aside | None, features: Sequence[str]) -> None:
+    """Refuse features that say whose a row is, or how much it counts."""
+    for said, name in () if aside is None else (("unit", aside.unit), ("weight", aside.weight)):
+        if name and name in features:
+            raise ParameterError(
+                f"{said} must be a column that is no feature, and not that of groups, got {name!r}, which is one. "
+                f"Hint: leave it out of columns= and out of the schema."
+            )
+
+
 @dataclass(frozen=True)
 class ArrowPart:
     """Some rows of a table, and what its columns mean."""
@@ -325,11 +355,32 @@ class ArrowPart:
     center: bool
     share: float | None
     by: By | None = None
+    aside: Aside | None = None
+    quota: Quota | None = None
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this process has the cells already."""
+        return getattr(self.table, "is_here", False)
 
     def sums(self, statistic: Summable) -> PartSums:
-        """Read these rows as a table of their own."""
-        source = ArrowSource(self.table, self.columns, self.schema, self.center, by=self.by)
-        return PartSums(source.total(statistic), source.n, self.share)
+        """Read these rows as a table of their own; without a quota they are all rows of their people, who are counted."""
+        source = self._opened()
+        total = source.total(statistic)
+        counted = source.n if self.quota is None else source.rows
+        assert counted is not None
+        return PartSums(total, counted, self.share)
+
+    def tally(self) -> Tally:
+        """Return how many of these rows each person has."""
+        return self._opened().tally()
+
+    def within(self, quota: Quota) -> ArrowPart:
+        """Return the part with what each person may have in it."""
+        return replace(self, quota=quota)
+
+    def _opened(self) -> ArrowSource:
+        return ArrowSource(self.table, self.columns, self.schema, self.center, aside=self.aside, by=self.by, quota=self.quota)
 
 
 def _encode_numbers(

@@ -5,6 +5,9 @@ launched by itself, so that none is contracted with the next, and sums of intege
 order, fused or not. By what a row is shortened, and which bin its length is in, is computed here from its squared norm, by the
 kernel's own code: quotients and square roots of torch are not always rounded correctly.
 
+What stands beside the features of a row, what it counts and its group, is here: the kernel makes factors of it, which go there,
+and the rows are scaled and rounded as everywhere, with the check of ‖z‖² ≤ s·R² in integers.
+
 Rows that the kernel treats in a way of its own (with NaN, infinity or squares beyond 2⁵² for the grid, or too near a radius for
 counts by norm) count as nothing there, are brought here, and the kernel adds them up.
 """
@@ -13,20 +16,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcov.errors import EngineError
 from dpcov.kernel.questions.clipped_pair import ClippedPair
+from dpcov.kernel.questions.groups import GroupCounts, GroupedMoment
 from dpcov.kernel.questions.measure import Integers
 from dpcov.kernel.questions.moments import Count, SecondMoment, Sum
 from dpcov.kernel.questions.norms import Norms, Trace
 from dpcov.kernel.questions.together import Together
 from dpcov.kernel.rows.annulus import Annulus
+from dpcov.kernel.rows.aside import Aside
 from dpcov.kernel.rows.grid import WILD, Grid, shrinkage
+from dpcov.kernel.rows.groups import members
 from dpcov.kernel.rows.lengths import bounds_of, by_squares
+from dpcov.linalg import pack
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -61,6 +68,20 @@ def sums_on(device: Device, statistic: Any) -> DeviceSums | SeveralSums | None:
     return DeviceSums(statistic, device) if fits else None
 
 
+@dataclass(frozen=True)
+class Apart:
+    """A block of rows, there or here, and what stands beside the features, here: what each counts, and then its group."""
+
+    features: Any
+    beside: Floats
+
+    def __len__(self) -> int:
+        return len(self.beside)
+
+
+NOTHING = np.empty((0, 0))
+
+
 class DeviceSums:
     """A statistic whose sums are made on a device; blocks may be arrays here, or tensors there. For one reading."""
 
@@ -68,6 +89,8 @@ class DeviceSums:
 
     def __init__(self, statistic: Any, device: Device) -> None:
         self.name, self.shape, self.max_block = statistic.name, statistic.shape, statistic.max_block
+        self.by_group = getattr(statistic, "by_group", False)
+        self._width = (0 if statistic.aside is None else statistic.aside.width) + self.by_group
         self._statistic, self._device, self._add = statistic, device, ADDED[type(statistic)]
         self._here = np.zeros(self.shape, dtype=np.int64)
         self._there = device.zeros(self.shape)
@@ -83,12 +106,16 @@ class DeviceSums:
         if self._rows + len(rows) > self.max_block:  # sums of more rows would not be exact
             self._bring()
         self._rows += len(rows)
-        x = self._device.moved(rows)
+        if self._width and not isinstance(rows, Apart):
+            rows = Apart(rows[:, : -self._width], rows[:, -self._width :])
+        beside = rows.beside if self._width else NOTHING
+        x = self._device.moved(rows.features if self._width else rows)
         with np.errstate(all="ignore"):  # a caller's np.seterr(all="raise") must not turn a value into an exception
-            left = np.flatnonzero(self._add(self._statistic, x, self._there, self._device))
+            left = np.flatnonzero(self._add(self._statistic, x, beside, self._there, self._device))
             if len(left):
                 wide = self._device.zeros(tuple(x.shape)).copy_(x)  # cards pick rows by number from some types alone
-                self._here += self._statistic.of(self._device.brought(wide[left]))
+                kept = self._device.brought(wide[left])
+                self._here += self._statistic.of(np.column_stack([kept, beside[left]]) if self._width else kept)
 
     def entries(self, total: Integers) -> Integers:  # noqa: ARG002
         """Return the entries in storage order."""
@@ -114,6 +141,7 @@ class SeveralSums:
 
     def __init__(self, statistic: Together, members: list[Any]) -> None:
         self.name, self.shape, self.max_block = statistic.name, statistic.shape, statistic.max_block
+        self.by_group = statistic.by_group
         self._members = members
 
     def of(self, rows: Any, *, scratch: bool = False) -> Integers:  # noqa: ARG002
@@ -174,150 +202,107 @@ def squares(x: Tensor) -> Tensor:
     return x.square().sum(dim=1)
 
 
-def _add_count(asked: Count, x: Tensor, there: Tensor, device: Device) -> Bools:  # noqa: ARG001
-    there.add_(len(x))
+def shares_of(aside: Aside, beside: Floats) -> Floats:
+    """Return the share of each row."""
+    return aside.apart(beside[:, : aside.width]).shares
+
+
+def counted(aside: Aside, beside: Floats) -> Floats:
+    """Return what each row counts, in whole numbers."""
+    return aside.counted(shares_of(aside, beside))
+
+
+def shared(asked: Any, z: Tensor, beside: Floats, reach: int, device: Device) -> Tensor:
+    """Return integer rows times the root of what each counts, as `Aside.scaled` does: z itself where each row is a person."""
+    if asked.aside is None:
+        return z
+    factors, most = asked.aside.factors(shares_of(asked.aside, beside), reach)
+    exact = z.mul_(device.moved(factors))  # 17 times 26 bits: exact
+    allowed = device.moved(most.astype(np.float64))
+    found = exact.round()
+    long = squares(found) > allowed
+    found.copy_(exact.trunc().where(long[:, None], found))  # which is no longer than √s times the row
+    return found.masked_fill_(~(squares(found) <= allowed)[:, None], 0.0)
+
+
+def _add_count(asked: Count, x: Tensor, beside: Floats, there: Tensor, device: Device) -> Bools:  # noqa: ARG001
+    there.add_(len(x) if asked.aside is None else float(counted(asked.aside, beside).sum()))
     return NOBODY
 
 
-def _add_sum(asked: Sum, x: Tensor, there: Tensor, device: Device) -> Bools:
+def _add_sum(asked: Sum, x: Tensor, beside: Floats, there: Tensor, device: Device) -> Bools:
     assert isinstance(asked.grid, Grid)
     z, left = encoded(asked.grid, x, device)
+    z = z if asked.aside is None else z.mul_(device.moved(counted(asked.aside, beside))[:, None])
     there.add_(z.sum(dim=0))
     return left
 
 
-def _add_trace(asked: Trace, x: Tensor, there: Tensor, device: Device) -> Bools:
+def _add_trace(asked: Trace, x: Tensor, beside: Floats, there: Tensor, device: Device) -> Bools:
     assert isinstance(asked.grid, Grid)
     z, left = encoded(asked.grid, x, device)
-    there.add_(squares(z).sum())
+    there.add_(squares(shared(asked, z, beside, asked.grid.reach, device)).sum())
     return left
 
 
-def _add_moment(asked: SecondMoment, x: Tensor, there: Tensor, device: Device) -> Bools:
+def _add_moment(asked: SecondMoment, x: Tensor, beside: Floats, there: Tensor, device: Device) -> Bools:
     if isinstance(asked.grid, Annulus):
         _, z, left = encoded_both(asked.grid, x, device)
     else:
         assert isinstance(asked.grid, Grid)
         z, left = encoded(asked.grid, x, device)
+    z = shared(asked, z, beside, asked.grid.reach, device)
     there.addmm_(z.T, z)
     return left
 
 
-def _add_pair(asked: ClippedPair, x: Tensor, there: Tensor, device: Device) -> Bools:
+def _add_pair(asked: ClippedPair, x: Tensor, beside: Floats, there: Tensor, device: Device) -> Bools:
     *both, left = encoded_both(asked.annulus, x, device)
-    for z, part in zip(both, there, strict=True):
-        part.addmm_(z.T, z)
+    for z, part, reach in zip(both, there, (asked.annulus.inner.reach, asked.annulus.reach), strict=True):
+        rows = shared(asked, z, beside, reach, device)
+        part.addmm_(rows.T, rows)
     return left
 
 
-def _add_norms(asked: Norms, x: Tensor, there: Tensor, device: Device) -> Bools:
+def _add_norms(asked: Norms, x: Tensor, beside: Floats, there: Tensor, device: Device) -> Bools:
     lengths = device.brought(squares(device.zeros(tuple(x.shape)).copy_(x)))
     longer, sure = by_squares(lengths, bounds_of(asked.ascending), asked.per_octave)
-    counts = np.bincount(asked.last - longer[sure], minlength=asked.last + 1)
+    weights = None if asked.aside is None else counted(asked.aside, beside)[sure]
+    counts = np.bincount(asked.last - longer[sure], weights, asked.last + 1)
     there.add_(device.moved(counts))
     return ~sure
 
 
+def _add_groups(asked: GroupedMoment, x: Tensor, beside: Floats, there: Tensor, device: Device) -> Bools:
+    assert isinstance(asked.grid, Grid)
+    z, left = encoded(asked.grid, x, device)
+    order, begins = members(beside[:, -1], asked.count)
+    rows = shared(asked, z, beside, asked.grid.reach, device)[device.moved(order)]
+    kept = device.moved(pack(np.arange(asked.d**2).reshape(asked.d, asked.d)))
+    for group, total in enumerate(there):
+        own = rows[begins[group] : begins[group + 1]]
+        total.add_((own.T @ own).reshape(-1)[kept])
+    return left
+
+
+def _add_group_counts(asked: GroupCounts, x: Tensor, beside: Floats, there: Tensor, device: Device) -> Bools:  # noqa: ARG001
+    there.add_(device.moved(asked.of(beside)))
+    return NOBODY
+
+
 NOBODY = np.zeros(0, dtype=np.bool_)
 
-ADDED: dict[type, Callable[[Any, Tensor, Tensor, Device], Bools]] = {
+ADDED: dict[type, Callable[[Any, Tensor, Floats, Tensor, Device], Bools]] = {
     Count: _add_count,
     Sum: _add_sum,
     Trace: _add_trace,
     SecondMoment: _add_moment,
     ClippedPair: _add_pair,
     Norms: _add_norms,
+    GroupedMoment: _add_groups,
+    GroupCounts: _add_group_counts,
 }
 """What adds the sum over a block to what is there, and returns which rows are left to the kernel."""
 
 SERVED = (type(None), Grid, Annulus)
 """The rows of such questions; a ball, a box, an ellipsoid and private units are for the kernel."""
-
-
-def check_device(device: Device) -> None:
-    """Refuse a device that differs from this processor: on public rows and integers, before anything is read."""
-    with np.errstate(all="ignore"):
-        if not (_converts(device) and _encodes(device)):
-            raise EngineError(DIFFERS.format(name=device.name))
-
-
-def check_products(device: Device, d: int) -> None:
-    """Refuse a device whose products of so many columns are not exact on integers up to 2⁵³."""
-    for rows, columns in ((64, d), (16, d), (1, 1)):
-        row, column = np.indices((rows, columns))
-        integers = (row * 7919 + column * 104729) % 2**24 - 2**23
-        integers[:, 0] = 2**23 - 1  # 64·(2²³ − 1)² is just below 2⁵²
-        there, floats = device.zeros((columns, columns)), device.moved(integers.astype(np.float64))
-        there.addmm_(floats.T, floats)
-        corner = device.brought(there[:40, -40:])
-        if corner.dtype != np.float64 or not np.array_equal(corner, integers.T[:40] @ integers[:, -40:]):
-            raise EngineError(DIFFERS.format(name=device.name))
-
-
-def _converts(device: Device) -> bool:
-    """Whether numbers of every type become the float64 that they are, or the nearest: the smallest ones, too."""
-    found = [
-        _as_float64(device, np.array(bits, dtype=f"i{np.dtype(kind).itemsize}").view(kind)) == numbers
-        for kind, bits, numbers in CONVERTED
-    ]
-    return all(found)
-
-
-def _as_float64(device: Device, numbers: NDArray[Any]) -> list[float]:
-    there = device.zeros(numbers.shape).copy_(device.moved(numbers))
-    found: list[float] = device.brought(there).tolist()
-    return found
-
-
-def _encodes(device: Device) -> bool:
-    """Whether rows that try to break things have the same integers, and the same sums."""
-    for grid in GRIDS:
-        rows = hostile(grid.row_norm)
-        z, left = encoded(grid, device.moved(rows), device)
-        if left.all() or not np.array_equal(device.brought(z)[~left], grid.encode(rows)[~left]):
-            return False
-        wide = grid.width(rows.shape[1])
-        asked: list[Any] = [SecondMoment(grid, wide), Sum(grid, wide), Trace(grid, wide), Norms(grid, wide, 5, 4)]
-        if not all(_alike(device, question, rows) for question in asked):
-            return False
-    return all(_alike(device, ClippedPair(annulus, 5), hostile(annulus.outer.row_norm)) for annulus in ANNULI)
-
-
-def _alike(device: Device, question: Any, rows: NDArray[np.float64]) -> bool:
-    sums = DeviceSums(question, device)
-    sums.of(rows)
-    return np.array_equal(sums.whole(), question.of(rows))
-
-
-def hostile(row_norm: float) -> NDArray[np.float64]:
-    """Return public rows that try to break things: halfway between two integers, on the radius, just beside it, far outside."""
-    place = np.arange(640)
-    ordinary = (place * 0.6180339887498949 % 1.0 - 0.5).reshape(128, 5) * np.exp2(np.arange(-8.0, 8.0, 0.125))[:, None]
-    ties = (place[:40].reshape(8, 5) + 0.5) / 2**16
-    on = np.array([[0.6, 0.8, 0, 0, 0], [1, 0, 0, 0, 0], [0.5, 0.5, 0.5, 0.5, 0], [1, 2, 2, 4, 4], [-2, 3, 6, 0, 0]])
-    on /= np.sqrt(np.square(on).sum(axis=1))[:, None]
-    beside = np.vstack([on * (1 + step * 2.0**-20) for step in (-1, 1, 16)])
-    strange = np.array([[np.nan, 0.5, 0, 0, 0], [np.inf, 1, 0, 0, 0], [1e308, -1e308, 0, 0, 0], [5e-324, 2e-310, 0, 0, 0]])
-    return np.vstack([ordinary, ties, -ties, on, beside, on * 2.0**20, strange, strange * 1e-140]) * row_norm
-
-
-GRIDS = (Grid(1.0), Grid(3.7, center=True), Grid(1e-40, 12), Grid(1e120, 16, center=True))
-ANNULI = (Annulus(Grid(0.3), Grid(1.0)), Annulus(Grid(1.7, 9), Grid(2.9, 9)))
-TINY, LARGE = 2.0**-149, 2.0**53
-CONVERTED: tuple[tuple[str, list[int], list[float]], ...] = (
-    ("float64", [1, 2**52 - 1, -(2**63)], [5e-324, 2.2250738585072009e-308, -0.0]),
-    ("float32", [1, 2**23 - 1, -(2**31) + 1, 0x7F7FFFFF], [TINY, (2**23 - 1) * TINY, -TINY, 2.0**128 - 2.0**104]),
-    ("float16", [1, 1023, 0x7BFF], [2.0**-24, 1023 * 2.0**-24, 65504.0]),
-    ("int64", [2**53 + 1, 2**53 + 3, -(2**53) - 1, 2**63 - 1], [LARGE, LARGE + 4, -LARGE, 2.0**63]),
-    ("int32", [-(2**31), 2**31 - 1], [-(2.0**31), 2.0**31 - 1]),
-    ("uint8", [-1, 127], [255.0, 127.0]),
-    ("uint16", [-1, 2**15 - 1], [2.0**16 - 1, 2.0**15 - 1]),
-    ("uint32", [-1, 2**31 - 1], [2.0**32 - 1, 2.0**31 - 1]),
-    ("uint64", [-1, 2**10 - 2**63, 2**10 + 1 - 2**63, 2**53 + 3], [2.0**64, 2.0**63, 2.0**63 + 2**11, LARGE + 4]),
-)
-"""Numbers by their bits, and what they are."""
-
-DIFFERS = (
-    "device must compute as this processor does, and {name} does not. "
-    "Hint: bring the rows here, tensor.cpu().numpy(); and undo torch.set_flush_denormal."
-)

@@ -22,10 +22,19 @@ PARQUET = (".parquet", ".pq")
 ENDINGS = (*PARQUET, *SEPARATORS, *(text + packed for text in SEPARATORS for packed in COMPRESSED), *READERS)
 
 
-def open_file(path: str | os.PathLike[str]) -> Table:
-    """Open a table by the ending of its name, or as it is said to be written; of a folder or a pattern all files together."""
+def open_file(path: str | os.PathLike[str], only: tuple[str, ...] = ()) -> Table:
+    """Open a table by the ending of its name, or as it is said to be written; of a folder or a pattern all files together.
+
+    ``only`` are the endings that others are refused for.
+    """
     how = path if isinstance(path, Csv) else None
     places = find(path, ENDINGS)
+    for place in places if only else ():
+        if not place.path.lower().endswith(only):
+            raise ParameterError(
+                f"data must be files that end in {' or '.join(only)} here, got {place.name}. "
+                f"Hint: 'data/*.parquet' names those of one kind."
+            )
     tables = [_open(place, how) for place in places]
     if len({type(table) for table in tables}) > 1:
         raise ParameterError(

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpcov.errors import ParameterError, SchemaError
+from dpcov.kernel.rows.aside import aside_for
+from dpcov.kernel.rows.grid import DEFAULT_BITS
 from dpcov.schema import Schema
 from dpcov.schema.codebook import chosen
 from dpcov.schema.codebook import drafted as drafted_from
@@ -59,7 +61,8 @@ def _kind(declared: Any, parsed: bool) -> str:
 
 def fitted(schema: Schema, data: Any) -> Fit:
     """Check that a table has the columns of a schema, with fitting types; no row is read."""
-    open_source(data, schema=schema)
+    whose = schema.whose.checked()
+    open_source(data, schema=schema, aside=aside_for(whose, DEFAULT_BITS, None))
     table = open_table(data, names_matter=False)
-    read = schema.cells()
+    read = {*schema.cells(), *whose.names}
     return Fit(tuple(name for name in table.names if name not in read), not table.parsed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from dpcov.errors import ParameterError
 from dpcov.kernel.questions.measure import Summable
 from dpcov.kernel.questions.moments import EXACT
+from dpcov.kernel.rows.aside import SHARE_BITS, Aside
 from dpcov.schema import Schema
 from dpcov.sources.base import Source, add_up
 
@@ -24,6 +26,7 @@ class KeptSource:
     rereadable = ordered = True
 
     def __init__(self, source: Source) -> None:
+        self.aside: Aside | None = getattr(source, "aside", None)
         keep = _Keep()
         source.total(keep)
         self._kept, self._cells = keep.blocks, list[Rows]()
@@ -34,16 +37,24 @@ class KeptSource:
         self._sums: dict[Summable, NDArray[np.int64]] = {}
         self.feature_names: tuple[str, ...] = source.feature_names
         self.schema: Schema | None = source.schema
+        self._n = source.n
 
     @property
     def n(self) -> int:
-        """The number of rows."""
-        return sum(len(block) for block in self._kept)
+        """The number of rows, or of people."""
+        return self._n
+
+    @property
+    def weight(self) -> float:
+        """How much all rows count together: n, unless people may count less than once."""
+        if self.aside is None or not self.aside.partial:
+            return float(self._n)
+        return math.fsum(float(self.aside.apart(block).shares.sum()) for block in self._kept) / 2.0**SHARE_BITS
 
     @property
     def known_n(self) -> int:
-        """The number of rows."""
-        return self.n
+        """The number of rows, or of people."""
+        return self._n
 
     @property
     def d(self) -> int:
@@ -52,6 +63,8 @@ class KeptSource:
 
     def total(self, statistic: Summable) -> NDArray[np.int64]:
         """Add the statistic over the blocks, unless its sum is still known."""
+        if getattr(statistic, "is_of_people", False):  # who were counted when the rows were read
+            return np.array([self._n], dtype=np.int64)
         known = self._sums.pop(statistic, None)
         by_column = getattr(statistic, "by_column", False)
         if by_column and not self._cells:

@@ -17,6 +17,7 @@ from dpcov.sources.array import ArraySource, check_shape, checked_rows
 from dpcov.sources.base import Source
 from dpcov.sources.by import By
 from dpcov.sources.on_device import OnDevice, is_on_device, is_tensor
+from dpcov.sources.on_spark import OnSpark
 from dpcov.sources.sparse import SparseRows, is_sparse
 
 if TYPE_CHECKING:
@@ -38,34 +39,22 @@ def open_source(
 
     ``by`` is the column of groups: its source tells questions that are about groups in which one each row is.
     """
-    if aside is not None and (is_elsewhere(data) or is_printed(data) or is_on_device(data)):
-        raise ParameterError(
-            f"unit must be left out for rows on a cluster, in a database or on a device, got {aside.unit!r}. "
-            f"Hint: write them to a Parquet file, which is read in bounded memory."
-        )
-    if by is not None and (is_elsewhere(data) or is_printed(data) or is_on_device(data)):
-        raise ParameterError(
-            f"by must be left out for rows on a cluster, in a database or on a device, got {by.name!r}. "
-            f"Hint: write them to a Parquet file, which is read in bounded memory."
-        )
-    if by is not None and aside is not None:
-        raise ParameterError(
-            f"by must be left out where a person has several rows, got {by.name!r}. Hint: leave out one of them."
-        )
     if columns is not None and (isinstance(columns, str | bytes) or not isinstance(columns, Sequence) or not columns):
         raise ParameterError(f"columns must be a list of names or positions, got {shown(columns)}. Hint: columns=['age'].")
+    if is_printed(data):
+        from dpcov.sources.sql.printed import OneReading
+
+        return OneReading(data, columns, schema, center, aside, by)  # type: ignore[arg-type]  # it refuses positions
+    if is_in_database(data):
+        return _database_source(data, columns, schema, center, progress, aside, by)
     rows = open_rows(data)
     if by is not None:
-        return grouped_source(data, rows, columns, schema, center, progress, by)
+        return grouped_source(data, rows, columns, schema, center, progress, by, aside)
     if rows is not None and schema is None:
         source = _array_source(data, rows, columns, progress, aside)
         if source.d > MAX_FEATURES - center:
             raise ParameterError(f"data must have fewer than 2**15 columns when centred, got {source.d}. Hint: select columns.")
         return source
-    if is_printed(data):
-        from dpcov.sources.sql.printed import OneReading
-
-        return OneReading(data, columns, schema, center)  # type: ignore[arg-type]  # it refuses positions
     from dpcov.sources.arrow import ArrowSource
 
     if is_on_device(data):
@@ -73,23 +62,29 @@ def open_source(
         from dpcov.sources.torch import DeviceTable
 
         names = _array_names(checked_rows(rows).shape[1], schema)
-        return DeviceTable(rows, names, _names(columns, names, schema), schema, center, progress)
+        return DeviceTable(rows, names, _names(columns, names, schema), schema, center, progress, aside)
     table = _table(data, schema)
-    if is_in_database(data):
-        from dpcov.sources.split import SplitSource
-        from dpcov.sources.sql.database import Database
-
-        return SplitSource(ArrowSource(table, _names(columns, table.names, schema), schema, center), Database(), progress)
     if not is_on_cluster(data):
         return ArrowSource(table, _names(columns, table.names, schema), schema, center, progress, aside)
+    return _on_cluster(ArrowSource(table, _names(columns, table.names, schema), schema, center, aside=aside), progress)
+
+
+def _on_cluster(source: Any, progress: Progress | None) -> Source:
     from dpcov.sources.cluster import Cluster
     from dpcov.sources.split import SplitSource
 
-    return SplitSource(ArrowSource(table, _names(columns, table.names, schema), schema, center), Cluster(), progress)
+    return SplitSource(source, Cluster(), progress)
 
 
 def grouped_source(
-    data: Any, rows: Any, columns: Columns, schema: Schema | None, center: bool, progress: Progress | None, by: By
+    data: Any,
+    rows: Any,
+    columns: Columns,
+    schema: Schema | None,
+    center: bool,
+    progress: Progress | None,
+    by: By,
+    aside: Aside | None,
 ) -> Source:
     """Return a source that tells in which group each row is: of a table with named columns, as an array is one, too."""
     from dpcov.sources.arrow import ArrowSource
@@ -100,10 +95,33 @@ def grouped_source(
     else:
         array = checked_rows(rows)
         table = ArrayTable(array, [f"x{j}" for j in range(array.shape[1])])
-    chosen = _names(columns, table.names, schema)
-    if chosen is not None and by.name in chosen:
-        raise ParameterError(f"columns must not hold the column of groups, got {shown(by.name)}. Hint: leave it out there.")
-    return ArrowSource(table, chosen, schema, center, progress, by=by)
+    chosen = _features(columns, table.names, schema, by)
+    if is_on_device(data):
+        from dpcov.sources.torch import DeviceTable
+
+        return DeviceTable(checked_rows(rows), table.names, chosen, schema, center, progress, aside, by)  # type: ignore[arg-type]
+    if is_on_cluster(data):
+        return _on_cluster(ArrowSource(table, chosen, schema, center, aside=aside, by=by), progress)
+    return ArrowSource(table, chosen, schema, center, progress, aside, by)
+
+
+def _database_source(
+    data: Any,
+    columns: Columns,
+    schema: Schema | None,
+    center: bool,
+    progress: Progress | None,
+    aside: Aside | None,
+    by: By | None,
+) -> Source:
+    """Return a source whose rows stay in a database."""
+    from dpcov.sources.arrow import ArrowSource
+    from dpcov.sources.split import SplitSource
+    from dpcov.sources.sql.database import Database, SqlTable
+
+    table = SqlTable(data)
+    source = ArrowSource(table, _features(columns, table.names, schema, by), schema, center, aside=aside, by=by)
+    return SplitSource(source, Database(aside), progress)
 
 
 def _array_source(data: Any, rows: Any, columns: Columns, progress: Progress | None, aside: Aside | None) -> ArraySource:
@@ -111,7 +129,7 @@ def _array_source(data: Any, rows: Any, columns: Columns, progress: Progress | N
         return ArraySource(rows, columns=columns, progress=progress, aside=aside)
     from dpcov.sources.torch import DeviceArray
 
-    return DeviceArray(rows, columns, progress)
+    return DeviceArray(rows, columns, progress, aside)
 
 
 def open_table(data: Any, *, names_matter: bool = True, schema: Schema | None = None) -> Any:
@@ -183,8 +201,9 @@ def _table(data: Any, schema: Schema | None) -> Any:
 
 
 def is_on_cluster(data: object) -> bool:
-    """Whether data are a frame of Dask or Spark, or an array of Dask: their rows stay where they are."""
-    return _is(data, "dask", "DataFrame") or _is(data, "dask", "Array") or _is(data, "pyspark", "DataFrame")
+    """Whether data are a frame of Dask or Spark, an array of Dask, or files for Spark: their rows stay where they are."""
+    frame = _is(data, "dask", "DataFrame") or _is(data, "dask", "Array") or _is(data, "pyspark", "DataFrame")
+    return frame or isinstance(data, OnSpark)
 
 
 def is_in_database(data: object) -> bool:
@@ -203,6 +222,10 @@ def is_elsewhere(data: object) -> bool:
 
 
 def _cluster_table(data: Any, schema: Schema | None) -> Any:
+    if isinstance(data, OnSpark):
+        from dpcov.sources.spark import SparkFiles
+
+        return SparkFiles(data)
     if _is(data, "pyspark", "DataFrame"):
         from dpcov.sources.spark import SparkFrame
 
@@ -241,6 +264,14 @@ def is_unread_table(data: object) -> bool:
 def _is(data: object, package: str, name: str) -> bool:
     """Whether data are of a class of another package, which need not be imported for that."""
     return any(kind.__module__.split(".")[0] == package and kind.__name__ == name for kind in type(data).__mro__)
+
+
+def _features(columns: Columns, names: Sequence[str], schema: Schema | None, by: By | None) -> list[str] | None:
+    """Return the names of the columns that are features, and refuse the one of groups among them."""
+    chosen = _names(columns, names, schema)
+    if by is not None and chosen is not None and by.name in chosen:
+        raise ParameterError(f"columns must not hold the column of groups, got {shown(by.name)}. Hint: leave it out there.")
+    return chosen
 
 
 def _names(columns: Columns, names: Sequence[str], schema: Schema | None) -> list[str] | None:

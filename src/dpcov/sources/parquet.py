@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any
 
 import pyarrow as pa
@@ -39,6 +40,13 @@ class ParquetTable:
 
         try:
             return pq.ParquetFile(self._place.stream(), pre_buffer=False, buffer_size=BUFFER)
+        except (FileNotFoundError, PermissionError):  # of a worker on another machine, or one that is gone since it was found
+            raise_alone(
+                EngineError(
+                    f"data must be files that each process can read, got {self._place.name}, which one cannot. "
+                    f"Hint: the path must lead to the same file wherever rows are read."
+                )
+            )
         except (pa.ArrowException, OSError, ValueError):
             raise_alone(
                 EngineError(f"data must be a complete Parquet file, got {self._place.name}, which is not. Hint: copy it again.")
@@ -65,7 +73,9 @@ class ParquetTable:
             run.append(group)
             rows = sum(self._counts[one] for one in run)
             if rows >= PIECE_ROWS or group == last:
-                yield ParquetTable(self._place, run), rows / (self.rows or 1)
+                piece = copy(self)  # opening the file again would read its footer once for each piece
+                piece._groups, piece.rows = run, rows
+                yield piece, rows / (self.rows or 1)
                 run = []
         if last < 0:
             yield self, 1.0

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dpcov.errors import SchemaError
-from dpcov.kernel.rows.aside import SHARE_BITS
+from dpcov.kernel.rows.aside import SHARE_BITS, Weighed
 from dpcov.sources import cells
 
 Floats = NDArray[np.float64]
@@ -76,8 +76,8 @@ class People:
 
     def __init__(self, most_rows: int = 0) -> None:
         self._known = _Index()
-        self._least = max(most_rows, 1)
-        self._counts = self._left = np.zeros(1, dtype=np.int64)
+        self._most_rows = most_rows
+        self._counts = self._quotas = self._parts = self._left = np.zeros(1, dtype=np.int64)
 
     @property
     def n(self) -> int:
@@ -91,21 +91,27 @@ class People:
     def counted(self) -> None:
         """End the first pass."""
         counts = self._known.counts()
-        self._counts, self._left = np.stack([counts, counts], axis=1).T  # side by side: memory is looked up once for both
+        self._set(counts, counts)
+
+    def _set(self, counts: Integers, quotas: Integers) -> None:
+        """Say how many rows each person has, and how many of them have shares in one pass."""
+        self._counts, self._quotas = counts, quotas
+        both = np.stack([np.maximum(counts, self._most_rows), quotas], axis=1)  # memory is looked up once for both
+        self._parts, self._left = both.T
 
     def start(self) -> None:
         """Begin another pass: nobody's rows were seen in it."""
-        self._left[:] = self._counts
+        self._left[:] = self._quotas
 
-    def shares(self, column: Any, whole: Integers | None = None) -> Floats:
-        """Return the shares of a batch's rows, in 2⁻⁵²; 0 for nobody's, and where a person has more rows than were counted.
+    def shares(self, column: Any) -> Floats:
+        """Return the shares of a batch's rows, in 2⁻⁵²; 0 for nobody's, and where a person has more rows than were counted."""
+        return Weighed(np.full(len(column), 2.0**SHARE_BITS), self.parts(column)).shares
 
-        ``whole`` is what each row would count alone: by default 2⁵², and never more.
-        """
+    def parts(self, column: Any) -> Floats:
+        """Return in how many parts each row of a batch counts, max(m, M); 0 where its share is."""
         whose = self._known.people(column)
         np.subtract.at(self._left, whose, 1)
-        share = (2**SHARE_BITS if whole is None else whole) // np.maximum(self._counts[whose], self._least)
-        return np.where(self._left[whose] >= 0, share, 0).astype(np.float64)
+        return np.where(self._left[whose] >= 0, self._parts[whose], 0).astype(np.float64)
 
 
 class _Index:
@@ -199,10 +205,14 @@ def _longer(of: NDArray[Any], room: int) -> NDArray[Any]:
 
 def _scattered(words: list[Words], size: int) -> Places:
     """Return a place below ``size`` for each identifier: 0 for the number 0, and the same whether zeros stand behind or not."""
+    return np.asarray(((_mixed(words) >> HALF) * np.uint64(size)) >> HALF).view(np.intp)
+
+
+def _mixed(words: list[Words]) -> Words:
     mixed: Any = np.uint64(0)
     for word in reversed(words):
         mixed = ((word ^ (word >> HALF)) + mixed) * SCATTER
-    return np.asarray(((mixed >> HALF) * np.uint64(size)) >> HALF).view(np.intp)
+    return np.asarray(mixed)
 
 
 def _identifiers(column: Any, long: dict[bytes, int]) -> tuple[list[Words], NDArray[np.bool_]]:
@@ -256,9 +266,14 @@ def _say_nobody(words: list[Words]) -> NDArray[np.bool_]:
     inside = np.arange(found.shape[1] - 1) < found[:, :1]
     ends = np.append(0, np.cumsum(inside.sum(axis=1)))
     data = pa.py_buffer(found[:, 1:][inside])
-    texts = pa.Array.from_buffers(pa.large_string(), len(found), [None, pa.py_buffer(ends), data])
-    said = pc.ascii_lower(pc.ascii_trim_whitespace(texts)).cast(pa.large_binary())
-    return _plain(pc.is_in(said, value_set=pa.array(NOBODY, pa.large_binary())))
+    texts = pa.Array.from_buffers(pa.large_binary(), len(found), [None, pa.py_buffer(ends), data])
+    return ~_plain(_says_who(texts))
+
+
+def _says_who(texts: Any) -> Any:
+    """Return whether each text names somebody."""
+    said = pc.ascii_lower(pc.ascii_trim_whitespace(texts.cast(pa.large_string(), safe=False))).cast(pa.large_binary())
+    return pc.and_(pc.is_valid(texts), pc.invert(pc.is_in(said, value_set=pa.array(NOBODY, pa.large_binary()))))
 
 
 def _plain(column: Any) -> NDArray[Any]:

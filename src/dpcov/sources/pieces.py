@@ -47,7 +47,7 @@ def _no_rows(table: Table, columns: Sequence[str]) -> Batch:
 class PackedTable:
     """Cells of another table, as bytes."""
 
-    rereadable = ordered = True
+    rereadable = ordered = is_here = True
 
     def __init__(self, batches: list[Batch], of: Table) -> None:
         self.parsed, self.decimal = of.parsed, of.decimal

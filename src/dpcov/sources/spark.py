@@ -3,14 +3,20 @@
 The sum of a partition is cut into runs of entries. Each run has its place, and all runs of one place meet in one task: so many
 tasks share the adding, none holds more than its part of a sum, and the driver gets one sum, however many partitions there are.
 Only operations on frames are used, with which Spark counts each partition once whatever fails in between; accumulators would
-count a repeated task twice. Frames of Spark Connect have the same operations.
+count a repeated task twice. Where people have several rows, one more shuffle brings all rows of a person into one partition.
+Frames of Spark Connect have the same operations.
+
+Files of an `OnSpark` are read by the workers themselves: the frame has a row for each task, the number of its pieces of files.
 """
 
 from __future__ import annotations
 
+import os
+import pickle
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from copy import copy
 from functools import lru_cache
 from threading import Lock
 from typing import Any, Self
@@ -19,13 +25,22 @@ import numpy as np
 import pyarrow as pa
 
 from dpcov.errors import EngineError, ParameterError
-from dpcov.sources.cluster import HINT, ClusterTable, Integers, PartitionTable, Reply, Task
-from dpcov.sources.tables import Batch, reading
+from dpcov.paths import checked_path
+from dpcov.sources.cluster import HINT, ClusterTable, Integers, PartitionTable, Reply, Task, added
+from dpcov.sources.files import PARQUET, open_file
+from dpcov.sources.many import members_of
+from dpcov.sources.on_spark import OnSpark
+from dpcov.sources.pieces import pieces_of
+from dpcov.sources.places import URI
+from dpcov.sources.tables import Batch, Table, reading
 
 RUN = 2**15
 """Integers of a run: 256 KB. Sums of up to 250 columns are one run, and one task adds them."""
 
 MOST_TASKS = 64  # that add: enough for 2000 columns, and few enough that none is idle on a small cluster
+
+TASK_CELLS = 2**24
+"""So many cells of files make a task: a tenth of a second of work, where a task itself takes a few hundredths."""
 
 TOGETHER = 64  # columns of one array at most: its cells are moved within the cache of a processor
 
@@ -60,7 +75,7 @@ TYPES = {
 class SparkFrame(ClusterTable):
     """A frame of Spark, or of Spark Connect."""
 
-    kind = "a Spark frame"
+    kind, joins_people = "a Spark frame", True
 
     def __init__(self, data: Any) -> None:
         if not hasattr(data, "mapInArrow"):
@@ -90,9 +105,80 @@ class SparkFrame(ClusterTable):
 
         with reading(HINT), _unmeasured(self._data.sparkSession.conf, types):
             numbered = self._data.toDF(*(f"c{j}" for j in range(len(names))))
+            if task.unit:
+                numbered = _with_all_rows(numbered, names.index(task.unit), types)
             runs = numbered.selectExpr(*(_together(group) for group in groups)).mapInArrow(of_partition, RECORD)
-            sums = runs.repartition(min(-(-size // RUN), MOST_TASKS), "place").mapInArrow(_added, RECORD)
-            return _replies(((row["place"], row["integers"], row["error"]) for row in sums.collect()), size)
+            return _collected(_added_there(runs, size), size)
+
+
+class SparkFiles(ClusterTable):
+    """Parquet files, of which each executor reads its own pieces."""
+
+    kind = "files on Spark"
+
+    def __init__(self, data: OnSpark) -> None:
+        path = os.fspath(data.path)
+        # Workers run in other folders: a path that is relative to this one would lead them astray.
+        self._table: Any = open_file(path if URI.match(path) else checked_path(path).absolute(), PARQUET)
+        super().__init__(self._table.names, self._table.types)
+        self.members, self.rows = members_of(self._table), self._table.rows
+        self.written: frozenset[str] = getattr(self._table, "written", frozenset())
+        self._session = data.spark
+
+    def select(self, columns: Sequence[str]) -> Self:
+        """Select columns, so that files are read for these only."""
+        selected = copy(self)
+        selected.names, selected.types = list(columns), [self.types[self.names.index(name)] for name in columns]
+        return selected
+
+    def run(self, task: Task, size: int) -> list[Reply]:
+        """Send each task its pieces, by their files' names."""
+        dealt = [pickle.dumps(pieces) for pieces in _dealt(self._table, self.names)]
+
+        def of_files(batches: Iterator[Batch]) -> Iterator[Batch]:
+            numbers = [number for batch in batches for number in batch.column(0).to_pylist()]
+            replies = [task.reply(piece) for number in numbers for piece in pickle.loads(dealt[number])]
+            return _records(added(replies)) if replies else iter(())
+
+        with reading(HINT):
+            runs = self._session.range(0, len(dealt), 1, len(dealt)).mapInArrow(of_files, RECORD)
+            return _collected(runs if len(dealt) * size <= RUN else _added_there(runs, size), size)
+
+
+def _dealt(table: Any, columns: Sequence[str]) -> Iterator[list[Table]]:
+    """Yield the pieces of each task."""
+    together, cells = list[Table](), 0
+    for piece, _ in pieces_of(table, columns):
+        together.append(piece)
+        cells += (piece.rows or 0) * len(columns)
+        if cells >= TASK_CELLS:
+            yield together
+            together, cells = [], 0
+    if together:
+        yield together
+
+
+def _added_there(runs: Any, size: int) -> Any:
+    """Add the runs of each place on an executor, so that one sum comes here, whatever the number of tasks."""
+    return runs.repartition(min(-(-size // RUN), MOST_TASKS), "place").mapInArrow(_added, RECORD)
+
+
+def _collected(runs: Any, size: int) -> list[Reply]:
+    return _replies(((row["place"], row["integers"], row["error"]) for row in runs.collect()), size)
+
+
+def _with_all_rows(numbered: Any, place: int, types: Sequence[Any]) -> Any:
+    """Bring all rows of a person into one partition: cells that name the same person must have the same key here.
+
+    Keys that are equal may be of several people. Rows without an identifier are nobody's, and would fill one partition.
+    """
+    cell, kind = f"c{place}", types[place]
+    if pa.types.is_floating(kind):
+        key = f"nullif(CAST({cell} AS DOUBLE) + 0.0D, double('NaN'))"  # −0 is 0
+    else:
+        key = cell if _has_one_size(kind) else f"CAST({cell} AS BINARY)"  # whatever the collation
+    keyed = numbered.selectExpr("*", f"{key} AS who").where("who IS NOT NULL")
+    return keyed.repartition("who").drop("who")
 
 
 def _arrow_type(kind: str) -> Any:

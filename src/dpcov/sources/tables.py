@@ -5,8 +5,11 @@ A table tells its columns' names and declared types without reading a row, and c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
+from fractions import Fraction
 from typing import Any, Protocol
+from uuid import UUID
 from weakref import WeakSet
 
 import numpy as np
@@ -17,6 +20,11 @@ from dpcov.errors import DpcovError, EngineError, raise_alone
 from dpcov.sources.array import RowsElsewhere, runs
 
 BATCH_ROWS = 2**14
+LONGEST_NUMBER = 2**12
+"""Bits, or decimal places, of an identifier that is written digit by digit: of more Python writes none."""
+
+EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+"""Of decimal numbers: nothing is rounded."""
 
 _read_once: WeakSet[Any] = WeakSet()
 """Readers that gave their rows away: read again they would look like an empty table, which add-remove cannot refuse."""
@@ -100,6 +108,7 @@ class PandasTable:
 
     parsed, decimal = False, "."
     rereadable = ordered = True
+    _unit = ""
 
     def __init__(self, data: Any) -> None:
         self._data = data
@@ -107,14 +116,25 @@ class PandasTable:
         self.types = [_pandas_type(data.iloc[:0, j]) for j in range(len(self.names))]
         self.rows: int | None = len(data)
 
+    def identify(self, unit: str) -> None:
+        """Read a column as identifiers: what Python objects in it are, exactly, and not only text."""
+        self._unit = unit
+
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[tuple[Batch, float | None]]:
         """Convert slices of rows."""
+        kept = [identifier if name == self._unit else _text for name in columns]
         cells = [_pandas_numbers(self._data.iloc[:, self.names.index(name)]) for name in columns]
         total, step = len(self._data), min(rows, BATCH_ROWS)
         for start in range(0, total, step):
             with reading():
-                arrays = [_pandas_cells(column[start : start + step]) for column in cells]
+                parts = (column[start : start + step] for column in cells)
+                arrays = [_pandas_cells(part, keep) for part, keep in zip(parts, kept, strict=True)]
             yield pa.record_batch(arrays, names=list(columns)), min(start + step, total) / total
+
+
+def cell_type(kind: np.dtype[Any]) -> np.dtype[Any]:
+    """Return what the cells of an array become: float64, but for truth values and for whole numbers, which may be longer."""
+    return kind.newbyteorder("=") if kind.kind in "biu" else np.dtype(np.float64)
 
 
 class ArrayTable:
@@ -126,23 +146,39 @@ class ArrayTable:
     def __init__(self, array: NDArray[np.generic] | RowsElsewhere, names: Sequence[str]) -> None:
         self._array = array
         self.names = list(names)
-        self.types = [pa.bool_() if array.dtype.kind == "b" else pa.float64()] * len(self.names)
+        self.types = [pa.from_numpy_dtype(cell_type(array.dtype))] * len(self.names)
         self.rows: int | None = len(array)
+        self.is_here = isinstance(array, np.ndarray)
+        self._whose: int | None = None
+
+    def identify(self, unit: str) -> None:
+        """Read a column as identifiers: in the array's own type, as float64 has no room for all whole numbers."""
+        self._whose = self.names.index(unit)
+        self.types[self._whose] = _own_type(self._array.dtype)
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[tuple[Batch, float | None]]:
         """Copy slices of rows, column by column."""
-        kind = np.bool_ if self._array.dtype.kind == "b" else np.float64
+        kind = cell_type(self._array.dtype)
         places = [self.names.index(name) for name in columns]
         total, step = len(self._array), min(rows, BATCH_ROWS)
         for start in range(0, total, step):
+            read = self._array[start : start + step]
             with np.errstate(all="ignore"):
-                part: NDArray[Any] = self._array[start : start + step][:, places].astype(kind)
-            yield pa.record_batch(list(np.ascontiguousarray(part.T)), names=list(columns)), (start + len(part)) / total
+                part: list[NDArray[Any]] = list(np.ascontiguousarray(read[:, places].astype(kind).T))
+            if self._whose in places:
+                exact = read[:, self._whose]
+                part[places.index(self._whose)] = exact.astype(exact.dtype.newbyteorder("="))
+            yield pa.record_batch(part, names=list(columns)), (start + len(read)) / total
 
     def pieces(self, columns: Sequence[str]) -> Iterator[tuple[ArrayTable, float]]:  # noqa: ARG002 - a row has all of them
         """Yield runs of rows."""
         for rows, share in runs(self._array):
             yield ArrayTable(rows, self.names), share
+
+
+def _own_type(kind: np.dtype[Any]) -> Any:
+    """Return the Arrow type of numbers in an array; nothing that could be an identifier for what Arrow has no type for."""
+    return pa.struct([]) if kind.itemsize > 8 else pa.from_numpy_dtype(kind.newbyteorder("="))
 
 
 class reading:  # noqa: N801 - reads as a word in `with reading():`
@@ -187,20 +223,45 @@ def _pandas_numbers(column: Any) -> Any:
     return column.to_numpy() if numbers else column.iloc
 
 
-def _pandas_cells(column: Any) -> Any:
+def _pandas_cells(column: Any, keep: Callable[[Any], bytes | None]) -> Any:
     if isinstance(column, np.ndarray):
         return pa.array(column)
     categories = getattr(column.dtype, "categories", None)
     if _is_objects(column.dtype):
-        return _objects(column)
+        return pa.array(map(keep, column), pa.large_binary())
     if categories is not None and _is_objects(categories.dtype):
-        codes = column.cat.codes.to_numpy()
-        return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int64(), mask=codes < 0), _objects(categories))
+        codes, known = column.cat.codes.to_numpy(), pa.array(map(keep, categories), pa.large_binary())
+        return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int64(), mask=codes < 0), known)
     converted = pa.Array.from_pandas(column)
     return converted.combine_chunks() if isinstance(converted, pa.ChunkedArray) else converted
 
 
-def _objects(cells: Any) -> Any:
+def _text(cell: Any) -> bytes | None:
     """Keep text, and truth values as text: a pandas column of truth values with a gap holds Python objects."""
-    kept = (str(cell) if isinstance(cell, bool | np.bool_) else cell for cell in cells)
-    return pa.array([cell.encode("utf-8", "replace") if isinstance(cell, str) else None for cell in kept], pa.large_binary())
+    text = str(cell) if isinstance(cell, bool | np.bool_) else cell
+    return text.encode("utf-8", "replace") if isinstance(text, str) else None
+
+
+def identifier(cell: Any) -> bytes | None:
+    """Return what tells a person apart, of a Python object: text, bytes, a UUID, or a number by its exact value; else nothing.
+
+    So 7, 7.0 and a decimal 7 are one person, whatever objects they are, and the text "7" is the same.
+    """
+    if isinstance(cell, bytes):
+        return cell
+    if isinstance(cell, UUID):
+        return str(cell).encode()
+    if isinstance(cell, bool | np.bool_) or not isinstance(cell, int | float | Decimal | np.integer | np.floating):
+        return _text(cell)
+    if isinstance(cell, Decimal) and cell.is_finite() and abs(cell.adjusted()) > LONGEST_NUMBER:
+        return str(cell.normalize(EXACT)).encode()  # whose digits are few, and zeros many
+    number = cell if isinstance(cell, int | Decimal) else int(cell) if isinstance(cell, np.integer) else float(cell)
+    try:
+        exact = Fraction(number)
+    except (ValueError, OverflowError):  # no number, or an infinite one
+        return None
+    return (
+        b"%x/%x" % (exact.numerator, exact.denominator)
+        if exact.numerator.bit_length() > LONGEST_NUMBER
+        else str(exact).encode()
+    )

@@ -6,7 +6,7 @@ Products of float32 may be TF32 on a card; all products here are of float64, whi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,15 @@ from numpy.typing import NDArray
 
 from dpcov.errors import EngineError, ParameterError, raise_alone
 from dpcov.kernel.questions.measure import Integers, Summable
+from dpcov.kernel.questions.moments import Count
+from dpcov.kernel.rows.aside import Aside
 from dpcov.schema import Schema
 from dpcov.sources.array import RULE, ArraySource, RowsElsewhere, checked_rows
 from dpcov.sources.arrow import ArrowSource
-from dpcov.sources.base import Progress, add_up
-from dpcov.sources.device_sums import Tensor, check_device, check_products, sums_on
+from dpcov.sources.base import Progress, add_up, default_block_rows
+from dpcov.sources.by import By
+from dpcov.sources.device_check import check_device, check_products
+from dpcov.sources.device_sums import Apart, Tensor, sums_on
 from dpcov.sources.on_device import OnDevice
 from dpcov.sources.tables import ArrayTable, reading
 
@@ -164,23 +168,45 @@ def sums_of(rows: TensorRows | MovedRows, d: int, statistic: Summable) -> Any:
 class DeviceArray(ArraySource):
     """What can be is summed on the device, and other questions here, block by block."""
 
-    def __init__(self, rows: TensorRows | MovedRows, columns: Sequence[str | int] | None, progress: Progress | None) -> None:
-        super().__init__(rows, columns=columns, progress=progress)
+    def __init__(
+        self,
+        rows: TensorRows | MovedRows,
+        columns: Sequence[str | int] | None,
+        progress: Progress | None,
+        aside: Aside | None = None,
+    ) -> None:
+        super().__init__(rows, columns=columns, progress=progress, aside=aside)
         self._rows = rows
 
     def total(self, statistic: Summable) -> Integers:
         """Add the statistic over blocks of rows."""
         with reading(HINT):
             there = sums_of(self._rows, self.d, statistic)
-            if there is None:
+            of_people = self._people is not None and isinstance(statistic, Count) and not statistic.weighs
+            if there is None or of_people:
                 return super().total(statistic)
+            if self._people is not None:
+                _ = self.n  # people are counted first
+                self._people.start()
             return add_up(there, self._there(min(max(BLOCK_ELEMENTS // (self.d + 1), 1), statistic.max_block)))
 
     def _there(self, rows: int) -> Iterator[Any]:
-        for start in range(0, max(self.n, 1), rows):
-            block = self._rows.block(slice(start, start + rows))
-            yield block if self._places is None else block[:, self._places]
-            self._progress(min((start + rows) / max(self.n, 1), 1.0), min(start + rows, self.n))
+        total = len(self._rows)
+        for start in range(0, max(total, 1), rows):
+            whole = self._rows.block(slice(start, start + rows))
+            block = whole if self._places is None else whole[:, self._places]
+            yield block if self.aside is None else Apart(block, np.column_stack(self._beside(partial(self._here, whole))))
+            self._progress(min((start + rows) / max(total, 1), 1.0), min(start + rows, total))
+
+    def _owners(self) -> Iterator[NDArray[np.generic]]:
+        """Bring the column that says whose the rows are, and no other."""
+        step = default_block_rows(1)
+        for start in range(0, len(self._rows), step):
+            yield self._here(self._rows.block(slice(start, start + step)), self._whose)
+
+    def _here(self, block: Any, place: int) -> NDArray[np.generic]:
+        column = block[:, place]
+        return column if isinstance(column, np.ndarray) else self._rows.device.brought(column)
 
 
 class DeviceTable(ArrowSource):
@@ -191,17 +217,19 @@ class DeviceTable(ArrowSource):
         rows: TensorRows | MovedRows,
         names: Sequence[str],
         columns: Sequence[str] | None,
-        schema: Schema,
+        schema: Schema | None,
         center: bool,
         progress: Progress | None,
+        aside: Aside | None = None,
+        by: By | None = None,
     ) -> None:
-        super().__init__(ArrayTable(rows, names), columns, schema, center, progress)
+        super().__init__(ArrayTable(rows, names), columns, schema, center, progress, aside, by)
         self._elsewhere = rows
 
     def total(self, statistic: Summable) -> Integers:
         """Add the statistic over all batches."""
         with reading(HINT):
-            there = sums_of(self._elsewhere, self.d, statistic)
+            there = None if isinstance(statistic, Count) else sums_of(self._elsewhere, self.d, statistic)
             return super().total(statistic if there is None else there)
 
 

@@ -18,7 +18,7 @@ from dpcov._version import __version__
 from dpcov.errors import DpcovError, EngineError
 from dpcov.kernel.questions.measure import Summable
 from dpcov.kernel.sums import check_exact_blas
-from dpcov.sources.split import Part, PartSums
+from dpcov.sources.split import Part, PartSums, Tallies
 from dpcov.sources.worker import Failure, check_version, in_words, raised
 
 Map = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
@@ -68,7 +68,7 @@ class UserMap:
                 if error is not None:
                     raise raised(*error)
                 missing.remove(number)
-                shape = _shape_of(sums, shape)
+                shape = _shape_of(sums, shape, number)
                 yield sums
         except DpcovError:
             raise
@@ -90,8 +90,10 @@ def _numbered(parts: Iterable[Part], missing: set[int]) -> Iterator[tuple[int, P
         yield number, part
 
 
-def _shape_of(sums: PartSums, others: tuple[int, ...] | None) -> tuple[int, ...]:
+def _shape_of(sums: PartSums, others: tuple[int, ...] | None, number: int) -> tuple[int, ...]:
     """Return the shape of a part's sums, which must be that of the others': one number would be added to each of theirs."""
+    if type(sums) is PartSums and type(sums.integers) is Tallies and list(sums.integers.of_parts) == [number]:
+        return ()
     if type(sums) is not PartSums or type(sums.integers) is not np.ndarray or sums.integers.dtype != np.int64:
         raise TypeError("sums must be integers")
     counted = type(sums.rows) is int and sums.rows >= 0 and isinstance(sums.share, int | float | None)

@@ -74,7 +74,7 @@ def component_errors(
 ) -> ComponentErrors:
     """Return the errors of orthonormal rows, the first eigenvectors, and of the ``values`` that lie along them."""
     with np.errstate(all="ignore"):  # extreme units and budgets overflow harmlessly inside
-        return _errors(release, components, values, np.float64(total), 1 / max(release.n, 1) if population else 0.0)
+        return _errors(release, components, values, np.float64(total), 1 / release.independent_n if population else 0.0)
 
 
 def _errors(release: Release, components: Floats, values: Floats, total: np.float64, drawn: float) -> ComponentErrors:

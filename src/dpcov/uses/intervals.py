@@ -318,7 +318,7 @@ class Intervals(Drawable):
         crowding = np.where(apart, crowding, 0.0)
         own = np.maximum(raw.diagonal, 2 * raw.off * (d > 1)) * (1 + crowding)
         variance, peaked = raw.combined((own, raw.peaked[0]), (4 * raw.along * along, raw.peaked[1]))
-        drawn = 2 * values**2 / self.release.n if self.population else 0.0
+        drawn = 2 * values**2 / self.release.independent_n if self.population else 0.0
         half, error = raw.half_width(variance, peaked, along - values, self.level, drawn)
         wide, one = (raw.norms(often)[0] + raw.along + self._of_norm(values, often) for often in (self.level, ONE_DEVIATION))
         half, error = np.where(apart, half + raw.step / 2, wide), np.where(apart, error, one)
@@ -330,7 +330,7 @@ class Intervals(Drawable):
         if not self.population:
             return 0.0
         root = math.sqrt(self.release.d) + math.sqrt(-2 * math.log1p(-level))  # Davidson and Szarek (2001), in units of √n
-        part = root / math.sqrt(self.release.n)
+        part = root / math.sqrt(self.release.independent_n)
         return float(np.abs(values).max()) * (2 * part + part**2)
 
     def __repr__(self) -> str:

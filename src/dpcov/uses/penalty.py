@@ -123,7 +123,7 @@ def explained_error(found: Regression, least: LeastSquares | None, along: Floats
             return math.inf
         t = 1 - share
         noise = max(residual - (1 - (1 - t) ** 2) * own, share**2 * own) / whole / whole
-        return math.sqrt(noise + 4 * share * t * t / max(found.release.n, 1))
+        return math.sqrt(noise + 4 * share * t * t / found.release.independent_n)
 
 
 def _gain(system: Floats, aim: Floats, weights: Floats, noise: Floats, alpha: float) -> float:

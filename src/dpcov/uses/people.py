@@ -51,7 +51,10 @@ def with_people(found: Description) -> Description:
 
 
 def given_back(found: Description) -> Description:
-    """Return what a table in private units says of people: what weights and ranges took from its rows is given back."""
+    """Return what a table in private units says of people: what weights and ranges took from its rows is given back.
+
+    Not so of a group, whose estimates are drawn towards all groups together, and intervals are not: it has its estimates.
+    """
     assert found.mean is not None
     assert found.deviation is not None
     assert found.correlation is not None
@@ -59,15 +62,17 @@ def given_back(found: Description) -> Description:
     intervals = release.interval(about=POPULATION)
     means, widths, pairs = intervals.mean, intervals.deviations, intervals.correlations
     assert means is not None
-    values = np.where(levels, np.clip(means.estimate, 0.0, 1.0), means.estimate)
+    alone = release.part is None or release.part.level is None
+    values = np.where(levels, np.clip(means.estimate, 0.0, 1.0), means.estimate) if alone else found.mean.values
     error = _unknown_is_infinite(means.standard_error)
     with np.errstate(all="ignore"):
         mean = Reading(values, error, inside(release, values) > CLEAR * error)
-        deviation = Reading(widths.estimate.copy(), _unknown_is_infinite(widths.standard_error), found.deviation.clear)
+        width = widths.estimate.copy() if alone else found.deviation.values
+        deviation = Reading(width, _unknown_is_infinite(widths.standard_error), found.deviation.clear)
         total = _unknown_is_infinite(pairs.standard_error)
         clear = found.correlation.clear & (np.abs(pairs.estimate) > CLEAR * total)
     np.fill_diagonal(clear, deviation.clear)
-    own = np.where(clear, pairs.estimate, found.correlation.values)
+    own = np.where(clear, pairs.estimate, found.correlation.values) if alone else found.correlation.values
     return _about_people(found, mean, deviation, own, total, clear)
 
 

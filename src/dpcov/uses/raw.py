@@ -21,6 +21,7 @@ from dpcov.kernel.noise.laws import DiscreteLaplace, NoiseLaw
 from dpcov.kernel.questions.moments import Count
 from dpcov.kernel.rows.centring import CONSTANT, SCALE_SQUARED
 from dpcov.release.estimate import Along, Estimate, NoisyDirections
+from dpcov.release.groups import GroupSize
 from dpcov.release.record import Release
 from dpcov.uses.tails import peaks, quantile, widest
 
@@ -167,7 +168,7 @@ def raw_moment(release: Release) -> RawMoment:
 
 def _count(release: Release) -> tuple[float, float]:
     """Return the relative standard deviation of a noisy count, and 1/k of its law; zeros where n is public."""
-    count = release.find(Count)
+    count = release.find(Count, GroupSize)
     return (0.0, 0.0) if count is None else (count.deviation / release.n, _peaked_number(count))
 
 

@@ -40,7 +40,7 @@ class Between:
     @property
     def noise(self) -> Coordinates:
         """What noise is in the denoised covariance."""
-        return Coordinates(self.rows / self.units.coordinate_seen, self.units.variance)
+        return Coordinates(self.rows / self.units.coordinate_seen, self.units.left)
 
     @property
     def raw(self) -> RawMoment:

@@ -1,7 +1,8 @@
 r"""Which people happened to be in the table: the sampling variance of what a release says, estimated from the release itself.
 
-Rows are taken to be n independent draws from a population. With σ² the variance of a column, κ its kurtosis, p the share of a
-level, ρ a correlation and s² the residual variance of a regression, the errors of exact statistics are about normal with
+Rows are taken to be n independent draws from a population; with weights n is `Release.independent_n`. With
+σ² the variance of a column, κ its kurtosis, p the share of a level, ρ a correlation and s² the residual variance of a
+regression, the errors of exact statistics are about normal with
 
 =============================  ======================================================================================
 mean                           σ²/n; of a level p(1 − p)/n
@@ -56,9 +57,9 @@ def levels_of(release: Release) -> Flags:
 
 
 def rows_seen(release: Release) -> Floats:
-    """Return how many cells of each feature are there, about; at least 1."""
+    """Return how many cells of each feature are there, about, and at least 1: of rows that count alike, with weights."""
     units = release.estimate.units
-    return np.maximum(release.n * (np.ones(release.d) if units is None else units.seen), 1.0)
+    return np.maximum(release.independent_n * (np.ones(release.d) if units is None else units.seen), 1.0)
 
 
 def pairs_seen(release: Release) -> Floats:

@@ -78,7 +78,7 @@ def spectrum(release: Release, found: Description) -> Spectrum:
             drawn = values**2 * (1 - 2 * values * size * (parts**2).sum(axis=0) + inner)
             own = np.hypot(own, np.sqrt(2 / n * np.maximum(drawn, 0.0)))
         elif people:
-            own = np.hypot(own, np.abs(values) * math.sqrt(2 / release.n))
+            own = np.hypot(own, np.abs(values) * math.sqrt(2 / release.independent_n))
         edge = 2 * math.sqrt(float(squares.sum(axis=1).max()))
         clear = values - about / size > np.maximum(edge, CLEAR * own)
     return Spectrum(values[::-1] * size, own[::-1] * size, clear[::-1], about, edge * size, len(known))

@@ -47,7 +47,7 @@ def unit_means(
     sampling: Floats | float = 0.0,
 ) -> Parts:
     """For each entry of the mean; about the population, what weights and ranges took is given back."""
-    mean = (release.mean - release.offsets) / release.units
+    mean = units.raw_mean
     if taken is None:
         return mean, *with_sampling(units.mean_error, LAPLACE_TAILS, sampling, level)
     lost, cut = taken

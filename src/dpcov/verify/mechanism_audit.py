@@ -24,10 +24,12 @@ from dpcov.release.record import TARGETS
 from dpcov.request import Request, is_bounded, request
 from dpcov.results import Result
 from dpcov.schema import Schema
+from dpcov.schema.whose import ROWS_THEMSELVES, Whose
 from dpcov.verify.auditing import Auditing, Report
 from dpcov.verify.lower_bound import Finding
 from dpcov.verify.neighbours import Kind, Numbers, Records, pair_of
 from dpcov.verify.noise_check import Drawn
+from dpcov.verify.people import People
 
 MOST = 10**9
 """Of pairs, releases and draws."""
@@ -63,6 +65,8 @@ class Audit(Result):
         How many releases of each of two neighbours the bound rests on.
     alpha : float
         The probability that a right mechanism is accused by its noise or by the bound; prices are exact.
+    protected : {"row", "person"}
+        In what neighbours differ: one row, or all rows of a person.
     """
 
     target: str
@@ -78,6 +82,7 @@ class Audit(Result):
     alpha: float
     violations: tuple[str, ...]
     seeded: bool
+    protected: str = "row"
 
     @property
     def refuted(self) -> bool:
@@ -110,6 +115,9 @@ def audit_mechanism(
     neighbors: str = REPLACE,
     schema: Schema | None = None,
     center: bool | None = None,
+    unit: bool = False,
+    most_rows: int | None = None,
+    max_weight: float | None = None,
     width: int = 2,
     pairs: int | Sequence[tuple[Any, Any]] = 200,
     trials: int = 1000,
@@ -133,8 +141,15 @@ def audit_mechanism(
         Of the mechanism, such as ``{"clip": "private"}`` or ``{"k": 1}``. Rows, or the mean, are bounded by 1.
     neighbors, schema, center
         As in `covariance`. With a schema tables have its columns: bounds, levels, missing and unknown cells.
+    unit : bool
+        True: neighbours differ in all rows of one person, of whom there is one or there are thousands, with other weights, or
+        with identifiers that are missing. A schema that names a unit says so by itself, with its weights.
+    most_rows : int, optional
+        With ``unit``, and ``weighting="rows"``: rows of a person with more of them count less.
+    max_weight : float, optional
+        Rows have weights, of which this is the most.
     width : int
-        How many columns rows have, without a schema.
+        How many columns rows have, without a schema; behind them are a weight, if there is one, and an identifier.
     pairs : int or list of pairs of tables
         How many neighbours to search; or which to try: arrays, with a schema anything that ``pyarrow.table`` takes.
     trials : int
@@ -170,9 +185,13 @@ def audit_mechanism(
     """
     named_target = target if isinstance(mechanism, str) else mechanism.target
     check_choice("target", named_target, dict.fromkeys(TARGETS), "say what it releases")
-    asked = _asked(named_target, mechanism, budget, dict(options or {}), neighbors, schema, center)
-    kind: Kind = Numbers(_whole("width", width, 1)) if schema is None else Records(schema)
-    chosen = [] if isinstance(pairs, int) else [pair_of(kind.rows(one), kind.rows(other), neighbors) for one, other in pairs]
+    whose = _whose(unit, most_rows, max_weight, _whole("width", width, 1), schema)
+    asked = _asked(named_target, mechanism, budget, dict(options or {}), neighbors, schema, center, whose)
+    kind: Kind = Numbers(width) if schema is None else Records(schema)
+    said = whose.joined(schema.whose if schema is not None else ROWS_THEMSELVES).checked()
+    kind, one_of = (People(kind, said), "person") if said.unit else (kind, "row")
+    several = () if isinstance(pairs, int) else pairs
+    chosen = [pair_of(kind.rows(one), kind.rows(other), neighbors, one_of) for one, other in several]
     count = _whole("pairs", pairs, 1) if isinstance(pairs, int) else len(chosen)
     check_real("alpha", alpha, "above 0 and at most 0.5", 1e-300, 0.5, "1e-6 is the default")
     if seconds is not None:
@@ -199,6 +218,7 @@ def audit_mechanism(
         alpha=alpha,
         violations=tuple(running.violations()),
         seeded=seed is not None,
+        protected=one_of,
     )
 
 
@@ -219,6 +239,7 @@ def _asked(
     neighbors: str,
     schema: Schema | None,
     center: bool | None,
+    whose: Whose,
 ) -> Request:
     """Return the request of a release, of rows that are bounded by 1 where there is no schema."""
     from dpcov.mechanisms import checked_mechanism
@@ -226,6 +247,25 @@ def _asked(
     named = checked_mechanism(target, mechanism, options)
     bound = None if schema is not None or is_bounded(named, options) else 1.0
     centred = center if target == "covariance" else bool(center)
-    return request(
-        target, budget, mechanism=named, bound=bound, schema=schema, neighbors=neighbors, center=centred, options=options
+    said: dict[str, Any] = {"bound": bound, "schema": schema, "center": centred, "whose": whose}
+    return request(target, budget, mechanism=named, neighbors=neighbors, options=options, **said)
+
+
+def _whose(unit: object, most_rows: int | None, max_weight: float | None, width: int, schema: Schema | None) -> Whose:
+    """Return the columns of made-up tables that say whose a row is, and how much it counts, beside what a schema names."""
+    if not isinstance(unit, bool):
+        raise ParameterError(f"unit must be True or False, got {shown(unit)}. Hint: identifiers are made up, as tables are.")
+    described = ROWS_THEMSELVES if schema is None else schema.whose
+    if not unit and described.unit is None:
+        if most_rows is not None or max_weight is not None or described.weight is not None:
+            raise ParameterError("unit must be True where rows have weights or count alike, got False. Hint: unit=True.")
+        return ROWS_THEMSELVES
+    weighed = max_weight is not None and described.weight is None
+    names = ("person", "weight") if schema is not None else (f"x{width + weighed}", f"x{width}")
+    return Whose(
+        unit=names[0] if described.unit is None else None,
+        weighting=None if most_rows is None else "rows",
+        most_rows=most_rows,
+        weight=names[1] if weighed else None,
+        max_weight=max_weight,
     )

@@ -223,22 +223,22 @@ def changed_pair(kind: Kind, pair: Pair, dice: Dice) -> Pair:
     return replace(pair, other=kind.changed(pair.other, dice))
 
 
-def pair_of(first: Sequence[Row], second: Sequence[Row], neighbors: str) -> Pair:
-    """Return the pair that two tables are, or refuse tables that are no neighbours."""
+def pair_of(first: Sequence[Row], second: Sequence[Row], neighbors: str, one_of: str = "row") -> Pair:
+    """Return the pair that two tables are, or refuse tables that are no neighbours: ``one_of`` is what they may differ in."""
     one, other = ({repr(row): row for row in rows} for rows in (first, second))
     counts = [Counter(map(repr, rows)) for rows in (first, second)]
     gone, new = counts[0] - counts[1], counts[1] - counts[0]
     if neighbors != REPLACE and not gone.total():  # the second has one more
-        return pair_of(second, first, neighbors) if new.total() else _refused(neighbors)
+        return pair_of(second, first, neighbors, one_of) if new.total() else _refused(neighbors, one_of)
     if gone.total() != 1 or new.total() != (neighbors == REPLACE):
-        _refused(neighbors)
+        _refused(neighbors, one_of)
     kept = (counts[0] & counts[1]).elements()
     [row], others = gone, [other[row] for row in new]
     return Pair(tuple(one[row] for row in kept), one[row], others[0] if others else None)
 
 
-def _refused(neighbors: str) -> NoReturn:
-    differ = "one row" if neighbors == REPLACE else "one row, which only one of them has"
+def _refused(neighbors: str, one_of: str) -> NoReturn:
+    differ = f"one {one_of}" + ", which only one of them has" * (neighbors != REPLACE)
     raise ParameterError(f"pairs must be tables that differ in {differ}, got others. Hint: neighbors={neighbors!r}.")
 
 

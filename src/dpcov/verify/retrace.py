@@ -319,7 +319,7 @@ def _of_questions(place: int, made: tuple[Question, tuple[Answer, ...]], recorde
 def _stored(question: Question, answers: tuple[Answer, ...]) -> dict[str, Any]:
     """Return what a file stores of a question, with its coordinates in place."""
     writing = Writing(answers)
-    return {**question.to_json(writing), "coordinates": writing.frame_records()}
+    return {**question.to_json(writing), **writing.weighed(question), "coordinates": writing.frame_records()}
 
 
 def _named(place: int, question: Question) -> str:

@@ -90,6 +90,8 @@ class TestFormula:
         steps = Quotients(moment(40), 40, rows=1000).lost[0]
         assert steps == 1 + math.ceil(Fraction(4 * (42 + 80) * (1000 + NOISE_ROWS), 2**37)) == 3
         assert Quotients(moment(40), 40, rows=1000).sensitivity_l1("replace") == 40 * (ONE + 3)
+        # 64 operations on 2³⁰ rows lose just two steps: one operation more would be another step
+        assert Quotients(moment(22), 20, rows=2**30 - NOISE_ROWS).lost == (1 + 2, 0)
 
 
 class TestComputed:

@@ -18,6 +18,7 @@ from dpcov.kernel.noise.matrix import WishartDifference
 from dpcov.kernel.questions.calibrated import DISCRETE_GAP, calibrated, check_tail, is_analytic, is_enough
 from dpcov.kernel.questions.groups import GroupCounts, GroupedMoment
 from dpcov.kernel.questions.moments import NEIGHBORS, SecondMoment
+from dpcov.kernel.rows.aside import USUAL_PEOPLE, Aside, aside_of
 from dpcov.kernel.rows.grid import Grid
 
 GRID, R2 = Grid(1.0), 4**16
@@ -87,6 +88,56 @@ class TestLaws:
         assert calibrated(GroupCounts(k), PureDP("1/3"), neighbors, "laplace") == DiscreteLaplace(Fraction(3 * BY[neighbors]))
         law = calibrated(GroupCounts(k), ZCDP("1/300"), neighbors, "gaussian")
         assert law == DiscreteGaussian((("groups", Fraction(150 * BY[neighbors])),))
+
+
+PEOPLE: dict[str, Aside] = {
+    "people": aside_of("who", 16, USUAL_PEOPLE),
+    "many rows": aside_of("who", 16, USUAL_PEOPLE, most_rows=9),
+    "weights": aside_of("", 16, USUAL_PEOPLE, weight="w", max_weight=2.0),
+}
+
+
+@pytest.mark.parametrize("way", PEOPLE)
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
+@pytest.mark.parametrize(("d", "k"), SIZES)
+class TestPeople:
+    """Moments are in 16 times finer units, 4² for e = 2, and counts in 2¹⁸ times finer ones: the noise is as much larger."""
+
+    def test_exact_noise_is_that_of_rows(self, d: int, k: int, neighbors: str, way: str) -> None:
+        people = GroupedMoment(GRID, d, k, aside=PEOPLE[way])
+        law = calibrated(people, ZCDP("1/3"), neighbors, "gaussian")
+        variance = Fraction(BY[neighbors] * R2**2 * 256 * 3, 2)
+        assert isinstance(law, DiscreteGaussian)
+        assert law.variances == (("diagonal", variance), ("off-diagonal", variance / 2))
+        assert calibrated(people, PureDP("1/3"), neighbors, "laplace") == DiscreteLaplace(
+            Fraction(BY[neighbors] * (d + 1) * 16 * R2 * 3, 2)
+        )
+        counts, one = GroupCounts(k, aside=PEOPLE[way]), 2**18
+        assert calibrated(counts, PureDP("1/3"), neighbors, "laplace") == DiscreteLaplace(Fraction(3 * BY[neighbors] * one))
+        small = calibrated(counts, ZCDP("1/300"), neighbors, "gaussian")
+        assert small == DiscreteGaussian((("groups", Fraction(150 * BY[neighbors] * one**2)),))
+        assert not is_enough(calibrated(GroupCounts(k), PureDP("1/3"), neighbors, "laplace"), counts, PureDP("1/3"), neighbors)
+
+    def test_every_block_that_a_person_may_move_costs_an_excess(self, d: int, k: int, neighbors: str, way: str) -> None:
+        """All k of them, in either relation; where each row is a person, with a weight, as many as a row moves."""
+        budget, people = PureDP("1/3"), GroupedMoment(GRID, d, k, aside=PEOPLE[way])
+        law = calibrated(people, budget, neighbors, "wishart")
+        one = calibrated(SecondMoment(GRID, d, aside=PEOPLE[way]), budget, neighbors, "wishart")
+        assert isinstance(law, WishartDifference)
+        assert isinstance(one, WishartDifference)
+        nuclear = BY[neighbors] * 16 * R2
+        assert float(law.scale * 2 * (budget.epsilon - law.excess) / nuclear) == pytest.approx(1, rel=1e-12)
+        assert law.scale * 2 * (budget.epsilon - law.excess) >= nuclear
+        if d > 1:
+            moved = BY[neighbors] if way == "weights" else k
+            assert law.lattice == one.lattice
+            assert float(law.excess / one.excess) == pytest.approx(moved, rel=0.01)
+        assert is_enough(law, people, budget, neighbors)
+        less = [(law.scale * Fraction(95, 100), law.excess), (law.scale, law.excess * Fraction(45, 100))]
+        for scale, excess in less:
+            assert not is_enough(WishartDifference(d, scale, law.lattice, excess, law.tail, k), people, budget, neighbors)
+        of_rows = calibrated(GroupedMoment(GRID, d, k), budget, neighbors, "wishart")
+        assert not is_enough(of_rows, people, budget, neighbors)
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)

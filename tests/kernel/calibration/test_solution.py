@@ -139,6 +139,17 @@ def test_what_sensitivities_are_made_of() -> None:
         assert float(asked.sensitivity_l1("replace")) == pytest.approx(expected * root, rel=1e-6)
 
 
+@pytest.mark.parametrize("d", [2, 3, 4, 8, 15, 24])
+def test_steps_are_as_fine_as_they_must_be_and_no_finer(d: int) -> None:
+    """The fewest bits, 16 at least, for which a row moves the coefficients by 2¹⁶·(1 + ⌊√d⌋) steps: 2¹⁶·√d and more."""
+    for n in (1, 1000, 12_345, 50_000, 2**20, 3 * 2**20):
+        for alpha in ("0.001", "0.01", "0.5", "1000"):
+            bits = Solution(SecondMoment(Grid(1.0), d), n, 0, Fraction(alpha)).unit_bits
+            steps = delta(n, float(alpha)) * 2.0**bits
+            assert steps >= 2**16 * math.sqrt(d) * (1 - 1e-9)
+            assert bits == 16 or steps / 2 <= 2**16 * (1 + math.isqrt(d)) * (1 + 1e-9) + 1
+
+
 def test_rounding_is_counted_where_steps_are_coarse() -> None:
     """A row moves the coefficients by 2¹⁶·√d steps or more: the √(d − 1) of rounding is up to 2⁻¹⁶ of it, and is there."""
     asked = Solution(SecondMoment(Grid(1.0), 15), 2**20, 0, Fraction(1))

@@ -61,7 +61,7 @@ def bingham(concentration: Fraction, sweeps: int = SWEEPS) -> MatrixBingham:
 
 @pytest.mark.parametrize("neighbors", SPAN)
 class TestConcentration:
-    @pytest.mark.parametrize("amount", ["1e-9", "0.3", "1", "1/3", "7.5", "1000"])
+    @pytest.mark.parametrize("amount", ["1e-9", "0.3", "1", "1/3", "7.5", "1000", "65536"])
     def test_pure(self, amount: str, neighbors: str) -> None:
         """ε/2 under replace, ε under add-remove, whatever k is: one row moves tr VᵀSV within [−1, 1] or [0, 1]. Exact."""
         assert law_of(PureDP(amount), neighbors) == bingham(Fraction(amount) / SPAN[neighbors])

@@ -428,6 +428,22 @@ def test_a_poor_logarithm_changes_no_draw(scale: Fraction, ulps: int, monkeypatc
     assert spoilt > 10  # else the logarithm was not poor enough to show anything
 
 
+def test_floats_decide_from_the_first_word_that_says_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From 2⁴⁴ on, as the error bound is proved; far from a boundary a word more for the exact path would be time alone."""
+    exact: list[int] = []
+
+    class Counted(discrete._LazyUniform):
+        def __init__(self, word: int, bits: Bits, zeros: int = 0) -> None:
+            exact.append(word)
+            super().__init__(word, bits, zeros)
+
+    monkeypatch.setattr(discrete, "_LazyUniform", Counted)
+    words, none = np.array([2**44 - 1, 2**44], dtype=np.uint64), np.zeros(2, dtype=np.int64)
+    discrete._invert(words, Fraction(33, 10), NoWords())
+    discrete.compare(words, np.full(2, 3.0), none, none, lambda *_: Fraction(3), NoWords())
+    assert exact == [2**44 - 1] * 2
+
+
 def reference(scale: Fraction, exact_excess: Callable[[int, int], Fraction], words: list[int]) -> list[int]:
     """Draw one batch as the paper says, with Fractions only: the proposals in order, the rejected ones left out."""
     shift = max(0, math.floor(scale).bit_length() - 16)
@@ -621,6 +637,17 @@ def test_scales_outside_the_range_are_refused(scale: Fraction) -> None:
     variance = scale * abs(scale)
     with pytest.raises(ParameterError, match=r"^variance of the noise must be .* 2\*\*112 .*\. Hint: .*\.$"):
         discrete_gaussian(variance, 1, SeededBits(302))
+
+
+@pytest.mark.parametrize(
+    ("scale", "told"),
+    [(Fraction(0), "0 or less"), (Fraction(-1), "0 or less"), (TINY, r"about 2\*\*-1328"), (HUGE, r"about 2\*\*1328")],
+    ids=["0", "-1", "tiny", "huge"],
+)
+def test_a_refusal_says_about_what_it_got(scale: Fraction, told: str) -> None:
+    """A power of two: a fraction may have hundreds of digits."""
+    with pytest.raises(ParameterError, match=rf"grid steps, got {told}\. Hint: "):
+        discrete_laplace(scale, 1, SeededBits(302))
 
 
 @pytest.mark.usefixtures("forced")

@@ -44,7 +44,7 @@ from dpcov.sources.by import By
 from dpcov.sources.opening import open_source
 from dpcov.verify.testing import opened
 from tests.helpers.watched import Watched, watched
-from tests.kernel.laws.test_questions import CENTRED, EXAMPLES, GROUPED, PLAIN, SCHEMA, TABLE, TURN, N, with_field
+from tests.kernel.laws.test_questions import CENTRED, EXAMPLES, GROUPED, PLAIN, SCHEMA, TABLE, TURN, WEIGHED, N, with_field
 
 ONE, HALF = PureDP(1), PureDP("0.5")
 NOT_ITS_ROWS = r"^question must be about this curator's rows, got something else\. Hint: "
@@ -81,6 +81,7 @@ def curator_of(neighbors: str = "replace", budget: PureDP = ONE) -> Watched:
 
 PEOPLE = pa.table({"a": np.linspace(-2, 3, N), "b": ["x", "y"] * (N // 2), "c": np.arange(N) % 7.0})
 OF_TABLE = {name: question for name, (question, encoding) in EXAMPLES.items() if encoding is TABLE and "," not in name}
+OF_WEIGHTS = {name: question for name, (question, encoding) in EXAMPLES.items() if encoding is WEIGHED and "," not in name}
 OF_GROUPS = {name: question for name, (question, encoding) in EXAMPLES.items() if encoding is GROUPED and "," not in name}
 
 
@@ -96,7 +97,17 @@ def group_curator_of(neighbors: str = "replace", budget: PureDP = ONE) -> Watche
     return watched(open_source(rows, ["a", "b", "c"], by=by), GROUPED, budget, neighbors)
 
 
-CURATORS = {**dict.fromkeys(OF_TABLE, table_curator_of), **dict.fromkeys(OF_GROUPS, group_curator_of)}
+def weighed_curator_of(neighbors: str = "replace", budget: PureDP = ONE) -> Watched:
+    """One whose rows have weights, of which the largest is searched."""
+    rows = pa.table(dict(zip("abc", ROWS.T, strict=True)) | {"w": np.linspace(0, 2, N)})
+    return watched(open_source(rows, ["a", "b", "c"], aside=WEIGHED.aside), WEIGHED, budget, neighbors)
+
+
+CURATORS = {
+    **dict.fromkeys(OF_TABLE, table_curator_of),
+    **dict.fromkeys(OF_GROUPS, group_curator_of),
+    **dict.fromkeys(OF_WEIGHTS, weighed_curator_of),
+}
 
 
 def own(curator: Curator) -> dict[str, Question]:
@@ -129,16 +140,16 @@ def test_the_doors_are_those_of_all_types() -> None:
     assert set(ITS_DOORS) == set(ASKED) == {*SUMMED, *DERIVED, *CHOSEN, *SEARCHED, *DRAWN}
     found = own(curator_of(budget=PureDP(200)).curator)
     assert set(found) == set(KINDS)
-    assert {type(question) for question in (found | OF_TABLE | OF_GROUPS).values()} == set(ASKED)
+    assert {type(question) for question in (found | OF_TABLE | OF_GROUPS | OF_WEIGHTS).values()} == set(ASKED)
 
 
 @each_way
 @each_door
-@pytest.mark.parametrize("kind", [*KINDS, *OF_TABLE, *OF_GROUPS])
+@pytest.mark.parametrize("kind", [*KINDS, *OF_TABLE, *OF_GROUPS, *OF_WEIGHTS])
 def test_each_type_has_its_own_door(kind: str, door: str, held: Callable[[Curator], Any]) -> None:
     """By which it is answered; at every other one it is refused, and nothing is read or charged for it."""
     asked = CURATORS.get(kind, curator_of)(budget=PureDP(200))
-    question = (OF_TABLE | OF_GROUPS)[kind] if kind in CURATORS else own(asked.curator)[kind]
+    question = (OF_TABLE | OF_GROUPS | OF_WEIGHTS)[kind] if kind in CURATORS else own(asked.curator)[kind]
     charged, done = list(asked.account.charged), list(asked.done)
     opens = door in ITS_DOORS[type(question)]
     if isinstance(question, Directions) and opens and (question.values is None) == (door == "peel, valued"):
@@ -342,7 +353,18 @@ def test_no_other_type_of_the_library_is_complete() -> None:
     made = {kind for kind in own_types - set(ASKED) if not inspect.isabstract(kind) and kind.__subclasses__() == []}
     assert {kind for kind in made if kind.__module__.startswith("dpcov.kernel")} == {Quotients}
     assert {kind.__name__ for kind in own_types - set(ASKED) - made} == {
-        *("Question", "Measure", "SumOverRows", "CountedRows", "OfMoment", "OfTable", "Values", "AlongBasis", "Drawn"),
+        *(
+            "Question",
+            "Measure",
+            "SumOverRows",
+            "CountedRows",
+            "AboutWeights",
+            "OfMoment",
+            "OfTable",
+            "Values",
+            "AlongBasis",
+            "Drawn",
+        ),
         *("Indexed", "Choice", "Search", "AmongRadii"),
     }
     for kind in (Choice, Search, Measure):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import warnings
 from fractions import Fraction
 from typing import Any, Literal
@@ -210,6 +211,29 @@ def test_a_callers_error_settings_change_nothing(d: int) -> None:
     with np.errstate(all="warn"), warnings.catch_warnings():
         warnings.simplefilter("error")
         assert Grid(0.3).encode(rows).tobytes() == expected
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_rows_that_may_be_written_to_need_little_more_memory(order: Literal["C", "F"]) -> None:
+    """32 MB are encoded where they are: a few passes of 2 MB, and some numbers for each row."""
+    rows = np.array(np.random.default_rng(14).uniform(-1, 1, (2**14, 256)), order=order)
+    before = rows.copy(order="K")
+    tracemalloc.start()
+    z = Grid(20.0).encode(rows, scratch=True)
+    needed = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert z is rows
+    assert needed < rows.nbytes / 4
+    assert z.tobytes() == Grid(20.0).encode(before).tobytes()
+
+
+@each_dimension
+def test_clipped_rows_end_strictly_inside(d: int) -> None:
+    """Also along an axis, where what a square root and a product lose could leave a row on the sphere, or just beyond."""
+    axes = np.concatenate([np.eye(d), -np.eye(d)])
+    rows = np.concatenate([length * axes for length in (1.0001, 2.0, 3.0, 1000.0)])
+    z = Grid(1.0).encode(rows)
+    assert (np.abs(z).max(axis=1) == 2**16 - 1).all()
 
 
 def test_the_input_is_not_modified() -> None:

@@ -16,6 +16,7 @@ from hypothesis.extra.numpy import arrays
 
 from dpcov.errors import ParameterError
 from dpcov.kernel.questions.groups import GroupCounts, GroupedMoment
+from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.questions.together import Together
 from dpcov.kernel.rows.grid import Grid
 from dpcov.kernel.rows.groups import Groups, members
@@ -178,7 +179,11 @@ class TestTightness:
             assert 0.999 * bounds[1] <= absolute <= bounds[1]
             moved, most = nuclear(question, rows, neighbor), question.sensitivity_nuclear(neighbors)
             assert 0.999 * most <= moved <= most * (1 + 1e-12)
-            assert distances(GroupCounts(K), rows, neighbor) == (GroupCounts(K).sensitivity_squared(neighbors),) * 2
+            counts = GroupCounts(K)
+            assert [*distances(counts, rows, neighbor)] == [
+                counts.sensitivity_squared(neighbors),
+                counts.sensitivity_l1(neighbors),
+            ]
 
     @pytest.mark.parametrize("d", [1, 2, 5])
     def test_they_are_those_of_the_table(self, d: int) -> None:
@@ -221,6 +226,11 @@ class TestRefusals:
             Groups("region", levels)
 
 
+def test_a_block_is_as_large_as_that_of_one_matrix() -> None:
+    """Each row is in one group: partial sums stay exact as long. Smaller blocks would be slower."""
+    assert moment(Grid(1.0), 3).max_block == SecondMoment(Grid(1.0), 3).max_block == 2**21
+
+
 class TestPrivateNumberOfRows:
     def test_a_centred_moment_tells_it_by_all_corners_together(self) -> None:
         rows = np.column_stack([np.zeros((11, 2)), [0, 0, 1, 2, 2, 2, 2, np.nan, 7, 0, 1]])
@@ -229,3 +239,5 @@ class TestPrivateNumberOfRows:
         assert GroupCounts(K).gives_n(add_up(GroupCounts(K), iter([rows]))) == 9
         assert moment(Grid(1.0), 2).gives_n(np.zeros(9, dtype=np.int64)) is None
         assert question.gives_n(-add_up(question, iter([rows]))) == 1
+        rows[:, :2] = 0.6  # other entries do not count
+        assert question.gives_n(add_up(question, iter([rows]))) == 9

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import nullcontext
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,6 +28,26 @@ from tests.helpers.rows import Floats, fuzz, tables
 GRID = Grid(1.0)
 Statistic = Count | Sum | SecondMoment
 repeatable = settings(max_examples=60)
+
+
+FAULTS: dict[str, Callable[[Floats, tuple[int, ...]], Any]] = {
+    "sums just below 2**52": lambda product, _: np.abs(product) >= 2.0**52 - 2.0**40,
+    "one column": lambda _, shape: shape[1] == 1,
+    "more than a thousand columns": lambda _, shape: shape[1] > 1000,
+}
+"""Where a product of floats is off by one."""
+
+
+class Faulty(np.ndarray[Any, Any]):
+    """An array whose products in float64 have a fault; those of integers are right."""
+
+    fault: str | None = None
+
+    def __matmul__(self, other: Any) -> Any:
+        product = np.asarray(self) @ np.asarray(other)
+        if self.fault is None or product.dtype != np.float64:
+            return product
+        return product + np.where(FAULTS[self.fault](product, other.shape), 1.0, 0.0)
 
 
 def statistics(d: int) -> list[Statistic]:
@@ -186,6 +209,19 @@ class TestExactBlas:
         for _ in range(2):  # a failure is not remembered as a pass
             with pytest.raises(EngineError, match=r"BLAS .* Hint: "):
                 check_exact_blas()
+
+    @pytest.mark.parametrize("fault", [None, *FAULTS], ids=["none", *FAULTS])
+    def test_what_is_looked_for(self, fault: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Sums just below 2⁵², the product with one column, which is another routine, and matrices beyond a cache's blocks."""
+        check_exact_blas.cache_clear()
+
+        def indices(shape: tuple[int, int]) -> list[Faulty]:
+            return [one.view(Faulty) for one in np.indices(shape)]
+
+        monkeypatch.setattr(sums, "np", SimpleNamespace(**(vars(np) | {"indices": indices})))
+        monkeypatch.setattr(Faulty, "fault", fault)
+        with nullcontext() if fault is None else pytest.raises(EngineError, match="BLAS"):
+            check_exact_blas()
 
     @pytest.mark.usefixtures("inexact")
     def test_it_is_checked_before_anything_is_released(self) -> None:

@@ -170,6 +170,7 @@ class TestBins:
         statistic = norms(2, 4, 2)
         clear = [[0.5, 0.0], [0.0, 0.25], [0.3, 0.4], [1.0, 0.0], [0.0, 0.0], [1e-300, 5e-324], [np.nan, np.inf], [9.0, 2.0]]
         assert statistic.bins(np.array(clear)).tolist() == [4, 8, 4, 0, 8, 8, 8, 0]
+        assert statistic.bins(np.tile([np.nan, 0.1], (300, 1))).tolist() == [8] * 300  # more than fill a batch
         assert seen == []
         rows = at_radii(603, statistic)
         inside = np.linalg.norm(rows, axis=1) < 0.9  # nothing is asked of the largest radius

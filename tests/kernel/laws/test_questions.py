@@ -37,7 +37,9 @@ from dpcov.kernel.questions.overlap import Overlap
 from dpcov.kernel.questions.solution import Solution
 from dpcov.kernel.questions.spectral import Quotients, Spectrum, Values
 from dpcov.kernel.questions.table import ColumnMoments, Histograms, Interval, LevelCounts, Range
+from dpcov.kernel.questions.weights import HeavyWeight, SquaredWeights, Weights
 from dpcov.kernel.rows.annulus import Annulus
+from dpcov.kernel.rows.aside import aside_of
 from dpcov.kernel.rows.columns import Columns
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.frames import FRAMED, Ball, Box, Ellipsoid
@@ -64,6 +66,7 @@ SCHEMA = dpcov.Schema(
 )
 TABLE = Encoding(SCHEMA.feature_names, 1.0, constant=True, midpoints=True, schema=SCHEMA)
 GROUPED = Encoding(("a", "b", "c"), 2.0, groups=Groups("region", ("north", "south")))
+WEIGHED = Encoding(("a", "b", "c"), 2.0, aside=aside_of("", 16, 2**26, weight="w", max_weight=1.0, searched=True))
 GROUPED_TABLE = dataclasses.replace(TABLE, groups=GROUPED.groups)
 COLUMNS = Columns.of(SCHEMA)
 HISTOGRAMS = Histograms(COLUMNS, 5)
@@ -197,7 +200,12 @@ def examples() -> dict[str, tuple[Question, Encoding]]:
         "counts of groups": GroupCounts(2),
     }
     grouped_columns: dict[str, Question] = {"moments of groups, units": GroupedMoment(WITH_CORNER, 3, 2)}
-    named = [(plain, PLAIN), (centred, CENTRED), (coarser, COARSE), (columns, TABLE), (grouped, GROUPED)]
+    weighed: dict[str, Question] = {
+        "weights": Weights(),
+        "squared weights": SquaredWeights(),
+        "largest weight": HeavyWeight(50, 10),
+    }
+    named = [(plain, PLAIN), (centred, CENTRED), (coarser, COARSE), (columns, TABLE), (grouped, GROUPED), (weighed, WEIGHED)]
     named.append((grouped_columns, GROUPED_TABLE))
     return {name: (question, encoding) for kinds, encoding in named for name, question in kinds.items()}
 
@@ -302,6 +310,9 @@ class TestFiles:
 COUNTS = (Count, GroupCounts)
 """Of rows however they are encoded."""
 
+BESIDE = (*COUNTS, Weights, SquaredWeights, HeavyWeight)
+"""About nothing that a row is encoded to."""
+
 LITERAL: dict[str, dict[str, Any]] = {
     "count": {"asked": "count"},
     "sum, clipped": {"asked": "sum", "rows": {"radius": 0.5}},
@@ -331,6 +342,9 @@ LITERAL: dict[str, dict[str, Any]] = {
     "squares": {"asked": "squares", "rows": {"radius": 2.0}},
     "moments of groups": {"asked": "second moments of groups", "rows": {"radius": 2.0}},
     "counts of groups": {"asked": "counts of groups"},
+    "weights": {"asked": "weights"},
+    "squared weights": {"asked": "squared weights"},
+    "largest weight": {"asked": "largest weight", "beyond": 50, "part": 10},
     "block": {"asked": "block", "rows": {"radius": 2.0}, "columns": [0, 2]},
     "solution": {"asked": "solution", "rows": {"radius": 2.0}, "n": 100, "target": 1, "alpha": "1/7"},
     "radius, every, prior": {
@@ -477,7 +491,7 @@ class TestFits:
     def test_other_bits(self, name: str) -> None:
         question, encoding = EXAMPLES[name]
         for bits in {8, 12, 16} - {encoding.bits}:
-            assert question.fits(changed(encoding, bits=bits)) is isinstance(question, COUNTS)
+            assert question.fits(changed(encoding, bits=bits)) is isinstance(question, BESIDE)
 
     def test_another_constant(self, name: str) -> None:
         """As many coordinates, but the first is a constant, or is not."""
@@ -485,18 +499,18 @@ class TestFits:
         names = ("a", "b", "c") if encoding.constant else ("a", "b")
         other = changed(encoding, feature_names=names, constant=not encoding.constant)
         assert other.d == 3
-        assert question.fits(other) is isinstance(question, COUNTS)
+        assert question.fits(other) is isinstance(question, BESIDE)
 
     @pytest.mark.parametrize("more", [-1, 1])
     def test_another_width(self, name: str, more: int) -> None:
         question, encoding = EXAMPLES[name]
         names = tuple("abcdef"[: encoding.d + more])
-        assert question.fits(changed(encoding, feature_names=names)) is isinstance(question, COUNTS)
+        assert question.fits(changed(encoding, feature_names=names)) is isinstance(question, BESIDE)
 
     def test_other_shapes(self, name: str) -> None:
         """Its sensitivity is proved for some; a class of one's own is none of them."""
         question, encoding = EXAMPLES[name]
-        if isinstance(question, COUNTS):
+        if isinstance(question, BESIDE):
             assert question.shapes == ()
             return
         shapes, plain, bits = shapes_of(type(question)), not encoding.constant, encoding.bits
@@ -705,14 +719,22 @@ class TestAdmits:
         sizes |= {"explained, eigenvector of a block": 2, "overlap, given": 1, "squares": 3, "block": 3, "block, ring": 1}
         sizes |= {"solution": 2, "radius": 1, "quantile": 1, "first radius": 1, "threshold": 1, "directions": 9}
         sizes |= {"directions, projected": 8, "directions, subtracted": 12, "subspace": 6, "subspace, clipped": 3}
-        sizes |= {"moments of groups": 12, "counts of groups": 2}
+        sizes |= {"moments of groups": 12, "counts of groups": 2, "weights": 161, "squared weights": 1, "largest weight": 1}
         sizes |= {"histograms": 64, "level counts": 3, "column moments": 5, "interval": 1, "second moment, units": 6}
         assert {name: EXAMPLES[name][0].size for name in sizes} == sizes
         assert {type(EXAMPLES[name][0]) for name in sizes} == set(ASKED)
 
     @pytest.mark.parametrize(
         ("name", "candidates"),
-        [("radius", 9), ("radius, every, prior", 3), ("quantile", 64), ("first radius", 6), ("threshold", 4), ("interval", 57)],
+        [
+            ("radius", 9),
+            ("radius, every, prior", 3),
+            ("quantile", 64),
+            ("first radius", 6),
+            ("threshold", 4),
+            ("interval", 57),
+            ("largest weight", 161),
+        ],
     )
     def test_indices(self, name: str, candidates: int) -> None:
         """Searches may find nothing: one more than there are radii to look at."""

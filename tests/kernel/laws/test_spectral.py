@@ -446,6 +446,32 @@ class TestPeel:
             with pytest.raises(ParameterError, match="must be drawn before"):
                 late()
 
+    def test_it_is_closed_once_and_says_so(self) -> None:
+        _, peel = peeled(2, paid=False)
+        for _ in range(2):
+            peel.direction(Fraction(1, 2))
+            peel.skip()
+        peel.close()
+        with pytest.raises(ParameterError, match=r"must still be open, got a closed one\. Hint: call close\(\) once"):
+            peel.close()
+
+    def test_a_record_that_was_interrupted_is_not_made_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The answer may be on record already: a second close would record the same draws twice."""
+        _, peel = peeled(2, paid=False)
+        for _ in range(2):
+            peel.direction(Fraction(1, 2))
+            peel.skip()
+
+        def interrupted(_: object) -> Any:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(peel, "_record", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            peel.close()
+        assert peel.closed
+        with pytest.raises(ParameterError, match="must still be open"):
+            peel.close()
+
     def test_a_value_that_was_paid_for_is_not_skipped(self) -> None:
         """A record would have fewer values than its question says."""
         curator, peel = peeled(2)

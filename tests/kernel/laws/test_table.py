@@ -250,6 +250,12 @@ class TestHistograms:
         assert squared == question.sensitivity_squared(neighbors)
         assert absolute == question.sensitivity_l1(neighbors)
 
+    def test_cells_beyond_their_bounds_are_on_them(self) -> None:
+        """Before anything is put into bins: −1 and 1, and NaN where there is no number."""
+        columns = Columns(((0, 0.5), (2, 2.0)), ((1, 3),))
+        rows = np.array([[-0.6, 0.0, -2.0], [0.5, 1.0, 9.0], [-np.inf, 2.0, np.nan], [0.25, 0.0, -1e300]])
+        np.testing.assert_array_equal(columns.on_bounds(rows), [[-1, -1], [1, 1], [-1, np.nan], [0.5, -1]])
+
     @pytest.mark.parametrize("bits", [0, 18, -1, 4.0, True, np.int64(4), None], ids=repr)
     def test_other_numbers_of_bins_are_refused(self, bits: Any) -> None:
         with pytest.raises(

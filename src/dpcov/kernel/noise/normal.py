@@ -60,7 +60,7 @@ def _uniforms(count: int, bits: Bits, sides: int = 2) -> list[Floats]:
     low = bits.words(len(short))
     results = []
     for first, second in ((high, low), (~high, ~low))[:sides]:
-        values = (first.astype(np.float64) + 0.5) * 2.0**-64
+        values = first.astype(np.float64) * 2.0**-64  # the half is lost in float64, but for the words that follow
         values[short] = first[short] * 2.0**-64 + (second + 0.5) * 2.0**-128
         results.append(values)
     for place in np.flatnonzero((high[short] == 0) | (~high[short] == 0)):

@@ -97,8 +97,9 @@ class RandomSampler:
 
     def subspace(self, matrix: Floats, basis: Decomposition, k: int, law: MatrixBingham | Uniform) -> Floats:
         """Run a Markov chain, or draw uniformly."""
-        if isinstance(law, Uniform) or basis is None:
+        if isinstance(law, Uniform):
             return uniform_subspace(len(matrix), k, self._bits)
+        assert basis is not None, "a chain needs it"
         spectrum, vectors = basis
         state = matrix_bingham(spectrum, k, float_below(law.concentration), law.sweeps, self._bits, self._progress)
         return np.asarray(vectors @ state)

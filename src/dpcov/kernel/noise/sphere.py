@@ -159,7 +159,7 @@ def _refined(lower: Floats, kappa: float) -> float:
     from scipy.linalg.lapack import dtrtri
 
     m = len(lower)
-    inverse = np.tril(np.asarray(dtrtri(lower, lower=1)[0]))
+    inverse = np.tril(dtrtri(lower, lower=1)[0])
     covariance = inverse.T @ inverse
     trace, squares = float(np.trace(covariance)), float(np.sum(covariance**2))
     mean = trace / m

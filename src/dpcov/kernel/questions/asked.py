@@ -15,6 +15,7 @@ from dpcov.kernel.questions.overlap import Overlap
 from dpcov.kernel.questions.solution import Solution
 from dpcov.kernel.questions.spectral import Spectrum
 from dpcov.kernel.questions.table import ColumnMoments, Histograms, Interval, LevelCounts
+from dpcov.kernel.questions.weights import HeavyWeight, SquaredWeights, Weights
 
 SUMMED: tuple[type[Question], ...] = (
     Count,
@@ -27,15 +28,20 @@ SUMMED: tuple[type[Question], ...] = (
     Bins,
     Histograms,
     LevelCounts,
+    Weights,
+    SquaredWeights,
 )
 DERIVED: tuple[type[Question], ...] = (Spectrum, Diagonal, Explained, Overlap, Squares, Block, Solution, ColumnMoments)
-CHOSEN: tuple[type[Question], ...] = (Quantile, Rank, Interval)
+CHOSEN: tuple[type[Question], ...] = (Quantile, Rank, Interval, HeavyWeight)
 SEARCHED: tuple[type[Question], ...] = (Radius, Bias)
 DRAWN: tuple[type[Question], ...] = (Directions, Subspace)
 
 ASKED = (*SUMMED, *DERIVED, *CHOSEN, *SEARCHED, *DRAWN)
 """Every question whose sensitivity is proved: sums over rows and numbers derived from them, to which noise is added; choices by
 the exponential mechanism, searches by the sparse vector technique, and what is drawn from the second moment."""
+
+BESIDE: tuple[type[Question], ...] = (Count, Weights, SquaredWeights, HeavyWeight)
+"""What tells nothing of the features of rows."""
 
 BY_TAG = {question.tag or question.name: question for question in ASKED}
 """How a file calls them."""

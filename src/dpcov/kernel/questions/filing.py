@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ReleaseError
 from dpcov.kernel.answer import Answer
+from dpcov.kernel.questions.weights import weighed_by
 from dpcov.kernel.rows.annulus import Annulus
+from dpcov.kernel.rows.aside import Aside
 from dpcov.kernel.rows.columns import Columns
 from dpcov.kernel.rows.encoding import Encoding
 from dpcov.kernel.rows.frames import LARGEST, Ball, Box, Ellipsoid, Frame, of_frame
@@ -19,6 +21,12 @@ from dpcov.kernel.rows.grid import Grid
 from dpcov.kernel.rows.groups import Groups
 from dpcov.kernel.rows.standard import LevelUnits, NumericUnits, Standard, Units
 from dpcov.strict_json import WORD, Fields, each, packed, refuse, unpacked
+
+if TYPE_CHECKING:
+    from dpcov.kernel.questions.measure import Question
+
+CHOSEN_BY = "max_weight of"
+"""How a question says which answer told what weight counts as 1 in it."""
 
 RowShape = Grid | Annulus | Ball | Box | Ellipsoid | Standard
 Coordinates = Ball | Box | Ellipsoid | Units
@@ -54,6 +62,12 @@ class Writing:
             )
         return found
 
+    def weighed(self, question: Question) -> dict[str, Any]:
+        """Return which answer said what weight counts as 1 in a question; nothing where none did."""
+        if question.aside is None or question.aside.cut is None:
+            return {}
+        return {CHOSEN_BY: weighed_by(replace(question.aside, cut=None), self.answers)[1]}
+
     def frame_records(self) -> list[dict[str, Any]]:
         """Return the coordinates that were referred to, in order."""
         return [_frame_record(coordinates) for coordinates in self.frames]
@@ -68,6 +82,9 @@ class Reading:
     answers: list[Answer] = field(default_factory=list)
     used: set[int] = field(default_factory=set)
     """Which coordinates some question is about."""
+
+    chosen: tuple[Aside | None, int] | None = None
+    """What stands beside rows after the answer that says what a weight counts as, and which that is."""
 
     def rows(self, record: dict[str, Any]) -> RowShape:
         """Return the rows that a record names."""
@@ -103,6 +120,17 @@ class Reading:
         """Return the groups of rows."""
         found = self.encoding.groups
         return refuse("consistent", "questions about groups, but none") if found is None else found
+
+    def weighed(self, fields: Fields) -> Aside | None:
+        """Return what stands beside the rows of the next question: an answer that says what a weight counts as, it names."""
+        if self.chosen is None:
+            aside, place = weighed_by(self.encoding.aside, self.answers[-1:])
+            self.chosen = None if place is None else (aside, len(self.answers) - 1)
+        if self.chosen is None:
+            return self.encoding.aside
+        if fields.take(CHOSEN_BY, int) != self.chosen[1]:
+            refuse("consistent", "a question with another weight than that which was chosen")
+        return self.chosen[0]
 
     def answer(self, place: int) -> Answer:
         """Return an earlier answer."""

@@ -1,17 +1,20 @@
 """One second moment for each public group, and how many rows each has: the price of one (docs/mechanisms/groups.md).
 
 Each row is in one group at most, so a row that is replaced may leave one group and enter another: it moves *two* blocks of the
-block-diagonal matrix ⊕ S_g, one by −xxᵀ and one by yyᵀ. For rows with ‖z‖² ≤ R², k ≥ 2 groups, and any d, 1 as well:
+block-diagonal matrix ⊕ S_g, one by −xxᵀ and one by yyᵀ. The rows of a person may be in all k groups. Their shares add up to at
+most 1 over all groups together, so a person's ⊕ A_g is positive semidefinite with Σ tr A_g ≤ R²: it moves no further than one
+row, but k blocks. For rows with ‖z‖² ≤ R², k ≥ 2 groups, and any d, 1 as well:
 
-===============  ====================  ===========  ============
-statistic        distance              replace      add-remove
-===============  ====================  ===========  ============
-`GroupedMoment`  Frobenius, squared    2·R⁴         R⁴
-`GroupedMoment`  triangles, L1         (d+1)·R²     (d+1)/2·R²
-`GroupedMoment`  nuclear               2·R²         R²
-`GroupedMoment`  blocks that move      2            1
-`GroupCounts`    squared L2, L1        2            1
-===============  ====================  ===========  ============
+===============  ==============================  ===========  ============
+statistic        distance                        replace      add-remove
+===============  ==============================  ===========  ============
+`GroupedMoment`  Frobenius, squared              2·R⁴         R⁴
+`GroupedMoment`  triangles, L1                   (d+1)·R²     (d+1)/2·R²
+`GroupedMoment`  nuclear                         2·R²         R²
+`GroupedMoment`  blocks that move, of rows       2            1
+`GroupedMoment`  blocks that move, of people     k            k
+`GroupCounts`    squared L2, L1                  2            1
+===============  ==============================  ===========  ============
 """
 
 from __future__ import annotations
@@ -23,8 +26,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from dpcov.errors import ParameterError
-from dpcov.kernel.questions.measure import Integers, Measure, Part, Rows
-from dpcov.kernel.questions.moments import ADD_REMOVE, EXACT, REPLACE, SumOverRows, gram
+from dpcov.kernel.questions.measure import Integers, Part, Rows
+from dpcov.kernel.questions.moments import ADD_REMOVE, EXACT, REPLACE, CountedRows, SumOverRows, gram
 from dpcov.kernel.rows.grid import Grid
 from dpcov.kernel.rows.groups import check_count, members
 from dpcov.kernel.rows.standard import Standard
@@ -38,6 +41,10 @@ if TYPE_CHECKING:
 MOST_ENTRIES = 2**29
 """Of all triangles together: as many as one matrix of 2¹⁵ columns has."""
 
+WITH_NOTHING_SHARED = {REPLACE: 2, ADD_REMOVE: 1}
+"""How many contributions a neighbour changes: where one goes and another comes they may be in different groups, so their sizes
+add up and nothing cancels."""
+
 
 @dataclass(frozen=True)
 class GroupedMoment(SumOverRows):
@@ -47,6 +54,7 @@ class GroupedMoment(SumOverRows):
     count: int
     name = "second moments of groups"
     shapes: ClassVar[tuple[type, ...]] = (Grid, Standard)
+    serves_people: ClassVar[bool] = True
     by_group = True
 
     def __post_init__(self) -> None:
@@ -63,13 +71,13 @@ class GroupedMoment(SumOverRows):
 
     @property
     def unit_bits(self) -> int:
-        """Products of two coordinates are multiples of 4⁻ᵏ."""
-        return 2 * self.grid.bits
+        """Products of two coordinates are multiples of 4⁻ᵏ; of people of 4⁻ᵏ⁻ᵉ."""
+        return 2 * (self.grid.bits + self.finer)
 
     @property
     def max_block(self) -> int:
         """Partial sums of products stay exact, as those of all rows together do."""
-        return EXACT // self.grid.one**2
+        return EXACT // self.scaled_one**2
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -91,7 +99,7 @@ class GroupedMoment(SumOverRows):
     def add_to(self, total: Integers, rows: Rows) -> None:
         """Add the block's rows in place: together the matrices may be larger than a block."""
         order, begins = members(rows[:, -1], self.count)
-        z = self.grid.encode(rows[:, :-1])[order]
+        z = self.scaled(rows[:, :-1], scratch=False)[order]
         for group in range(self.count):
             total[group] += pack(gram(z[begins[group] : begins[group + 1]]))
 
@@ -108,26 +116,26 @@ class GroupedMoment(SumOverRows):
         """Return the n that is nearest to the sum of the noisy corners n_g·a² of centred rows, at least 1."""
         if not isinstance(self.grid, Grid) or not self.grid.center:
             return None
-        square = self.grid.constant**2
+        square = (self.grid.constant << self.finer) ** 2
         corners = sum(int(corner) for corner in integers[: self.count * self.d : self.d])
         return max(1, (corners + square // 2) // square)
 
-    @staticmethod
-    def moved(neighbors: str) -> int:
-        """How many blocks one row moves: noise on the others is the same for both neighbours."""
-        return {REPLACE: 2, ADD_REMOVE: 1}[neighbors]
+    def moved(self, neighbors: str) -> int:
+        """How many blocks one row moves, or one person: noise on the others is the same for both neighbours."""
+        several = self.aside is not None and bool(self.aside.unit)
+        return self.count if several else WITH_NOTHING_SHARED[neighbors]
 
     def sensitivity_squared(self, neighbors: str) -> int:
-        """‖xxᵀ‖²_F + ‖yyᵀ‖²_F ≤ 2R⁴ in two blocks; ‖xxᵀ − yyᵀ‖²_F ≤ 2R⁴ in one; ‖xxᵀ‖²_F ≤ R⁴."""
-        return self.moved(neighbors) * self.grid.reach**2
+        """Bound ‖A − B‖²_F ≤ ‖A‖²_F + ‖B‖²_F ≤ 2R⁴, as ⟨A, B⟩ ≥ 0 and ‖A‖_F ≤ tr A ≤ R², all blocks together; ‖A‖²_F ≤ R⁴."""
+        return WITH_NOTHING_SHARED[neighbors] * self.scaled_reach**2
 
     def sensitivity_l1(self, neighbors: str) -> Fraction:
-        """Σ_{i≤j} |xᵢxⱼ| = (‖x‖² + ‖x‖₁²)/2 ≤ (d+1)/2·R², for each row that comes or goes: in two blocks nothing cancels."""
-        return Fraction(self.moved(neighbors) * (self.d + 1), 2) * self.grid.reach
+        """Bound Σ_{i≤j} |xᵢxⱼ| = (‖x‖² + ‖x‖₁²)/2 ≤ (d+1)/2·R², or an average of it, for what comes and for what goes."""
+        return Fraction(WITH_NOTHING_SHARED[neighbors] * (self.d + 1), 2) * self.scaled_reach
 
     def sensitivity_nuclear(self, neighbors: str) -> int:
-        """‖xxᵀ‖_* + ‖yyᵀ‖_* = ‖x‖² + ‖y‖² ≤ 2R², in two blocks or in one; ‖xxᵀ‖_* ≤ R²."""
-        return self.moved(neighbors) * self.grid.reach
+        """Bound ‖A − B‖_* ≤ tr A + tr B ≤ 2R² over all blocks together; ‖A‖_* = tr A ≤ R²."""
+        return WITH_NOTHING_SHARED[neighbors] * self.scaled_reach
 
     @classmethod
     def from_json(cls, fields: Fields, reading: Reading) -> Self:
@@ -137,13 +145,15 @@ class GroupedMoment(SumOverRows):
 
 
 @dataclass(frozen=True)
-class GroupCounts(Measure):
-    """How many rows there are in each group: private under either relation, as a row that is replaced may change its group."""
+class GroupCounts(CountedRows):
+    """How many rows there are in each group, or how much people's count: private under either relation.
+
+    A row that is replaced may change its group.
+    """
 
     count: int
     name = "counts of groups"
-    unit_bits = 0
-    max_block = EXACT
+    serves_people: ClassVar[bool] = True
     by_group = True
 
     def __post_init__(self) -> None:
@@ -165,16 +175,19 @@ class GroupCounts(Measure):
         return (Part("groups", 1, self.count),)
 
     def of(self, rows: Rows, *, scratch: bool = False) -> Integers:  # noqa: ARG002
-        """Count the block's rows by group."""
-        return np.diff(members(rows[:, -1], self.count)[1]).astype(np.int64)
+        """Count the block's rows by group, or what they count: in whole numbers below 2⁵³."""
+        order, begins = members(rows[:, -1], self.count)
+        counted = np.ones(len(rows)) if self.aside is None else self.aside.counted(self.aside.apart(rows[:, :-1]).shares)
+        running = np.concatenate([np.zeros(1), np.cumsum(counted[order])])
+        return np.diff(running[begins]).astype(np.int64)
 
     def entries(self, total: Integers) -> Integers:
         """Return the counts."""
         return total
 
     def gives_n(self, integers: Integers) -> int:
-        """Return how many rows are in some group, at least 1."""
-        return max(1, sum(int(one) for one in integers))
+        """Return how many rows are in some group, or what people's count there, at least 1."""
+        return max(1, (sum(int(one) for one in integers) + self.person // 2) // self.person)
 
     def to_json(self, writing: Writing) -> dict[str, Any]:  # noqa: ARG002 - the groups follow from the encoding
         """Store nothing."""
@@ -186,9 +199,9 @@ class GroupCounts(Measure):
         return cls(reading.groups().count)
 
     def sensitivity_squared(self, neighbors: str) -> int:
-        """One count falls by 1 and another rises by 1; or one of them changes."""
-        return {REPLACE: 2, ADD_REMOVE: 1}[neighbors]
+        """‖c − c′‖² ≤ ‖c‖² + ‖c′‖² ≤ 2, as counts c of what comes or goes are at least 0 and add up to at most 1."""
+        return WITH_NOTHING_SHARED[neighbors] * self.person**2
 
     def sensitivity_l1(self, neighbors: str) -> Fraction:
-        """As many counts change by 1."""
-        return Fraction(self.sensitivity_squared(neighbors))
+        """They add up to at most 1 for what goes, and for what comes."""
+        return Fraction(WITH_NOTHING_SHARED[neighbors] * self.person)

@@ -41,7 +41,7 @@ def resolve(
     ``budget``: that of the chosen mechanism.
     """
     check_steering(robust, numerics)
-    centred_table = public.described and public.grid.center and not robust and not public.groups
+    centred_table = public.described and public.grid.center and not robust
     exact = isinstance(budget, PureDP) and numerics == "exact"  # its matrix has rounded noise under pure DP
     if centred_table and public.rereadable and not exact and postprocess in (None, *STANDARDIZED.postprocess):
         return STANDARDIZED, postprocess, {}

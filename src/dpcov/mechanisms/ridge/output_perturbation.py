@@ -71,6 +71,11 @@ def estimate(
 def _checked(encoding: Encoding, target: object, alpha: object) -> tuple[int, float]:
     """Return the target's position and the penalty, or refuse them."""
     d = encoding.d
+    if encoding.partial:
+        raise ParameterError(
+            "weights and weighting='rows' must be left out of a regression by itself, got one of them. "
+            "Hint: dpcov.covariance takes them, and release.ridge(target) costs nothing more."
+        )
     if d < 2:
         raise ParameterError(f"data must have at least two columns, a target and a feature, got {d}. Hint: add a column.")
     if type(target) is not int or not 0 <= target < d:

@@ -12,13 +12,13 @@ from dpcov.kernel.answer import Answer
 from dpcov.kernel.noise.choice import Exponential
 from dpcov.kernel.noise.laws import NoiseLaw, Spread
 from dpcov.kernel.questions.choices import Quantile
-from dpcov.kernel.questions.moments import Count, SecondMoment
+from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.rows.centring import CONSTANT, SCALE_SQUARED, mean_and_covariance, with_public_corner
 from dpcov.kernel.rows.grid import Grid
 from dpcov.mechanisms.base import RAW
 from dpcov.mechanisms.shared.pooling import Drawn, Noisy, drawn_together
 from dpcov.release.estimate import Estimate, NoisyMatrix, OwnPart, RawMatrix
-from dpcov.release.groups import Part
+from dpcov.release.groups import GroupSize, Part
 from dpcov.release.record import Option, Transcript
 from dpcov.spectra import POSTPROCESS
 
@@ -59,7 +59,7 @@ def _groups(part: Part) -> tuple[Noisy, int]:
     """Return the noisy moments of all groups, and which one is asked about."""
     others = part.others
     moments = [taken_moment(other) for other in others]
-    count = others[0].find(Count)
+    count = others[0].find(GroupSize)
     of_rows = moments[0].deviation / CONSTANT**2 if count is None else count.deviation
     rows = np.array([float(other.n) for other in others])
     matrices = [noisy_matrix(other, moment)[0] for other, moment in zip(others, moments, strict=True)]

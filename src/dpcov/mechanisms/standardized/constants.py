@@ -7,6 +7,7 @@ import numpy as np
 from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.questions.table import ColumnMoments, Interval, LevelCounts
 from dpcov.kernel.rows.columns import Columns
+from dpcov.mechanisms.standardized.by_group import rows_asked
 from dpcov.mechanisms.standardized.columns import grouped, level_columns, read_columns
 from dpcov.release.estimate import Estimate, NoisyCoordinates
 from dpcov.release.record import Transcript
@@ -17,7 +18,7 @@ def of_constants(transcript: Transcript, columns: Columns) -> Estimate:
 
     Numbers lie where their intervals are, levels have the shares that were counted, and all is taken to be uncorrelated.
     """
-    n, encoding, schema = transcript.n, transcript.encoding, transcript.encoding.schema
+    n, encoding, schema = rows_asked(transcript), transcript.encoding, transcript.encoding.schema
     counts = transcript.find(LevelCounts)
     asked = transcript.every(ColumnMoments, Interval)
     found = [] if schema is None else read_columns(asked, columns, schema, n)

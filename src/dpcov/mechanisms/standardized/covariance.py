@@ -5,7 +5,8 @@ its bounds has correlations ten times as noisy as the others. So a centre and a 
 is cheap; rows are measured in these units, with a private radius; and each estimate is shrunk by its own noise.
 
 Clipped rows are scaled *as a whole*, the constant in front included: a row that is too long is a row of smaller weight, and
-means, covariances and correlations are those of a weighted sample. No scale need be bought back.
+means, covariances and correlations are those of a weighted sample. No scale need be bought back. With groups each has a moment
+of its own in these units, at the price of one (`by_group.py`).
 
 Proof    docs/mechanisms/standardized.md, with figures for the constants
 
@@ -17,7 +18,7 @@ code            mathematics
 ``units``       rows z in private units: step 4
 ``radius``      :math:`r`, about M rows have ‖z‖ > r: step 5
 ``corner``      :math:`a`, the constant in front of z; rows (a, z) are scaled to norm R, R² = r² + a²
-``moment``      :math:`H`, noisy second moment of these rows: step 6
+``moment``      :math:`H`, noisy second moment of these rows: step 6; of each group :math:`H_g`
 ==============  ================================================================================================
 """
 
@@ -33,6 +34,7 @@ from dpcov.kernel.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpcov.kernel.face import Face
 from dpcov.kernel.questions.calibrated import FROBENIUS, GAUSSIAN, WISHART, calibrated, noise_for
 from dpcov.kernel.questions.choices import Quantile
+from dpcov.kernel.questions.groups import GroupedMoment
 from dpcov.kernel.questions.measure import Measure
 from dpcov.kernel.questions.moments import REPLACE, SecondMoment
 from dpcov.kernel.questions.norms import Norms
@@ -40,7 +42,7 @@ from dpcov.kernel.questions.table import Histograms, Interval, LevelCounts
 from dpcov.kernel.rows.columns import Columns
 from dpcov.kernel.rows.standard import Standard, Units
 from dpcov.mechanisms.base import Mechanism
-from dpcov.mechanisms.shared.additive import ask_additive, predicted_errors
+from dpcov.mechanisms.shared.additive import Moment, ask_additive, predicted_errors, wanted_moment
 from dpcov.mechanisms.shared.clipping import check_rereadable, chosen_radius
 from dpcov.mechanisms.shared.shares import by_way_of_rho, check_room
 from dpcov.mechanisms.standardized.columns import (
@@ -89,7 +91,8 @@ def ask(curator: Face, budget: Budget) -> None:
     -------
     ``budget`` (PureDP, ZCDP, or ApproxDP by way of ρ): moments of columns, intervals of some, moments of these again, counts
     of levels, a radius, one second moment, and under add-remove one count. Later shares depend on earlier answers; their sum
-    is the budget on every path. With too few rows for the first question: a radius and one second moment by the bounds.
+    is the budget on every path. With too few rows for the first question: a radius and one second moment by the bounds. By
+    group the last question is that of the moment of each group; where no column varies, of their sizes.
 
     Utility
     -------
@@ -117,6 +120,8 @@ def ask(curator: Face, budget: Budget) -> None:
     units = units_of(plan.columns, numeric, found)
     if units is not None:
         plan.ask_moment(units)
+    elif curator.groups:
+        curator.noisy(curator.group_counts(), whole.share(plan.left), noise=noise_for(whole))
 
 
 def check_table(curator: Face) -> None:
@@ -145,7 +150,7 @@ class Plan:
     def is_affordable(self) -> bool:
         """Whether the second moment can have noise on every path: single columns need far less, and nothing is charged yet."""
         least = self.budget.share(LEAST_LEFT)
-        return bool(predicted_errors(self.curator.second_moment(), least, self.curator.neighbors))
+        return bool(predicted_errors(wanted_moment(self.curator), least, self.curator.neighbors))
 
     def prefetch(self) -> None:
         """Read all that is asked of single columns in one pass, before anything is charged."""
@@ -214,8 +219,8 @@ class Plan:
 
     def ask_moment(self, units: Units) -> None:
         """Ask for a radius, and with all that is left for the second moment."""
-        n, width = self.curator.n, units.size + 1
-        error = math.sqrt(self._entry_variance(width, 1.0) * width * (width + 1))
+        n, width, groups = self.curator.n, units.size + 1, self.curator.groups
+        error = math.sqrt(self._entry_variance(width, 1.0) * width * (width + 1) * max(groups, 1))  # in all blocks together
         pure = isinstance(self.budget, PureDP)
         amount = float(self.budget.epsilon) if isinstance(self.budget, PureDP) else math.sqrt(self.budget.rho)
         rows = max(1, round(min(max(OUTSIDE * error, LEAST_OUTSIDE[type(self.budget)] / amount), MOST_OUTSIDE * n)))
@@ -226,7 +231,8 @@ class Plan:
         share = _share(min(max(wanted, RADIUS_SHARES[0]), RADIUS_SHARES[1]))
         radius = farthest * chosen_radius(self.curator.choose(Quantile(norms, rows), self.take(share)))
         corner = math.sqrt(CORNER) * radius
-        moment = SecondMoment(Standard(units, corner, math.hypot(radius, corner), bits), width)
+        clipped = Standard(units, corner, math.hypot(radius, corner), bits)
+        moment = GroupedMoment(clipped, width, groups) if groups else SecondMoment(clipped, width)
         self.curator.noisy(moment, self.budget.share(self.left), noise=self._matrix_noise(moment))
 
     def _share_for(self, question: Measure, noise: float, limits: tuple[float, float]) -> Fraction:
@@ -234,7 +240,7 @@ class Plan:
         ratio = self.noise(question, 1.0) / noise
         return _share(min(max(ratio if isinstance(self.budget, PureDP) else ratio**2, limits[0]), limits[1]))
 
-    def _matrix_noise(self, moment: SecondMoment) -> str:
+    def _matrix_noise(self, moment: Moment) -> str:
         if isinstance(self.budget, ZCDP):
             return GAUSSIAN
         errors = predicted_errors(moment, self.budget.share(self.left), self.curator.neighbors)
@@ -267,10 +273,10 @@ class Plan:
 
 def _by_bounds(curator: Face, budget: Budget) -> None:
     """Ask for the second moment of rows encoded by their bounds, with the noise that has the smallest error."""
-    errors = predicted_errors(curator.second_moment(), budget, curator.neighbors)
+    errors = predicted_errors(wanted_moment(curator), budget, curator.neighbors)
     if not errors:
         raise ParameterError(f"budget must be larger, got {budget!r}, too little for any noise. Hint: spend more.")
-    half = predicted_errors(curator.second_moment(), budget.share(Fraction(1, 2)), curator.neighbors)  # a radius takes less
+    half = predicted_errors(wanted_moment(curator), budget.share(Fraction(1, 2)), curator.neighbors)  # a radius takes less
     best = min([kind for kind in errors if kind in half] or errors, key=errors.__getitem__)
     ask_additive(curator, best, budget, clip="private")
 
@@ -288,4 +294,5 @@ STANDARDIZED = Mechanism(
     postprocess=("shrink", "none"),
     centring="homogeneous",
     bound="schema",
+    groups=True,
 )

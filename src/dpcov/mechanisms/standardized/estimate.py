@@ -22,13 +22,14 @@ from numpy.typing import NDArray
 from dpcov.errors import ReleaseError
 from dpcov.kernel.answer import Answer
 from dpcov.kernel.noise.laws import Spread
-from dpcov.kernel.questions.choices import Quantile
 from dpcov.kernel.questions.moments import SecondMoment
 from dpcov.kernel.questions.table import ColumnMoments, Interval, LevelCounts
 from dpcov.kernel.rows.columns import Columns
 from dpcov.kernel.rows.standard import Standard, Units
 from dpcov.linalg import from_spectrum
+from dpcov.mechanisms.base import RAW
 from dpcov.mechanisms.shared.moment import from_noisy_moment
+from dpcov.mechanisms.standardized import by_group
 from dpcov.mechanisms.standardized.columns import LevelColumn, NumericColumn, is_laplace, level_columns, read_columns
 from dpcov.mechanisms.standardized.constants import of_constants
 from dpcov.mechanisms.standardized.means import Means, asked_apart, asked_variances, averaged, mean_of
@@ -52,7 +53,6 @@ OF_WEIGHTS = (0.005, 0.2)
 """What the smaller weights of long rows may take from a level's share, in deviations, and from a variance, in parts: about as
 much as they took on tables with skewed columns. It is part of the standard errors, unless an answer about the column itself is
 more certain."""
-OF_LONG_ROWS = 0.25  # of their weight is lost, at most: 0.1 to 0.17 on all tables that were tried
 FARTHEST = (1e-6, 1e9)  # radii of rows in private units, in a file that is not forged,
 LEAST_CONSTANT = 1e-3  # and the constant in front of them, in parts of the radius: floats stay ordinary
 
@@ -68,7 +68,13 @@ def estimate(transcript: Transcript, postprocess: str, **options: Option) -> Est
     rows = moment.question.grid
     if not isinstance(rows, Standard):
         return from_noisy_moment(transcript, postprocess, **options)
-    return _Reading.of(transcript, moment, rows).estimate(postprocess)
+    reading = _Reading.of(transcript, moment, rows)
+    n = by_group.rows_counted(transcript, moment, rows)
+    found = reading.estimate(postprocess, moment.matrix / n, moment.spread.scaled(1 / n))
+    if postprocess == RAW or transcript.part is None or transcript.part.level is None:
+        return found
+    drawn = by_group.drawn_to_all(transcript.part, rows)
+    return by_group.of_group(found, reading.estimate(postprocess, drawn.moment, drawn.noise), drawn)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +96,7 @@ class _Reading:
 
     @classmethod
     def of(cls, transcript: Transcript, moment: Answer, rows: Standard) -> _Reading:
-        encoding, n, units = transcript.encoding, transcript.n, rows.units
+        encoding, n, units = transcript.encoding, by_group.rows_asked(transcript), rows.units
         if encoding.schema is None:
             raise ReleaseError("release must be of a table with a schema, got one without. Hint: another version?")
         if not FARTHEST[0] <= rows.row_norm <= FARTHEST[1] or not rows.corner >= LEAST_CONSTANT * rows.row_norm:
@@ -99,6 +105,8 @@ class _Reading:
         found = read_columns(transcript.every(ColumnMoments, Interval), columns, encoding.schema, n)
         groups = [np.array(one.groups, dtype=np.intp) for one in units.levels]
         levels = level_columns(encoding.schema, columns, transcript.find(LevelCounts), n, groups)
+        if transcript.part is not None and transcript.part.level is not None:
+            found, levels = by_group.of_group_alone(found, levels)
         lift = lift_of(units, levels, encoding.d)
         seen, gone = np.ones(int(lift.column.max()) + 1), np.zeros(int(lift.column.max()) + 1)
         both: list[NumericColumn | LevelColumn] = [*found, *levels]
@@ -107,11 +115,10 @@ class _Reading:
         numeric = {columns.features[number]: one for (number, _), one in zip(columns.numeric, found, strict=True)}
         return cls(transcript, moment, rows, lift, numeric, levels, seen, gone)
 
-    def estimate(self, postprocess: str) -> Estimate:
-        """Compute everything: cells between −1 and 1 at their bounds, levels 0 or 1, and at last encoded."""
-        n, reach = self.transcript.n, self._reach()
+    def estimate(self, postprocess: str, noisy: Floats, spread: Spread) -> Estimate:
+        """Compute everything from a moment of a row: cells between −1 and 1 at their bounds, levels 0 or 1; at last encoded."""
+        reach = self._reach()
         lift, own, seen = self.lift, self.seen[self.lift.owner], self.seen[self.lift.column]
-        noisy, spread = self.moment.matrix / n, self.moment.spread.scaled(1 / n)
         soft = self._centred(POSTPROCESS[postprocess](noisy, 1.0, spread))
         raw = self._centred(noisy)
         back = lift.matrix / own  # of means and covariances over all rows, missing cells among them
@@ -123,22 +130,24 @@ class _Reading:
         mean_noise = math.sqrt(variance) / self.rows.corner * np.sqrt(np.einsum("ij,ij->i", back, back) + 2 * moved**2)
         away = moved * self.rows.corner
         mean_noise = np.hypot(mean_noise, self.gone[lift.column] * away)  # a noisy share of cells divides this distance, too
-        lost = min(max(1 - 1 / soft.weight, 0.0), self._most_lost())
+        lost = min(max(1 - by_group.mean_weight(self.transcript, 1 / soft.weight), 0.0), by_group.most_lost(self.transcript))
         means = self._means(lift.centre + away, mean_noise, lost)
         mean, mean_noise = means.values, means.errors
         exact, found = back @ raw.covariance @ back.T, back @ soft.covariance @ back.T
+        gaps = by_group.off_centre(self.transcript, seen, away)
         variances, for_deviation, error, of_noise, of_both, parts = self._variances(
-            exact.diagonal() * seen, found.diagonal() * seen, np.sqrt(noise.diagonal()) * seen, mean
+            exact.diagonal() * seen - gaps, found.diagonal() * seen - gaps, np.sqrt(noise.diagonal()) * seen, mean
         )
         with np.errstate(all="ignore"):
             scale = 1 / np.sqrt(np.outer(variances, variances))
             scale = np.where(scale < 1e100, scale, 0.0)  # what never varies has no correlations
         correlation, raw_correlation, of_correlation = self._correlations(found, exact, noise, scale, mean)
-        covariance = self._pinned(soft.covariance, own, mean)
+        covariance = self._pinned(soft, own, mean)
         once = np.where(lift.column[:, None] == lift.column, seen, 1.0)  # cells of one column are there together
         noise = np.maximum(noise * once**2, of_correlation**2 * np.outer(variances, variances))
         exact, noise = exact * once, noise + (exact * once * self._of_shares(1.0)) ** 2
         np.fill_diagonal(noise, np.maximum(noise.diagonal(), error**2))
+        np.fill_diagonal(exact, exact.diagonal() - gaps)
         self._within_columns(exact, noise, mean, mean_noise)
         widths = np.sqrt(for_deviation)
         encoded = lift.matrix * reach[:, None]
@@ -164,6 +173,7 @@ class _Reading:
                 forward=lift.forward / reach[:, None],
                 centre=lift.centre * reach,
                 mean=raw.mean * self.rows.corner,
+                raw_mean=mean * reach,
                 raw_covariance=raw.covariance,
                 mean_variance=of_mean**2,
                 weight_error=math.sqrt(2 * variance) / self.rows.corner**2,
@@ -172,6 +182,7 @@ class _Reading:
                 column=lift.column,
                 covariance=covariance,
                 variance=variance,
+                left=variance,
                 raw=exact * np.outer(reach, reach),
                 noise=noise * np.outer(reach, reach) ** 2,
                 deviation=widths * reach,
@@ -184,7 +195,7 @@ class _Reading:
                 weighing=Weighing(
                     self.rows.row_norm,
                     self.rows.corner,
-                    1 / raw.weight,
+                    by_group.mean_weight(self.transcript, 1 / raw.weight),
                     spread.off_diagonal_variance * self.rows.row_norm**4,
                     *parts,
                     *means.parts,
@@ -201,13 +212,6 @@ class _Reading:
                 seen_error=seen * self.gone[lift.column],
             ),
         )
-
-    def _most_lost(self) -> float:
-        """Return the share of weight that rows outside the radius lose together, at most: the corner that tells it is noisy."""
-        radius = self.transcript.find(Quantile)
-        if radius is None or not isinstance(radius.question, Quantile):
-            return 1.0
-        return min(OF_LONG_ROWS * radius.question.rows / self.transcript.n, 1.0)
 
     def _reach(self) -> Floats:
         """Return what one unit of a feature is when it is encoded."""
@@ -284,6 +288,8 @@ class _Reading:
             own, own_noise = float(raw[feature]), float(noise[feature]) + 1e-300
             value = max(own, float(soft[feature]), own_noise)
             for_correlation[feature] = reported[feature] = value
+            if first_noise == math.inf:
+                continue  # of a group only the moment was asked
             if abs(first - own) <= AGREE * math.hypot(own_noise, first_noise):
                 average, of_both = averaged((own, own_noise), (first, first_noise))
                 for_correlation[feature] = reported[feature] = max(average, 0.5 * of_both)
@@ -365,10 +371,11 @@ class _Reading:
             pooled[self.rows.units.columns.own(number)] = column.pooled
         return pooled
 
-    def _pinned(self, covariance: Floats, own: Floats, mean: Floats) -> Floats:
+    def _pinned(self, soft: _Centred, own: Floats, mean: Floats) -> Floats:
         """Return the covariance of z between cells that are there, with the blocks of levels known from their shares."""
         within = self.lift.owner[:, None] == self.lift.owner
-        found = covariance / np.where(within, np.sqrt(np.outer(own, own)), np.outer(own, own))
+        found = soft.covariance / np.where(within, np.sqrt(np.outer(own, own)), np.outer(own, own))
+        found -= np.diag(by_group.off_centre(self.transcript, own, soft.mean * self.rows.corner / own))
         units: Units = self.rows.units
         place = sum(one.deviation > 0 for one in units.numeric)
         for (number, _), one in zip(units.columns.levels, units.levels, strict=True):

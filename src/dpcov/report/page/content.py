@@ -198,7 +198,7 @@ def _planner(release: Release, said: Description) -> dict[str, Any] | None:
     return {
         "noise": finite(np.median(rows.correlation.standard_error[chosen])),
         "power": _power_of_columns(release),
-        "draw": 1 / math.sqrt(max(release.n, 1)),
+        "draw": 1 / math.sqrt(release.independent_n),
         "rows": release.n,
         "columns": len(set(said.columns)),
         "budget": [budget_line(release.privacy), 0.5 if isinstance(release.privacy, ZCDP) else 1.0],

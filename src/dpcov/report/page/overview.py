@@ -20,6 +20,7 @@ from dpcov.report.release_lines import (
     numbers_line,
     options_line,
     unknown_line,
+    weights_line,
     zero_line,
 )
 from dpcov.report.text import MORE, SILENT, budget_words, counted, ledger_line, printable, speaking_python
@@ -113,7 +114,7 @@ def lines(release: Release) -> list[str]:
     if unknown_line(release) is not None:
         return []
     with speaking_python():
-        said = (numbers_line, clip_line, error_line, zero_line, confidence_line, options_line)
+        said = (numbers_line, weights_line, clip_line, error_line, zero_line, confidence_line, options_line)
         found = [line(release) for line in said]
     return [line for line in found if line]
 

@@ -46,7 +46,7 @@ def regressions(release: Release, store: Store) -> dict[str, Any]:
         store.put("mean", release.mean)
     units = release.estimate.units
     facts = {
-        "rows": release.n,
+        "rows": release.independent_n,
         "level": LEVEL,
         "per": per,
         "constant": release.encoding.constant,

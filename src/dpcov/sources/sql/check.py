@@ -1,13 +1,15 @@
 """Whether a database computes as this process does: the very statements of releases, on public rows, over the same connection.
 
 Rows are made here: cells at the ends of doubles, ties at half steps, rows on a radius, missing cells, unknown levels. Every
-kind of question is asked about them in every way in which rows are clipped, and must have this process's integers.
+kind of question is asked about them in every way in which rows are clipped, and must have this process's integers. Where rows
+have something beside their features, they are asked about people and groups, too: identifiers that nearly agree, and weights.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,24 +17,32 @@ import pyarrow as pa
 from dpcov.errors import EngineError
 from dpcov.kernel.questions.bins import Bins
 from dpcov.kernel.questions.clipped_pair import ClippedPair
+from dpcov.kernel.questions.groups import GroupCounts, GroupedMoment
 from dpcov.kernel.questions.moments import Count, SecondMoment, Sum
 from dpcov.kernel.questions.norms import Norms, Trace
 from dpcov.kernel.questions.table import Histograms, LevelCounts
 from dpcov.kernel.questions.together import Together
+from dpcov.kernel.questions.weights import SquaredWeights, Weights
 from dpcov.kernel.rows.annulus import Annulus
+from dpcov.kernel.rows.aside import USUAL_PEOPLE, Aside, aside_of
 from dpcov.kernel.rows.columns import Columns
 from dpcov.kernel.rows.frames import Ball, Box, Ellipsoid
-from dpcov.kernel.rows.grid import Grid
+from dpcov.kernel.rows.grid import DEFAULT_BITS, Grid
 from dpcov.kernel.rows.standard import LevelUnits, NumericUnits, Standard, Units
 from dpcov.schema import Categorical, Numeric, Schema
 from dpcov.sources.arrow import ArrowSource
+from dpcov.sources.by import By, checked_by
+from dpcov.sources.sql.beside import Beside
 from dpcov.sources.sql.columns import Cells, Meaning
 from dpcov.sources.sql.connections import Connection, fetched
 from dpcov.sources.sql.dialects import Dialect
 from dpcov.sources.sql.statement import Statement
 from dpcov.sources.tables import StreamTable
 
-Floats = list[float | None]
+KINDS = dict(zip("abcdefghi", ("float", "float", "text", "float", "boolean", "text", "float", "whole", "float"), strict=True))
+"""What the columns below hold."""
+
+CELLS = {name: Cells(f"c{place}", kind) for place, (name, kind) in enumerate(KINDS.items())}
 
 STEP = 2.0**-15
 """The grid below has radius 2: its integers are multiples of this."""
@@ -56,11 +66,44 @@ ORDINARY = (
     *(0.1, -0.7, 0.30000000000000004, 1.9999999999999998, 2.0000000000000004, 999.9, 123456.789, -1.7, 4503599627370495.5),
 )
 TEXTS = ("Zürich", "a \"b' \\c", "zürich", "ZÜRICH", "Zürich ", "", "Paris", None)
+OWNERS = (
+    *(
+        "7",
+        "07",
+        "7 ",
+        "a",
+        "A",
+        "é",
+        "e\u0301",
+        "ß",
+        "SS",
+        "\tN/A\r\n",
+        "NaN",
+        "nan1",
+        "",
+        " \v\f",
+        "\u00a0",
+        "<NA>",
+        "Null",
+        "nat",
+    ),
+    *("x" * 70, "x" * 70 + "y", "NONE", "non\u0435", None, "7", "7", "a"),
+)
+NUMBERED = (
+    *(7.0, 7.000000000000001, 0.0, -0.0, 5e-324, float("nan"), float("inf"), -float("inf"), None, 1e308, -7.0, 7.0, 7.0),
+    *(9007199254740992.0, 9007199254740994.0),
+)
+WHOLES = (0, 9007199254740992, 9007199254740993, -9223372036854775808, 9223372036854775807, None, 7, 7, 7, 7, -1)
+WEIGHTS = (
+    *(1.0, 2.5, 0.1, 3.0, 7.3, 7.299999999999999, 1e308, float("inf"), -float("inf"), float("nan"), None, -1.0, 0.0, 5e-324),
+    *(1e-300, 1e-16, 0.3333333333333333),
+)
+MAX_WEIGHT = 7.3
 
 
 @cache
-def rows() -> list[tuple[float | None, float | None, str | None, float | None, bool | None]]:
-    """Return rows of two numbers, a text, a number and a truth value."""
+def rows() -> list[tuple[Any, ...]]:
+    """Return rows of two numbers, a text, a number and a truth value, three identifiers and a weight."""
     numbers = (*ODD, *ORDINARY)
     pairs = [(x, numbers[(7 * place + 3) % len(numbers)]) for place, x in enumerate(numbers)]
     pairs += [(numbers[(5 * place + 1) % len(numbers)], x) for place, x in enumerate(ORDINARY)]
@@ -74,6 +117,10 @@ def rows() -> list[tuple[float | None, float | None, str | None, float | None, b
             TEXTS[place % len(TEXTS)],
             (3.0, 1.5, 3.0000000000000004, None, float("nan"))[place % 5],
             (True, False, None)[place % 3],
+            OWNERS[(place + place // 7) % len(OWNERS)],
+            NUMBERED[(place + place // 5) % len(NUMBERED)],
+            WHOLES[(place + place // 3) % len(WHOLES)],
+            WEIGHTS[place % len(WEIGHTS)],
         )
         for place, (a, b) in enumerate(pairs)
     ]
@@ -81,23 +128,18 @@ def rows() -> list[tuple[float | None, float | None, str | None, float | None, b
 
 def values(dialect: Dialect) -> str:
     """Return the rows as a query."""
-    kinds = {"duckdb": ("DOUBLE", "VARCHAR", "BOOLEAN"), "postgres": ("float8", "text", "boolean")}
-    double, text, boolean = kinds.get(dialect.name, ("DOUBLE", "STRING", "BOOLEAN"))
+    double = {"postgres": "float8"}.get(dialect.name, "DOUBLE")
+    text = {"duckdb": "VARCHAR", "postgres": "text"}.get(dialect.name, "STRING")
+    types = {"float": double, "text": text, "boolean": "BOOLEAN", "whole": "BIGINT"}
 
-    def of_number(cell: float | None) -> str:
-        if cell is None:
-            return f"CAST(NULL AS {double})"
-        return dialect.number(cell) if np.isfinite(cell) else f"CAST('{_word(cell)}' AS {double})"
+    def written(cell: Any, kind: str) -> str:
+        if kind == "float" and cell is not None and np.isfinite(cell):
+            return dialect.number(cell)
+        said = _word(cell) if kind == "float" and cell is not None else str(cell)
+        return f"CAST({'NULL' if cell is None else dialect.literal(said)} AS {types[kind]})"
 
-    def of_text(cell: str | None) -> str:
-        escaped = "NULL" if cell is None else dialect.literal(cell)
-        return f"CAST({escaped} AS {text})"
-
-    def of_truth(cell: bool | None) -> str:
-        return f"CAST({'NULL' if cell is None else str(cell).upper()} AS {boolean})"
-
-    lines = [f"({of_number(a)}, {of_number(b)}, {of_text(c)}, {of_number(d)}, {of_truth(e)})" for a, b, c, d, e in rows()]
-    return f"(VALUES {', '.join(lines)}) AS rows(c0, c1, c2, c3, c4)"
+    lines = [f"({', '.join(written(*one) for one in zip(row, KINDS.values(), strict=True))})" for row in rows()]
+    return f"(VALUES {', '.join(lines)}) AS rows({', '.join(f'c{place}' for place in range(len(KINDS)))})"
 
 
 def _word(cell: float) -> str:
@@ -106,21 +148,64 @@ def _word(cell: float) -> str:
 
 def table() -> Any:
     """Return the rows as Arrow holds them."""
-    kinds = (pa.float64(), pa.float64(), pa.string(), pa.float64(), pa.bool_())
-    return pa.table(
-        {name: pa.array(cells, kind) for name, cells, kind in zip("abcde", zip(*rows(), strict=True), kinds, strict=True)}
-    )
+    types = {"float": pa.float64(), "text": pa.string(), "boolean": pa.bool_(), "whole": pa.int64()}
+    columns = zip(KINDS.items(), zip(*rows(), strict=True), strict=True)
+    return pa.table({name: pa.array(cells, types[kind]) for (name, kind), cells in columns})
 
 
-CELLS = {
-    name: Cells(f"c{place}", kind)
-    for place, (name, kind) in enumerate(zip("abcde", ("float", "float", "text", "float", "boolean"), strict=True))
-}
+class Case(NamedTuple):
+    """What is asked in one reading, of which rows."""
+
+    schema: Schema | None
+    center: bool
+    statistic: Any
+    aside: Aside | None = None
+    by: By | None = None
 
 
-def asked() -> list[tuple[Schema | None, bool, Any]]:
-    """Return what is asked: with or without a schema, centred or not, each as one reading."""
-    found: list[tuple[Schema | None, bool, Any]] = []
+def asked(*, beside: bool) -> list[Case]:
+    """Return what is asked of rows with something beside their features, or of those without."""
+    return _of_people_and_groups() if beside else _of_rows()
+
+
+def _of_people_and_groups() -> list[Case]:
+    """Return people by each kind of identifier, with weights and without, and groups of rows."""
+
+    def about(unit: str, most_rows: int = 0, weight: str = "", max_weight: float = MAX_WEIGHT) -> Aside:
+        return aside_of(unit, DEFAULT_BITS, USUAL_PEOPLE, most_rows, weight, max_weight if weight else 0.0)
+
+    def of(case: Case, aside: Aside) -> Case:
+        members = getattr(case.statistic, "members", ())
+        if type(case.statistic) is not Together:
+            return case._replace(statistic=replace(case.statistic, aside=aside), aside=aside)
+        counts = aside.partial or not aside.unit  # of people, each once: their source counts them
+        kept = tuple(replace(one, aside=aside) for one in members if counts or type(one) is not Count)
+        return case._replace(statistic=Together(kept), aside=aside)
+
+    pair, plain, centred, clipped, encoded, middle, by_column = _of_rows()
+    grid, by = Grid(2.0, center=True), checked_by({"c": TEXTS[:3]}, None)
+    groups = Together((GroupedMoment(grid, 3, 3), GroupCounts(3)))
+    of_people = Together(tuple(replace(one, aside=about("g", 0, "i")) for one in groups.members))
+    found = replace(about("f", 0, "i"), searched=True)
+    cut = Together((Weights(), SquaredWeights(), Count(), SecondMoment(grid, 3)))
+    weighed = Together(tuple(replace(one, aside=replace(found, cut=11)) for one in cut.members))
+    return [
+        of(pair, about("g", 3)),
+        of(plain, about("f")),
+        of(centred, about("", 0, "i")),
+        of(clipped, about("h", 0, "i", 1e-3)),
+        of(encoded, about("g")),
+        of(middle, about("f", 2, "i", 1e150)),
+        of(by_column, about("h", 4, "i")),
+        Case(None, True, weighed, found),
+        Case(None, True, groups, by=by),
+        Case(None, True, of_people, about("g", 0, "i"), by),
+    ]
+
+
+def _of_rows() -> list[Case]:
+    """Return what is asked with or without a schema, centred or not, each as one reading."""
+    found: list[Case] = []
     for schema, center in ((None, False), (None, True), (SCHEMA, False), (SCHEMA, True)):
         d, length = (2, 2.0) if schema is None else (len(schema.feature_names), 1.0)
         grid = Grid(length, center=center)
@@ -128,9 +213,9 @@ def asked() -> list[tuple[Schema | None, bool, Any]]:
         members: list[Any] = [Count(), Sum(grid, wide), SecondMoment(grid, wide), Trace(grid.clipped(0.3), wide)]
         if not center:
             members += _local(d, length, wide=schema is None)
-            found.append((schema, center, ClippedPair(Annulus(Grid(0.4 * length), Grid(length)), d)))
-        found.append((schema, center, Together(tuple(members))))
-    return [*found, (SCHEMA, True, _by_column(Columns.of(SCHEMA)))]
+            found.append(Case(schema, center, ClippedPair(Annulus(Grid(0.4 * length), Grid(length)), d)))
+        found.append(Case(schema, center, Together(tuple(members))))
+    return [*found, Case(SCHEMA, True, _by_column(Columns.of(SCHEMA)))]
 
 
 def _local(d: int, length: float, *, wide: bool) -> list[Any]:
@@ -161,22 +246,26 @@ def _by_column(columns: Columns) -> Together:
 
 
 @cache
-def expected() -> list[list[int]]:
-    """Return this process's integers."""
+def expected(*, beside: bool) -> list[tuple[int, list[int]]]:
+    """Return this process's integers, and how many people there are."""
     found = []
-    for schema, center, statistic in asked():
-        source = ArrowSource(StreamTable(table()), ["a", "b"] if schema is None else None, schema, center)
-        found.append(np.ravel(source.total(statistic)).tolist())
+    for schema, center, statistic, aside, by in asked(beside=beside):
+        named = ["a", "b"] if schema is None else None
+        source = ArrowSource(StreamTable(table()), named, schema, center, aside=aside, by=by)
+        integers = np.ravel(source.total(statistic)).tolist()
+        found.append((source.n, integers))
     return found
 
 
-def check(connection: Connection) -> None:
+def check(connection: Connection, *, beside: bool) -> None:
     """Refuse a database that has other integers: nothing was spent."""
     dialect = connection.dialect
-    for (schema, center, statistic), integers in zip(asked(), expected(), strict=True):
+    for (schema, center, statistic, aside, by), known in zip(asked(beside=beside), expected(beside=beside), strict=True):
         cells = {name: CELLS[name] for name in ("ab" if schema is None else CELLS)}
-        statement = Statement(dialect, values(dialect), Meaning(cells, schema, center), statistic)
-        if np.ravel(statement.read(fetched(connection, statement))).tolist() != integers:
+        more = Beside(aside, by, CELLS)
+        statement = Statement(dialect, values(dialect), Meaning(cells, schema, center), statistic, more)
+        found = fetched(connection, statement)
+        if (statement.n(found), np.ravel(statistic.entries(statement.read(found))).tolist()) != known:
             raise EngineError(
                 "database must compute the integers of public rows as this process does, and does not. Nothing was spent. "
                 "Hint: export the rows through Arrow: of DuckDB, pass the relation itself."

@@ -17,7 +17,8 @@ from dpcov.errors import EngineError, ParameterError, shown
 from dpcov.sources.sql.columns import Cells
 from dpcov.sources.sql.dialects import DUCKDB, POSTGRES, Dialect
 from dpcov.sources.sql.integers import ELSEWHERE
-from dpcov.sources.sql.statement import Found, Statement
+from dpcov.sources.sql.result import Found
+from dpcov.sources.sql.statement import Statement
 from dpcov.sources.tables import reading
 
 Column = tuple[str, Cells, Any]
@@ -31,7 +32,8 @@ MOST_DIGITS = 18
 
 DUCKDB_TYPES = {
     **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"), ("whole", pa.int64())),
-    **dict.fromkeys(("UBIGINT", "HUGEINT"), ("whole", pa.decimal128(38, 0))),
+    "UBIGINT": ("whole", pa.uint64()),
+    "HUGEINT": ("whole", pa.decimal128(38, 0)),
     "FLOAT": ("float", pa.float32()),
     "DOUBLE": ("float", pa.float64()),
     "BOOLEAN": ("boolean", pa.bool_()),

@@ -13,8 +13,10 @@ from dpcov.errors import ParameterError, shown
 from dpcov.kernel.questions.asked import SUMMED
 from dpcov.kernel.questions.clipped_pair import ClippedPair
 from dpcov.kernel.questions.together import Together
+from dpcov.kernel.rows.aside import Aside
 from dpcov.sources.arrow import ArrowPart
 from dpcov.sources.split import PartSums
+from dpcov.sources.sql.beside import Beside
 from dpcov.sources.sql.check import check
 from dpcov.sources.sql.columns import Meaning
 from dpcov.sources.sql.connections import HINT, Connection, connected, fetched
@@ -43,7 +45,8 @@ class Query:
 
     def __init__(self, connection: Connection, text: str) -> None:
         self._connection, self.text = connection, text
-        self._checked = False
+        self._checked: set[bool] = set()
+        """Of which rows the statements were tried: without anything beside them, and with."""
 
     @property
     def dialect(self) -> str:
@@ -66,7 +69,7 @@ def sql(connection: Any, query: str) -> Query:
     connection : duckdb.DuckDBPyConnection or psycopg.Connection
         An open connection. It stays open, and is not to be used for anything else while a release is made.
     query : str
-        One SELECT, with a row for each person. Columns that it does not need it should leave out.
+        One SELECT, with a row for each person, or more with ``unit``. Columns that it does not need it should leave out.
 
     Returns
     -------
@@ -127,14 +130,21 @@ class SqlTable:
         cells = {name: cells for name, cells, _ in self.columns}
         return Meaning({name: cells[name] for name in part.columns or cells}, part.schema, part.center)
 
+    def beside(self, part: ArrowPart, aside: Aside | None) -> Beside:
+        """Return what stands beside the features of a row."""
+        return Beside(aside, part.by, {name: cells for name, cells, _ in self.columns})
+
 
 class Database:
     """The engine of such tables: one statement for each reading, all of them in one transaction.
 
-    Its transaction begins with the first reading and is rolled back when it is closed.
+    Its transaction begins with the first reading and is rolled back when it is closed. ``aside`` says whose rows they are.
     """
 
-    def __init__(self) -> None:
+    joins_people = True  # the table is one part, and its statement counts them
+
+    def __init__(self, aside: Aside | None = None) -> None:
+        self._aside = aside
         self._end: Callable[[], object] | None = None
 
     def run(self, statistic: Any, parts: Iterable[Any]) -> Iterator[PartSums]:
@@ -144,15 +154,17 @@ class Database:
                 raise ParameterError(NOT_HERE)
             table: SqlTable = part.table
             connection = table.query._connection
-            statement = Statement(connection.dialect, table.base, table.meaning(part), statistic)
+            beside = table.beside(part, self._aside)
+            statement = Statement(connection.dialect, table.base, table.meaning(part), statistic, beside)
             if self._end is None:  # before the check, whose statements would begin a transaction that is nobody's
                 with reading(HINT):
                     self._end = connection.snapshot()
-            if not table.query._checked:
-                check(connection)
-                table.query._checked = True
+            more = self._aside is not None or part.by is not None
+            for kind in sorted({False, more} - table.query._checked):
+                check(connection, beside=kind)
+                table.query._checked.add(kind)
             found = fetched(connection, statement)
-            yield PartSums(statistic.entries(statement.read(found)), found.rows, 1.0)
+            yield PartSums(statistic.entries(statement.read(found)), statement.n(found), 1.0)
 
     def close(self) -> None:
         """End the transaction; a connection that is lost has ended it."""

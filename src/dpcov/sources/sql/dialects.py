@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from string import ascii_lowercase, ascii_uppercase
 
 from dpcov.schema.dates import MICROSECONDS
 
@@ -42,10 +43,17 @@ class Dialect:
         A literal of text.
     text : callable
         A condition: that a cell is this text, byte by byte; ``lower`` takes ASCII capitals for small letters.
+    as_text, said, octets : callable
+        A cell of text or of an enumeration as text; text without the blanks around it, in small letters, of ASCII both; and
+        what is alike for two texts only where all their bytes are: it refuses what is no text.
     quoted : callable
         A name.
     numbers : mapping
         For each kind of cells how they become doubles; None where one is no number.
+    infinite : mapping
+        For kinds that can be: a condition that a cell is larger than all doubles.
+    quotient : callable
+        An integer that is not negative, divided by a positive one and rounded down.
     nothing : mapping
         What stands where there is no key, no list of integers, or no list of doubles.
     streamed, kept : str
@@ -68,8 +76,13 @@ class Dialect:
     joined: Callable[[Iterable[str]], str]
     literal: Callable[[str], str]
     text: Callable[[str, str, bool], str]
+    as_text: Callable[[str], str]
+    said: Callable[[str], str]
+    octets: Callable[[str], str]
     quoted: Callable[[str], str]
     numbers: Mapping[str, Callable[[str, int], str]]
+    infinite: Mapping[str, Callable[[str], str]]
+    quotient: Callable[[str, str], str]
     nothing: Mapping[str, str]
     streamed: str
     kept: str
@@ -85,6 +98,15 @@ def _with_exponent(number: float) -> str:
 
 def _escaped(name: str, sign: str) -> str:
     return sign + name.replace(sign, 2 * sign) + sign
+
+
+def _in_small_letters(trimmed: str) -> str:
+    """Return text with small letters for the capitals of ASCII, whatever the language of the database."""
+    return f"translate({trimmed}, '{ascii_uppercase}', '{ascii_lowercase}')"
+
+
+BLANKS = "' ' || " + " || ".join(f"chr({code})" for code in range(9, 14))
+"""Those of ASCII: a space, a tabulator, and what ends a line or a page."""
 
 
 def _finite(cell: str, most: str) -> str:
@@ -161,6 +183,9 @@ DUCKDB = Dialect(
     joined=lambda all_of: f"array_to_string([{', '.join(all_of)}], ',')",
     literal=lambda text: _escaped(text, "'"),
     text=_duckdb_text,
+    as_text=lambda x: f"CAST({x} AS VARCHAR)",
+    said=lambda x: _in_small_letters(f"trim({x}, {BLANKS})"),
+    octets=lambda x: f"encode({x})",
     quoted=lambda name: _escaped(name, '"'),
     numbers={
         "float": lambda cell, _: _finite(f"CAST({cell} AS DOUBLE)", _duckdb_number(MOST)),
@@ -173,6 +198,8 @@ DUCKDB = Dialect(
         "zoned time": _duckdb_ticks("epoch_us", MICROSECONDS, "TIMESTAMPTZ"),
         "fine time": _duckdb_ticks("epoch_ns", NANOSECONDS, "TIMESTAMP_NS"),
     },
+    infinite={"float": lambda cell: f"isinf({cell}) AND {cell} > 0"},
+    quotient=lambda a, b: f"({a} // {b})",
     nothing={
         "key": "CAST(NULL AS BIGINT)",
         "sums": "CAST(NULL AS HUGEINT[])",
@@ -230,6 +257,9 @@ POSTGRES = Dialect(
     joined=lambda all_of: f"array_to_string(ARRAY[{', '.join(all_of)}], ',')",
     literal=_postgres_literal,
     text=_postgres_text,
+    as_text=lambda x: f"CAST({x} AS text)",
+    said=lambda x: _in_small_letters(f"btrim({x}, {BLANKS})"),
+    octets=lambda x: f"convert_to({x}, getdatabaseencoding()::name)",
     quoted=lambda name: _escaped(name, '"'),
     numbers={
         "float": lambda cell, _: _finite(f"CAST({cell} AS float8)", _postgres_number(MOST)),
@@ -242,6 +272,11 @@ POSTGRES = Dialect(
         "time": _postgres_ticks,
         "zoned time": _postgres_ticks,
     },
+    infinite={
+        "float": lambda cell: f"{cell} = 'Infinity'",
+        "numeric": lambda cell: f"{cell} > {MOST!r} AND {cell} <> 'NaN'",
+    },
+    quotient=lambda a, b: f"({a} / {b})",
     nothing={
         "key": "CAST(NULL AS bigint)",
         "sums": "CAST(NULL AS numeric[])",
@@ -277,12 +312,17 @@ SPARK = Dialect(
     joined=lambda all_of: f"concat_ws(',', {', '.join(f'CAST({one} AS STRING)' for one in all_of)})",
     literal=lambda text: "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'",
     text=_spark_text,
+    as_text=lambda x: f"CAST({x} AS STRING)",
+    said=lambda x: _in_small_letters(f"btrim({x}, {BLANKS})"),
+    octets=lambda x: f"CAST({x} AS BINARY)",
     quoted=lambda name: _escaped(name, "`"),
     numbers={
         "float": lambda cell, _: _finite(f"CAST({cell} AS DOUBLE)", _spark_number(MOST)),
         "boolean": lambda cell, _: f"CAST({_truth(cell, 0)} AS DOUBLE)",
         "nothing": lambda _cell, _: "CAST(NULL AS DOUBLE)",
     },
+    infinite={"float": lambda cell: f"{cell} = CAST('Infinity' AS DOUBLE)"},
+    quotient=lambda a, b: f"({a} div {b})",
     nothing={
         "key": "CAST(NULL AS BIGINT)",
         "sums": "CAST(NULL AS ARRAY<DECIMAL(38, 0)>)",

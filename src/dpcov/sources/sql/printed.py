@@ -17,19 +17,28 @@ import numpy as np
 
 from dpcov._version import __version__
 from dpcov.errors import EngineError, ParameterError, SchemaError, check_choice
+from dpcov.kernel.questions.groups import GroupCounts, GroupedMoment
 from dpcov.kernel.questions.measure import Summable
 from dpcov.kernel.questions.moments import Count, SecondMoment, Sum
 from dpcov.kernel.questions.norms import Trace
 from dpcov.kernel.questions.together import Together
+from dpcov.kernel.rows.aside import Aside
 from dpcov.kernel.rows.grid import most_rows
+from dpcov.kernel.rows.groups import Groups
 from dpcov.paths import checked_path, private_text
 from dpcov.schema import Numeric, Schema
+from dpcov.sources.by import By
+from dpcov.sources.sql.beside import Beside
 from dpcov.sources.sql.columns import Cells, Meaning
 from dpcov.sources.sql.database import checked_query
 from dpcov.sources.sql.dialects import DIALECTS, DUCKDB
-from dpcov.sources.sql.statement import Found, Integers, Statement
+from dpcov.sources.sql.result import Found, Integers
+from dpcov.sources.sql.statement import Statement
 
 SOME_ROWS = 1000  # of zeros: what is asked is looked at, nothing else
+
+WRITTEN = "written"
+"""What cells must be that say whose a row is: text, which the database refuses where it is none."""
 
 INTEGER = "-?[0-9]{1,40}"
 """As far as sums of databases go: 128 bits, or so many decimals."""
@@ -66,8 +75,8 @@ def sql_text(query: str, dialect: str | None = None, *, exact_sums: str | os.Pat
     Parameters
     ----------
     query : str
-        One SELECT, with a row for each person. Numbers must be doubles there, levels text, or truth values where they are
-        true and false: cast them in the query.
+        One SELECT, with a row for each person, or more with ``unit``. Numbers must be doubles there, levels text, or truth
+        values where they are true and false, and identifiers text: cast them in the query.
     dialect : {"duckdb", "postgres", "spark"}, optional
         What the statement is written in.
     exact_sums : path, optional
@@ -118,12 +127,14 @@ class OneReading:
     columns: Sequence[str] | None
     schema: Schema | None
     center: bool
+    aside: Aside | None = None
+    by: By | None = None
     asked: list[Any] = field(default_factory=list)
     """What was asked of zeros, before the run."""
 
     rehearsing: bool = False
     known_n: int | None = None
-    rereadable, ordered = True, False
+    ordered = False
 
     def __post_init__(self) -> None:
         if self.schema is not None and self.columns is not None:
@@ -131,7 +142,14 @@ class OneReading:
         names = self.columns if self.schema is None else self.schema.table_columns(self.schema.used)
         if not names or not all(isinstance(name, str) for name in names):
             raise SchemaError("columns must be named where nobody here can see the table, got none. Hint: columns=['age'].")
-        self._names = list(names)
+        beside = [] if self.aside is None else list(self.aside.names)
+        apart = beside if self.by is None else [*beside, self.by.of]
+        if len(set(apart)) < len(apart) or set(apart) & {*names, *(() if self.schema is None else self.schema.used)}:
+            raise ParameterError(
+                "unit, weight and by must be different columns that are no features, got other ones. "
+                "Hint: leave it out of columns= and out of the schema."
+            )
+        self._features, self._names = list(names), [*names, *apart]
         self.feature_names = tuple(names) if self.schema is None else self.schema.feature_names
 
     @property
@@ -149,6 +167,16 @@ class OneReading:
     def d(self) -> int:
         """The number of features."""
         return len(self.feature_names)
+
+    @property
+    def rereadable(self) -> bool:
+        """Whether more may be asked than once: not of weights, whose sum of squares would be read by itself."""
+        return self.aside is None or not self.aside.weight
+
+    @property
+    def groups(self) -> Groups | None:
+        """The groups into which rows fall."""
+        return None if self.by is None else self.by.groups
 
     def rehearse(self, run: Callable[[], object]) -> None:
         """Run a mechanism on zeros, and refuse it where it reads the rows more than once, or asks for more than sums."""
@@ -170,7 +198,7 @@ class OneReading:
             _ = statement.printed  # refuses what is no sum
             self.asked.append(statistic)
             self.known_n = SOME_ROWS
-            found = Found(self.known_n, [0] * len(statement.sums), [], [])
+            found = statement.from_printed([0] * statement.width)
         elif self.data.exact_sums is None:
             raise SqlToRun(statement.printed.replace(statement.mark, self._tag(statistic)))
         else:
@@ -182,12 +210,18 @@ class OneReading:
         named = ", ".join(f"{dialect.quoted(name)} AS c{place}" for place, name in enumerate(self._names))
         base = f"(SELECT {named} FROM ({self.data.query}\n) AS people) AS rows"
         described = {} if self.schema is None else self.schema.cells()
-        cells = {name: Cells(f"c{place}", _kind(described.get(name))) for place, name in enumerate(self._names)}
-        return Statement(dialect, base, Meaning(cells, self.schema, self.center), statistic)
+        kinds = {name: _kind(described.get(name)) for name in self._names}
+        if self.by is not None:
+            kinds[self.by.of] = _kind(self.by.column)
+        if self.aside is not None and self.aside.unit:
+            kinds[self.aside.unit] = WRITTEN
+        cells = {name: Cells(f"c{place}", kinds[name]) for place, name in enumerate(self._names)}
+        meaning = Meaning({name: cells[name] for name in self._features}, self.schema, self.center)
+        return Statement(dialect, base, meaning, statistic, Beside(self.aside, self.by, cells))
 
     def _tag(self, statistic: Any) -> str:
         """Return what a file begins with: it says what its sums are of."""
-        meant = (__version__, self.data.query, self._names, self.center, statistic)
+        meant = (__version__, self.data.query, self._names, self.center, statistic, self.aside, self.groups)
         schema = None if self.schema is None else list(self.schema.columns.items())
         return f"dpcov-sums {hashlib.sha256(repr((meant, schema)).encode()).hexdigest()[:32]}"
 
@@ -198,10 +232,10 @@ class OneReading:
         text = private_text(path)
         found = re.findall(rf"{self._tag(statistic)} ({INTEGER}(?:,{INTEGER})*)(?![\w.,+-])", text)
         numbers = [int(number) for number in found[0].split(",")] if len(found) == 1 else []
-        if len(numbers) != 1 + len(statement.sums):
+        if len(numbers) != statement.width:
             raise EngineError(f"exact sums must be those of the printed statement, and are not. Hint: {HINT}.")
-        read = Found(numbers[0], numbers[1:], [], [])
-        if not possible(read.rows, statement, statistic, read):
+        read = statement.from_printed(numbers)
+        if not possible(statement.n(read), statement, statistic, read):
             raise EngineError(f"exact sums must be what rows can have, and are not. Hint: {HINT}.")
         try:
             path.unlink()
@@ -210,7 +244,7 @@ class OneReading:
                 f"exact sums must be in a file that can be deleted, got {path.name!r} ({error.strerror}). "
                 f"Hint: put it into a folder of yours."
             ) from None
-        self.known_n = read.rows
+        self.known_n = statement.n(read)
         return read
 
 
@@ -233,16 +267,22 @@ def possible(n: int, statement: Statement, statistic: Any, found: Found) -> bool
 
 def fits(n: int, statistic: Any, entries: list[int]) -> bool:
     """Whether the sums of one question are possible."""
-    if type(statistic) is Count:
-        return True
-    reach = statistic.grid.reach
+    if type(statistic) in (Count, GroupCounts):
+        return min(entries) >= 0 and sum(entries) <= n << statistic.unit_bits
+    reach = statistic.scaled_reach
     if n * reach >= 2**63:  # it may have wrapped
         return True
     if type(statistic) is Trace:
         return bool(0 <= entries[0] <= n * reach)
     if type(statistic) is Sum:
-        return bool(sum(entry**2 for entry in entries) <= n**2 * reach)
-    assert type(statistic) is SecondMoment
-    diagonal, upper = entries[: statistic.d], iter(entries[statistic.d :])
-    inside = min(diagonal) >= 0 and sum(diagonal) <= n * reach
-    return bool(inside and all(next(upper) ** 2 <= a * b for i, a in enumerate(diagonal) for b in diagonal[i + 1 :]))
+        return bool(sum(entry**2 for entry in entries) <= (n * statistic.person) ** 2 * statistic.grid.reach)
+    assert type(statistic) in (SecondMoment, GroupedMoment)
+    packed = statistic.blocks(np.array(entries)).tolist() if type(statistic) is GroupedMoment else [entries]
+    traces = [sum(block[: statistic.d]) for block in packed]
+    return sum(traces) <= n * reach and all(_is_moment(block, statistic.d) for block in packed)
+
+
+def _is_moment(packed: list[int], d: int) -> bool:
+    """Whether a packed matrix has no negative square, and obeys Cauchy and Schwarz."""
+    diagonal, upper = packed[:d], iter(packed[d:])
+    return min(diagonal) >= 0 and all(next(upper) ** 2 <= a * b for i, a in enumerate(diagonal) for b in diagonal[i + 1 :])
