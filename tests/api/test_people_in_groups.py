@@ -20,6 +20,8 @@ from dpcov.mechanisms.running import released
 from dpcov.release.file import parse, text_of
 from dpcov.release.groups import GroupSize
 from dpcov.release.record import Release
+from dpcov.report.release_lines import weights_line
+from dpcov.report.releases import facts
 from dpcov.request import request
 from dpcov.schema.whose import Whose
 from dpcov.verify.testing import Noiseless
@@ -94,8 +96,8 @@ class TestExact:
 
     def test_sizes_are_asked_for_where_no_corner_tells_them(self, mechanism: str, neighbors: str, way: str) -> None:
         release, share = exact(mechanism, neighbors, way, center=False), shares(way)
-        of_weights = [SquaredWeights] if "weight" in way else []
-        assert [type(answer.question) for answer in release.answers] == [*of_weights, GroupedMoment, GroupCounts]
+        squares = [SquaredWeights] if "weight" in WAYS[way] else []
+        assert [type(answer.question) for answer in release.answers] == [*squares, GroupedMoment, GroupCounts]
         partial = way != "people" or neighbors == "add-remove"
         inside = share[REGION != "elsewhere"].sum()
         assert release.n == pytest.approx(inside if partial else len(np.unique(WHO)), rel=2e-3)
@@ -127,6 +129,19 @@ def test_a_release_is_one_file_with_a_release_for_each_group(mechanism: str, nei
     assert release.unit == unit
     said = release.statement()
     assert ("rows with one value of 'who' are a person's" in said) == bool(unit)
+
+
+class TestEffectiveSize:
+    @pytest.mark.parametrize("clip", ["none", "private"])
+    @pytest.mark.parametrize("center", [True, False])
+    def test_all_groups_together_tell_n_with_the_noise_of_each(self, center: bool, clip: str) -> None:
+        release = made("gaussian", "replace", "weights", center=center, clip_weight=clip)
+        pooled = release.pooled
+        assert release.n == pooled.n
+        assert release.effective_n_error == pytest.approx(pooled.effective_n_error, rel=1e-9)
+        for part in (release, pooled, *(release[level] for level in LEVELS)):
+            assert weights_line(part) is not None
+            assert 0 < facts(part)["effective_n_error"] < part.effective_n
 
 
 class TestPromise:
@@ -178,6 +193,18 @@ def test_arrays_have_both_columns_by_position() -> None:
     assert release.feature_names == ("x0", "x1")
     assert (release.n, release.unit) == (len(np.unique(WHO)), "x3")
     assert release["0"].n == pytest.approx(shares("people")[REGION == "north"].sum(), abs=20)
+
+
+def in_turn(task: Any, parts: Any) -> Any:
+    """Stand for a pool: the parts that there are, one by one."""
+    return map(task, parts)
+
+
+def test_other_processes_have_the_same_integers() -> None:
+    """In parts, each with its own rows of a person."""
+    one, other = made("gaussian", "replace", "weights"), made("gaussian", "replace", "weights", workers=in_turn)
+    for answer, found in zip(one.answers, other.answers, strict=True):
+        assert np.array_equal(found.integers, answer.integers)
 
 
 def test_files_have_the_same_integers(tmp_path: Any) -> None:
