@@ -14,11 +14,14 @@ from dpcov.errors import DpcovError, ParameterError, ReleaseError
 from dpcov.kernel.account import Account
 from dpcov.kernel.curator import Curator
 from dpcov.kernel.questions.groups import GroupCounts, GroupedMoment
+from dpcov.kernel.questions.weights import SquaredWeights
 from dpcov.kernel.sums import ExactSums
 from dpcov.mechanisms.running import released
 from dpcov.release.file import parse, text_of
 from dpcov.release.groups import GroupSize
 from dpcov.release.record import Release
+from dpcov.report.release_lines import weights_line
+from dpcov.report.releases import facts
 from dpcov.request import request
 from dpcov.schema.whose import Whose
 from dpcov.verify.testing import Noiseless
@@ -93,7 +96,8 @@ class TestExact:
 
     def test_sizes_are_asked_for_where_no_corner_tells_them(self, mechanism: str, neighbors: str, way: str) -> None:
         release, share = exact(mechanism, neighbors, way, center=False), shares(way)
-        assert [type(answer.question) for answer in release.answers] == [GroupedMoment, GroupCounts]
+        squares = [SquaredWeights] if "weight" in WAYS[way] else []
+        assert [type(answer.question) for answer in release.answers] == [*squares, GroupedMoment, GroupCounts]
         partial = way != "people" or neighbors == "add-remove"
         inside = share[REGION != "elsewhere"].sum()
         assert release.n == pytest.approx(inside if partial else len(np.unique(WHO)), rel=2e-3)
@@ -125,6 +129,19 @@ def test_a_release_is_one_file_with_a_release_for_each_group(mechanism: str, nei
     assert release.unit == unit
     said = release.statement()
     assert ("rows with one value of 'who' are a person's" in said) == bool(unit)
+
+
+class TestEffectiveSize:
+    @pytest.mark.parametrize("clip", ["none", "private"])
+    @pytest.mark.parametrize("center", [True, False])
+    def test_all_groups_together_tell_n_with_the_noise_of_each(self, center: bool, clip: str) -> None:
+        release = made("gaussian", "replace", "weights", center=center, clip_weight=clip)
+        pooled = release.pooled
+        assert release.n == pooled.n
+        assert release.effective_n_error == pytest.approx(pooled.effective_n_error, rel=1e-9)
+        for part in (release, pooled, *(release[level] for level in LEVELS)):
+            assert weights_line(part) is not None
+            assert 0 < facts(part)["effective_n_error"] < part.effective_n
 
 
 class TestPromise:
@@ -161,7 +178,6 @@ class TestPromise:
             ({"weight": "region", "max_weight": 2}, "not that of groups"),
             ({"unit": "a"}, "no feature"),
             ({"unit": "nobody"}, "column of the data"),
-            ({"unit": "who", "workers": 2}, "workers must be 1"),
         ],
     )
     def test_what_is_refused(self, said: dict[str, Any], words: str) -> None:
@@ -179,8 +195,20 @@ def test_arrays_have_both_columns_by_position() -> None:
     assert release["0"].n == pytest.approx(shares("people")[REGION == "north"].sum(), abs=20)
 
 
+def in_turn(task: Any, parts: Any) -> Any:
+    """Stand for a pool: the parts that there are, one by one."""
+    return map(task, parts)
+
+
+def test_other_processes_have_the_same_integers() -> None:
+    """In parts, each with its own rows of a person."""
+    one, other = made("gaussian", "replace", "weights"), made("gaussian", "replace", "weights", workers=in_turn)
+    for answer, found in zip(one.answers, other.answers, strict=True):
+        assert np.array_equal(found.integers, answer.integers)
+
+
 def test_files_have_the_same_integers(tmp_path: Any) -> None:
-    expected = made("gaussian", "replace", "weights").answers[0].integers
+    expected = made("gaussian", "replace", "weights").answers
     TABLE.to_csv(tmp_path / "t.csv", index=False)
     TABLE.to_parquet(tmp_path / "t.parquet")
     for name in ("t.csv", "t.parquet"):
@@ -193,4 +221,5 @@ def test_files_have_the_same_integers(tmp_path: Any) -> None:
             seed=7521,
             **WAYS["weights"],
         )
-        assert np.array_equal(found.answers[0].integers, expected)
+        for answer, other in zip(found.answers, expected, strict=True):
+            assert np.array_equal(answer.integers, other.integers)

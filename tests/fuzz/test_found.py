@@ -193,3 +193,17 @@ def test_a_ledger_has_fewer_entries(tmp_path: Path) -> None:
     ledger = dpcov.Ledger.create(tmp_path / "budget.db")
     with pytest.raises(ParameterError, match="last must be an integer from 1 to"):
         ledger.history(last=2**70)
+
+
+@pytest.mark.parametrize("strange", [np.zeros(3), np.zeros(0), [], {}, set(), {"a": 1}], ids=repr)
+def test_what_is_no_column_no_group_and_no_flag_is_refused_in_words(strange: object, release: dpcov.Release) -> None:
+    """Arrays are neither true nor false, and lists are no keys."""
+    for said in ({"weight": strange}, {"unit": strange}, {"weight": strange, "max_weight": 1}, {"max_weight": strange}):
+        with pytest.raises(DpcovError):
+            dpcov.covariance(ROWS, dpcov.ZCDP(2), row_norm=1, **said)  # type: ignore[arg-type]
+    with pytest.raises(DpcovError):
+        release.about(strange)  # type: ignore[arg-type]
+    with pytest.raises(DpcovError):
+        dpcov.Numeric(0, 1).offset(strange)  # type: ignore[arg-type]
+    with pytest.raises(DpcovError):
+        release.about("nowhere")

@@ -84,11 +84,11 @@ PLANTED = {
             "self._table.batches([self.aside.unit], default_block_rows(1))",
             "self._table.batches(_both(self), default_block_rows(1))",
         ),
-        (ARROW, "people.count(batch.column(self.aside.unit))", "people.count(_in_each(batch, self))"),
+        (ARROW, "yield batch.column(self.aside.unit), fraction", "yield _in_each(batch, self), fraction"),
         (
             ARROW,
-            "return self._people.shares(part.column(aside.unit))",
-            "return self._people.shares(_in_each(part, self))",
+            "return [self._people.shares(part.column(aside.unit))]",
+            "return [self._people.shares(_in_each(part, self))]",
         ),
         (
             ARROW,

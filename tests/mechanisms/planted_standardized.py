@@ -62,7 +62,11 @@ PLANTED = {
         (ESTIMATE, "back = lift.matrix / own", "back = lift.matrix * 1.0"), by=GAPS + "[replace]"
     ),
     "variances divided twice by what is there": mutant(
-        (ESTIMATE, "exact.diagonal() * seen, found.diagonal() * seen,", "exact.diagonal(), found.diagonal(),"),
+        (
+            ESTIMATE,
+            "exact.diagonal() * seen - gaps, found.diagonal() * seen - gaps,",
+            "exact.diagonal() - gaps, found.diagonal() - gaps,",
+        ),
         by=GAPS + "[replace]",
     ),
     "the last answer alone tells how many cells are there": mutant(

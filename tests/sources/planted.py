@@ -123,6 +123,10 @@ PLANTED = {
         ("sources/csv_file.py", "ignore_empty_lines=len(columns) == 0 or len(self.names) > 1,", "ignore_empty_lines=True,"),
         by=TEST_PROMISES + "test_a_cell_cannot_delete_its_row",
     ),
+    "a mark of a file is taken off a cell where a piece begins": mutant(
+        ("sources/csv_file.py", "if end - start >= CSV_PIECE and not self._has_mark(end):", "if end - start >= CSV_PIECE:"),
+        by="tests/sources/test_csv_cuts.py::test_pieces_hold_the_records_of_the_file_whatever_it_holds",
+    ),
     "flags counted as columns of a table": mutant(
         (
             "sources/fitting.py",

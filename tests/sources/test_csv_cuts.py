@@ -68,8 +68,8 @@ def rows(table: Any, columns: list[str]) -> list[tuple[Any, ...]] | None:
 def test_pieces_hold_the_records_of_the_file_whatever_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Random text of quotes, separators and line breaks: 1500 files of one or two columns."""
     random = np.random.default_rng(909)
-    signs = [b'"', b",", b"\n", b"\r", b"x", b"1", b" ", b'"a\nb"', b'"",', b"\r\n", b'"c"']
-    weights = np.array([1, 4, 6, 0.3, 4, 4, 0.3, 2, 1, 0.5, 2])
+    signs = [b'"', b",", b"\n", b"\r", b"x", b"1", b" ", b'"a\nb"', b'"",', b"\r\n", b'"c"', b"\xef\xbb\xbf"]
+    weights = np.array([1, 4, 6, 0.3, 4, 4, 0.3, 2, 1, 0.5, 2, 0.5])
     cut_up, refused = 0, 0
     for number in range(1500):
         header = b"n" if number % 3 == 0 else b"n,m"
@@ -78,6 +78,7 @@ def test_pieces_hold_the_records_of_the_file_whatever_it_holds(tmp_path: Path, m
             cells = [b'"p\nq"', b"1", b"", b'""""', b'"x,y"', b'u"v' if number % 7 == 0 else b"u"]
             width = header.count(b",") + 1
             lines = [b",".join(cells[i] for i in random.choice(6, width)) for _ in range(12)]
+            lines[int(random.integers(12))] = b"\xef\xbb\xbf" + b",".join([b"1"] * width)  # a mark of a file, inside of it
             text = header + b"\n" + (b"\r\n" if number % 5 == 0 else b"\n").join(lines) + b"\n" * int(random.integers(0, 3))
         place = tmp_path / "t.csv"
         place.write_bytes((b"\xef\xbb\xbf" if number % 11 == 0 else b"") + text)

@@ -75,7 +75,7 @@ def budget_parts(command: Command) -> Command:
 
 def making_options(command: Command) -> Command:
     """Add what every command that makes a release has, after its own options."""
-    command = publishing_options(_ledger_options(people_options(command)))
+    command = publishing_options(_ledger_options(_clip_weight_option(people_options(command))))
     for option in (
         click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Where to write the release (JSON)."),
         json_option,
@@ -133,15 +133,17 @@ def people_options(command: Command) -> Command:
         click.option(
             "--max-weight", type=float, metavar="NUMBER", help="With --weight: a public bound; what is above counts as it."
         ),
-        click.option(
-            "--clip-weight",
-            type=click.Choice(["none", "private"]),
-            help="With --weight: private finds a lower bound than --max-weight, for a part of the budget.",
-        ),
         click.option("--weight", metavar="COLUMN", help="The column of weights, as of a survey."),
     ):
         command = option(command)
     return command
+
+
+_clip_weight_option = click.option(
+    "--clip-weight",
+    type=click.Choice(["none", "private"]),
+    help="With --weight: private finds a lower bound than --max-weight, for a part of the budget.",
+)
 
 
 def _ledger_options(command: Command) -> Command:

@@ -120,6 +120,8 @@ class Grouped:
 
     def about(self, level: str | None) -> Release:
         """Return what the whole release says of one group, or of all together; each is made once."""
+        if level is not None and not (isinstance(level, str) and level in self.whole.groups):
+            raise ReleaseError(f"level must be a group, or None for all together, got {shown(level)}. Hint: release.groups.")
         if level not in self.whole._made:
             self.whole._made[level] = part_of(self.whole, level)
         return self.whole._made[level]

@@ -78,8 +78,10 @@ class Weighed:
     @property
     def _n_deviation(self) -> float:
         """The standard deviation of the noise in n, which a count or the corner of a centred moment told."""
-        told = [(answer.deviation / of_n, of_n) for answer in self._of.answers if (of_n := _weight_of_n(answer))]
-        return min(told, key=lambda one: one[1] < 1)[0]  # a count, where there is one
+        told = [(answer, of_n) for answer in self._of.answers if (of_n := _weight_of_n(answer))]
+        answer, of_n = min(told, key=lambda one: one[1] < 1)  # a count, where there is one
+        groups = getattr(answer.question, "count", 1)  # whose numbers add up to n
+        return answer.deviation * math.sqrt(groups) / of_n
 
     @property
     def _of(self) -> Release:
@@ -94,4 +96,4 @@ def _weight_of_n(answer: Answer) -> float:
         return (grid.corner / grid.row_norm) ** 2
     if not question.gives_n(answer.integers):
         return 0.0
-    return (grid.constant / grid.one) ** 2 if isinstance(question, SecondMoment) and isinstance(grid, Grid) else 1.0
+    return (grid.constant / grid.one) ** 2 if isinstance(grid, Grid) else 1.0

@@ -39,6 +39,7 @@ from dpcov.schema.columns import (
     Level,
     Numeric,
     Observed,
+    check_center,
     is_broken,
 )
 from dpcov.schema.derived import Derived, Product, multiplied, transformed
@@ -249,8 +250,7 @@ class Schema:
 
     def encodings(self, center: bool) -> Iterator[tuple[Numeric | Categorical, float, float]]:
         """Yield for each used column its description, its offset, and how many user's units one encoded unit is."""
-        if not isinstance(center, bool):
-            raise ParameterError(f"center must be True or False, got {shown(center)}. Hint: True where rows are centred.")
+        check_center(center)
         total = math.hypot(*(column.weight for column in self.used.values()))
         for column in self.used.values():
             offset, reach = (column.offset(center), column.reach(center)) if isinstance(column, Numeric) else (0.0, 1.0)

@@ -187,10 +187,12 @@ class Numeric:
 
     def offset(self, center: bool) -> float:
         """Return the value that is encoded as 0: the midpoint; 0 where the second moment about 0 is wanted."""
+        check_center(center)
         return self.midpoint if center else 0.0
 
     def reach(self, center: bool) -> float:
         """Return the largest distance from the offset that the bounds allow."""
+        check_center(center)
         return self.upper / 2 - self.lower / 2 if center else max(abs(self.lower), abs(self.upper))
 
 
@@ -290,6 +292,12 @@ def checked_weight(weight: object) -> float:
 def _check_of(of: object) -> None:
     if of is not None and (not isinstance(of, str) or not of or is_broken(of)):
         raise ParameterError(f'of must be the name of a column of the table, got {shown(of)}. Hint: of = "income".')
+
+
+def check_center(center: object) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(center, bool):
+        raise ParameterError(f"center must be True or False, got {shown(center)}. Hint: True where rows are centred.")
 
 
 def _check_missing(nullable: object, missing: object) -> None:

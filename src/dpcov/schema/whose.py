@@ -90,7 +90,7 @@ class Whose:
         if (self.weight is None) != (self.max_weight is None):
             missing, hint = (
                 ("max_weight", "the largest weight that there can be, known without looking")
-                if self.weight
+                if self.weight is not None
                 else ("weight", "the column of weights")
             )
             raise ParameterError(f"{missing} must be given with the other one, got none. Hint: {hint}.")

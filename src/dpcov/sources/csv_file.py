@@ -118,7 +118,7 @@ class CsvTable:
         with reading(LINES, self._place.name):
             size, start = self._place.size(), 0
             for end in self._cuts():
-                if end - start >= CSV_PIECE:
+                if end - start >= CSV_PIECE and not self._has_mark(end):
                     yield self._between(start, end), (end - start) / size
                     start = end
             if start < size:
@@ -130,6 +130,12 @@ class CsvTable:
             file.seek(len(MARK) if marked else 0)
             chunks = iter(lambda: file.read(CSV_BLOCK), b"")
             yield from (len(MARK) * marked + cut for cut in cuts(chunks, self._separator))
+
+    def _has_mark(self, start: int) -> bool:
+        """Whether a record begins with what the reader would take for the mark of a file, and leave out."""
+        with self._place.stream() as file:
+            file.seek(start)
+            return bool(file.read(len(MARK)) == MARK)
 
     def _between(self, start: int, end: int) -> CsvTable:
         """Return the records between two bytes; those at the beginning come after the names."""
