@@ -15,6 +15,7 @@ import pytest
 import dpcov
 from dpcov.kernel.budget import Budget
 from dpcov.kernel.questions.asked import SUMMED
+from dpcov.kernel.questions.weights import AboutWeights
 from dpcov.release.file import text_of
 from dpcov.sources import array, csv_file, parquet, pieces
 from dpcov.sources.opening import open_source
@@ -80,7 +81,8 @@ def test_arrays_with_a_schema(container: str, engine: str, tmp_path: Path) -> No
 def test_every_kind_of_question_is_asked_about_every_kind_of_rows() -> None:
     """Otherwise the equalities above would be about some of them."""
     asked = [q for center in (False, True) for schema in (SCHEMA, None) for q in questions(5, center, schema)]
-    for kind in (kind for kind in SUMMED if not kind.by_group):  # those: tests/mechanisms/test_groups.py
+    elsewhere = {kind for kind in SUMMED if kind.by_group or issubclass(kind, AboutWeights)}  # those: test_beside.py
+    for kind in (kind for kind in SUMMED if kind not in elsewhere):
         about = {type(q.grid) for q in asked if type(q) is kind and hasattr(q, "grid")}
         assert about == set(kind.shapes), kind
         assert any(type(q) is kind for q in asked), kind

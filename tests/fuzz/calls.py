@@ -265,7 +265,20 @@ def compare_call(dice: Dice) -> Call:
     return bound("compare", dpcov.compare, dice, 0.15, **fixed) if dice.random() < 0.7 else bound("look", dpcov.look, dice)
 
 
-MADE = ("Numeric", "Categorical", "Product", "Schema", "PureDP", "ZCDP", "ApproxDP", "Csv", "OnDevice", "Policy", "Publication")
+MADE = (
+    "Numeric",
+    "Categorical",
+    "Product",
+    "Schema",
+    "PureDP",
+    "ZCDP",
+    "ApproxDP",
+    "Csv",
+    "OnDevice",
+    "OnSpark",
+    "Policy",
+    "Publication",
+)
 
 
 def made_call(dice: Dice) -> Call:

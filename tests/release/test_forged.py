@@ -743,7 +743,10 @@ TABLE: dict[str, tuple[str | tuple[str, ...], Edit]] = {
         "about rows that it does not describe",
         in_header(lambda r: any("centre" in frame for frame in r["frames"]) and r["encoding"].update(grid_bits=15)),
     ),
-    "pairs of others": (("pairs of rows under add-remove", "pairs of rows, or people"), in_header(pairs_of_others)),
+    "pairs of others": (
+        ("pairs of rows under add-remove", "pairs of rows in groups", "a column that says whose a row is"),
+        in_header(pairs_of_others),
+    ),
     "names that are none": ("", other_names),
     "no norm": (NO_NORM, in_header(lambda r: r["encoding"].update(row_norm=0.0))),
     "a negative norm": (NO_NORM, in_header(lambda r: r["encoding"].update(row_norm=-1.0))),

@@ -98,7 +98,7 @@ class TestRefused:
     @pytest.mark.parametrize("name", ["covariance", "mean", "pca", "ridge"])
     @pytest.mark.parametrize("columns", [["who", "dose"], ["dose", "effect", "who"]])
     def test_a_feature_that_tells_people_apart(self, name: str, columns: list[str]) -> None:
-        with pytest.raises(DpcovError, match="no feature, got 'who'"):
+        with pytest.raises(DpcovError, match="no feature, and not that of groups, got 'who'"):
             CALLS[name](VISITS, PEOPLE, columns=columns)
 
     def test_a_table_without_people(self) -> None:

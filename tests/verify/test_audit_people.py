@@ -16,10 +16,10 @@ import dpcov
 from dpcov.errors import ParameterError
 from dpcov.kernel.bits import SeededBits
 from dpcov.kernel.questions.moments import SumOverRows
-from dpcov.kernel.rows.aside import SHARE_BITS, Aside
+from dpcov.kernel.rows.aside import SHARE_BITS, Aside, Weighed
 from dpcov.mechanisms import MECHANISMS
 from dpcov.schema.whose import Checked
-from dpcov.sources import array, people
+from dpcov.sources import people
 from dpcov.sources.people import People as Counted
 from dpcov.verify.audit import Audit, audit_mechanism
 from dpcov.verify.neighbours import Dice, Numbers, Records
@@ -86,6 +86,12 @@ def clipped_after_scaling(self: Any, rows: Any, **_: Any) -> Any:
     return self.grid.encode(scaled, scratch=False) * 2.0**self.aside.finer
 
 
+def twice_as_heavy(self: Aside, rows: Any) -> Weighed:
+    """Let the heaviest rows count as two."""
+    beside = rows[:, -self.width :]
+    return Weighed(2 * beside[:, 0], beside[:, 1] if self.unit else np.ones(len(rows)))
+
+
 def everybody_known(column: Any, long: Any) -> Any:
     words, known = RIGHT(column, long)
     return words, np.ones_like(known)
@@ -97,12 +103,7 @@ WRONG: dict[str, tuple[Any, str, Callable[..., Any], dict[str, Any]]] = {
     "a root where a share is meant": (Aside, "counted", roots_for_shares, {"name": "rescaled"}),
     "clipping after scaling": (SumOverRows, "scaled", clipped_after_scaling, {}),
     "nobody's rows are one person's": (people, "_identifiers", everybody_known, {}),
-    "weights beyond their bound": (
-        array,
-        "thetas",
-        lambda weights, most: (np.nan_to_num(np.maximum(weights, 0) / most, posinf=5.0) * 2.0**SHARE_BITS).astype(np.int64),
-        {"max_weight": 2.0},
-    ),
+    "weights beyond their bound": (Aside, "weighed", twice_as_heavy, {"max_weight": 2.0}),
 }
 
 

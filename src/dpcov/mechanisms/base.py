@@ -47,6 +47,7 @@ RESERVED = (
     "most_rows",
     "weight",
     "max_weight",
+    "clip_weight",
     "allow_weak",
     "expected_n",
     "ledger",

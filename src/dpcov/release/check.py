@@ -51,9 +51,9 @@ def check_header(transcript: Transcript) -> None:
         refuse("consistent", "pairs of rows in groups")
     if encoding.pairs and (encoding.constant or transcript.neighbors != REPLACE):
         refuse("consistent", "pairs of rows under add-remove, or with a constant")
+    _ = encoding.grid  # refuses a norm or bits that no grid has
     if encoding.aside is not None:
         _check_unit(encoding, encoding.aside)
-    _ = encoding.grid  # refuses a norm or bits that no grid has
     if transcript.ledger is not None and transcript.seeded:
         refuse("consistent", "a seeded release that was charged to a ledger")
     if not 1 <= transcript.n < 2**63 or (not hides_n(transcript) and transcript.n > encoding.most_rows):
