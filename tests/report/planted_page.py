@@ -111,6 +111,10 @@ IN_SCRIPT = {
         (PAGE + "ridge.js", "inCoordinates(seen, units.left, m, width)", "inCoordinates(seen, units.variance, m, width)"),
         by=SOLVES + "_of_groups_and_weights[a group]",
     ),
+    "a plan that counts weighed people": mutant(
+        (PAGE + "content.py", "None if release.encoding.partial else release.n", "release.n"),
+        by=SOLVES + "_of_groups_and_weights[weights]",
+    ),
     "noise that denoising left out of the page's R²": mutant(
         (PAGE + "noise.js", "const own = n === 1 ? 1 : Math.max(", "const own = n === 1 ? 1 : Math.min("),
         by=SOLVES + "[rows]",

@@ -173,6 +173,9 @@ def test_the_explorer_solves_what_ridge_solves_of_groups_and_weights(
             choose(browser, place, mode)
             penalised += assert_same(browser, release).penalised
     assert penalised >= release.d
+    today = f"as today's {release.pooled.n:,}" if kind == "groups" else "as today"  # with weights n counts nobody
+    assert browser.text("output[for=plan-rows]") == today
+    assert ("Twice the people" in browser.text("#planner")) == (kind == "a group")
     assert browser.said() == []
 
 
