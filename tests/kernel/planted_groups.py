@@ -189,7 +189,7 @@ PLANTED = {
         by=RELEASES + "TestTogether::test_noise_of_a_sum",
     ),
     "all groups in place of one": mutant(
-        ("release/uses.py", "return release.pooled if release.part is None else release", "return release.pooled"),
+        ("release/groups.py", "return release.pooled if release.part is None else release", "return release.pooled"),
         by=RELEASES + "TestRelease::test_a_group_is_a_release_to_all_uses[gaussian-replace]",
     ),
     "groups for mechanisms that do not know them": mutant(

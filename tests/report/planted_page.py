@@ -44,6 +44,10 @@ IN_PYTHON = {
         (PAGE + "overview.py", 'groups = "" if said is None else', 'groups = "" if said is not None else'),
         by=TEST + "TestOfWhom::test_groups",
     ),
+    "all groups together with rows of none of them": mutant(
+        (PAGE + "__init__.py", "about = subject(release)", "about = release"),
+        by=TEST + "TestOfWhom::test_groups",
+    ),
     "a seeded release without its stamp": mutant(
         (PAGE + "overview.py", "if release.seeded:", "if not release.seeded:"),
         by=TEST + "TestTheOverview::test_what_must_be_known_first_is_stamped",
@@ -102,6 +106,14 @@ IN_SCRIPT = {
     "missing cells that count as seen in the page": mutant(
         (PAGE + "ridge.js", "const off = units.variance / least ** 4;", "const off = units.variance;"),
         by=SOLVES + "_in_private_units",
+    ),
+    "noise of a group in the page that its estimate has not": mutant(
+        (PAGE + "ridge.js", "inCoordinates(seen, units.left, m, width)", "inCoordinates(seen, units.variance, m, width)"),
+        by=SOLVES + "_of_groups_and_weights[a group]",
+    ),
+    "a plan that counts weighed people": mutant(
+        (PAGE + "content.py", "None if release.encoding.partial else release.n", "release.n"),
+        by=SOLVES + "_of_groups_and_weights[weights]",
     ),
     "noise that denoising left out of the page's R²": mutant(
         (PAGE + "noise.js", "const own = n === 1 ? 1 : Math.max(", "const own = n === 1 ? 1 : Math.min("),

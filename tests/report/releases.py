@@ -49,6 +49,7 @@ def every_kind() -> dict[str, dpcov.Release]:
             pa.table({f"c{j}": few[:, j] for j in range(4)}), dpcov.PureDP("0.1"), schema=bounds, seed=3
         ),
         "hostile": hostile(),
+        **of_wards(),
     }
 
 
@@ -72,6 +73,33 @@ def in_units() -> dpcov.Release:
         "score": pa.array(random.normal(0, 1, n) + age / 40, mask=~seen),
     })  # fmt: skip
     return dpcov.covariance(table, dpcov.ZCDP(1), schema=dpcov.Schema(columns), seed=4)
+
+
+@cache
+def of_wards() -> dict[str, dpcov.Release]:
+    """Return releases of visits: of wards, some of them in none, and of people with several visits and weights."""
+    random = np.random.default_rng(2606)
+    n = 6000
+    age, sex = random.uniform(20, 60, n), random.choice(["f", "m"], n)
+    table = pa.table({
+        "who": random.integers(0, 2500, n), "weight": np.exp(random.normal(0, 0.5, n)),
+        "ward": random.choice(["a", "b", "c"], n, p=[0.5, 0.3, 0.2]), "age": age, "sex": sex,
+        "pay": 900 * age + 6000 * (sex == "m") + random.normal(0, 9000, n),
+    })  # fmt: skip
+    columns: dict[str, dpcov.Numeric | dpcov.Categorical] = {
+        "ward": dpcov.Categorical(["a", "b"]),
+        "age": dpcov.Numeric(18, 90),
+        "sex": dpcov.Categorical(["f", "m"]),
+        "pay": dpcov.Numeric(0, 120_000),
+    }
+    schema, budget = dpcov.Schema(columns), dpcov.ZCDP(1)
+    weighed = {"weight": "weight", "max_weight": 1000.0, "clip_weight": "private"}
+    people = {"unit": "who", "by": "ward", "mechanism": "standardized"}
+    return {
+        "groups": dpcov.covariance(table, budget, schema=schema, by="ward", mechanism="gaussian", seed=6),
+        "a group": dpcov.covariance(table, budget, schema=schema, **people, **weighed, seed=6)["b"],  # type: ignore[arg-type]
+        "weights": dpcov.covariance(table, budget, schema=schema, **weighed, seed=6),  # type: ignore[arg-type]
+    }
 
 
 def hostile() -> dpcov.Release:

@@ -31,7 +31,7 @@ from tests.report.releases import HOSTILE, every_kind, in_units, large
 
 KINDS = [
     "table", "private units", "about 0", "rows", "raw", "rounds", "drawn", "one column", "mean", "components", "approximate",
-    "one regression", "hopeless", "hostile",
+    "one regression", "hopeless", "hostile", "groups", "a group", "weights",
 ]  # fmt: skip
 LARGEST = 150_000  # bytes of a page of few features
 
@@ -416,9 +416,11 @@ class TestOfWhom:
     def test_groups(self, tmp_path: Path) -> None:
         release = dpcov.covariance(self.TABLE, dpcov.ZCDP(1), schema=self.SCHEMA, by="ward", seed=1)
         assert title(release).endswith(", 600 rows, 2 groups together")
+        assert title(release.pooled).endswith(f", about {release.pooled.n} rows, 2 groups together")
+        assert page(release) == page(release.pooled)
         assert "What follows is of all of them together" in overview_of(release)
         one = release["b"]
-        assert title(one).endswith(f", {one.n} rows, group b")
+        assert title(one).endswith(f", about {one.n} rows, group b")
         assert "Group b of 2 by ward" in unescape(overview_of(one))
         release.save(tmp_path / "release.json")
         said = call("report", tmp_path / "release.json", "--group", "b", "-o", tmp_path / "b.html")

@@ -35,6 +35,9 @@ PARTS = {
     "one regression": ["overview", "model"],
     "hopeless": ["overview", "means", "correlations", "components", "regressions", "planner"],
     "hostile": ["overview", "means", "correlations", "components", "regressions", "planner"],
+    "groups": ["overview", "means", "correlations", "components", "regressions", "planner"],
+    "a group": ["overview", "means", "correlations", "components", "regressions", "planner"],
+    "weights": ["overview", "means", "correlations", "components", "regressions", "planner"],
 }
 
 
@@ -150,6 +153,29 @@ def test_the_explorer_solves_what_ridge_solves_in_private_units(browser: Browser
             penalties.add(model.alpha > 0)
     assert seen >= 9  # else intervals were not compared
     assert penalties == {False, True}
+    assert browser.said() == []
+
+
+@pytest.mark.parametrize("kind", ["groups", "a group", "weights"])
+def test_the_explorer_solves_what_ridge_solves_of_groups_and_weights(
+    browser: Browser, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All groups together, by the number of their own rows; one of people that is drawn towards them; weights."""
+    monkeypatch.setattr(coefficient_intervals, "_drawn_residuals", lambda _: None)
+    release = every_kind()[kind]
+    assert kind != "groups" or release.pooled.n < release.n - 900  # rows of no group
+    if (units := release.estimate.units) is not None and kind == "a group":
+        assert abs(units.left / units.variance - 1) > 0.1  # of what it took from all others, noise is left, too
+    browser.open(html(kind))
+    penalised = 0
+    for place in range(release.d):
+        for mode in ("auto", "none", "hand"):
+            choose(browser, place, mode)
+            penalised += assert_same(browser, release).penalised
+    assert penalised >= release.d
+    today = f"as today's {release.pooled.n:,}" if kind == "groups" else "as today"  # with weights n counts nobody
+    assert browser.text("output[for=plan-rows]") == today
+    assert ("Twice the people" in browser.text("#planner")) == (kind == "a group")
     assert browser.said() == []
 
 

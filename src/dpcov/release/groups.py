@@ -142,6 +142,11 @@ class Grouped:
         return [*parts, f"{len(self.groups)} groups"] if self.groups else parts
 
 
+def subject(release: Release) -> Release:
+    """Return what uses of a release are about: of one that has groups all of them together, with their number of rows."""
+    return release.pooled if release.part is None else release
+
+
 def part_of(whole: Release, level: str | None) -> Release:
     """Return what a release says of one group, or of all groups together."""
     found, counts, made = whole.find(GroupedMoment), whole.find(GroupCounts), list[Answer]()

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcov.errors import ReleaseError
+from dpcov.release.groups import subject
 from dpcov.results import Drawable
 
 if TYPE_CHECKING:
@@ -35,8 +36,7 @@ class Uses(Drawable):
     @property
     def _release(self) -> Release:
         """What uses are about: of a whole release with groups, all of them together."""
-        release = cast("Release", self)
-        return release.pooled if release.part is None else release
+        return subject(cast("Release", self))
 
     def pca(self, k: int | float | None = None) -> PrincipalComponents:
         """Return principal components, at no cost in privacy.
@@ -107,7 +107,7 @@ class Uses(Drawable):
         """
         from dpcov.results import write_page
 
-        write_page(self._release, path)
+        write_page(self, path)
 
     @cached_property
     def noise_level(self) -> NoiseLevel:

@@ -49,10 +49,11 @@ def groups_line(release: Release, file: str = "FILE") -> str | None:
     if release.part is not None and release.part.level is not None:
         own = release.estimate.own
         part = "" if own is None else f" by {100 * (1 - float(own.part.mean())):.0f} %"
+        who = release.encoding.counted
+        size = f"{who} count {release.n} together," if release.encoding.partial else f"{release.n} {who} are"
         return (
             f"Group {printable(release.part.level)} of {len(release.groups)} by {column}: estimates are drawn towards all "
-            f"groups together{part}, as far as noise hides how it differs; its {release.n} {release.encoding.counted} "
-            f"are a noisy number, too."
+            f"groups together{part}, as far as noise hides how it differs; its {size} a noisy number, too."
         )
     named = ", ".join(map(printable, release.groups[:MOST_GROUPS])) + ", ..." * (len(release.groups) > MOST_GROUPS)
     one = by(f"dpcov show {file} --group {shlex.quote(release.groups[0])}", f"release[{release.groups[0]!r}]")

@@ -16,6 +16,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from dpcov.release.groups import subject
 from dpcov.release.record import Release
 from dpcov.report.page.content import facts_of
 from dpcov.report.page.overview import overview_of, title
@@ -29,7 +30,8 @@ SCRIPTS = (
 
 
 def page(release: Release) -> str:
-    """Return the page of a release."""
+    """Return the page of a release; of one that has groups, that of all of them together, whose n is their own."""
+    about = subject(release)
     script = "'use strict';\n(() => {\n" + "\n".join(_part(name) for name in SCRIPTS) + "\n})();\n"
     style = _part("page.css")
     policy = "; ".join([
@@ -38,11 +40,11 @@ def page(release: Release) -> str:
     ])  # fmt: skip
     parts = {
         "POLICY": policy,
-        "TITLE": escape(title(release)),
-        "BUDGET": escape(budget_line(release.privacy)),
+        "TITLE": escape(title(about)),
+        "BUDGET": escape(budget_line(about.privacy)),
         "STYLE": style,
-        "OVERVIEW": overview_of(release),
-        "DATA": as_script(facts_of(release)),
+        "OVERVIEW": overview_of(about),
+        "DATA": as_script(facts_of(about)),
         "SCRIPT": script,
     }
     first, *rest = _part("page.html").split("{{")  # what is put in is not looked at again

@@ -199,7 +199,8 @@ def _planner(release: Release, said: Description) -> dict[str, Any] | None:
         "noise": finite(np.median(rows.correlation.standard_error[chosen])),
         "power": _power_of_columns(release),
         "draw": 1 / math.sqrt(release.independent_n),
-        "rows": release.n,
+        "rows": None if release.encoding.partial else release.n,  # else n is what they count together
+        "who": release.encoding.counted,
         "columns": len(set(said.columns)),
         "budget": [budget_line(release.privacy), 0.5 if isinstance(release.privacy, ZCDP) else 1.0],
     }

@@ -50,7 +50,8 @@ def title(release: Release) -> str:
     encoding, part = release.encoding, release.part
     rows = ("pair" if encoding.pairs else "person" if encoding.unit else "row") if release.n == 1 else encoding.counted
     rows = "pairs" if encoding.pairs and release.n != 1 else rows
-    held = [counted(release.d, "feature")] + [f"{release.n:,} {rows}"] * (not encoding.partial)
+    about = "" if release.part is None else "about "  # rows of no group are not in it, nor is it exact
+    held = [counted(release.d, "feature")] + [f"{about}{release.n:,} {rows}"] * (not encoding.partial)
     if part is not None and part.level is not None:
         held.append(f"group {printable(part.level)}")
     elif release.groups:

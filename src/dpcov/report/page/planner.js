@@ -19,13 +19,14 @@ function showPlanner(data) {
   const controls = [
     [
       'rows',
-      'Rows',
+      plan.who === 'people' ? 'People' : 'Rows',
       -3,
       5,
-      factor =>
-        factor === 1
-          ? `as today's ${COMMON.format(plan.rows)}`
-          : `${many(factor)} today's ${COMMON.format(plan.rows)}: ${COMMON.format(Math.round(plan.rows * factor))}`,
+      factor => {
+        if (plan.rows === null) return factor === 1 ? 'as today' : `${many(factor)} today's`; // they have weights
+        const today = `${many(factor)} today's ${COMMON.format(plan.rows)}`;
+        return factor === 1 ? today : `${today}: ${COMMON.format(Math.round(plan.rows * factor))}`;
+      },
     ],
     [
       'columns',
@@ -63,7 +64,7 @@ function showPlanner(data) {
         make(
           'div',
           { class: 'row controls-only' },
-          button('Twice the rows', () => set({ rows: 2 })),
+          button(`Twice the ${plan.who}`, () => set({ rows: 2 })),
           button('Half the columns', () => set({ columns: 0.5 })),
           button('Both', () => set({ rows: 2, columns: 0.5 })),
           button('As today', () => set({})),
@@ -103,7 +104,7 @@ function showPlanner(data) {
         { classes: 'plan' },
       ),
       notes([
-        'A rule of thumb, from the errors of this release: noise about halves with twice the rows, and the draw of rows ' +
+        `A rule of thumb, from the errors of this release: noise about halves with twice the ${plan.who}, and their draw ` +
           'shrinks with the root of their number.',
         data.hasSchema
           ? `Half the columns leave ${left} % of the noise, by a plan of made-up rows with this schema.`

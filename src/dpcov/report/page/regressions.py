@@ -100,6 +100,7 @@ def _units(units: PrivateUnits, store: Store) -> dict[str, Any]:
     width = len(units.owner) + 1
     return {
         "variance": units.variance,
+        "left": units.left,
         "meanVariance": units.mean_variance,
         "weightError": units.weight_error,
         "peaked": peaks(units.law, width)[0],

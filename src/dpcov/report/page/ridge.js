@@ -69,7 +69,7 @@ function systemInUnits(held, place, places) {
     centre: Float64Array.from(places, j => units.centre[j]),
     targetCentre: units.centre[place],
     covariance: between(units.covariance, rows),
-    noise: inCoordinates(seen, units.variance, m, width),
+    noise: inCoordinates(seen, units.left, m, width),
     raw: rawInUnits(units, rows, seen, m, width, between),
   };
 }
