@@ -147,6 +147,14 @@ def test_a_damaged_claim_is_refused(ledger: dpcov.Ledger, rows: Path, text: str)
     assert ledger.status().of("adult").left == dpcov.ZCDP(1)
 
 
+def test_rows_that_are_moved_to_a_device_are_refused_too(ledger: dpcov.Ledger, tmp_path: Path) -> None:
+    np.save(tmp_path / "rows.npy", np.full((100, 2), 0.5))
+    ledger.add("moved", dpcov.ZCDP(1), data=tmp_path / "rows.npy")
+    moved = dpcov.OnDevice(tmp_path / "rows.npy", "cpu")
+    with pytest.raises(dpcov.ParameterError, match="ledger must be given"):
+        dpcov.covariance(moved, TENTH, row_norm=1)
+
+
 def test_what_does_not_exist_cannot_be_claimed(tmp_path: Path) -> None:
     made = dpcov.Ledger.create(tmp_path / "budget.db")
     with pytest.raises(dpcov.EngineError, match="exists"):

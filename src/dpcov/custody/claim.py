@@ -44,7 +44,9 @@ def claim(place: Path, ledger: str, name: str) -> None:
 
 def refuse_claimed(data: object, charged: DataSet | None) -> None:
     """Refuse to release from a file whose budget is kept in a ledger, unless it is charged there."""
-    path = getattr(data, "path", data)  # of a `Csv`
+    from dpcov.sources.on_device import OnDevice
+
+    path = data.data if isinstance(data, OnDevice) else getattr(data, "path", data)  # of a `Csv`, or an `OnSpark`
     if not isinstance(path, str | os.PathLike):
         return
     from dpcov.sources.files import local_files

@@ -49,7 +49,8 @@ class By:
         """The schema without the column of groups: what is the same for all rows of a group tells nothing there."""
         if self.described is None:
             return None
-        return Schema({name: one for name, one in self.described.columns.items() if name != self.name}, self.described.others)
+        kept = {name: one for name, one in self.described.columns.items() if name != self.name}
+        return replace(self.described, columns=kept)
 
     def positions(self, batch: Batch, table: Table) -> NDArray[np.float64]:
         """Return the position of each row's group, NaN where it is in none."""
@@ -79,7 +80,7 @@ def checked_by(by: object, schema: Schema | None) -> By:
         raise ParameterError("groups must differ as text, got two that do not. Hint: rename a level.")
     column = replace(column, weight=1.0, nullable=False, missing=None)
     if schema is not None and name not in schema.columns:
-        schema = Schema({**schema.columns, name: column}, schema.others)
+        schema = replace(schema, columns={**schema.columns, name: column})
     return By(name, column, schema)
 
 
