@@ -134,8 +134,8 @@ PLANTED = {
         ("kernel/rows/grid.py", "SHRINK = 1 - 2.0**-40", "SHRINK = 1 + 2.0**-40"),
         by="tests/kernel/laws/test_grid.py::test_clipped_rows_end_strictly_inside[1]",
     ),
-    "room for few people": mutant(
-        ("kernel/rows/aside.py", "USUAL_PEOPLE = 2**26", "USUAL_PEOPLE = 2*26"),
+    "room for more people than are usual": mutant(
+        ("kernel/rows/aside.py", "USUAL_PEOPLE = 2**26", "USUAL_PEOPLE = 2**30"),
         by="tests/kernel/test_public_limits.py::test_there_is_room_for_2_to_the_26_people_unless_more_are_expected",
     ),
     "rows that are finite in the place of those that are not": mutant(

@@ -23,7 +23,7 @@ PLANTED = {
         by=PEOPLE + "TestPythonObjects::test_are_told_apart_by_what_they_are[objects-cells0]",
     ),
     "identifiers of an array that float64 merges": mutant(
-        ("sources/tables.py", "            if self._whose in places:\n", "            if False:\n"),
+        ("sources/tables.py", 'if kind.kind in "biu" else', 'if kind.kind in "b" else'),
         by=PEOPLE + "TestArraysWithASchema::test_beyond_two_to_the_53[int64]",
     ),
     "missing numbers count as zero": mutant(

@@ -149,12 +149,10 @@ class ArrayTable:
         self.types = [pa.from_numpy_dtype(cell_type(array.dtype))] * len(self.names)
         self.rows: int | None = len(array)
         self.is_here = isinstance(array, np.ndarray)
-        self._whose: int | None = None
 
     def identify(self, unit: str) -> None:
-        """Read a column as identifiers: in the array's own type, as float64 has no room for all whole numbers."""
-        self._whose = self.names.index(unit)
-        self.types[self._whose] = _own_type(self._array.dtype)
+        """Say what the identifiers of a column are: of numbers with more digits than float64 has, nothing."""
+        self.types[self.names.index(unit)] = _own_type(self._array.dtype)
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[tuple[Batch, float | None]]:
         """Copy slices of rows, column by column."""
@@ -164,11 +162,8 @@ class ArrayTable:
         for start in range(0, total, step):
             read = self._array[start : start + step]
             with np.errstate(all="ignore"):
-                part: list[NDArray[Any]] = list(np.ascontiguousarray(read[:, places].astype(kind).T))
-            if self._whose in places:
-                exact = read[:, self._whose]
-                part[places.index(self._whose)] = exact.astype(exact.dtype.newbyteorder("="))
-            yield pa.record_batch(part, names=list(columns)), (start + len(read)) / total
+                part: NDArray[Any] = np.ascontiguousarray(read[:, places].astype(kind).T)
+            yield pa.record_batch(list(part), names=list(columns)), (start + len(read)) / total
 
     def pieces(self, columns: Sequence[str]) -> Iterator[tuple[ArrayTable, float]]:  # noqa: ARG002 - a row has all of them
         """Yield runs of rows."""
